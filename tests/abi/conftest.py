@@ -62,3 +62,12 @@ def context(device):
     assert not error
     yield made
     cu.cuCtxDestroy(made)
+
+
+@pytest.fixture
+def begun(device):
+    """The device, with a current context."""
+    assert cu.cuInit(0)[0] == 0
+    made = cu.cuCtxCreate(None, 0, 0)[1]
+    yield made
+    cu.cuCtxDestroy(made)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gridlane.abi.calls.registry import Call
 from gridlane.abi.failure import NOT_SUPPORTED, UNKNOWN, Failure, failure_of
-from gridlane.abi.state import contexts, devices, threads
+from gridlane.abi.state import captures, contexts, devices, threads
 from gridlane.abi.table import enums
 from gridlane.abi.table.functions import Function
 from gridlane.core import trace
@@ -26,7 +26,7 @@ def called(row: Function, call: Call | None, values: Sequence[Any]) -> tuple[int
         values: one for each parameter that is not given back.
 
     Returns:
-        The number of its error, and what it gives back, () after an error.
+        The number of its error, and what it gives back; () after most errors.
     """
     try:
         if call is None:
@@ -38,17 +38,19 @@ def called(row: Function, call: Call | None, values: Sequence[Any]) -> tuple[int
             devices.check_initialised()
             if row.needs == "context":
                 contexts.current()
+            captures.check_unsafe(row.base)
         made = call(*values)
     except (Failure, GridlaneError, MemoryError, OSError) as error:
         number, what = _told(error)
+        given = error.given if isinstance(error, Failure) else ()
         if trace.enabled():
             print(f"gridlane: {row.base}: {number}: {what}", file=sys.stderr)
         if row.api != "runtime":
-            return number, ()
+            return number, given
         number = number if number in _of_runtime() else UNKNOWN
         if row.family != "errors":
             threads.note(number)
-        return number, ()
+        return number, given
     if made is None:
         return 0, ()
     return 0, made if isinstance(made, tuple) else (made,)

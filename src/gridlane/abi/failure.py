@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from gridlane.core.errors import (
     ArgumentError,
@@ -31,6 +31,7 @@ UNSUPPORTED_LIMIT = 215
 INVALID_PTX = 218
 FILE_NOT_FOUND = 301
 INVALID_HANDLE = 400
+ILLEGAL_STATE = 401
 NOT_FOUND = 500
 NOT_READY = 600
 COOPERATIVE_LAUNCH_TOO_LARGE = 720
@@ -41,16 +42,30 @@ CONTEXT_IS_DESTROYED = 709
 ASSERT = 710
 LAUNCH_FAILED = 719
 NOT_SUPPORTED = 801
+STREAM_CAPTURE_UNSUPPORTED = 900
+STREAM_CAPTURE_INVALIDATED = 901
+STREAM_CAPTURE_MERGE = 902
+STREAM_CAPTURE_UNMATCHED = 903
+STREAM_CAPTURE_UNJOINED = 904
+STREAM_CAPTURE_ISOLATION = 905
+STREAM_CAPTURE_IMPLICIT = 906
+CAPTURED_EVENT = 907
+STREAM_CAPTURE_WRONG_THREAD = 908
+GRAPH_EXEC_UPDATE_FAILURE = 910
 INVALID_CLUSTER_SIZE = 912
 UNKNOWN = 999
 
 
 class Failure(Exception):
-    """A call failed with a number of CUresult."""
+    """A call failed with a number of CUresult.
 
-    def __init__(self, number: int, what: str = "") -> None:
+    Attributes:
+        given: what it gives back all the same.
+    """
+
+    def __init__(self, number: int, what: str = "", given: tuple[Any, ...] = ()) -> None:
         super().__init__(number, what)
-        self.number, self.what = number, what
+        self.number, self.what, self.given = number, what, given
 
 
 def fail(number: int, what: str = "") -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+from typing import Any
 
 from gridlane.abi.failure import INVALID_IMAGE, INVALID_VALUE, fail
 
@@ -15,9 +16,12 @@ _OWN_MEMORY = "/proc/self/mem"
 _PIECE = 1 << 20
 
 
-def view(address: int, size: int) -> memoryview:
-    """Writable bytes at an address. They are the caller's, who keeps them alive."""
-    return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
+def view(address: int, size: int, owner: Any = None) -> memoryview:
+    """Writable bytes at an address. The view keeps their owner alive; without one they are the
+    caller's, who does."""
+    array: Any = (ctypes.c_char * size).from_address(address)
+    array.owner = owner
+    return memoryview(array).cast("B")
 
 
 def copied(address: int, size: int) -> bytes:

@@ -38,6 +38,13 @@ class Struct:
         object.__setattr__(self, "_memory", raw.view(address, laid.size))
         object.__setattr__(self, "_kept", (kept, address))
 
+    @classmethod
+    def of(cls, name: str, data: bytes) -> Struct:
+        """A structure of its own with these bytes first; the others are zero."""
+        made = cls(name)
+        made._memory[: len(data)] = data
+        return made
+
     @property
     def address(self) -> int:
         """Of its first byte."""

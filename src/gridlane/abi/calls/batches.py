@@ -56,13 +56,13 @@ def _orders(attributes: Struct | None, places: int, count: int, copies_: int) ->
 def _reach(stream: Stream, source: int, size: int, order: int) -> None:
     """Wait for the work so far, if a source that copies read at once is to be read after it."""
     is_plain = memory.find(source, max(1, size), stream.context.ordinal) is None
-    if order == _IN_STREAM and is_plain and not stream.native.inline:
+    if order == _IN_STREAM and is_plain and not stream.queue.inline and stream.capture is None:
         streams.wait(stream)
 
 
 def _done(stream: Stream, orders: list[int]) -> None:
     """Wait if sources have to be read before the call returns."""
-    if _DURING in orders and not stream.native.inline and not stream.native.capturing:
+    if _DURING in orders and not stream.queue.inline and stream.capture is None:
         streams.wait(stream)
 
 

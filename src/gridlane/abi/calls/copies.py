@@ -5,7 +5,8 @@ from __future__ import annotations
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import arrays, contexts, copying, memory, streams
-from gridlane.abi.state.copying import Rows, check_device, side
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.copying import Fill, Rows, check_device, side
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
@@ -138,13 +139,13 @@ def copy_peer_async(
 # --- rows and planes ---
 
 
-def _rows(box: Struct, end: str, stream: Stream, is_3d: bool) -> Rows:
+def rows_of(box: Struct, end: str, context: Context, is_3d: bool) -> Rows:
     """One end, ``src`` or ``dst``, of a copy of rows."""
     kind = getattr(box, f"{end}MemoryType")
     pitch = getattr(box, f"{end}Pitch")
     height = getattr(box, f"{end}Height") if is_3d else 0
     if kind == ARRAY:
-        return _in_array(box, end, stream, is_3d)
+        return _in_array(box, end, context, is_3d)
     if kind not in (HOST, DEVICE, UNIFIED):
         fail(INVALID_VALUE, f"no kind of memory has the number {kind}")
     start = getattr(box, f"{end}Host" if kind == HOST else f"{end}Device")
@@ -157,20 +158,20 @@ def _rows(box: Struct, end: str, stream: Stream, is_3d: bool) -> Rows:
     plane = getattr(box, f"{end}Z") if is_3d else 0
     begin = first.at(getattr(box, f"{end}Y"), plane) + getattr(box, f"{end}XInBytes")
     last = pitch * (rows - 1 + height * (planes - 1)) + box.WidthInBytes
-    is_device = kind == DEVICE or (kind == UNIFIED and side(begin, last, stream.context))
+    is_device = kind == DEVICE or (kind == UNIFIED and side(begin, last, context))
     if kind == DEVICE:
-        check_device(begin, last, stream.context)
+        check_device(begin, last, context)
     return Rows(begin, is_device, pitch, height)
 
 
-def _in_array(box: Struct, end: str, stream: Stream, is_3d: bool) -> Rows:
+def _in_array(box: Struct, end: str, context: Context, is_3d: bool) -> Rows:
     """An end that is in an array of texels."""
     found = arrays.arrays.get(getattr(box, f"{end}Array"))
     x, y = getattr(box, f"{end}XInBytes"), getattr(box, f"{end}Y")
     z, depth = (getattr(box, f"{end}Z"), box.Depth) if is_3d else (0, 1)
     if is_3d and getattr(box, f"{end}LOD"):
         fail(INVALID_VALUE, f"{end}LOD is 0: a level of a mipmapped array is an array")
-    return arrays.rows(found, x, y, z, box.WidthInBytes, box.Height, depth, stream.context)
+    return arrays.rows(found, x, y, z, box.WidthInBytes, box.Height, depth, context)
 
 
 def box_copy(box: Struct | None, stream: int, is_3d: bool) -> Stream:
@@ -180,7 +181,7 @@ def box_copy(box: Struct | None, stream: int, is_3d: bool) -> Stream:
         fail(INVALID_VALUE, "no description of the copy")
     if not box.WidthInBytes or not box.Height or (is_3d and not box.Depth):
         return found
-    to, source = _rows(box, "dst", found, is_3d), _rows(box, "src", found, is_3d)
+    to, source = (rows_of(box, end, found.context, is_3d) for end in ("dst", "src"))
     copying.copy(found, to, source, box.WidthInBytes, box.Height, box.Depth if is_3d else 1)
     return found
 
@@ -212,18 +213,28 @@ def copy_3d_async(box: Struct | None, stream: int) -> None:
 # --- fills ---
 
 
+def fill_of(
+    context: Context, to: int, pitch: int, value: int, size: int, width: int, height: int
+) -> Fill:
+    """A fill of rows with a value of ``size`` bytes."""
+    if size not in (1, 2, 4) or to % size:
+        fail(INVALID_VALUE, f"{size}-byte values at {to:#x}")
+    if height > 1 and (pitch % size or pitch < width * size):
+        fail(INVALID_VALUE, f"{width} values of {size} bytes in rows {pitch} bytes apart")
+    if width and height:
+        check_device(to, pitch * (height - 1) + width * size, context)
+    pattern = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+    return Fill(Rows(to, True, pitch), pattern, width, height)
+
+
 def _fill(
     to: int, pitch: int, value: int, size: int, width: int, height: int, stream: int
 ) -> Stream:
     """Append a fill of rows with a value of ``size`` bytes."""
     found = streams.stream(stream)
-    if to % size or (height > 1 and (pitch % size or pitch < width * size)):
-        fail(INVALID_VALUE, f"{size}-byte values at {to:#x}, rows {pitch} bytes apart")
-    if not width or not height:
-        return found
-    check_device(to, pitch * (height - 1) + width * size, found.context)
-    pattern = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
-    copying.fill(found, Rows(to, True, pitch), pattern, width, height)
+    work = fill_of(found.context, to, pitch, value, size, width, height)
+    if width and height:
+        found.submit(work)
     return found
 
 

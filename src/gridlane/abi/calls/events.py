@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_HANDLE, INVALID_VALUE, NOT_READY, NOT_SUPPORTED, fail
-from gridlane.abi.state import contexts, streams
+from gridlane.abi.state import captures, contexts, streams
+from gridlane.abi.state.work import Record
 from gridlane.core.errors import GridlaneError
 
 _BLOCKING, _NO_TIMING, _INTERPROCESS = 1, 2, 4
@@ -40,8 +41,10 @@ def record_with_flags(handle: int, stream: int, flags: int) -> None:
     event, found = streams.event(handle), streams.stream(stream)
     if event.context is not found.context:
         fail(INVALID_HANDLE, "the event and the stream are of two contexts")
-    event.native.record(found.native)
-    event.recorded = True
+    if flags and found.capture is not None:
+        found.submit(Record(event))
+    else:
+        captures.record(found, event)
 
 
 @implements("cuEventQuery")
@@ -66,6 +69,7 @@ def synchronize(handle: int) -> None:
 def elapsed(start: int, end: int) -> float:
     """Milliseconds from one event to another."""
     first, last = streams.event(start), streams.event(end)
+    begin, until = first.native, last.native
     if (first.flags | last.flags) & _NO_TIMING or not (first.recorded and last.recorded):
         fail(INVALID_HANDLE, "both events have to be recorded, and be made to tell the time")
-    return first.native.elapsed_ms(last.native)
+    return begin.elapsed_ms(until)

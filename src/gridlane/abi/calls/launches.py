@@ -16,11 +16,11 @@ from gridlane.abi.failure import (
     fail,
 )
 from gridlane.abi.state import libraries, streams
+from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.modules import Function
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import constants
-from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import Dim3
 from gridlane.modules.native import compiles_ptx
 
@@ -37,10 +37,10 @@ def from_pointers(function: Function, pointers: int) -> bytes:
         fail(INVALID_VALUE, f"{function.kernel.name} takes {len(function.params)} parameters")
     block = bytearray(function.size)
     addresses = raw.words(pointers, len(function.params))
-    for param, start, address in zip(function.params, function.offsets, addresses):
+    for param, begin, address in zip(function.params, function.offsets, addresses):
         if not address:
             fail(INVALID_VALUE, f"the pointer to the parameter {param.name} is null")
-        block[start : start + param.size] = raw.view(address, param.size)
+        block[begin : begin + param.size] = raw.view(address, param.size)
     return bytes(block)
 
 
@@ -82,26 +82,17 @@ def start(
         Failure: no such launch exists, or the kernel cannot be compiled for the device. That a
             kernel failed is told by later calls.
     """
-    if min(*grid, *block) <= 0 or shared < 0:
-        fail(INVALID_VALUE, f"a grid of {grid} blocks of {block} threads, {shared} shared bytes")
     context, chosen = stream.context, chosen or Chosen()
-    if function.module.context.device is not context.device:
-        fail(INVALID_VALUE, "the kernel and the stream are of two devices")
+    waits = chosen.cooperative and compiles_ptx(context.device)
+    work = Launch(function, grid, block, shared, params, waits=waits)
     _check_clusters(function)
+    work.check_shape(context)
     if chosen.cooperative:
         check_cooperative(function, grid, block, shared)
-    waits = chosen.cooperative and compiles_ptx(context.device)
-    kernel, plan = function.kernel.plan(block, context.device, waits)
+    work.check(context)
     if shared:
         check_shared(function, shared)
-    packed, keep = function.packed(kernel, plan, params)
-    plan = kernel.fitting(plan, grid, packed)
-    try:
-        plan.launch(grid, packed, shared, stream.native, (function, keep))
-    except KernelError as error:
-        context.fault(error)
-    except DeviceError as error:
-        raise streams.faulted(context, error) from None
+    stream.submit(work)
     for event in chosen.events:
         event.native.record(stream.native)
         event.recorded = True

@@ -4,6 +4,15 @@ A function takes one value for each parameter that the table does not list as gi
 for integers, enumerators, handles and pointers, a ``Struct`` for a pointer to a structure (None for
 a null one). It returns what is given back: a number, bytes, a ``Struct``, a ``Typed`` behind a
 ``void *``, or a tuple of these; or raises ``Failure`` or any error of gridlane's.
+
+Arrays whose length the caller tells by a count that goes in and comes back ("&" in the table): the
+call takes the room, the number of elements that the caller's array has; 0 asks for the number
+alone. It returns a list of as many elements as there is room, null behind the last, and the number:
+of all if there is no room, else of those in the list. An array that the library owns is a list too;
+its memory is the concern of who calls from C.
+
+An older function that differs from a newer one of the same name is ``NAME@12``, as in the table.
+What is given back of one that Python does not know is that of the newer one, as far as it has it.
 """
 
 from __future__ import annotations
@@ -47,6 +56,11 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "ranges",
         "peers",
         "stream_memory",
+        "graphs",
+        "graph_nodes",
+        "graph_attributes",
+        "executables",
+        "captures",
     ),
     "runtime": (
         "runtime.initialisation",
@@ -72,6 +86,10 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "pointers",
         "ranges",
         "peers",
+        "graphs",
+        "runtime_graphs",
+        "graph_attributes",
+        "captures",
         "runtime.launches",
     ),
     "nvrtc": ("programs",),

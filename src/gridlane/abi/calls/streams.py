@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import INVALID_HANDLE, INVALID_VALUE, NOT_PERMITTED, NOT_READY, fail
-from gridlane.abi.state import contexts, streams
+from gridlane.abi.failure import INVALID_HANDLE, INVALID_VALUE, NOT_READY, fail
+from gridlane.abi.state import captures, contexts, streams
 from gridlane.abi.state.streams import PER_THREAD
+from gridlane.abi.state.work import HostCall, Wait
 from gridlane.core.errors import GridlaneError
 
-_NON_BLOCKING = 1
+_NON_BLOCKING = _EXTERNAL = 1
 LEAST, GREATEST = 0, -5
 """The priorities of streams, as NVIDIA's devices have them. Devices here do not use them."""
 
@@ -60,12 +61,13 @@ def query(handle: int) -> None:
 @implements("cuStreamWaitEvent")
 def wait_event(handle: int, event: int, flags: int) -> None:
     """Let later work of a stream wait for an event."""
-    if flags & ~1:
+    if flags & ~_EXTERNAL:
         fail(INVALID_VALUE, f"waiting with the flags {flags}")
-    found = streams.event(event)
-    stream = streams.stream(handle)
-    if found.recorded:
-        found.native.wait(stream.native)
+    found, stream = streams.event(event), streams.stream(handle)
+    if flags:
+        stream.submit(Wait(found))
+    else:
+        captures.wait(stream, found)
 
 
 @implements("cuStreamGetFlags")
@@ -105,7 +107,6 @@ def priority_range() -> tuple[int, int]:
     return LEAST, GREATEST
 
 
-_host_function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _stream_callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
 
@@ -114,8 +115,7 @@ def host_function(handle: int, function: int, data: int) -> None:
     """Call a function of the host after the work so far."""
     if not function:
         fail(INVALID_VALUE, "no function")
-    call = _host_function(function)
-    streams.stream(handle).native.submit(lambda: call(data))
+    streams.stream(handle).submit(HostCall(function, data))
 
 
 @implements("cuStreamAddCallback")
@@ -123,11 +123,9 @@ def add_callback(handle: int, function: int, data: int, flags: int) -> None:
     """Call a function of the host after the work so far, with the stream and its status."""
     if not function or flags:
         fail(INVALID_VALUE, f"a callback at {function:#x} with the flags {flags}")
-    found = streams.stream(handle)
-    if found.native.capturing:
-        fail(NOT_PERMITTED, "a stream that is captured takes no callbacks: use cuLaunchHostFunc")
+    native = streams.stream(handle).native
     call = _stream_callback(function)
-    found.native.submit(lambda: call(handle, 0, data), always=True)
+    native.submit(lambda: call(handle, 0, data), always=True)
 
 
 @implements("cuStreamAttachMemAsync")
@@ -135,4 +133,4 @@ def attach(handle: int, address: int, size: int, flags: int) -> None:
     """Note which stream uses managed memory: all may, here."""
     if flags not in (1, 2, 4):
         fail(INVALID_VALUE, f"attaching with the flags {flags}")
-    streams.stream(handle)
+    _ = streams.stream(handle).native  # which refuses for a captured stream

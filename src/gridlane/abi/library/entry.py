@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -16,7 +17,8 @@ from gridlane.abi.failure import UNKNOWN, Failure, failure_of
 from gridlane.abi.library import output, registration
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
-from gridlane.abi.table.functions import Api, Function, Parameter
+from gridlane.abi.table.functions import Function, Parameter
+from gridlane.abi.typed import Typed
 from gridlane.core import trace
 from gridlane.core.embedding import enter
 from gridlane.core.errors import GridlaneError
@@ -56,7 +58,7 @@ def resolve(symbol: str) -> Entry:
     if name in _OWN:
         return _OWN[name]
     plain = name.removesuffix("_ptsz").removesuffix("_ptds")
-    return _entry(api, functions(api)[plain], plain != name)
+    return _entry(symbol, functions(api)[plain], plain != name)
 
 
 def _initialise(binary: int) -> int:
@@ -76,24 +78,28 @@ _OWN: dict[str, Entry] = {
 """What the libraries call beside the functions of CUDA."""
 
 
-def _entry(api: Api, row: Function, per_thread: bool) -> Entry:
+def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
+    api = row.api
     call = calls(api).get(row.name)
     outs = row.given
-    ins = [n for n, each in enumerate(row.parameters) if each.name not in outs]
-    readers = [(n, _reader(row.parameters[n], per_thread)) for n in ins]
     places = {each.name: n for n, each in enumerate(row.parameters)}
-    writers = [(places[name], _writer(row.parameters[places[name]])) for name in outs]
+    arrays = [places[name] for name in outs if name not in row.both]
+    readers = [
+        _room(n, arrays) if each.name in row.both else _at(n, _reader(each, per_thread))
+        for n, each in enumerate(row.parameters)
+        if each.name not in outs or each.name in row.both
+    ]
+    writers = [(places[name], _writer(row.parameters[places[name]], symbol)) for name in outs]
     result = _writer_of_result(row) if row.result else None
 
     def enter_call(*given: int) -> int:
         try:
-            number, made = called(row, call, [read(given[n]) for n, read in readers])
+            number, made = called(row, call, [read(given) for read in readers])
             if result is not None:
                 return result(made[0] if made else None, given)
-            if not number:
-                for (n, write), value in zip(writers, made):
-                    if given[n]:
-                        write(given[n], value)
+            for (n, write), value in zip(writers, made):
+                if given[n]:
+                    write(given[n], value)
         except Exception as error:  # nothing of Python's may reach a program in C
             if trace.enabled():
                 print(f"gridlane: {row.base}: {error!r}", file=sys.stderr)
@@ -101,6 +107,24 @@ def _entry(api: Api, row: Function, per_thread: bool) -> Entry:
         return number
 
     return enter_call
+
+
+Given = tuple[int, ...]
+"""The words of a call."""
+
+
+def _at(place: int, read: Callable[[int], Any]) -> Callable[[Given], Any]:
+    return lambda given: read(given[place])
+
+
+def _room(place: int, arrays: list[int]) -> Callable[[Given], int]:
+    """What reads how many elements the caller's array has; none where there is no array."""
+
+    def read(given: Given) -> int:
+        has_array = all(given[each] for each in arrays)
+        return raw.words(given[place], 1)[0] if has_array and given[place] else 0
+
+    return read
 
 
 def _reader(parameter: Parameter, per_thread: bool) -> Callable[[int], Any]:
@@ -134,19 +158,45 @@ def _is_record(name: str) -> bool:
         return False
 
 
-def _writer(parameter: Parameter) -> Callable[[int, Any], None]:
+def _writer(parameter: Parameter, symbol: str) -> Callable[[int, Any], None]:
     target = ctype(parameter.type).to
     if target.replace("const", "").strip() == "char *":
         return lambda place, value: raw.put(place, struct.pack("<Q", lasting(value)))
     of = ctype(target) if target != "void" else None
+    # A pointer to elements: the array is the library's own.
+    own = ctype(of.to) if of and of.kind == "pointer" and "void" not in of.to else None
 
     def write(place: int, value: Any) -> None:
-        if isinstance(value, (list, tuple)):
-            raw.put(place, b"".join(_bytes(each, of) for each in value))
-        else:
+        if isinstance(value, Typed):
+            raw.put(place, _typed(value))
+        elif not isinstance(value, (list, tuple)):
             raw.put(place, _bytes(value, of))
+        elif own is not None:
+            data = b"".join(_bytes(each, own) for each in value)
+            address = _kept_array((threading.get_ident(), symbol, parameter.name), data)
+            raw.put(place, struct.pack("<Q", address))
+        else:
+            raw.put(place, b"".join(_bytes(each, of) for each in value))
 
     return write
+
+
+def _typed(value: Typed) -> bytes:
+    kind = ctype(value.type)
+    many = value.value if isinstance(value.value, tuple) else (value.value,)
+    return b"".join(_bytes(each, kind) for each in many)
+
+
+_arrays: dict[tuple[int, str, str], Any] = {}
+"""The last array of the library's own that each thread got of a function's parameter."""
+
+
+def _kept_array(key: tuple[int, str, str], data: bytes) -> int:
+    """The address of an array that stays until the thread's next call of the function."""
+    if not data:
+        return 0
+    cell = _arrays[key] = ctypes.create_string_buffer(data)
+    return ctypes.addressof(cell)
 
 
 def _bytes(value: Any, kind: CType | None) -> bytes:

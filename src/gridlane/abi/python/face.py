@@ -11,8 +11,15 @@ import numpy as np
 
 from gridlane.abi.calls.registry import Call, calls
 from gridlane.abi.errors import UNDONE, called
-from gridlane.abi.python.parameters import kernel_parameters
-from gridlane.abi.python.values import Handle, address_of, class_of, enum_class, record_of, wrapped
+from gridlane.abi.python.values import (
+    Handle,
+    address_of,
+    class_of,
+    enum_class,
+    kernel_parameters,
+    record_of,
+    wrapped,
+)
 from gridlane.abi.state.devices import VERSION
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, aliases, callbacks, constants, ctype, enums, functions
@@ -104,18 +111,26 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
     outs = [each for each in row.parameters if each.name in (row.outs or ())]
     if row.result:
         outs = [Parameter(f"{row.result} *", "result")]
-    ins = [each for each in row.parameters if each.name not in (row.outs or ())]
+    ins = [each for each in row.parameters if _is_given(row, each)]
     readers = [_reader(row, each) for each in ins]
     writers = [_writer(each) for each in outs]
     if row.result:
         writers.append(_result(row))
     names = [_KEYWORDS.get(each.name, each.name) for each in ins]
+    rooms = sum(each.name in row.both and ctype(each.type).to == "size_t" for each in ins)
+    counts = _counts(ins)
     error = enum_class(_ERRORS[api])
     failed = (None,) * len(writers)
 
     def function(*args: Any, **named: Any) -> tuple[Any, ...]:
         if named:
             args = _in_order(row.base, names, args, named)
+        if rooms and len(args) == len(readers) - rooms:
+            args = (*args, *(0,) * rooms)  # the number alone
+        for array, count in counts:
+            items = args[array] if len(args) > count else None
+            if isinstance(items, (list, tuple)) and len(items) < args[count]:
+                raise RuntimeError(f"{names[array]} has {len(items)} of {args[count]}")
         if len(args) != len(readers):
             raise TypeError(f"{row.base} takes ({', '.join(names)}), not {len(args)} arguments")
         read = [reader(value) for reader, value in zip(readers, args)]
@@ -131,6 +146,23 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = row.base
     function.__doc__ = _doc(row, names, call)
     return function
+
+
+def _is_given(row: Function, parameter: Parameter) -> bool:
+    """Whether the caller gives a parameter."""
+    return parameter.name not in (row.outs or ()) or parameter.name in row.both
+
+
+def _counts(parameters: list[Parameter]) -> list[tuple[int, int]]:
+    """The places of the arrays of handles and structures that are given, and of their counts."""
+    found: list[tuple[int, int]] = []
+    arrays: list[int] = []
+    for place, each in enumerate(parameters):
+        if each.type == "size_t" and each.name == "numDependencies":
+            found += [(array, place) for array in arrays]
+        elif ctype(each.type).kind == "pointer":
+            arrays.append(place)
+    return found
 
 
 def _doc(row: Function, names: list[str], call: Call | None) -> str:
@@ -158,6 +190,8 @@ def _in_order(
 
 def _reader(row: Function, parameter: Parameter) -> Reader:
     kind = ctype(parameter.type)
+    if parameter.name in row.both and kind.kind == "pointer":
+        kind = ctype(kind.to)  # its value, not its place
     if parameter.name in ("kernelParams", "args") and kind.to == "void *":
         return kernel_parameters
     if parameter.name == "value" and kind.to.replace("const", "").strip() == "void":
@@ -231,6 +265,8 @@ def _result(row: Function) -> Callable[[Any], Any]:
 
 def _writer(parameter: Parameter) -> Callable[[Any], Any]:
     kind = ctype(ctype(parameter.type).to) if ctype(parameter.type).to != "void" else None
+    if kind and kind.kind == "pointer" and kind.to.startswith(("const CUg", "const cudaG")):
+        kind = ctype(kind.to)  # an array of the library's
 
     def write(value: Any) -> Any:
         if isinstance(value, Typed):
@@ -239,7 +275,9 @@ def _writer(parameter: Parameter) -> Callable[[Any], Any]:
                 return [wrapped(each, of) for each in value.value]
             return wrapped(value.value, of)
         if isinstance(value, Struct):
-            return record_of(value, kind.name if kind else "")
+            if kind is None or kind.kind != "struct":
+                return record_of(value, "")
+            return record_of(Struct(kind.name, value.address, value), kind.name)
         if isinstance(value, (list, tuple)):
             return [write(each) for each in value]
         if value is None or isinstance(value, (bytes, float)) or kind is None:

@@ -79,18 +79,24 @@ class Record:
         field = members(self._struct).get(name)
         if field is None:
             raise AttributeError(f"{type(self).__name__} has no member {name!r}")
-        return shown(self._struct.member(name), field, self._held.get(name))
+        made = shown(self._struct.member(name), field, self._held.get(name))
+        if isinstance(made, Record):  # its memory is part of this one's, and what that points to
+            object.__setattr__(made, "_held", self._held.setdefault(name, {}))
+        return made
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = members(self._struct).get(name)
         if field is None:
             raise AttributeError(f"{type(self).__name__} has no member {name!r}")
         if field.type.kind in ("pointer", "handle") and not field.type.count:
-            number, held = address_of(value, field.type)
+            takes = kernel_parameters if name == "kernelParams" else address_of
+            number, held = takes(value, field.type)
             self._held[name] = held
             setattr(self._struct, name, number)
         else:
             setattr(self._struct, name, stored(value, field))
+            if isinstance(value, Record):
+                self._held[name] = dict(value._held)
 
     def __dir__(self) -> list[str]:
         return [*object.__dir__(self), *members(self._struct)]
@@ -179,7 +185,7 @@ def class_of(name: str) -> type | None:
         if kind.kind == "struct":
             return record_class(name)
         return enum_class(aliases()[name]) if kind.kind == "enum" else handle_class(name)
-    return None
+    return handle_class(name) if name in callbacks() else None
 
 
 def address_of(value: Any, kind: CType) -> tuple[int, Any]:
@@ -240,3 +246,47 @@ def _array(values: list[Any] | tuple[Any, ...], kind: CType) -> tuple[int, Any]:
     cell = {1: ctypes.c_uint8, 4: ctypes.c_int32, 8: ctypes.c_int64}[of.size]
     numbers = (cell * len(values))(*(int(each) for each in values))
     return ctypes.addressof(numbers), numbers
+
+
+def kernel_parameters(value: Any, _kind: CType | None = None) -> tuple[int, Any]:
+    """The address of an array with the address of each parameter, and what keeps it valid.
+
+    Args:
+        value: such an address; or ``(values, types)``, one of ctypes' types for each value, None
+            for one that knows its own address.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    pairs = isinstance(value, (tuple, list)) and len(value) == 2
+    if not pairs or not all(isinstance(each, (tuple, list)) for each in value):
+        if isinstance(value, (tuple, list)) and value:
+            raise TypeError("parameters are (values, types), or the address of an array")
+        return address_of(value or 0, ctype("void *"))
+    values, types = value
+    if len(values) != len(types):
+        raise TypeError(f"{len(values)} parameters with {len(types)} types")
+    cells: list[Any] = []
+    addresses: list[int] = []
+    for each, kind in zip(values, types):
+        if kind is None:
+            cell = each
+            place = each.getPtr() if hasattr(each, "getPtr") else ctypes.addressof(each)
+        else:
+            cell = _cell(each, kind)
+            place = ctypes.addressof(cell)
+        cells.append(cell)
+        addresses.append(place)
+    array = (ctypes.c_uint64 * max(1, len(addresses)))(*addresses)
+    return ctypes.addressof(array), (array, cells)
+
+
+def _cell(value: Any, kind: Any) -> Any:
+    """A value as one of ctypes' types."""
+    if isinstance(value, kind):
+        return value
+    if issubclass(kind, (ctypes.c_float, ctypes.c_double)):
+        return kind(float(value))
+    if kind is ctypes.c_void_p:
+        return kind(address_of(value, ctype("void *"))[0])
+    return kind(int(value))

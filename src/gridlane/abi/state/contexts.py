@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn, Protocol
 
 from gridlane.abi.failure import (
     CONTEXT_IS_DESTROYED,
@@ -33,6 +33,23 @@ def waited(device: Device) -> None:
         each(device)
 
 
+class Capture(Protocol):
+    """A capture of streams of a context."""
+
+    def refuse(self, what: str) -> NoReturn:
+        """Invalidate it, and raise STREAM_CAPTURE_UNSUPPORTED."""
+        ...
+
+    def check_legacy(self) -> None:
+        """Invalidate it, and raise STREAM_CAPTURE_IMPLICIT, if the legacy default stream waits for
+        its streams."""
+        ...
+
+    def abandon(self) -> None:
+        """End it without a graph."""
+        ...
+
+
 class Context:
     """A context. All of a device share its memory and its kernels' code.
 
@@ -45,6 +62,7 @@ class Context:
         is_primary: whether it is the one that the users of its device share.
         kept: what else lives as long as it, by its owner's name.
         ends: functions that its end calls, in reverse order.
+        captures: those in progress of its streams.
     """
 
     def __init__(self, ordinal: int, flags: int = 0, is_primary: bool = False) -> None:
@@ -54,6 +72,7 @@ class Context:
         self.limits: dict[int, int] = {}
         self.kept: dict[str, Any] = {}
         self.ends: list[Callable[[], object]] = []
+        self.captures: set[Capture] = set()
         self._fault: Failure | None = None
         self.handle = handles.add(self)
 
@@ -75,6 +94,11 @@ class Context:
             raise Failure(self._fault.number, self._fault.what)
         return self
 
+    @property
+    def faulted(self) -> bool:
+        """Whether a kernel failed, so that no further work of the context is done."""
+        return self._fault is not None
+
     def fault(self, error: BaseException) -> Failure:
         """Note that a kernel failed: each later call in the context fails with the same number."""
         failure = failure_of(error)
@@ -86,8 +110,11 @@ class Context:
         """Wait for all work of the device.
 
         Raises:
-            Failure: of the first kernel that failed.
+            Failure: of the first kernel that failed; STREAM_CAPTURE_UNSUPPORTED, a stream is
+                captured.
         """
+        for each in tuple(self.captures):
+            each.refuse("waiting for a context with a captured stream")
         try:
             self.device.synchronize()
         except GridlaneError as error:
@@ -96,6 +123,8 @@ class Context:
 
     def end(self) -> None:
         """Wait for its work, and free what is in it."""
+        for each in tuple(self.captures):
+            each.abandon()
         with suppress(GridlaneError):
             self.device.synchronize()
         if self._fault is not None:

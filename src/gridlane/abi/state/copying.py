@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,8 +14,11 @@ from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import memory, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.streams import Stream
+from gridlane.abi.table import enums
 from gridlane.core.errors import GridlaneError
+from gridlane.memory.resource import Buffer
 
+_TYPES = enums()["CUgraphNodeType"].values
 _PIECE = 1 << 20
 """Bytes of a pattern that is written at once; the rest are copies of it on the device."""
 
@@ -60,11 +65,78 @@ def check_device(address: int, size: int, context: Context) -> None:
         fail(INVALID_VALUE, f"{address:#x} is not memory of the device {context.device.name}")
 
 
+class Staging:
+    """Memory of the host that copies of pageable memory go through, one launch after another."""
+
+    def __init__(self) -> None:
+        self._buffer: Buffer | None = None
+
+    def take(self, context: Context, size: int) -> Buffer:
+        """So many bytes for the copies of a launch, which come after those of the one before."""
+        if self._buffer is None or self._buffer.size < size:
+            self._buffer = context.device.allocate_host(size, "pinned")
+        return self._buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy of rows.
+
+    Attributes:
+        width: bytes of a row; ``height``: rows of a plane; ``depth``: planes.
+        late: whether pageable memory of the host is read and written when the copy executes, as in
+            graphs; if not, before ``run`` returns.
+        told: the CUDA_MEMCPY3D that a program described it by; b"" if it did not.
+        staging: of an executable graph, for copies that are late; None for memory of each launch.
+    """
+
+    to: Rows
+    source: Rows
+    width: int
+    height: int = 1
+    depth: int = 1
+    late: bool = False
+    told: bytes = b""
+    staging: Staging | None = None
+    kind: ClassVar[int] = _TYPES["CU_GRAPH_NODE_TYPE_MEMCPY"]
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it is of one row."""
+        return self.height * self.depth == 1
+
+    def run(self, stream: Stream) -> None:
+        """Append it to a stream."""
+        to, source, width, height, depth = self.to, self.source, self.width, self.height, self.depth
+        in_one = depth == 1 or height == to.height == source.height
+        if height * depth > 1 and width == to.pitch == source.pitch and in_one:
+            width, height, depth = width * height * depth, 1, 1
+        try:
+            between = self._between(stream)
+            for plane in range(depth):
+                for row in range(height):
+                    place = (plane * height + row) * width
+                    area = (between, between.address + place) if between else None
+                    _row(stream, to.at(row, plane), source.at(row, plane), self, width, area)
+        except GridlaneError as error:
+            raise streams.faulted(stream.context, error) from None
+
+    def _between(self, stream: Stream) -> Buffer | None:
+        """The staging memory of a launch, if it needs any."""
+        if not self.late or stream.queue.inline or self.to.device == self.source.device:
+            return None
+        host = self.source if self.to.device else self.to
+        if memory.find(host.address, 1, stream.context.ordinal) is not None:
+            return None
+        size = self.width * self.height * self.depth
+        return (self.staging or Staging()).take(stream.context, size)
+
+
 def copy(
     stream: Stream, to: Rows, source: Rows, width: int, height: int = 1, depth: int = 1
 ) -> None:
     """Append a copy of rows to a stream. The bytes of pageable host memory are read before it
-    returns, and are written before it returns.
+    returns, and are written before it returns, unless the stream is captured.
 
     Args:
         width: bytes of a row; ``height``: rows of a plane; ``depth``: planes.
@@ -76,59 +148,87 @@ def copy(
     for each in (to, source):
         if not each.device:
             raw.check_range(each.address, each.at(height - 1, depth - 1) - each.address + width)
-    in_one = depth == 1 or height == to.height == source.height
-    if height * depth > 1 and width == to.pitch == source.pitch and in_one:
-        width, height, depth = width * height * depth, 1, 1
-    try:
-        for plane in range(depth):
-            for row in range(height):
-                _row(stream, to, source, width, row, plane)
-    except GridlaneError as error:
-        raise streams.faulted(stream.context, error) from None
+    late = stream.capture is not None
+    stream.submit(Copy(to, source, width, height, depth, late))
 
 
-def _row(stream: Stream, to: Rows, source: Rows, width: int, row: int, plane: int) -> None:
-    native, target, start = stream.native, to.at(row, plane), source.at(row, plane)
-    ordinal = stream.context.ordinal
-    if source.device and to.device:
-        native.copy(target, start, width)
-    elif to.device:
-        pinned = memory.find(start, width, ordinal) if not native.inline else None
-        if pinned is not None:
-            native.upload(target, raw.view(start, width), pinned.owner)
-        else:
-            native.write(target, raw.view(start, width))
-    elif source.device:
-        pinned = memory.find(target, width, ordinal) if not native.inline else None
-        if pinned is not None:
-            native.download(raw.view(target, width), start, pinned.owner)
-        else:
-            native.read(raw.view(target, width), start)
-    else:
-        native.submit(lambda: ctypes.memmove(target, start, width))
-        if not native.capturing:  # CUDA returns from these when they are done
-            native.synchronize()
-
-
-def fill(stream: Stream, to: Rows, pattern: bytes, count: int, height: int = 1) -> None:
-    """Append a fill of rows to a stream.
+def _row(
+    stream: Stream,
+    target: int,
+    start: int,
+    work: Copy,
+    size: int,
+    area: tuple[Buffer, int] | None,
+) -> None:
+    """Append the copy of one row.
 
     Args:
+        target, start: the addresses of the row.
+        area: the staging memory of the row, and its address; None if it goes through none.
+    """
+    native, to_device, from_device = stream.queue, work.to.device, work.source.device
+    if from_device and to_device:
+        native.copy(target, start, size)
+    elif not from_device and not to_device:
+        native.submit(partial(_move, target, start, size))
+        if not work.late:  # CUDA returns from these when they are done
+            native.synchronize()
+    elif area is not None:
+        buffer, place = area
+        view = raw.view(place, size, buffer)
+        if to_device:
+            native.submit(partial(_move, place, start, size, buffer))
+            native.upload(target, view, buffer)
+        else:
+            native.download(view, start, buffer)
+            native.submit(partial(_move, target, place, size, buffer))
+    else:
+        host = start if to_device else target
+        pinned = memory.find(host, size, stream.context.ordinal) if not native.inline else None
+        view = raw.view(host, size, pinned.owner if pinned else None)
+        if pinned is not None and to_device:
+            native.upload(target, view, pinned.owner)
+        elif pinned is not None:
+            native.download(view, start, pinned.owner)
+        elif to_device:
+            native.write(target, view)
+        else:
+            native.read(view, start)
+
+
+def _move(target: int, source: int, size: int, keep: object = None) -> None:
+    """Move bytes of the host. ``keep`` lives until then, as it is an argument."""
+    ctypes.memmove(target, source, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """A fill of rows.
+
+    Attributes:
         pattern: of 1, 2 or 4 bytes; ``count``: how many of it make a row.
     """
-    if not count or not height:
-        return
-    try:
-        if height > 1 and to.pitch == count * len(pattern):
-            count, height = count * height, 1
-        for row in range(height):
-            _fill_row(stream, to.at(row, 0), pattern, count)
-    except GridlaneError as error:
-        raise streams.faulted(stream.context, error) from None
+
+    to: Rows
+    pattern: bytes
+    count: int
+    height: int = 1
+    kind: ClassVar[int] = _TYPES["CU_GRAPH_NODE_TYPE_MEMSET"]
+
+    def run(self, stream: Stream) -> None:
+        """Append it to a stream."""
+        count, height = self.count, self.height
+        try:
+            if height > 1 and self.to.pitch == count * len(self.pattern):
+                count, height = count * height, 1
+            for row in range(height):
+                _fill_row(stream, self.to.at(row, 0), self.pattern, count)
+        except GridlaneError as error:
+            raise streams.faulted(stream.context, error) from None
 
 
 def _fill_row(stream: Stream, address: int, pattern: bytes, count: int) -> None:
-    native, size = stream.native, count * len(pattern)
+    native, size = stream.queue, count * len(pattern)
     if len(set(pattern)) == 1:
         native.fill(address, pattern[0], size)
         return

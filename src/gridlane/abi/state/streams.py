@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import ClassVar, NoReturn, Protocol
 
 from gridlane.abi.failure import INVALID_CONTEXT, fail, failure_of
 from gridlane.abi.state import contexts
@@ -16,28 +17,115 @@ LEGACY, PER_THREAD = 1, 2
 """The handles of the two default streams; 0 is the legacy one as well."""
 
 
+class Work(Protocol):
+    """A piece of work: it can be appended to a stream any number of times.
+
+    Attributes:
+        kind: the number of CUgraphNodeType of a node with this work.
+    """
+
+    kind: ClassVar[int]
+
+    def run(self, stream: Stream) -> None:
+        """Append it to the device's queue of a stream."""
+        ...
+
+
+class Captured(Protocol):
+    """The place of a stream in a capture."""
+
+    def append(self, work: Work) -> None:
+        """Make a node of work."""
+        ...
+
+    def refuse(self) -> NoReturn:
+        """Invalidate the capture, and raise STREAM_CAPTURE_UNSUPPORTED."""
+        ...
+
+    def abandon(self) -> None:
+        """Invalidate the capture, as the stream ends."""
+        ...
+
+
+class Mark(Protocol):
+    """The place in a capture where an event was recorded."""
+
+    def refuse(self) -> NoReturn:
+        """Invalidate the capture, and raise CAPTURED_EVENT."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class Stream:
-    """A stream of a context. ``waiting`` is the CUsynchronizationPolicy that the program set."""
+    """A stream of a context.
 
-    native: protocol.Stream
+    Attributes:
+        queue: of the device, for work that executes.
+        waiting: the CUsynchronizationPolicy that the program set.
+        capture: its place in the capture that it takes part in.
+    """
+
+    queue: protocol.Stream
     context: Context
     flags: int = 0
     priority: int = 0
     handle: int = 0
     number: int = 0
     waiting: int = 1
+    capture: Captured | None = None
+
+    @property
+    def native(self) -> protocol.Stream:
+        """The device's queue, for what cannot be captured.
+
+        Raises:
+            Failure: STREAM_CAPTURE_UNSUPPORTED, the stream is captured.
+        """
+        if self.capture is not None:
+            self.capture.refuse()
+        return self.queue
+
+    def submit(self, work: Work) -> None:
+        """Append work: it is a node of the capture's graph if the stream is captured, and executes
+        if not."""
+        if self.capture is not None:
+            self.capture.append(work)
+        else:
+            work.run(self)
 
 
 @dataclass(slots=True, eq=False)
 class Event:
-    """An event of a context, and whether it was recorded."""
+    """An event of a context.
 
-    native: protocol.Event
+    Attributes:
+        point: of the device.
+        recorded: whether it was recorded in work that executes.
+        mark: where it was recorded last, if that was in a capture.
+    """
+
+    point: protocol.Event
     context: Context
     flags: int = 0
     recorded: bool = False
     handle: int = 0
+    mark: Mark | None = None
+
+    @property
+    def native(self) -> protocol.Event:
+        """The device's event, for what needs work that executes.
+
+        Raises:
+            Failure: CAPTURED_EVENT, it was recorded in a capture.
+        """
+        if self.mark is not None:
+            self.mark.refuse()
+        return self.point
+
+    def record(self, stream: Stream) -> None:
+        """Record it after the work that executes in a stream."""
+        self.point.record(stream.queue)
+        self.recorded, self.mark = True, None
 
 
 streams: Handles[Stream] = Handles("stream")
@@ -62,14 +150,25 @@ def default(context: Context, handle: int = 0) -> Stream:
     """A default stream of a context."""
     if handle < 0:
         fail(INVALID_CONTEXT, f"no stream has the handle {handle}")
-    kept = context.kept.setdefault("default streams", {})
-    number = PER_THREAD if handle == PER_THREAD else LEGACY
-    found = kept.get(number) if number == LEGACY else None
+    if handle == PER_THREAD:
+        own = context.kept.setdefault("stream of a thread", _OfThread())
+        if own.stream is None:
+            native = context.device.stream_at(PER_THREAD)
+            own.stream = Stream(native, context, 0, 0, PER_THREAD, PER_THREAD)
+        return own.stream
+    for each in tuple(context.captures):
+        each.check_legacy()
+    found = context.kept.get("legacy stream")
     if found is None:
-        # A default stream of a thread is its own, so that one is looked up at each call.
-        native = context.device.stream_at(number)
-        found = kept[number] = Stream(native, context, 0, 0, number, number)
+        native = context.device.stream_at(LEGACY)
+        found = context.kept["legacy stream"] = Stream(native, context, 0, 0, LEGACY, LEGACY)
     return found
+
+
+class _OfThread(threading.local):
+    """The default stream of a thread in a context."""
+
+    stream: Stream | None = None
 
 
 def new_stream(context: Context, flags: int, priority: int) -> Stream:
@@ -102,6 +201,8 @@ def event(handle: int) -> Event:
 def forget(found: Stream | Event) -> None:
     """End a stream or event. Work that is in a stream is still done."""
     if isinstance(found, Stream):
+        if found.capture is not None:
+            found.capture.abandon()
         streams.remove(found.handle)
         _owned(found.context, "streams").discard(found.handle)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -13,7 +13,7 @@ from gridlane.abi.table.reading import declared, lines, split_outside
 Api = Literal["driver", "runtime", "nvrtc"]
 _ROW = re.compile(
     r"(?P<name>\w+) (?P<since>[\d.]+)(?:-(?P<until>\d+))? \((?P<params>.*)\)"
-    r"(?: : (?P<result>[^-]+?))?(?: -> (?P<outs>[\w, ]+?))?(?: (?P<hidden>-))?"
+    r"(?: : (?P<result>[^-]+?))?(?: -> (?P<outs>[\w&, ]+?))?(?: (?P<hidden>-))?"
     r"(?: (?P<own>pt[sd][sz]))?"
     r"(?: @(?P<needs>\w+))?(?: ! (?P<refused>.+))?"
 )
@@ -44,6 +44,7 @@ class Function:
         outs: the parameters that Python's caller gets back; None if Python does not know this
             version of the function.
         given: the parameters that its call in ``calls/`` gives back; all others it takes.
+        both: those of them that the caller gives as well ("&").
         per_thread: the suffix of its form for the default stream of a thread: ``ptsz`` for those
             that take a stream, ``ptds`` for those that do not; "" if there is none.
         needs: the state that it needs: ``driver`` for one that is initialised, ``context`` for a
@@ -60,6 +61,7 @@ class Function:
     result: str
     outs: tuple[str, ...] | None
     given: tuple[str, ...]
+    both: tuple[str, ...]
     per_thread: str
     needs: Needs
     refused: str
@@ -90,12 +92,25 @@ def functions(api: Api) -> Mapping[str, Function]:
             raise ValueError(f"{api}.txt has no function here: {line}")
         made = _function(api, heading, row)
         found[made.name if made.name not in found else f"{made.name}@12"] = made
+    kin = {row.base: row for row in found.values() if row.outs is not None}
+    for key, row in found.items():
+        if row.outs is None and not row.given and row.base in kin:
+            given, both = (_shared(row, each) for each in (kin[row.base].given, kin[row.base].both))
+            found[key] = replace(row, given=given, both=both)
     return found
+
+
+def _shared(row: Function, given: tuple[str, ...]) -> tuple[str, ...]:
+    """What a function gives back that Python does not know: that of its kin, as far as it has
+    it."""
+    own = {each.name for each in row.parameters}
+    return tuple(name for name in given if name in own)
 
 
 def _function(api: Api, heading: re.Match[str], row: re.Match[str]) -> Function:
     major, _, minor = row["since"].partition(".")
     outs = tuple(row["outs"].split(", ")) if row["outs"] else ()
+    given = tuple(each.removeprefix("&") for each in outs)
     needs = row["needs"] or heading["needs"]
     assert needs in ("nothing", "driver", "context"), row[0]
     return Function(
@@ -106,8 +121,9 @@ def _function(api: Api, heading: re.Match[str], row: re.Match[str]) -> Function:
         until=int(row["until"]) if row["until"] else None,
         parameters=tuple(Parameter(*declared(each)) for each in split_outside(row["params"])),
         result=row["result"] or "",
-        outs=None if row["hidden"] else outs,
-        given=outs,
+        outs=None if row["hidden"] else given,
+        given=given,
+        both=tuple(each[1:] for each in outs if each.startswith("&")),
         per_thread=row["own"] or "",
         needs=needs,
         refused=row["refused"] or heading["refused"] or "",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, fail
-from gridlane.abi.state import copying, streams
-from gridlane.abi.state.copying import Rows, check_device
+from gridlane.abi.state import streams
+from gridlane.abi.state.copying import Fill, Rows, check_device
 from gridlane.abi.struct import Struct
 
 
@@ -37,7 +37,8 @@ def _fill(
     if planes > 1 and rows == height:
         height, planes = height * planes, 1
     for plane in range(planes):
-        copying.fill(found, Rows(to + plane * rows * pitch, True, pitch), pattern, width, height)
+        start = Rows(to + plane * rows * pitch, True, pitch)
+        found.submit(Fill(start, pattern, width, height))
 
 
 @implements("cudaMemset")

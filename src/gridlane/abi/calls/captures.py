@@ -1,0 +1,135 @@
+"""Captures of streams."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls.graphs import check_edges, dependencies_at, plain_edges
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import ILLEGAL_STATE, INVALID_VALUE, STREAM_CAPTURE_IMPLICIT, fail
+from gridlane.abi.state import captures, contexts, streams
+from gridlane.abi.state.captures import Place
+from gridlane.abi.state.graphs import graph
+from gridlane.abi.state.streams import LEGACY
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+
+NONE, ACTIVE, INVALIDATED = enums()["CUstreamCaptureStatus"].values.values()
+_ADD, _SET = enums()["CUstreamUpdateCaptureDependencies_flags"].values.values()
+
+
+def _check_mode(mode: int) -> None:
+    if mode not in (captures.GLOBAL, captures.THREAD_LOCAL, captures.RELAXED):
+        fail(INVALID_VALUE, f"no mode of captures has the number {mode}")
+
+
+def _place(handle: int) -> Place | None:
+    """The place of a stream in its capture. To ask about the legacy default stream leaves other
+    captures valid, though it may be refused."""
+    if 0 <= handle <= LEGACY:
+        if any(each.blocks for each in captures.of_context(contexts.current())):
+            fail(STREAM_CAPTURE_IMPLICIT, "a stream is captured that the legacy one waits for")
+        return None
+    return captures.place(streams.stream(handle))
+
+
+@implements("cuThreadExchangeStreamCaptureMode", "cudaThreadExchangeStreamCaptureMode")
+def exchange_mode(mode: int) -> int:
+    """Set how this thread's calls are kept apart from captures, and return how they were."""
+    _check_mode(mode)
+    return captures.exchange(mode)
+
+
+@implements("cuStreamBeginCapture_v2", "cudaStreamBeginCapture")
+def begin(handle: int, mode: int) -> None:
+    """Capture the work of a stream from now on."""
+    _check_mode(mode)
+    captures.begin(streams.stream(handle), mode)
+
+
+@implements("cuStreamBeginCapture")
+def begin_global(handle: int) -> None:
+    """Capture the work of a stream from now on."""
+    begin(handle, captures.GLOBAL)
+
+
+@implements("cuStreamBeginCaptureToGraph", "cudaStreamBeginCaptureToGraph")
+def begin_to_graph(
+    handle: int, target: int, dependencies: int, data: Struct | None, count: int, mode: int
+) -> None:
+    """Capture the work of a stream as further nodes of a graph."""
+    _check_mode(mode)
+    found = graph(target)
+    check_edges(data, count)
+    after = tuple(dependencies_at(dependencies, count, found))
+    captures.begin(streams.stream(handle), mode, found, after)
+
+
+@implements("cuStreamEndCapture", "cudaStreamEndCapture")
+def end(handle: int) -> int:
+    """End a capture, and return its graph."""
+    if _place(handle) is None:
+        fail(ILLEGAL_STATE, "no capture began on this stream")
+    return captures.end(streams.stream(handle)).handle
+
+
+def _status(found: Place | None) -> int:
+    if found is None:
+        return NONE
+    return ACTIVE if found.capture.valid else INVALIDATED
+
+
+@implements("cuStreamIsCapturing", "cudaStreamIsCapturing")
+def is_capturing(handle: int) -> int:
+    """The state of a stream."""
+    return _status(_place(handle))
+
+
+@implements("cuStreamGetCaptureInfo")
+def info(handle: int) -> tuple[int, int]:
+    """The state of a stream, and the number of its capture."""
+    found = _place(handle)
+    return _status(found), found.capture.number if found is not None else 0
+
+
+@implements("cuStreamGetCaptureInfo_v2", "cudaStreamGetCaptureInfo_v2")
+def info_2(handle: int) -> tuple[int, int, int, list[int], int]:
+    """The state of a stream, its capture's number and graph, and the nodes that the next one is to
+    follow, with their number."""
+    found = _place(handle)
+    status = _status(found)
+    if found is None or status != ACTIVE:
+        return status, 0, 0, [], 0
+    after = [each.handle for each in found.after]
+    return status, found.capture.number, found.capture.graph.handle, after, len(after)
+
+
+@implements("cuStreamGetCaptureInfo_v3", "cudaStreamGetCaptureInfo", "cudaStreamGetCaptureInfo_v3")
+def info_3(handle: int) -> tuple[int, int, int, list[int], list[Struct], int]:
+    """``info_2``, with the data of the edges before their number."""
+    status, number, target, after, count = info_2(handle)
+    return status, number, target, after, plain_edges(count), count
+
+
+@implements("cuStreamUpdateCaptureDependencies", "cudaStreamUpdateCaptureDependencies@12")
+def update(handle: int, dependencies: int, count: int, flags: int) -> None:
+    """Change the nodes that the next one of a captured stream is to follow."""
+    if flags not in (_ADD, _SET):
+        fail(INVALID_VALUE, f"changing dependencies with the flags {flags:#x}")
+    found = _place(handle)
+    if found is None:
+        fail(ILLEGAL_STATE, "the stream is not captured")
+    found.capture.check()
+    after = dict.fromkeys(dependencies_at(dependencies, count, found.capture.graph))
+    found.after = after if flags == _SET else found.after | after
+
+
+@implements(
+    "cuStreamUpdateCaptureDependencies_v2",
+    "cudaStreamUpdateCaptureDependencies",
+    "cudaStreamUpdateCaptureDependencies_v2",
+)
+def update_with_data(
+    handle: int, dependencies: int, data: Struct | None, count: int, flags: int
+) -> None:
+    """Change the nodes that the next one of a captured stream is to follow."""
+    check_edges(data, count)
+    update(handle, dependencies, count, flags)

@@ -1,0 +1,283 @@
+"""Executable graphs: instantiation, launches, updates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gridlane.abi.calls.graph_nodes import (
+    copy_of,
+    fill_from,
+    given,
+    host_call_of,
+    launch_of,
+    work_from,
+)
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import (
+    FILE_NOT_FOUND,
+    GRAPH_EXEC_UPDATE_FAILURE,
+    INVALID_VALUE,
+    NOT_SUPPORTED,
+    Failure,
+    fail,
+)
+from gridlane.abi.state import contexts, executables, streams, updates
+from gridlane.abi.state.copying import Copy, Fill
+from gridlane.abi.state.executables import Executable, executable
+from gridlane.abi.state.graph_text import drawn
+from gridlane.abi.state.graphs import Child, Graph, Node, graph, node
+from gridlane.abi.state.streams import Work
+from gridlane.abi.state.work import Empty, Record, Wait
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+
+_RESULTS = enums()["CUgraphInstantiateResult"].values
+_AUTO_FREE, _UPLOAD, _ON_DEVICE, _PRIORITY = enums()["CUgraphInstantiate_flags"].values.values()
+_DOT_FLAGS = sum(set(enums()["CUgraphDebugDot_flags"].values.values()))
+
+
+# --- instantiation ---
+
+
+def made_of(found: Graph, flags: int) -> Executable:
+    """Instantiate a graph.
+
+    Raises:
+        Failure: INVALID_VALUE, it has a cycle, or a capture makes nodes in it; NOT_SUPPORTED, it is
+            to be launched by kernels.
+    """
+    if flags & _ON_DEVICE:
+        fail(NOT_SUPPORTED, "launches of graphs by kernels: launch the graph from the host")
+    if found.captures:
+        fail(INVALID_VALUE, "a capture makes nodes in the graph: end it first")
+    bad = executables.unordered(found)
+    if bad is not None:
+        fail(INVALID_VALUE, f"the node {bad.handle:#x} is part of a cycle")
+    executables.check(found, contexts.current())
+    return Executable(found, contexts.current(), flags)
+
+
+@implements("cuGraphInstantiateWithFlags", "cudaGraphInstantiate", "cudaGraphInstantiateWithFlags")
+def instantiate(handle: int, flags: int) -> int:
+    """Create an executable graph."""
+    contexts.check_flags(flags, _AUTO_FREE | _ON_DEVICE | _PRIORITY)
+    return made_of(graph(handle), flags).handle
+
+
+@implements("cuGraphInstantiate", "cuGraphInstantiate_v2")
+def instantiate_with_log(handle: int, room: int) -> tuple[int, int, bytes]:
+    """Create an executable graph; no node is wrong, and the log is empty."""
+    return instantiate(handle, 0), 0, b"\0" if room else b""
+
+
+@implements("cuGraphInstantiateWithParams")
+def instantiate_with_params(handle: int, params: Struct | None) -> int:
+    """Create an executable graph, and tell in the description what is wrong."""
+    found, params = graph(handle), given(params)
+    flags = params.flags
+    contexts.check_flags(flags, _AUTO_FREE | _UPLOAD | _ON_DEVICE | _PRIORITY)
+    if flags & _UPLOAD:
+        streams.stream(params.hUploadStream)
+    params.hErrNode_out, params.result_out = 0, _RESULTS["CUDA_GRAPH_INSTANTIATE_ERROR"]
+    bad = executables.unordered(found)
+    if bad is not None:
+        params.hErrNode_out = bad.handle
+        params.result_out = _RESULTS["CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE"]
+    made = made_of(found, flags)
+    params.result_out = _RESULTS["CUDA_GRAPH_INSTANTIATE_SUCCESS"]
+    return made.handle
+
+
+@implements("cuGraphExecGetFlags", "cudaGraphExecGetFlags")
+def get_flags(handle: int) -> int:
+    """The flags of its instantiation that stay: not that to upload it once."""
+    return executable(handle).flags & ~_UPLOAD
+
+
+@implements("cuGraphExecDestroy", "cudaGraphExecDestroy")
+def destroy(handle: int) -> None:
+    """End an executable graph. Launches that run go on."""
+    executable(handle).end()
+
+
+@implements("cuGraphUpload", "cudaGraphUpload")
+def upload(handle: int, stream: int) -> None:
+    """Prepare an executable graph for launches: its kernels are compiled already."""
+    executable(handle)
+    streams.stream(stream)
+
+
+@implements("cuGraphLaunch", "cudaGraphLaunch")
+def launch(handle: int, stream: int) -> None:
+    """Append the work of a graph to a stream."""
+    executable(handle).launch(streams.stream(stream))
+
+
+# --- nodes of executables ---
+
+
+def _found(handle: int, item: int) -> tuple[Executable, Node]:
+    owner = executable(handle)
+    return owner, owner.copy_of(node(item))
+
+
+def change(handle: int, item: int, work: Work) -> None:
+    """Give a node of an executable other work; launches so far keep what they had.
+
+    Raises:
+        Failure: INVALID_VALUE, the change is one that needs a new instantiation.
+    """
+    owner, found = _found(handle, item)
+    if found.work.kind != work.kind or updates.change(found.work, work):
+        fail(INVALID_VALUE, f"such a change of the node {item:#x} needs a new instantiation")
+    executables.check_work(work, owner.context)
+    executables.put(found, work)
+
+
+@implements("cuGraphExecKernelNodeSetParams_v2")
+def set_launch(handle: int, item: int, params: Struct | None) -> None:
+    """Give a node another launch."""
+    change(handle, item, launch_of(given(params)))
+
+
+@implements("cuGraphExecMemcpyNodeSetParams")
+def set_copy(handle: int, item: int, box: Struct | None, context: int = 0) -> None:
+    """Give a node another copy, of one row, as it was before."""
+    change_copy(handle, item, copy_of(given(box), context))
+
+
+def change_copy(handle: int, item: int, work: Copy) -> None:
+    """Give a node another copy; both are of one row."""
+    before = _found(handle, item)[1].work
+    if not (isinstance(before, Copy) and before.is_linear and work.is_linear):
+        fail(INVALID_VALUE, "a copy of several rows: instantiate the graph anew")
+    change(handle, item, work)
+
+
+@implements("cuGraphExecMemsetNodeSetParams")
+def set_fill(handle: int, item: int, params: Struct | None, context: int = 0) -> None:
+    """Give a node another fill."""
+    change_fill(handle, item, fill_from(given(params), context))
+
+
+def change_fill(handle: int, item: int, work: Fill) -> None:
+    """Give a node another fill, of as many rows."""
+    before = _found(handle, item)[1].work
+    if not isinstance(before, Fill) or before.height != work.height:
+        fail(INVALID_VALUE, "a fill of another number of rows: instantiate the graph anew")
+    change(handle, item, work)
+
+
+@implements("cudaGraphExecMemsetNodeSetParams")
+def set_fill_here(handle: int, item: int, params: Struct | None) -> None:
+    """Give a node another fill."""
+    set_fill(handle, item, params)
+
+
+@implements("cuGraphExecHostNodeSetParams", "cudaGraphExecHostNodeSetParams")
+def set_host_call(handle: int, item: int, params: Struct | None) -> None:
+    """Give a node another call."""
+    change(handle, item, host_call_of(given(params)))
+
+
+@implements("cuGraphExecChildGraphNodeSetParams", "cudaGraphExecChildGraphNodeSetParams")
+def set_child(handle: int, item: int, child: int) -> None:
+    """Give the nodes of a graph in the executable the work of those of a graph of the same form."""
+    owner, found = _found(handle, item)
+    if not isinstance(found.work, Child):
+        fail(INVALID_VALUE, f"the node {item:#x} is of another kind")
+    try:
+        updates.update(found.work.graph, graph(child), owner.context)
+    except updates.Mismatch as error:
+        fail(INVALID_VALUE, f"the graph does not fit, by the result {error.result}")
+
+
+@implements("cuGraphExecEventRecordNodeSetEvent", "cudaGraphExecEventRecordNodeSetEvent")
+def set_recorded(handle: int, item: int, event: int) -> None:
+    """Let a node record another event."""
+    change(handle, item, Record(streams.event(event)))
+
+
+@implements("cuGraphExecEventWaitNodeSetEvent", "cudaGraphExecEventWaitNodeSetEvent")
+def set_awaited(handle: int, item: int, event: int) -> None:
+    """Let a node wait for another event."""
+    change(handle, item, Wait(streams.event(event)))
+
+
+@implements("cuGraphExecNodeSetParams")
+def set_any(handle: int, item: int, params: Struct | None) -> None:
+    """Give a node other work of its kind."""
+    found, params = _found(handle, item)[1], given(params)
+    if params.type != found.work.kind or isinstance(found.work, Empty):
+        fail(INVALID_VALUE, f"the node {item:#x} is of another kind, or has no description")
+    if isinstance(found.work, Child):
+        set_child(handle, item, params.graph.graph)
+        return
+    work = work_from(found.graph, params)
+    if isinstance(work, Copy):
+        change_copy(handle, item, work)
+    elif isinstance(work, Fill):
+        change_fill(handle, item, work)
+    else:
+        change(handle, item, work)
+
+
+@implements("cuGraphNodeSetEnabled", "cudaGraphNodeSetEnabled")
+def set_enabled(handle: int, item: int, is_enabled: int) -> None:
+    """Let launches do the work of a node, or leave it out."""
+    owner, found = _found(handle, item)
+    owner.enable(found, bool(is_enabled))
+
+
+@implements("cuGraphNodeGetEnabled", "cudaGraphNodeGetEnabled")
+def get_enabled(handle: int, item: int) -> int:
+    """Whether launches do the work of a node."""
+    owner, found = _found(handle, item)
+    owner.check_can_be_disabled(found)
+    return int(found not in owner.disabled)
+
+
+@implements("cuGraphExecUpdate_v2", "cudaGraphExecUpdate")
+def update(handle: int, by: int) -> Struct:
+    """Give the nodes the work of those of a graph of the same form."""
+    owner, found = executable(handle), graph(by)
+    told = Struct("CUgraphExecUpdateResultInfo")
+    try:
+        updates.update(owner.graph, found, owner.context)
+    except updates.Mismatch as error:
+        told.result = error.result
+        told.errorNode = error.node.handle if error.node else 0
+        told.errorFromNode = error.dependency.handle if error.dependency else 0
+        what = f"the graph does not fit, by the result {error.result}"
+        raise Failure(GRAPH_EXEC_UPDATE_FAILURE, what, (told,)) from None
+    return told
+
+
+@implements("cuGraphExecUpdate")
+def update_in_parts(handle: int, by: int) -> tuple[int, int]:
+    """Give the nodes the work of those of a graph of the same form: the node that does not fit,
+    and the result."""
+    try:
+        told = update(handle, by)
+    except Failure as error:
+        if error.given:
+            told = error.given[0]
+            error.given = (told.errorNode, told.result)
+        raise
+    return told.errorNode, told.result
+
+
+# --- a graph as text ---
+
+
+@implements("cuGraphDebugDotPrint", "cudaGraphDebugDotPrint")
+def print_dot(handle: int, path: bytes, flags: int) -> None:
+    """Write a graph to a file, in the language of Graphviz."""
+    found = graph(handle)
+    contexts.check_flags(flags, _DOT_FLAGS)
+    if not path:
+        fail(INVALID_VALUE, "no path")
+    try:
+        Path(path.decode()).write_text(drawn(found, flags), encoding="utf-8")
+    except OSError as error:
+        fail(FILE_NOT_FOUND, str(error))

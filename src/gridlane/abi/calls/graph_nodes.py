@@ -1,0 +1,357 @@
+"""The nodes of graphs: their making, and the description of their work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from gridlane.abi.calls.copies import DEVICE, HOST, fill_of, rows_of
+from gridlane.abi.calls.graphs import check_edges, dependencies_at
+from gridlane.abi.calls.launches import from_extra, from_pointers
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import contexts, modules, streams
+from gridlane.abi.state.copying import Copy, Fill
+from gridlane.abi.state.graphs import Child, Graph, Node, graph, node
+from gridlane.abi.state.launching import Launch
+from gridlane.abi.state.streams import Work
+from gridlane.abi.state.work import (
+    EMPTY,
+    EVENT_RECORD,
+    GRAPH,
+    KERNEL,
+    MEMCPY,
+    MEMSET,
+    TYPES,
+    WAIT_EVENT,
+    Empty,
+    HostCall,
+    Record,
+    Wait,
+)
+from gridlane.abi.state.work import (
+    HOST as HOST_CALL,
+)
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+
+W = TypeVar("W", bound=Work)
+_MOVED = enums()["CUgraphChildGraphNodeOwnership"].values["CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE"]
+
+
+def given(params: Struct | None) -> Struct:
+    """A description.
+
+    Raises:
+        Failure: INVALID_VALUE, there is none.
+    """
+    return params if params is not None else fail(INVALID_VALUE, "no description of the node")
+
+
+def work_of(found: Node, kind: type[W]) -> W:
+    """The work of a node, of a kind.
+
+    Raises:
+        Failure: INVALID_VALUE, the node is of another kind.
+    """
+    if not isinstance(found.work, kind):
+        fail(INVALID_VALUE, f"the node {found.handle:#x} is of another kind")
+    return found.work
+
+
+def added(handle: int, dependencies: int, count: int, work: Callable[[Graph], Work]) -> int:
+    """Make a node in a graph. Nothing is made if the description is refused."""
+    owner = graph(handle)
+    after = dependencies_at(dependencies, count, owner)
+    return owner.add(work(owner), after).handle
+
+
+# --- from descriptions to work ---
+
+
+def launch_of(params: Struct) -> Launch:
+    """The launch that a description of any version describes."""
+    function = modules.functions.get(params.func or getattr(params, "kern", 0))
+    if params.kernelParams and params.extra:
+        fail(INVALID_VALUE, "parameters by pointers and packed ones at once")
+    block = (
+        from_extra(function, params.extra)
+        if params.extra
+        else from_pointers(function, params.kernelParams)
+    )
+    grid = params.gridDimX, params.gridDimY, params.gridDimZ
+    threads = params.blockDimX, params.blockDimY, params.blockDimZ
+    made = Launch(function, grid, threads, params.sharedMemBytes, block)
+    made.check(function.module.context)
+    return made
+
+
+def copy_of(box: Struct, context: int) -> Copy:
+    """The copy that a CUDA_MEMCPY3D describes."""
+    found = contexts.of_handle(context)
+    if not (box.WidthInBytes and box.Height and box.Depth):
+        fail(INVALID_VALUE, "a copy of no bytes: rows and planes are at least one")
+    to, source = (rows_of(box, end, found, True) for end in ("dst", "src"))
+    return Copy(to, source, box.WidthInBytes, box.Height, box.Depth, True, bytes(box))
+
+
+def fill_from(params: Struct, context: int) -> Fill:
+    """The fill that a description of any version describes."""
+    if not (params.width and params.height):
+        fail(INVALID_VALUE, "a fill of no bytes: rows are at least one")
+    return fill_of(
+        contexts.of_handle(context),
+        params.dst,
+        params.pitch,
+        params.value,
+        params.elementSize,
+        params.width,
+        params.height,
+    )
+
+
+def host_call_of(params: Struct) -> HostCall:
+    """The call that a description of any version describes."""
+    if not params.fn:
+        fail(INVALID_VALUE, "no function")
+    return HostCall(params.fn, params.userData)
+
+
+def child_of(owner: Graph, handle: int) -> Child:
+    """The work of a copy of another graph."""
+    found = graph(handle)
+    if found is owner:
+        fail(INVALID_VALUE, "a graph cannot be part of itself")
+    return Child(found.copied(named=True, embedded=True))
+
+
+def _child_of(owner: Graph, params: Struct) -> Child:
+    if params.ownership == _MOVED:
+        fail(NOT_SUPPORTED, "moving a graph into a node: let the node have a clone")
+    return child_of(owner, params.graph)
+
+
+_FROM: dict[int, Callable[[Graph, Struct], Work]] = {
+    KERNEL: lambda _, each: launch_of(each.kernel),
+    MEMCPY: lambda _, each: copy_of(each.memcpy.copyParams, each.memcpy.copyCtx),
+    MEMSET: lambda _, each: fill_from(each.memset, each.memset.ctx),
+    HOST_CALL: lambda _, each: host_call_of(each.host),
+    GRAPH: lambda owner, each: _child_of(owner, each.graph),
+    EMPTY: lambda _, each: Empty(),
+    WAIT_EVENT: lambda _, each: Wait(streams.event(each.eventWait.event)),
+    EVENT_RECORD: lambda _, each: Record(streams.event(each.eventRecord.event)),
+}
+"""The work of a CUgraphNodeParams, by its type."""
+
+
+def work_from(owner: Graph, params: Struct) -> Work:
+    """The work that a CUgraphNodeParams describes.
+
+    Raises:
+        Failure: NOT_SUPPORTED, gridlane has no nodes of this type.
+    """
+    make = _FROM.get(params.type)
+    if make is None:
+        names = [name for name, number in TYPES.items() if number == params.type]
+        if not names:
+            fail(INVALID_VALUE, f"no type of node has the number {params.type}")
+        fail(NOT_SUPPORTED, f"gridlane has no nodes of the type {names[0]}")
+    return make(owner, params)
+
+
+# --- making ---
+
+
+@implements("cuGraphAddKernelNode_v2")
+def add_kernel(handle: int, dependencies: int, count: int, params: Struct | None) -> int:
+    """Add the launch of a kernel."""
+    return added(handle, dependencies, count, lambda _: launch_of(given(params)))
+
+
+@implements("cuGraphAddMemcpyNode")
+def add_copy(
+    handle: int, dependencies: int, count: int, box: Struct | None, context: int = 0
+) -> int:
+    """Add a copy."""
+    return added(handle, dependencies, count, lambda _: copy_of(given(box), context))
+
+
+@implements("cuGraphAddMemsetNode")
+def add_fill(
+    handle: int, dependencies: int, count: int, params: Struct | None, context: int = 0
+) -> int:
+    """Add a fill."""
+    return added(handle, dependencies, count, lambda _: fill_from(given(params), context))
+
+
+@implements("cudaGraphAddMemsetNode")
+def add_fill_here(handle: int, dependencies: int, count: int, params: Struct | None) -> int:
+    """Add a fill."""
+    return add_fill(handle, dependencies, count, params)
+
+
+@implements("cuGraphAddHostNode", "cudaGraphAddHostNode")
+def add_host_call(handle: int, dependencies: int, count: int, params: Struct | None) -> int:
+    """Add a call of a function of the host."""
+    return added(handle, dependencies, count, lambda _: host_call_of(given(params)))
+
+
+@implements("cuGraphAddChildGraphNode", "cudaGraphAddChildGraphNode")
+def add_child(handle: int, dependencies: int, count: int, child: int) -> int:
+    """Add the work of a copy of a graph."""
+    return added(handle, dependencies, count, lambda owner: child_of(owner, child))
+
+
+@implements("cuGraphAddEmptyNode", "cudaGraphAddEmptyNode")
+def add_empty(handle: int, dependencies: int, count: int) -> int:
+    """Add a node that only orders others."""
+    return added(handle, dependencies, count, lambda _: Empty())
+
+
+@implements("cuGraphAddEventRecordNode", "cudaGraphAddEventRecordNode")
+def add_record(handle: int, dependencies: int, count: int, event: int) -> int:
+    """Add the recording of an event."""
+    return added(handle, dependencies, count, lambda _: Record(streams.event(event)))
+
+
+@implements("cuGraphAddEventWaitNode", "cudaGraphAddEventWaitNode")
+def add_wait(handle: int, dependencies: int, count: int, event: int) -> int:
+    """Add the wait for an event."""
+    return added(handle, dependencies, count, lambda _: Wait(streams.event(event)))
+
+
+@implements("cuGraphAddNode")
+def add_node(handle: int, dependencies: int, count: int, params: Struct | None) -> int:
+    """Add a node of any type."""
+    return added(handle, dependencies, count, lambda owner: work_from(owner, given(params)))
+
+
+@implements("cuGraphAddNode_v2")
+def add_node_with_data(
+    handle: int, dependencies: int, data: Struct | None, count: int, params: Struct | None
+) -> int:
+    """Add a node of any type."""
+    check_edges(data, count)
+    return add_node(handle, dependencies, count, params)
+
+
+# --- the description of a node's work ---
+
+
+def replace(found: Node, work: Work) -> None:
+    """Give a node other work of its kind.
+
+    Raises:
+        Failure: INVALID_VALUE, the node is of another kind.
+    """
+    if found.work.kind != work.kind:
+        fail(INVALID_VALUE, f"the node {found.handle:#x} is of another kind")
+    if isinstance(found.work, Launch) and isinstance(work, Launch):
+        work = work.with_attributes(found.work.attributes)
+    found.work = work
+
+
+@implements("cuGraphKernelNodeGetParams_v2")
+def get_launch(handle: int) -> Struct:
+    """The launch of a node. The parameters are where the node keeps them."""
+    work, made = work_of(node(handle), Launch), Struct("CUDA_KERNEL_NODE_PARAMS")
+    made.func = work.function.handle
+    made.gridDimX, made.gridDimY, made.gridDimZ = work.grid
+    made.blockDimX, made.blockDimY, made.blockDimZ = work.block
+    made.sharedMemBytes = work.shared
+    made.ctx = work.function.module.context.handle
+    made.kernelParams = work.pointers()
+    return made
+
+
+@implements("cuGraphKernelNodeSetParams_v2")
+def set_launch(handle: int, params: Struct | None) -> None:
+    """Give a node another launch."""
+    work_of(node(handle), Launch)
+    replace(node(handle), launch_of(given(params)))
+
+
+@implements("cuGraphMemcpyNodeGetParams")
+def get_copy(handle: int) -> Struct:
+    """The copy of a node."""
+    work, made = work_of(node(handle), Copy), Struct("CUDA_MEMCPY3D")
+    if work.told:
+        return Struct.of("CUDA_MEMCPY3D", work.told)
+    for end, rows in (("dst", work.to), ("src", work.source)):
+        setattr(made, f"{end}MemoryType", DEVICE if rows.device else HOST)
+        setattr(made, f"{end}Device" if rows.device else f"{end}Host", rows.address)
+        setattr(made, f"{end}Pitch", rows.pitch)
+        setattr(made, f"{end}Height", rows.height)
+    made.WidthInBytes, made.Height, made.Depth = work.width, work.height, work.depth
+    return made
+
+
+@implements("cuGraphMemcpyNodeSetParams")
+def set_copy(handle: int, box: Struct | None) -> None:
+    """Give a node another copy."""
+    work_of(node(handle), Copy)
+    replace(node(handle), copy_of(given(box), 0))
+
+
+@implements("cuGraphMemsetNodeGetParams", "cudaGraphMemsetNodeGetParams")
+def get_fill(handle: int) -> Struct:
+    """The fill of a node."""
+    work, made = work_of(node(handle), Fill), Struct("CUDA_MEMSET_NODE_PARAMS")
+    made.dst, made.pitch = work.to.address, work.to.pitch
+    made.value, made.elementSize = int.from_bytes(work.pattern, "little"), len(work.pattern)
+    made.width, made.height = work.count, work.height
+    return made
+
+
+@implements("cuGraphMemsetNodeSetParams", "cudaGraphMemsetNodeSetParams")
+def set_fill(handle: int, params: Struct | None) -> None:
+    """Give a node another fill."""
+    work_of(node(handle), Fill)
+    replace(node(handle), fill_from(given(params), 0))
+
+
+@implements("cuGraphHostNodeGetParams", "cudaGraphHostNodeGetParams")
+def get_host_call(handle: int) -> Struct:
+    """The call of a node."""
+    work, made = work_of(node(handle), HostCall), Struct("CUDA_HOST_NODE_PARAMS")
+    made.fn, made.userData = work.function, work.data
+    return made
+
+
+@implements("cuGraphHostNodeSetParams", "cudaGraphHostNodeSetParams")
+def set_host_call(handle: int, params: Struct | None) -> None:
+    """Give a node another call."""
+    replace(node(handle), host_call_of(given(params)))
+
+
+@implements("cuGraphEventRecordNodeGetEvent", "cudaGraphEventRecordNodeGetEvent")
+def get_recorded(handle: int) -> int:
+    """The event that a node records."""
+    return work_of(node(handle), Record).event.handle
+
+
+@implements("cuGraphEventRecordNodeSetEvent", "cudaGraphEventRecordNodeSetEvent")
+def set_recorded(handle: int, event: int) -> None:
+    """Let a node record another event."""
+    replace(node(handle), Record(streams.event(event)))
+
+
+@implements("cuGraphEventWaitNodeGetEvent", "cudaGraphEventWaitNodeGetEvent")
+def get_awaited(handle: int) -> int:
+    """The event that a node waits for."""
+    return work_of(node(handle), Wait).event.handle
+
+
+@implements("cuGraphEventWaitNodeSetEvent", "cudaGraphEventWaitNodeSetEvent")
+def set_awaited(handle: int, event: int) -> None:
+    """Let a node wait for another event."""
+    replace(node(handle), Wait(streams.event(event)))
+
+
+@implements("cuGraphNodeSetParams")
+def set_any(handle: int, params: Struct | None) -> None:
+    """Give a node other work of its kind."""
+    found, params = node(handle), given(params)
+    if params.type != found.work.kind or isinstance(found.work, (Child, Empty)):
+        fail(INVALID_VALUE, f"the node {handle:#x} is of another kind, or has no description")
+    replace(found, work_from(found.graph, params))

@@ -1,0 +1,285 @@
+"""Graphs, their edges, and what they keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gridlane.abi import raw
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state.graphs import Child, Graph, Node, graph, node
+from gridlane.abi.state.user_objects import UserObject, user_object
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums, layout
+
+_MOVE = enums()["CUuserObjectRetain_flags"].values["CU_GRAPH_USER_OBJECT_MOVE"]
+_NO_SYNC = enums()["CUuserObject_flags"].values["CU_USER_OBJECT_NO_DESTRUCTOR_SYNC"]
+_MOST = (1 << 31) - 1
+
+
+@implements("cuGraphCreate", "cudaGraphCreate")
+def create(flags: int) -> int:
+    """Create a graph without nodes."""
+    if flags:
+        fail(INVALID_VALUE, f"a graph with the flags {flags:#x}; there are none")
+    return Graph().handle
+
+
+@implements("cuGraphDestroy", "cudaGraphDestroy")
+def destroy(handle: int) -> None:
+    """End a graph and its nodes. What was instantiated of it stays."""
+    found = graph(handle)
+    if found.embedded or found.captures:
+        fail(INVALID_VALUE, "the graph is part of a node, or a capture makes nodes in it")
+    found.end()
+
+
+@implements("cuGraphClone", "cudaGraphClone")
+def clone(handle: int) -> int:
+    """Create a copy of a graph, and of those in it."""
+    return graph(handle).copied(named=True).handle
+
+
+@implements("cuGraphNodeFindInClone", "cudaGraphNodeFindInClone")
+def find_in_clone(original: int, handle: int) -> int:
+    """The copy of a node in a clone of its graph."""
+    found = graph(handle).origins.get(node(original).handle)
+    if found is None or found not in found.graph.nodes:
+        fail(INVALID_VALUE, f"the graph has no copy of the node {original:#x}")
+    return found.handle
+
+
+@implements("cuGraphDestroyNode", "cudaGraphDestroyNode")
+def destroy_node(handle: int) -> None:
+    """End a node and its edges."""
+    found = node(handle)
+    if found.graph.captures:
+        fail(INVALID_VALUE, "a capture makes nodes in the graph")
+    found.graph.remove(found)
+
+
+@implements("cuGraphNodeGetType", "cudaGraphNodeGetType")
+def get_type(handle: int) -> int:
+    """The kind of a node's work."""
+    return node(handle).work.kind
+
+
+@implements("cuGraphChildGraphNodeGetGraph", "cudaGraphChildGraphNodeGetGraph")
+def get_child(handle: int) -> int:
+    """The graph of a node. Changes of it are changes of the node's work."""
+    work = node(handle).work
+    if not isinstance(work, Child):
+        fail(INVALID_VALUE, f"{handle:#x} is no node with a graph")
+    return work.graph.handle
+
+
+# --- lists of nodes and of edges ---
+
+
+def in_room(found: Iterable[Node], room: int) -> tuple[list[int], int]:
+    """Handles in an array with room for so many, 0 after the last, and their number; without room,
+    the number of all."""
+    handles = [each.handle for each in found]
+    if not room:
+        return [], len(handles)
+    given = handles[:room]
+    return given + [0] * (room - len(given)), len(given)
+
+
+def plain_edges(count: int) -> list[Struct]:
+    """The data of edges: full order between the nodes, as all edges here have."""
+    return [Struct("CUgraphEdgeData") for _ in range(count)]
+
+
+@implements("cuGraphGetNodes", "cudaGraphGetNodes")
+def get_nodes(handle: int, room: int) -> tuple[list[int], int]:
+    """The nodes of a graph."""
+    return in_room(graph(handle).nodes, room)
+
+
+@implements("cuGraphGetRootNodes", "cudaGraphGetRootNodes")
+def get_roots(handle: int, room: int) -> tuple[list[int], int]:
+    """The nodes that follow none."""
+    return in_room((each for each in graph(handle).nodes if not each.dependencies), room)
+
+
+@implements("cuGraphGetEdges", "cudaGraphGetEdges@12")
+def get_edges(handle: int, room: int) -> tuple[list[int], list[int], int]:
+    """The first node of each edge, and the second."""
+    found = list(graph(handle).edges())
+    first, count = in_room((each for each, _ in found), room)
+    return first, in_room((each for _, each in found), room)[0], count
+
+
+@implements("cuGraphGetEdges_v2", "cudaGraphGetEdges", "cudaGraphGetEdges_v2")
+def get_edges_with_data(handle: int, room: int) -> tuple[list[int], list[int], list[Struct], int]:
+    """The first node of each edge, the second, and its data."""
+    first, then, count = get_edges(handle, room)
+    return first, then, plain_edges(len(first)), count
+
+
+@implements("cuGraphNodeGetDependencies", "cudaGraphNodeGetDependencies@12")
+def get_dependencies(handle: int, room: int) -> tuple[list[int], int]:
+    """The nodes that a node follows."""
+    return in_room(node(handle).dependencies, room)
+
+
+@implements(
+    "cuGraphNodeGetDependencies_v2",
+    "cudaGraphNodeGetDependencies",
+    "cudaGraphNodeGetDependencies_v2",
+)
+def get_dependencies_with_data(handle: int, room: int) -> tuple[list[int], list[Struct], int]:
+    """The nodes that a node follows, with the data of the edges."""
+    found, count = get_dependencies(handle, room)
+    return found, plain_edges(len(found)), count
+
+
+@implements("cuGraphNodeGetDependentNodes", "cudaGraphNodeGetDependentNodes@12")
+def get_dependents(handle: int, room: int) -> tuple[list[int], int]:
+    """The nodes that follow a node."""
+    return in_room(node(handle).dependents, room)
+
+
+@implements(
+    "cuGraphNodeGetDependentNodes_v2",
+    "cudaGraphNodeGetDependentNodes",
+    "cudaGraphNodeGetDependentNodes_v2",
+)
+def get_dependents_with_data(handle: int, room: int) -> tuple[list[int], list[Struct], int]:
+    """The nodes that follow a node, with the data of the edges."""
+    found, count = get_dependents(handle, room)
+    return found, plain_edges(len(found)), count
+
+
+# --- edges ---
+
+
+def check_edges(data: Struct | None, count: int) -> None:
+    """Raise NOT_SUPPORTED for an edge that orders less than all the work of two nodes."""
+    size = layout("CUgraphEdgeData").size
+    if data is not None and any(raw.view(data.address, size * count)):
+        fail(NOT_SUPPORTED, "edges between parts of kernels: leave the data of edges zero")
+
+
+def nodes_at(address: int, count: int, owner: Graph) -> list[Node]:
+    """The nodes of a graph whose handles are in an array."""
+    if count and not address:
+        fail(INVALID_VALUE, f"{count} nodes at no address")
+    found = [node(each) for each in raw.words(address, count)]
+    if any(each.graph is not owner for each in found):
+        fail(INVALID_VALUE, "a node is of another graph")
+    return found
+
+
+def dependencies_at(address: int, count: int, owner: Graph) -> list[Node]:
+    """The nodes of a graph that another is to follow, each once."""
+    found = nodes_at(address, count, owner)
+    if len(set(found)) < len(found):
+        fail(INVALID_VALUE, "a node is among the dependencies twice")
+    return found
+
+
+def _pairs(handle: int, first: int, then: int, count: int) -> tuple[Graph, list[tuple[Node, Node]]]:
+    owner = graph(handle)
+    pairs = list(zip(nodes_at(first, count, owner), nodes_at(then, count, owner)))
+    if len(set(pairs)) < len(pairs):
+        fail(INVALID_VALUE, "an edge is given twice")
+    return owner, pairs
+
+
+@implements("cuGraphAddDependencies", "cudaGraphAddDependencies@12")
+def add_dependencies(handle: int, first: int, then: int, count: int) -> None:
+    """Let nodes follow others."""
+    owner, pairs = _pairs(handle, first, then, count)
+    if any(a is b or b in a.dependents for a, b in pairs):
+        fail(INVALID_VALUE, "an edge is there, or leads from a node to itself")
+    for a, b in pairs:
+        owner.connect(a, b)
+
+
+@implements("cuGraphAddDependencies_v2", "cudaGraphAddDependencies", "cudaGraphAddDependencies_v2")
+def add_dependencies_with_data(
+    handle: int, first: int, then: int, data: Struct | None, count: int
+) -> None:
+    """Let nodes follow others."""
+    check_edges(data, count)
+    add_dependencies(handle, first, then, count)
+
+
+@implements("cuGraphRemoveDependencies", "cudaGraphRemoveDependencies@12")
+def remove_dependencies(handle: int, first: int, then: int, count: int) -> None:
+    """Remove edges."""
+    owner, pairs = _pairs(handle, first, then, count)
+    if any(b not in a.dependents for a, b in pairs):
+        fail(INVALID_VALUE, "an edge is not there")
+    for a, b in pairs:
+        owner.disconnect(a, b)
+
+
+@implements(
+    "cuGraphRemoveDependencies_v2", "cudaGraphRemoveDependencies", "cudaGraphRemoveDependencies_v2"
+)
+def remove_dependencies_with_data(
+    handle: int, first: int, then: int, data: Struct | None, count: int
+) -> None:
+    """Remove edges."""
+    check_edges(data, count)
+    remove_dependencies(handle, first, then, count)
+
+
+# --- user objects ---
+
+
+def _check_count(count: int) -> None:
+    if not 0 < count <= _MOST:
+        fail(INVALID_VALUE, f"{count} references")
+
+
+@implements("cuUserObjectCreate", "cudaUserObjectCreate")
+def create_object(pointer: int, destructor: int, count: int, flags: int) -> int:
+    """Create a user object, of which the program holds references."""
+    _check_count(count)
+    if flags != _NO_SYNC or not destructor:
+        fail(INVALID_VALUE, "a user object has a destructor that nothing waits for, by its flag")
+    return UserObject(pointer, destructor, count).handle
+
+
+@implements("cuUserObjectRetain", "cudaUserObjectRetain")
+def retain_object(handle: int, count: int) -> None:
+    """Hold further references."""
+    _check_count(count)
+    user_object(handle).retain(count)
+
+
+@implements("cuUserObjectRelease", "cudaUserObjectRelease")
+def release_object(handle: int, count: int) -> None:
+    """Let references go."""
+    _check_count(count)
+    user_object(handle).release(count)
+
+
+@implements("cuGraphRetainUserObject", "cudaGraphRetainUserObject")
+def graph_retain(handle: int, item: int, count: int, flags: int) -> None:
+    """Let a graph hold references: new ones, or by the flag those of the program."""
+    owner, found = graph(handle), user_object(item)
+    _check_count(count)
+    if flags & ~_MOVE:
+        fail(INVALID_VALUE, f"retaining with the flags {flags:#x}")
+    if not flags:
+        found.retain(count)
+    owner.objects[found] = owner.objects.get(found, 0) + count
+
+
+@implements("cuGraphReleaseUserObject", "cudaGraphReleaseUserObject")
+def graph_release(handle: int, item: int, count: int) -> None:
+    """Let a graph's references go."""
+    owner, found = graph(handle), user_object(item)
+    _check_count(count)
+    held = owner.objects.get(found, 0)
+    if count > held:
+        fail(INVALID_VALUE, f"the graph holds {held} references, not {count}")
+    owner.objects[found] = held - count
+    if held == count:
+        del owner.objects[found]
+    found.release(count)

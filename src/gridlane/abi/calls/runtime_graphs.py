@@ -1,0 +1,169 @@
+"""The runtime's functions of graphs whose structures differ from the driver's: each is the driver's
+function, behind a translation of its structure. The others are declared with the driver's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gridlane.abi.calls import executables, graph_nodes
+from gridlane.abi.calls.copies import ARRAY, DEVICE, HOST, UNIFIED
+from gridlane.abi.calls.graph_nodes import given
+from gridlane.abi.calls.registry import Call, implements
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+
+_KINDS = enums()["cudaMemcpyKind"].values
+_ENDS = {
+    _KINDS["cudaMemcpyHostToHost"]: (HOST, HOST),
+    _KINDS["cudaMemcpyHostToDevice"]: (HOST, DEVICE),
+    _KINDS["cudaMemcpyDeviceToHost"]: (DEVICE, HOST),
+    _KINDS["cudaMemcpyDeviceToDevice"]: (DEVICE, DEVICE),
+    _KINDS["cudaMemcpyDefault"]: (UNIFIED, UNIFIED),
+}
+"""The memory that a copy reads and writes, by its kind."""
+
+
+# --- structures ---
+
+
+def kernel_params(params: Struct) -> Struct:
+    """The driver's description of a launch."""
+    # The members are those of the driver's first version, in its order.
+    return Struct("CUDA_KERNEL_NODE_PARAMS_v1", params.address, params)
+
+
+def linear_box(to: int, source: int, size: int, kind: int) -> Struct:
+    """The driver's description of a copy of one row."""
+    if kind not in _ENDS:
+        fail(INVALID_VALUE, f"no kind of copies has the number {kind}")
+    made = Struct("CUDA_MEMCPY3D")
+    made.srcMemoryType, made.dstMemoryType = _ENDS[kind]
+    made.srcHost = made.srcDevice = source
+    made.dstHost = made.dstDevice = to
+    made.WidthInBytes, made.Height, made.Depth = size, 1, 1
+    return made
+
+
+def box(params: Struct) -> Struct:
+    """The driver's description of a copy of rows."""
+    if params.srcArray or params.dstArray:
+        fail(NOT_SUPPORTED, "copies of arrays in graphs: copy linear memory")
+    size = params.extent
+    made = linear_box(params.dstPtr.ptr, params.srcPtr.ptr, size.width, params.kind)
+    made.Height, made.Depth = size.height, size.depth
+    for end in ("src", "dst"):
+        at, memory = getattr(params, f"{end}Pos"), getattr(params, f"{end}Ptr")
+        for name, value in (("XInBytes", at.x), ("Y", at.y), ("Z", at.z)):
+            setattr(made, end + name, value)
+        setattr(made, f"{end}Pitch", memory.pitch)
+        setattr(made, f"{end}Height", memory.ysize)
+    return made
+
+
+def params_of_box(made: Struct) -> Struct:
+    """The runtime's description of a copy."""
+    if ARRAY in (made.srcMemoryType, made.dstMemoryType):
+        fail(NOT_SUPPORTED, "copies of arrays in graphs: copy linear memory")
+    found = Struct("cudaMemcpy3DParms")
+    for end in ("src", "dst"):
+        at, memory = getattr(found, f"{end}Pos"), getattr(found, f"{end}Ptr")
+        is_host = getattr(made, f"{end}MemoryType") == HOST
+        at.x, at.y, at.z = (getattr(made, end + name) for name in ("XInBytes", "Y", "Z"))
+        memory.ptr = getattr(made, f"{end}Host" if is_host else f"{end}Device")
+        memory.pitch = memory.xsize = getattr(made, f"{end}Pitch")
+        memory.ysize = getattr(made, f"{end}Height")
+    size = found.extent
+    size.width, size.height, size.depth = made.WidthInBytes, made.Height, made.Depth
+    ends = made.srcMemoryType, made.dstMemoryType
+    default = _KINDS["cudaMemcpyDefault"]
+    found.kind = next((kind for kind, each in _ENDS.items() if each == ends), default)
+    return found
+
+
+def node_params(params: Struct) -> Struct:
+    """The driver's description of a node of any type."""
+    made = Struct.of("CUgraphNodeParams", bytes(params))
+    if params.type == MEMCPY:
+        made.memcpy.copyCtx = 0
+        made.memcpy.copyParams = box(params.memcpy.copyParams)
+    elif params.type == KERNEL:
+        made.kernel.kern = made.kernel.ctx = 0  # which the runtime's does not have
+    elif params.type == MEMSET:
+        made.memset.ctx = 0
+    return made
+
+
+def instantiate_params(params: Struct) -> Struct:
+    """The driver's description of an instantiation, in the memory of the runtime's: the members
+    have other names alone."""
+    return Struct("CUDA_GRAPH_INSTANTIATE_PARAMS", params.address, params)
+
+
+# --- functions ---
+
+_TRANSLATED: tuple[tuple[str, Call, int, Callable[[Struct], Struct]], ...] = (
+    ("cudaGraphAddKernelNode", graph_nodes.add_kernel, 3, kernel_params),
+    ("cudaGraphKernelNodeSetParams", graph_nodes.set_launch, 1, kernel_params),
+    ("cudaGraphExecKernelNodeSetParams", executables.set_launch, 2, kernel_params),
+    ("cudaGraphAddMemcpyNode", graph_nodes.add_copy, 3, box),
+    ("cudaGraphMemcpyNodeSetParams", graph_nodes.set_copy, 1, box),
+    ("cudaGraphExecMemcpyNodeSetParams", executables.set_copy, 2, box),
+    ("cudaGraphAddNode", graph_nodes.add_node_with_data, 4, node_params),
+    ("cudaGraphAddNode_v2", graph_nodes.add_node_with_data, 4, node_params),
+    ("cudaGraphAddNode@12", graph_nodes.add_node, 3, node_params),
+    ("cudaGraphNodeSetParams", graph_nodes.set_any, 1, node_params),
+    ("cudaGraphExecNodeSetParams", executables.set_any, 2, node_params),
+    (
+        "cudaGraphInstantiateWithParams",
+        executables.instantiate_with_params,
+        1,
+        instantiate_params,
+    ),
+)
+"""The runtime's function, the driver's, the place of the structure, and its translation."""
+
+_LINEAR: tuple[tuple[str, Call, int], ...] = (
+    ("cudaGraphAddMemcpyNode1D", graph_nodes.add_copy, 3),
+    ("cudaGraphMemcpyNodeSetParams1D", graph_nodes.set_copy, 1),
+    ("cudaGraphExecMemcpyNodeSetParams1D", executables.set_copy, 2),
+)
+"""Functions with a copy of one row in their last parameters, the driver's, and their place."""
+
+
+def _declare(name: str, call: Call, place: int, translate: Callable[[Struct], Struct]) -> None:
+    def function(*values: Any) -> Any:
+        params = translate(given(values[place]))
+        return call(*values[:place], params, *values[place + 1 :])
+
+    function.__doc__ = call.__doc__
+    implements(name)(function)
+
+
+def _declare_linear(name: str, call: Call, place: int) -> None:
+    def function(*values: Any) -> Any:
+        return call(*values[:place], linear_box(*values[place:]))
+
+    function.__doc__ = call.__doc__
+    implements(name)(function)
+
+
+for _row in _TRANSLATED:
+    _declare(*_row)
+for _row in _LINEAR:
+    _declare_linear(*_row)
+
+
+@implements("cudaGraphKernelNodeGetParams")
+def get_launch(handle: int) -> Struct:
+    """The launch of a node."""
+    found = graph_nodes.get_launch(handle)
+    return Struct("cudaKernelNodeParams", found.address, found)
+
+
+@implements("cudaGraphMemcpyNodeGetParams")
+def get_copy(handle: int) -> Struct:
+    """The copy of a node."""
+    return params_of_box(graph_nodes.get_copy(handle))

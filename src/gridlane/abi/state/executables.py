@@ -1,0 +1,162 @@
+"""Executable graphs: a graph as it was when it was instantiated, in the order of its execution."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.copying import Copy, Staging
+from gridlane.abi.state.graphs import Child, Graph, Node, nodes
+from gridlane.abi.state.handles import Handles
+from gridlane.abi.state.launching import Launch
+from gridlane.abi.state.streams import Stream, Work
+from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET, Empty
+from gridlane.runtime import protocol
+
+_CAN_BE_DISABLED = KERNEL, MEMCPY, MEMSET
+
+
+class Executable:
+    """An executable graph. It has copies of the nodes, so that it outlives the graph.
+
+    Args:
+        graph: without cycles, see ``unordered``.
+
+    Attributes:
+        graph: the copy.
+        disabled: the nodes whose work launches leave out.
+    """
+
+    def __init__(self, graph: Graph, context: Context, flags: int) -> None:
+        self.graph, self.context, self.flags = graph.copied(named=False), context, flags
+        self.disabled: set[Node] = set()
+        self._order = list(_leaves(self.graph))
+        for node in self._order:
+            put(node, node.work)
+        self._last: protocol.Event | None = None
+        self._queue: protocol.Stream | None = None
+        self._lock = threading.RLock()
+        self.handle = executables.add(self)
+
+    def copy_of(self, node: Node) -> Node:
+        """Its copy of a node of the graph that it was instantiated from.
+
+        Raises:
+            Failure: INVALID_VALUE, the node is of another graph, or was removed.
+        """
+        found = self.graph.origins.get(node.handle)
+        if found is None or nodes.find(node.handle) is not node:
+            fail(INVALID_VALUE, f"{node.handle:#x} is no node of the graph that was instantiated")
+        return found
+
+    def enable(self, node: Node, is_enabled: bool) -> None:
+        """Let launches do the work of a node, or leave it out."""
+        self.check_can_be_disabled(node)
+        if is_enabled:
+            self.disabled.discard(node)
+        else:
+            self.disabled.add(node)
+
+    def check_can_be_disabled(self, node: Node) -> None:
+        """Raise INVALID_VALUE for a node of a kind whose work is always done."""
+        if node.work.kind not in _CAN_BE_DISABLED:
+            fail(INVALID_VALUE, "only kernels, copies and fills can be disabled")
+
+    def launch(self, stream: Stream) -> None:
+        """Append the work to a stream, after the earlier launches."""
+        if stream.context.device is not self.context.device:
+            fail(INVALID_VALUE, "the graph and the stream are of two devices")
+        if stream.capture is not None:
+            stream.submit(Child(self._enabled()))
+            return
+        with self._lock:
+            if self._last is None:
+                self._last = self.context.device.new_event(False)
+            else:
+                self._last.wait(stream.queue)
+            try:
+                for node in self._order:
+                    if stream.context.faulted:
+                        break  # a kernel of a stream whose work is done at once
+                    if node not in self.disabled:
+                        node.work.run(stream)
+            finally:
+                self._queue = stream.queue
+                self._last.record(stream.queue)
+
+    def _enabled(self) -> Graph:
+        """A copy of the graph for a node of another, without the work that is disabled."""
+        made, copies = self.graph.copies(named=True, embedded=True)
+        for each in self.disabled:
+            copies[each].work = Empty()
+        return made
+
+    def end(self) -> None:
+        """End it. Launches that run go on, and the user objects live until then."""
+        executables.discard(self.handle)
+        if self._last is not None and self._queue is not None and not self._last.query():
+            self._queue.submit(self.graph.end, always=True)
+        else:
+            self.graph.end()
+
+
+executables: Handles[Executable] = Handles("executable graph")
+
+
+def executable(handle: int) -> Executable:
+    """An executable graph by its handle.
+
+    Raises:
+        Failure: INVALID_VALUE, there is none, or it was destroyed.
+    """
+    found = executables.find(handle)
+    return (
+        found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no executable graph")
+    )
+
+
+def _leaves(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph and of the graphs in it, in the order of their execution."""
+    for node in graph.order():
+        if isinstance(node.work, Child):
+            yield from _leaves(node.work.graph)
+        else:
+            yield node
+
+
+def put(node: Node, work: Work) -> None:
+    """Give a node of an executable its work, with staging memory of its own."""
+    node.work = replace(work, staging=Staging()) if isinstance(work, Copy) else work
+
+
+def unordered(graph: Graph) -> Node | None:
+    """A node of a cycle, of the graph or of one in it, if there is one."""
+    order = set(graph.order())
+    for node in graph.nodes:
+        if node not in order:
+            return node
+        if isinstance(node.work, Child):
+            found = unordered(node.work.graph)
+            if found is not None:
+                return found
+    return None
+
+
+def check(graph: Graph, context: Context) -> None:
+    """Compile the kernels of a graph.
+
+    Raises:
+        Failure, LaunchError, PtxError, TargetError: a launch that does not exist, or a kernel that
+            the device cannot have.
+    """
+    for node in _leaves(graph):
+        check_work(node.work, context)
+
+
+def check_work(work: Work, context: Context) -> None:
+    """Compile the kernel of work that launches one; see ``check``."""
+    if isinstance(work, Launch):
+        work.check(context)

@@ -1,0 +1,181 @@
+"""Graphs: nodes of work, and which node follows which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state.handles import Handles
+from gridlane.abi.state.streams import Stream, Work
+from gridlane.abi.state.user_objects import UserObject
+from gridlane.abi.state.work import GRAPH
+
+
+class Node:
+    """A piece of work in a graph.
+
+    Attributes:
+        work: is replaced by another of its kind, never changed.
+        dependencies: the nodes that it follows, in the order in which they were given.
+        dependents: the nodes that follow it.
+        handle: its number; 0 for a node of an executable, which programs cannot name.
+    """
+
+    __slots__ = ("dependencies", "dependents", "graph", "handle", "work")
+
+    def __init__(self, graph: Graph, work: Work) -> None:
+        self.graph, self.work = graph, work
+        self.dependencies: dict[Node, None] = {}
+        self.dependents: dict[Node, None] = {}
+        self.handle = nodes.add(self) if graph.handle else 0
+
+
+class Graph:
+    """Nodes and their dependencies.
+
+    Attributes:
+        handle: its number; 0 for one that programs cannot name, and after its end.
+        nodes: in the order of their making.
+        sinks: the nodes that none follows, in the order in which they became so.
+        objects: the references that it holds to user objects.
+        embedded: whether it is part of a node of another graph, which ends it.
+        captures: how many captures make nodes in it.
+        origins: of a clone: its nodes by the handles of the nodes that they are copies of.
+    """
+
+    def __init__(self, named: bool = True, embedded: bool = False) -> None:
+        self.nodes: dict[Node, None] = {}
+        self.sinks: dict[Node, None] = {}
+        self.objects: dict[UserObject, int] = {}
+        self.embedded, self.captures = embedded, 0
+        self.origins: dict[int, Node] = {}
+        self.handle = graphs.add(self) if named else 0
+
+    def add(self, work: Work, dependencies: Iterable[Node] = ()) -> Node:
+        """Make a node that follows others of the graph."""
+        made = Node(self, work)
+        self.nodes[made] = self.sinks[made] = None
+        for each in dependencies:
+            self.connect(each, made)
+        return made
+
+    def connect(self, first: Node, then: Node) -> None:
+        """Let a node follow another."""
+        first.dependents[then] = then.dependencies[first] = None
+        self.sinks.pop(first, None)
+
+    def disconnect(self, first: Node, then: Node) -> None:
+        """End what ``connect`` began."""
+        del first.dependents[then], then.dependencies[first]
+        if not first.dependents:
+            self.sinks[first] = None
+
+    def remove(self, node: Node) -> None:
+        """End a node."""
+        for each in tuple(node.dependencies):
+            self.disconnect(each, node)
+        for each in tuple(node.dependents):
+            self.disconnect(node, each)
+        del self.nodes[node], self.sinks[node]
+        _forget(node)
+
+    def edges(self) -> Iterator[tuple[Node, Node]]:
+        """Each pair of a node and one that follows it."""
+        for node in self.nodes:
+            for each in node.dependents:
+                yield node, each
+
+    def order(self) -> list[Node]:
+        """The nodes, each behind all that it follows; without those that a cycle keeps from it."""
+        waiting = {node: len(node.dependencies) for node in self.nodes}
+        found = [node for node, count in waiting.items() if not count]
+        for node in found:  # which grows
+            for each in node.dependents:
+                waiting[each] -= 1
+                if not waiting[each]:
+                    found.append(each)
+        return found
+
+    def copied(self, named: bool, embedded: bool = False) -> Graph:
+        """A graph with copies of the nodes, which holds references of its own to user objects."""
+        return self.copies(named, embedded)[0]
+
+    def copies(self, named: bool, embedded: bool = False) -> tuple[Graph, dict[Node, Node]]:
+        """``copied``, and the copy of each node, also of those of graphs in this one."""
+        made, found = Graph(named, embedded), dict[Node, Node]()
+        inner = dict[Node, Node]()
+        for node in self.nodes:
+            work = node.work
+            if isinstance(work, Child):
+                graph, further = work.graph.copies(named, True)
+                work = Child(graph)
+                inner |= further
+            found[node] = made.add(work)
+        for node, copy in found.items():
+            copy.dependencies = {found[each]: None for each in node.dependencies}
+            copy.dependents = {found[each]: None for each in node.dependents}
+        made.sinks = {found[each]: None for each in self.sinks}
+        made.origins = {node.handle: copy for node, copy in (found | inner).items()}
+        for each, count in self.objects.items():
+            each.retain(count)
+            made.objects[each] = count
+        return made, found | inner
+
+    def end(self) -> None:
+        """End its nodes, and let go what it holds."""
+        graphs.discard(self.handle)
+        self.handle = 0
+        for node in self.nodes:
+            _forget(node)
+        self.nodes.clear()
+        self.sinks.clear()
+        for each, count in self.objects.items():
+            each.release(count)
+        self.objects.clear()
+
+
+class Child:
+    """The work of a graph, as that of one node, which owns the graph."""
+
+    __slots__ = ("graph",)
+    kind: ClassVar[int] = GRAPH
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def run(self, stream: Stream) -> None:
+        """Append the work of the graph to a stream."""
+        for node in self.graph.order():
+            node.work.run(stream)
+
+
+graphs: Handles[Graph] = Handles("graph")
+nodes: Handles[Node] = Handles("node of a graph")
+
+
+def _forget(node: Node) -> None:
+    """End the handle of a node, and what it owns."""
+    nodes.discard(node.handle)
+    if isinstance(node.work, Child):
+        node.work.graph.end()
+
+
+def graph(handle: int) -> Graph:
+    """A graph by its handle.
+
+    Raises:
+        Failure: INVALID_VALUE, there is none, or it was destroyed.
+    """
+    found = graphs.find(handle)
+    return found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no graph")
+
+
+def node(handle: int) -> Node:
+    """A node by its handle.
+
+    Raises:
+        Failure: INVALID_VALUE, there is none, or it was destroyed.
+    """
+    found = nodes.find(handle)
+    return found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no node of a graph")

@@ -1,0 +1,59 @@
+"""User objects: what programs keep as long as graphs use it."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+
+from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state.handles import Handles
+
+_destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_lock = threading.Lock()
+
+
+class UserObject:
+    """An object of the program's with a count of references.
+
+    Args:
+        pointer: that the destructor gets.
+        destroy: the address of the destructor, which the release of the last reference calls once.
+        count: of references that the program holds.
+    """
+
+    def __init__(self, pointer: int, destroy: int, count: int) -> None:
+        self._pointer, self._destroy, self._count = pointer, destroy, count
+        self.handle = objects.add(self)
+
+    def retain(self, count: int) -> None:
+        """Add references."""
+        with _lock:
+            self._count += count
+
+    def release(self, count: int) -> None:
+        """Let references go.
+
+        Raises:
+            Failure: INVALID_VALUE, there are not so many.
+        """
+        with _lock:
+            if count > self._count:
+                fail(INVALID_VALUE, f"{count} references to let go; there are {self._count}")
+            self._count -= count
+            ends = not self._count
+        if ends:
+            objects.discard(self.handle)
+            _destructor(self._destroy)(self._pointer)
+
+
+objects: Handles[UserObject] = Handles("user object")
+
+
+def user_object(handle: int) -> UserObject:
+    """An object by its handle.
+
+    Raises:
+        Failure: INVALID_VALUE, there is none, or its last reference was let go.
+    """
+    found = objects.find(handle)
+    return found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no user object")
