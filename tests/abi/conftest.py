@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.devices import DEVICES
 
-from gridlane.abi.state import contexts, devices, pools, threads
+from gridlane.abi.state import captures, contexts, devices, pools, threads
 from gridlane.cuda import driver as cu
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
 
 def forget() -> None:
-    """End all contexts, the initialisation, and what the runtime knows of this thread."""
+    """End all contexts, the initialisation, and what is known of this thread."""
+    captures.exchange(captures.GLOBAL)
     threads.start_again()
     contexts.stack().clear()
     for context in list(contexts.handles._objects.values()):

@@ -65,7 +65,6 @@ def arguments(row, draw, handles):
 )
 def test_random_calls(cpu, data):
     forget()
-    cu.cuThreadExchangeStreamCaptureMode(0)
     good(cu.cuInit(0))
     context = good(cu.cuCtxCreate(None, 0, 0))
     x = device_array(VALUES)

@@ -171,6 +171,8 @@ def test_a_kernel_that_fails_ends_its_context(begun, own):
     assert name_of(cu.cuCtxSynchronize()) == "LAUNCH_FAILED"
     assert name_of(cu.cuGraphLaunch(made, 0)) == "LAUNCH_FAILED"
     assert name_of(cu.cuMemAlloc(64)) == "LAUNCH_FAILED"
+    good(cu.cuGraphExecDestroy(made))
+    assert cu.cuGraphLaunch(made, 0)[0] != OK
 
 
 def test_threads_launch_one_executable(begun):

@@ -112,3 +112,23 @@ def test_a_capture_of_two_streams(context):
         expected[32:36] = 5
         assert (back == expected).all()
     finished(made, graph)
+
+
+def test_an_executable_that_ends_while_the_device_is_lost(context, machine, device):
+    """The end gives back what it can: it is no work of the device."""
+    graph, x, stream = new_graph(), device_array(VALUES), new_stream()
+    good(cu.cuGraphAddMemsetNode(graph, None, 0, filling(x, 7, 3), context))
+    made = good(cu.cuGraphInstantiate(graph, 0))
+    good(cu.cuGraphLaunch(made, stream))
+    ended = []
+    destroy = host_function(ended.append)
+    item = good(cu.cuUserObjectCreate(5, destroy, 1, 1))
+    good(cu.cuGraphRetainUserObject(graph, item, 1, 1))
+    other = good(cu.cuGraphInstantiate(graph, 0))
+    good(cu.cuGraphLaunch(other, stream))
+    good(cu.cuGraphDestroy(graph))
+    machine.fail("cuEventQuery", 719)
+    good(cu.cuGraphExecDestroy(other))
+    assert ended == [5]
+    good(cu.cuGraphExecDestroy(made))
+    device.reset()

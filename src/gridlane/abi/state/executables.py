@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from gridlane.abi.failure import INVALID_VALUE, fail
@@ -14,6 +15,7 @@ from gridlane.abi.state.handles import Handles
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.streams import Stream, Work
 from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET, Empty
+from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
 
 _CAN_BE_DISABLED = KERNEL, MEMCPY, MEMSET
@@ -97,10 +99,11 @@ class Executable:
     def end(self) -> None:
         """End it. Launches that run go on, and the user objects live until then."""
         executables.discard(self.handle)
-        if self._last is not None and self._queue is not None and not self._last.query():
-            self._queue.submit(self.graph.end, always=True)
-        else:
-            self.graph.end()
+        with suppress(GridlaneError):  # a kernel failed: nothing runs
+            if self._last is not None and self._queue is not None and not self._last.query():
+                self._queue.submit(self.graph.end, always=True)
+                return
+        self.graph.end()
 
 
 executables: Handles[Executable] = Handles("executable graph")

@@ -15,6 +15,7 @@ from gridlane.abi.state.streams import Stream
 from gridlane.abi.table import enums
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import Dim3
+from gridlane.runtime.protocol import Device
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +36,7 @@ class Launch:
     params: bytes
     attributes: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     waits: bool = False
+    _packed: dict[Device, bytes] = field(default_factory=dict[Device, bytes])
     _memory: list[Any] = field(default_factory=list[Any])
     kind: ClassVar[int] = enums()["CUgraphNodeType"].values["CU_GRAPH_NODE_TYPE_KERNEL"]
 
@@ -64,7 +66,11 @@ class Launch:
         """Append it to a stream. That the kernel failed is told by later calls."""
         function, context = self.function, stream.context
         kernel, plan = function.kernel.plan(self.block, context.device, self.waits)
-        packed, keep = function.packed(kernel, plan, self.params)
+        packed, keep = self._packed.get(context.device), ()
+        if packed is None:
+            packed, keep = function.packed(kernel, plan, self.params)
+            if not keep:  # else it has the launch's number, or memory of the module
+                self._packed[context.device] = packed
         plan = kernel.fitting(plan, self.grid, packed)
         try:
             plan.launch(self.grid, packed, self.shared, stream.queue, (function, keep))
