@@ -108,3 +108,11 @@ def test_copies_of_planes_between_contexts(context):
     assert error(cu.cuMemcpy3DPeer(None)) == E.CUDA_ERROR_INVALID_VALUE
     box.srcContext = ctypes.c_uint64(0xDEAD0).value
     assert error(cu.cuMemcpy3DPeer(box)) == E.CUDA_ERROR_INVALID_CONTEXT
+
+
+def test_addresses_of_functions():
+    missing, no = E.CUDA_ERROR_NOT_FOUND, E.CUDA_ERROR_NOT_SUPPORTED
+    assert called("cuGetProcAddress", b"cuNonsense", 12000, 0)[0] == missing
+    assert called("cuGetProcAddress", b"cuLibraryLoadData", 11000, 0)[0] == missing
+    assert called("cuGetProcAddress", b"cuInit", 12000, 0)[0] == no
+    assert called("cuGetProcAddress", None, 12000, 0)[0] == E.CUDA_ERROR_INVALID_VALUE

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 from gridlane.abi import raw
 from gridlane.abi.calls import copies
+from gridlane.abi.calls.array_ends import put_array, put_extent, texel_of
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import memory, streams
 from gridlane.abi.state.streams import LEGACY, Stream
 from gridlane.abi.struct import Struct
@@ -19,7 +20,10 @@ _IN_STREAM = _ORDERS["CU_MEMCPY_SRC_ACCESS_ORDER_STREAM"]
 _KNOWN = range(_IN_STREAM, 4)
 _MOST = 1 << 32
 """Copies of a batch; more are no number of a program's."""
-_POINTER = enums()["CUmemcpy3DOperandType"].values["CU_MEMCPY_OPERAND_TYPE_POINTER"]
+_POINTER, _ARRAY = (
+    enums()["CUmemcpy3DOperandType"].values[f"CU_MEMCPY_OPERAND_TYPE_{name}"]
+    for name in ("POINTER", "ARRAY")
+)
 
 
 def _stream(handle: int) -> Stream:
@@ -111,16 +115,27 @@ _NO_INDEX = (1 << 64) - 1
 """What CUDA 12 writes for a failure that is of no one copy."""
 
 
-def _end(box: Struct, end: str, given: Struct, extent: Struct) -> None:
+def _array(given: Struct) -> int:
+    """The array that an end is in; 0 for linear memory."""
+    if given.type not in (_POINTER, _ARRAY):
+        fail(INVALID_VALUE, f"no kind of memory has the number {given.type}")
+    if given.type == _POINTER:
+        return 0
+    return given.op.array.array or fail(INVALID_VALUE, "no array")
+
+
+def _end(box: Struct, end: str, given: Struct, texel: int) -> None:
     """Fill one end of a copy of planes."""
-    if given.type != _POINTER:
-        fail(NOT_SUPPORTED, "copies of arrays in a batch: use cuMemcpy3DAsync")
-    place = given.op.ptr
-    row, height = place.rowLength or extent.width, place.layerHeight or extent.height
-    if row < extent.width or height < extent.height:
+    array = _array(given)
+    if array:
+        put_array(box, end, array, given.op.array.offset, texel)
+        return
+    place, width = given.op.ptr, box.WidthInBytes
+    row, height = place.rowLength * texel or width, place.layerHeight or box.Height
+    if not width <= row <= raw.END or height < box.Height:
         fail(
             INVALID_VALUE,
-            f"{extent.height} rows of {extent.width} bytes in planes of {height} of {row}",
+            f"{box.Height} rows of {width} bytes in planes of {height} of {row}",
         )
     setattr(box, f"{end}MemoryType", copies.UNIFIED)
     setattr(box, f"{end}Device", place.ptr)
@@ -142,11 +157,13 @@ def batch_3d(count: int, operations: Struct | None, flags: int, handle: int) -> 
         extent = each.extent
         if not (extent.width and extent.height and extent.depth):
             fail(INVALID_VALUE, f"the copy {n} has no extent")
+        texel = texel_of(_array(each.src), _array(each.dst))
         box = Struct("CUDA_MEMCPY3D")
-        box.WidthInBytes, box.Height, box.Depth = extent.width, extent.height, extent.depth
-        _end(box, "dst", each.dst, extent)
-        _end(box, "src", each.src, extent)
-        _reach(found, box.srcDevice, 1, each.srcAccessOrder)
+        put_extent(box, each.extent, texel)
+        _end(box, "dst", each.dst, texel)
+        _end(box, "src", each.src, texel)
+        if not _array(each.src):
+            _reach(found, box.srcDevice, 1, each.srcAccessOrder)
         copies.box_copy(box, handle, True)
     _done(found, orders)
 

@@ -28,9 +28,7 @@ def _append(given: Struct | None, stream: int) -> Stream:
 @implements("cuMemcpy3DPeer")
 def copy(given: Struct | None) -> None:
     """Copy planes of rows between contexts of one device."""
-    found = _append(given, 0)
-    if not found.native.inline:
-        streams.wait(found)
+    copies.finished(_append(given, 0))
 
 
 @implements("cuMemcpy3DPeerAsync")

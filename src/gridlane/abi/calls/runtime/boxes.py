@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gridlane.abi.calls import copies as driver
+from gridlane.abi.calls.array_ends import put_array, put_extent, texel_of
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.calls.runtime.copies import DEFAULT, INVALID_PITCH, check_side, finish, sides
+from gridlane.abi.calls.runtime.copies import DEFAULT, INVALID_PITCH, check_side, sides
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts, streams
 from gridlane.abi.state.contexts import Context
@@ -52,7 +53,7 @@ def copy_2d(
     to: int, to_pitch: int, source: int, pitch: int, width: int, height: int, kind: int
 ) -> None:
     """Copy rows."""
-    finish(rows(to, to_pitch, source, pitch, width, height, kind, 0))
+    driver.finished(rows(to, to_pitch, source, pitch, width, height, kind, 0))
 
 
 @implements("cudaMemcpy2DAsync")
@@ -70,18 +71,21 @@ def copy_2d_async(
     rows(to, to_pitch, source, pitch, width, height, kind, stream)
 
 
-def _end(box: Struct, end: str, given: Struct, expected: bool | None, context: Context) -> None:
+def _end(
+    box: Struct, end: str, given: Struct, expected: bool | None, texel: int, context: Context
+) -> None:
     """Fill one end of a copy of planes."""
     array, memory = getattr(given, f"{end}Array"), getattr(given, f"{end}Ptr")
-    place, extent = getattr(given, f"{end}Pos"), given.extent
+    place, extent, width = getattr(given, f"{end}Pos"), given.extent, box.WidthInBytes
     if bool(array) == bool(memory.ptr):
         fail(INVALID_VALUE, f"a copy takes one of {end}Array and {end}Ptr")
     if array:
-        fail(NOT_SUPPORTED, "copies of arrays")
-    if place.x + extent.width > memory.pitch:
+        put_array(box, end, array, place, texel)
+        return
+    if place.x + width > memory.pitch:
         fail(
             INVALID_PITCH,
-            f"{extent.width} bytes from {place.x} on, in rows {memory.pitch} bytes apart",
+            f"{width} bytes from {place.x} on, in rows {memory.pitch} bytes apart",
         )
     if extent.depth > 1 and place.y + extent.height > memory.ysize:
         fail(
@@ -89,7 +93,7 @@ def _end(box: Struct, end: str, given: Struct, expected: bool | None, context: C
             f"{extent.height} rows from {place.y} on, in planes of {memory.ysize}",
         )
     first = memory.pitch * (place.y + memory.ysize * place.z) + place.x
-    last = memory.pitch * (extent.height - 1 + memory.ysize * (extent.depth - 1)) + extent.width
+    last = memory.pitch * (extent.height - 1 + memory.ysize * (extent.depth - 1)) + width
     start = memory.ptr + first
     _put(box, end, start, memory.pitch, check_side(start, last, expected, context))
     setattr(box, f"{end}Height", memory.ysize)
@@ -104,16 +108,17 @@ def planes(given: Struct | None, kind: int, stream: int) -> Stream:
     if not extent.width or not extent.height or not extent.depth:
         return found
     box = Struct("CUDA_MEMCPY3D")
-    box.WidthInBytes, box.Height, box.Depth = extent.width, extent.height, extent.depth
-    _end(box, "dst", given, target, found.context)
-    _end(box, "src", given, start, found.context)
+    texel = texel_of(given.srcArray, given.dstArray)
+    put_extent(box, extent, texel)
+    _end(box, "dst", given, target, texel, found.context)
+    _end(box, "src", given, start, texel, found.context)
     return driver.box_copy(box, stream, True)
 
 
 @implements("cudaMemcpy3D")
 def copy_3d(given: Struct | None) -> None:
     """Copy planes of rows."""
-    finish(planes(given, given.kind if given else 0, 0))
+    driver.finished(planes(given, given.kind if given else 0, 0))
 
 
 @implements("cudaMemcpy3DAsync")
@@ -135,7 +140,7 @@ def _peer(given: Struct | None, stream: int) -> Stream:
 @implements("cudaMemcpy3DPeer")
 def copy_3d_peer(given: Struct | None) -> None:
     """Copy planes of rows within a device."""
-    finish(_peer(given, 0))
+    driver.finished(_peer(given, 0))
 
 
 @implements("cudaMemcpy3DPeerAsync")

@@ -75,16 +75,10 @@ def append(to: int, source: int, size: int, kind: int, stream: int) -> Stream:
     return found
 
 
-def finish(stream: Stream) -> None:
-    """Wait for a copy, unless the stream did it."""
-    if not stream.native.inline:
-        streams.wait(stream)
-
-
 @implements("cudaMemcpy")
 def copy(to: int, source: int, size: int, kind: int) -> None:
     """Copy bytes."""
-    finish(append(to, source, size, kind, 0))
+    driver.finished(append(to, source, size, kind, 0))
 
 
 @implements("cudaMemcpyAsync")

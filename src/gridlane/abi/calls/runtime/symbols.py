@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gridlane.abi.calls.copies import finished
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.calls.runtime.copies import INVALID_MEMCPY_DIRECTION, append, finish, sides
+from gridlane.abi.calls.runtime.copies import INVALID_MEMCPY_DIRECTION, append, sides
 from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import registered, streams
 from gridlane.abi.state.streams import Stream
@@ -35,7 +36,7 @@ def from_symbol(to: int, symbol: int, count: int, offset: int, kind: int, stream
 @implements("cudaMemcpyToSymbol")
 def copy_to_symbol(symbol: int, source: int, count: int, offset: int, kind: int) -> None:
     """Copy to a variable."""
-    finish(to_symbol(symbol, source, count, offset, kind, 0))
+    finished(to_symbol(symbol, source, count, offset, kind, 0))
 
 
 @implements("cudaMemcpyToSymbolAsync")
@@ -49,7 +50,7 @@ def copy_to_symbol_async(
 @implements("cudaMemcpyFromSymbol")
 def copy_from_symbol(to: int, symbol: int, count: int, offset: int, kind: int) -> None:
     """Copy from a variable."""
-    finish(from_symbol(to, symbol, count, offset, kind, 0))
+    finished(from_symbol(to, symbol, count, offset, kind, 0))
 
 
 @implements("cudaMemcpyFromSymbolAsync")
