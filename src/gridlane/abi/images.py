@@ -13,11 +13,11 @@ from gridlane.abi.failure import (
     INVALID_IMAGE,
     INVALID_VALUE,
     NO_BINARY_FOR_GPU,
-    NOT_SUPPORTED,
+    Failure,
     fail,
 )
 from gridlane.abi.fatbin.choice import ADVICE
-from gridlane.frontends.ptx import PtxModule, parse_ptx
+from gridlane.frontends.ptx import PtxModule, link, parse_ptx
 from gridlane.modules.native import compiles_ptx
 from gridlane.runtime.protocol import Device
 
@@ -78,33 +78,41 @@ def module(units: Units, device: Device, name: str = "") -> PtxModule:
 
     Raises:
         Failure: NO_BINARY_FOR_GPU, there is machine code only; INVALID_IMAGE.
-        PtxError: the PTX is malformed; located.
+        PtxError: the PTX is malformed, or its parts do not go together; located.
     """
-    texts = [_text(each, device) for each in units]
-    found = [each for each in texts if each is not None]
-    if not found:
-        fail(NO_BINARY_FOR_GPU, f"the fatbin has no image: {ADVICE}")
-    if len(found) > 1:
-        fail(
-            NOT_SUPPORTED,
-            f"the image has {len(found)} parts that are to be linked: compile without -rdc=true",
-        )
-    return parse_ptx(found[0], name)
+    newer = not compiles_ptx(device)
+    if len(units) == 1:
+        return parse_ptx(_text(units[0], device, newer), name)
+    # NVIDIA's linker has made machine code of the first; its library for kernels that launch
+    # kernels comes last, as PTX that is for few devices.
+    texts = _parts(units, device, False) or (_parts(units, device, True) if newer else [])
+    if not texts:
+        fail(NO_BINARY_FOR_GPU, f"no part of the fatbin has PTX for the device: {ADVICE}")
+    return link([parse_ptx(each, name) for each in texts]).module
 
 
-def _text(image: bytes, device: Device) -> str | None:
-    """The PTX of an image; None for a fatbin without images."""
+def _parts(units: Units, device: Device, newer: bool) -> list[str]:
+    """The PTX of those units that have some for a device."""
+    made: list[str] = []
+    for each in units:
+        try:
+            made.append(_text(each, device, newer))
+        except Failure as failure:
+            if failure.number != NO_BINARY_FOR_GPU:
+                raise
+    return made
+
+
+def _text(image: bytes, device: Device, newer: bool) -> str:
+    """The PTX of an image."""
     if image.startswith(_ELF):
         fail(
             NO_BINARY_FOR_GPU,
             f"the image is machine code of one NVIDIA GPU (a cubin): {ADVICE}",
         )
     if image.startswith(_FATBIN):
-        inside = fatbin.images(image)
-        if not inside:
-            return None
-        capability = device.compute_capability
-        return fatbin.ptx(fatbin.best(inside, capability, not compiles_ptx(device)))
+        found = fatbin.best(fatbin.images(image), device.compute_capability, newer)
+        return fatbin.ptx(found)
     try:
         return image.rstrip(b"\0").decode()
     except UnicodeDecodeError as error:

@@ -27,6 +27,7 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "streams",
         "events",
         "modules",
+        "links",
         "libraries",
         "functions",
         "occupancy",

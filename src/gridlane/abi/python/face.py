@@ -34,6 +34,10 @@ _KEYWORDS = {
 _NAMES = {"cuGraphInstantiateWithFlags": "cuGraphInstantiate"}
 """Names that the headers of CUDA 12 and later give to other functions."""
 
+_KEPT: dict[str, str] = {"cuLinkCreate": "cuLinkDestroy"}
+"""Functions whose arguments are used until another function: the logs of a link."""
+_kept: dict[int, Any] = {}
+
 Reader = Callable[[Any], tuple[Any, Any]]
 """From a value of Python's to the call's, and what keeps it valid during the call."""
 
@@ -100,6 +104,10 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
         number, made = called(row, call, [value for value, _ in read])
         if number:
             return (error(number), *failed)
+        if row.base in _KEPT:
+            _kept[made[0]] = read
+        elif row.base in _KEPT.values():
+            _kept.pop(read[0][0], None)
         return (error(number), *(write(each) for write, each in zip(writers, made)))
 
     function.__name__ = function.__qualname__ = row.base

@@ -1,0 +1,91 @@
+"""The linking of PTX. What a link makes is PTX as well, an image to load a module from."""
+
+from __future__ import annotations
+
+from gridlane.abi import images, raw
+from gridlane.abi.calls import jit
+from gridlane.abi.calls.modules import file
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, NO_BINARY_FOR_GPU, NOT_SUPPORTED, fail
+from gridlane.abi.fatbin.choice import ADVICE
+from gridlane.abi.state import contexts
+from gridlane.abi.state.links import Link, links
+from gridlane.abi.table import enums
+
+_KINDS = {
+    number: name.removeprefix("CU_JIT_INPUT_")
+    for name, number in enums()["CUjitInputType"].values.items()
+    if name.startswith("CU_JIT_INPUT_")
+}
+_LARGEST = 1 << 31
+
+
+@implements("cuLinkCreate_v2", "cuLinkCreate")
+def create(count: int, options: int, values: int) -> int:
+    """Begin a link. Its logs get what is wrong with the units as well."""
+    return Link(contexts.current(), jit.Options(count, options, values)).handle
+
+
+@implements("cuLinkAddData_v2", "cuLinkAddData")
+def add_data(
+    handle: int,
+    kind: int,
+    data: int,
+    size: int,
+    name: bytes | None,
+    count: int,
+    options: int,
+    values: int,
+) -> None:
+    """Add a unit from memory."""
+    if not data or not 0 < size <= _LARGEST:
+        fail(INVALID_VALUE, f"a unit of {size} bytes at {data:#x}")
+    _check(kind)
+    jit.Options(count, options, values)
+    _add(handle, raw.copied(data, size), (name or b"").decode(errors="replace"))
+
+
+@implements("cuLinkAddFile_v2", "cuLinkAddFile")
+def add_file(
+    handle: int, kind: int, path: bytes | None, count: int, options: int, values: int
+) -> None:
+    """Add a unit from a file."""
+    _check(kind)
+    jit.Options(count, options, values)
+    _add(handle, file(path), (path or b"").decode(errors="replace"))
+
+
+def _check(kind: int) -> None:
+    name = _KINDS.get(kind)
+    if name is None:
+        fail(INVALID_VALUE, f"no kind of unit has the number {kind}")
+    if name == "CUBIN":
+        fail(NO_BINARY_FOR_GPU, f"cubins are not linked: {ADVICE}")
+    if name not in ("PTX", "FATBINARY"):
+        advice = "pass PTX, or a fatbin of nvcc -fatbin -rdc=true"
+        fail(NOT_SUPPORTED, f"units of the kind CU_JIT_INPUT_{name}: {advice}")
+
+
+def _add(handle: int, image: bytes, name: str) -> None:
+    found = links.get(handle)
+    if found.is_complete:
+        fail(INVALID_VALUE, "the link is complete")
+    with found.options.logged():
+        found.units.append(images.module((image,), found.context.device, name))
+
+
+@implements("cuLinkComplete")
+def complete(handle: int) -> tuple[int, int]:
+    """Link: the address of the image, which lives as long as the link, and its bytes."""
+    found = links.get(handle)
+    if not found.units:
+        fail(INVALID_VALUE, "the link has no units")
+    with found.options.logged() as log:
+        log.extend(note for unit in found.units for note in unit.notes)
+        return found.complete()
+
+
+@implements("cuLinkDestroy")
+def destroy(handle: int) -> None:
+    """End a link, and its image."""
+    links.remove(handle)

@@ -1,0 +1,47 @@
+"""Links: units that a program gives one after the other, and the one image that they become."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.handles import Handles
+from gridlane.frontends.ptx import PtxModule
+from gridlane.frontends.ptx import link as linked
+
+
+class Link:
+    """A link.
+
+    Attributes:
+        context: whose device the units are for.
+        options: of the whole link, an ``Options`` of ``calls/jit.py``.
+        units: those so far.
+    """
+
+    def __init__(self, context: Context, options: Any) -> None:
+        self.context, self.options = context, options
+        self.units: list[PtxModule] = []
+        self._image: Any = None
+        self.handle = links.add(self)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the image is there."""
+        return self._image is not None
+
+    def complete(self) -> tuple[int, int]:
+        """The address of the image, which lives as long as the link, and its bytes.
+
+        Raises:
+            PtxError: the units do not go together; located.
+        """
+        if self._image is None:
+            text = linked(self.units).module.text.text
+            self._image = ctypes.create_string_buffer(text.encode())
+        return ctypes.addressof(self._image), len(self._image)
+
+
+links: Handles[Link] = Handles("link")
+"""By their handles. A link ends by cuLinkDestroy alone, as its image may be in use."""
