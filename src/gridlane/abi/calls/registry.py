@@ -20,6 +20,7 @@ F = TypeVar("F", bound=Call)
 _ROOMS: dict[Api, tuple[str, ...]] = {
     "driver": (
         "initialisation",
+        "entry_points",
         "devices",
         "contexts",
         "memory",
@@ -34,7 +35,7 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "launches",
         "old_launches",
     ),
-    "runtime": ("libraries", "functions", "occupancy", "runtime_launches"),
+    "runtime": ("entry_points", "libraries", "functions", "occupancy", "runtime_launches"),
     "nvrtc": ("programs",),
 }
 """The modules of this package with the functions of each library."""
