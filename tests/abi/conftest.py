@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.devices import DEVICES
 
-from gridlane.abi.state import contexts, devices
+from gridlane.abi.state import contexts, devices, threads
 from gridlane.cuda import driver
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
 
 def forget() -> None:
-    """End all contexts, and the initialisation."""
+    """End all contexts, the initialisation, and what the runtime knows of this thread."""
+    threads.start_again()
     contexts.stack().clear()
     for context in list(contexts.handles._objects.values()):
         context.end()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from gridlane.abi.calls.registry import Call
-from gridlane.abi.failure import NOT_SUPPORTED, Failure, failure_of
-from gridlane.abi.state import contexts, devices
+from gridlane.abi.failure import NOT_SUPPORTED, UNKNOWN, Failure, failure_of
+from gridlane.abi.state import contexts, devices, threads
+from gridlane.abi.table import enums
 from gridlane.abi.table.functions import Function
 from gridlane.core import trace
 from gridlane.core.errors import GridlaneError
@@ -29,16 +31,37 @@ def called(row: Function, call: Call | None, values: Sequence[Any]) -> tuple[int
     try:
         if call is None:
             raise Failure(NOT_SUPPORTED, f"{row.base}: {row.refused or UNDONE}")
-        if row.needs != "nothing":
+        if row.api == "runtime":
+            if row.needs != "nothing":
+                threads.ready()
+        elif row.needs != "nothing":
             devices.check_initialised()
             if row.needs == "context":
                 contexts.current()
         made = call(*values)
     except (Failure, GridlaneError, MemoryError, OSError) as error:
-        failure = failure_of(error)
+        number, what = _told(error)
         if trace.enabled():
-            print(f"gridlane: {row.base}: {failure.number}: {failure.what}", file=sys.stderr)
-        return failure.number, ()
+            print(f"gridlane: {row.base}: {number}: {what}", file=sys.stderr)
+        if row.api != "runtime":
+            return number, ()
+        number = number if number in _of_runtime() else UNKNOWN
+        if row.family != "errors":
+            threads.note(number)
+        return number, ()
     if made is None:
         return 0, ()
     return 0, made if isinstance(made, tuple) else (made,)
+
+
+def _told(error: BaseException) -> tuple[int, str]:
+    """The number and the words of an error. Who keeps the error itself keeps the frames that raised
+    it, and memory that these are about to free."""
+    failure = failure_of(error)
+    return failure.number, failure.what
+
+
+@cache
+def _of_runtime() -> frozenset[int]:
+    """The numbers that the runtime has; a few of the driver's are not among them."""
+    return frozenset(enums()["cudaError_t"].values.values())

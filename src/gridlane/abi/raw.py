@@ -6,7 +6,10 @@ import ctypes
 import os
 import struct
 
-from gridlane.abi.failure import INVALID_IMAGE, fail
+from gridlane.abi.failure import INVALID_IMAGE, INVALID_VALUE, fail
+
+END = 1 << 56
+"""No program has memory from here on: the largest address space of a 64-bit Linux."""
 
 _OWN_MEMORY = "/proc/self/mem"
 """The process's memory as a file, on Linux: a read of bytes that are not there fails."""
@@ -67,3 +70,9 @@ def put_words(address: int, values: list[int] | tuple[int, ...]) -> None:
 def put(address: int, data: bytes) -> None:
     """Write bytes."""
     view(address, len(data))[:] = data
+
+
+def check_range(address: int, size: int) -> None:
+    """Raise INVALID_VALUE for bytes that no program has."""
+    if not address or address + size > END:
+        fail(INVALID_VALUE, f"{size} bytes at {address:#x} of the host")

@@ -81,7 +81,7 @@ class Struct:
             data = b"".join(map(bytes, given))
             size = field.inner.size * (kind.count or 1)
         elif kind.count and kind.size == 1:
-            data, size = bytes(value), kind.count
+            data, size = bytes(value).ljust(kind.count, b"\0"), kind.count
         else:
             given = tuple(value) if kind.count else (value,)
             data = struct.pack(f"<{len(given)}{code(field)}", *given)

@@ -50,6 +50,8 @@ class Config:
             themselves, and again for their local variables; 16384 by default.
         heap: GRIDLANE_HEAP, the bytes of each device that ``malloc`` of kernels in PTX and CUDA
             C++ takes its blocks of; 8 MiB by default.
+        visible_devices: CUDA_VISIBLE_DEVICES, which devices CUDA's own interface has, and in which
+            order, as numbers and UUIDs; None (default) is all. NVIDIA's driver reads it itself.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -71,6 +73,7 @@ class Config:
     spin_limit: float
     stack: int
     heap: int
+    visible_devices: str | None
     dump: frozenset[str]
 
     @property
@@ -150,6 +153,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         spin_limit=float(spin),
         stack=int(stack),
         heap=int(heap),
+        visible_devices=get("CUDA_VISIBLE_DEVICES"),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

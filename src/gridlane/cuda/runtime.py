@@ -1,7 +1,15 @@
 """CUDA's runtime interface on gridlane's devices.
 
 The calling convention is that of ``cuda.bindings.runtime``: a function returns a tuple: its
-error, then what it gives back, or None for each after an error.
+error, then what it gives back, or None for each after an error. Nothing has to be initialised: the
+first call on a thread makes the primary context of its device current.
+
+>>> from gridlane.cuda import runtime
+>>> error, address = runtime.cudaMalloc(1024)
+>>> error
+<cudaError_t.cudaSuccess: 0>
+>>> runtime.cudaFree(address)
+(<cudaError_t.cudaSuccess: 0>,)
 """
 
 from __future__ import annotations
@@ -9,6 +17,27 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.abi.python import names_of, resolve
+
+
+def make_cudaExtent(w: int, h: int, d: int) -> Any:
+    """A ``cudaExtent`` of its width, height and depth."""
+    made = resolve("runtime", "cudaExtent")()
+    made.width, made.height, made.depth = w, h, d
+    return made
+
+
+def make_cudaPos(x: int, y: int, z: int) -> Any:
+    """A ``cudaPos`` of its coordinates."""
+    made = resolve("runtime", "cudaPos")()
+    made.x, made.y, made.z = x, y, z
+    return made
+
+
+def make_cudaPitchedPtr(d: Any, p: int, xsz: int, ysz: int) -> Any:
+    """A ``cudaPitchedPtr`` of an address, the bytes from row to row, and the size of a plane."""
+    made = resolve("runtime", "cudaPitchedPtr")()
+    made.ptr, made.pitch, made.xsize, made.ysize = d, p, xsz, ysz
+    return made
 
 
 def __getattr__(name: str) -> Any:
@@ -21,4 +50,5 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The names of this interface."""
-    return sorted(names_of("runtime"))
+    made = {"make_cudaExtent", "make_cudaPitchedPtr", "make_cudaPos"}
+    return sorted(names_of("runtime") | made)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import uuid
-
+from gridlane.abi import raw
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import INVALID_DEVICE, INVALID_VALUE, fail
+from gridlane.abi.failure import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import devices
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
@@ -52,19 +51,8 @@ def name(room: int, ordinal: int) -> bytes:
 def get_uuid(ordinal: int) -> Struct:
     """The identity of a device, which differs between machines."""
     made = Struct("CUuuid")
-    made.bytes = identity(ordinal)
+    made.bytes = devices.identity(ordinal)
     return made
-
-
-def identity(ordinal: int) -> bytes:
-    """The 16 bytes of a device's UUID; made of its name where the driver has none."""
-    device = devices.device(ordinal)
-    told = str(device.describe().get("uuid", "")).removeprefix("GPU-")
-    try:
-        first = uuid.UUID(told)
-    except ValueError:
-        first = uuid.uuid5(uuid.NAMESPACE_OID, f"{told} {device.name}")
-    return first.bytes if not ordinal else uuid.uuid5(first, str(ordinal)).bytes
 
 
 @implements("cuDeviceTotalMem_v2")
@@ -122,6 +110,25 @@ def by_bus_id(text: bytes) -> int:
         if place(ordinal) in (wanted, wanted + b".0"):
             return ordinal
     fail(INVALID_DEVICE, f"no device is at {text!r}")
+
+
+@implements("cuDeviceGetHostAtomicCapabilities")
+def host_atomics(operations: int, count: int, ordinal: int) -> list[int]:
+    """What atomics of a device are atomic for the host as well: none, where the device says that it
+    has none."""
+    devices.device(ordinal)
+    known = enums()["CUatomicOperation"].values.values()
+    if not operations or not count:
+        fail(INVALID_VALUE, f"{count} operations at {operations:#x}")
+    for each in raw.numbers(operations, count):
+        if each not in known:
+            fail(INVALID_VALUE, f"no operation has the number {each}")
+    if attribute(enums()["CUdevice_attribute"].values[_HOST_ATOMICS], ordinal):
+        fail(NOT_SUPPORTED, "the driver of the device does not tell which atomics the host sees")
+    return [0] * count
+
+
+_HOST_ATOMICS = f"{_PREFIX}HOST_NATIVE_ATOMIC_SUPPORTED"
 
 
 def opens(ordinal: int) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from gridlane.abi import raw
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import (
     INVALID_VALUE,
+    NOT_SUPPORTED,
     fail,
 )
 from gridlane.abi.state import contexts, memory
 from gridlane.abi.state.memory import Allocation
 from gridlane.abi.table import constants
+from gridlane.core.errors import DeviceError
 from gridlane.memory.resource import HostMemory
 
 ALREADY_REGISTERED, NOT_REGISTERED = 712, 713
@@ -57,19 +60,29 @@ def allocate_managed(size: int, flags: int) -> int:
     context = contexts.current()
     if flags not in (1, 2) or size <= 0:
         fail(INVALID_VALUE, f"{size} bytes of managed memory with the flags {flags}")
+    memory.check_size(size)
     buffer = context.device.allocate_host(size, "managed")
     return memory.add(Allocation(buffer.address, size, "managed", context, buffer, flags)).address
 
 
 def host_memory(size: int, flags: int) -> int:
-    """Memory of the host for copies, and for kernels if the device uses the host's."""
+    """Memory of the host for copies, and for kernels if the device uses the host's. A device that
+    cannot map it gives memory for copies; only its device pointer is refused then."""
     context = contexts.current()
     if size <= 0 or flags & ~7:
         fail(INVALID_VALUE, f"{size} bytes of host memory with the flags {flags}")
+    memory.check_size(size)
     wants_both = bool(flags & _MAPPED) and not context.device.host_visible
     kind: HostMemory = "mapped" if wants_both else "pinned"
-    buffer = context.device.allocate_host(size, kind)
-    return memory.add(Allocation(buffer.address, size, "host", context, buffer, flags)).address
+    try:
+        buffer = context.device.allocate_host(size, kind)
+    except DeviceError as error:
+        if error.number != NOT_SUPPORTED:
+            raise
+        kind, buffer = "pinned", context.device.allocate_host(size, "pinned")
+    made = Allocation(buffer.address, size, "host", context, buffer, flags)
+    made.mapped = kind == "mapped"
+    return memory.add(made).address
 
 
 @implements("cuMemHostAlloc")
@@ -99,7 +112,7 @@ def device_pointer(address: int, flags: int) -> int:
     found = memory.find(address, 1, context.ordinal)
     if flags or found is None or found.kind == "device":
         fail(INVALID_VALUE, f"{address:#x} is not memory of the host for a device")
-    if not context.device.host_visible:
+    if not context.device.host_visible and not found.mapped:
         fail(INVALID_VALUE, f"kernels of the device {context.device.name} cannot use the host's")
     return address
 
@@ -119,6 +132,7 @@ def register(address: int, size: int, flags: int) -> None:
     context = contexts.current()
     if not address or size <= 0 or flags & ~15:
         fail(INVALID_VALUE, f"{size} bytes at {address:#x} with the flags {flags}")
+    raw.check_range(address, size)
     if memory.find(address, 1, context.ordinal) is not None:
         fail(ALREADY_REGISTERED, f"{address:#x} is registered, or an allocation")
     pinned = context.device.register_host(address, size)

@@ -57,8 +57,8 @@ def resolve(symbol: str) -> Entry:
 def outs_of(row: Function) -> tuple[str, ...]:
     """The parameters that a function writes: for one that Python does not know, those of its kin
     that Python knows."""
-    if row.outs is not None:
-        return row.outs
+    if row.given or row.outs is not None:
+        return row.given
     own = {each.name for each in row.parameters}
     for other in functions(row.api).values():
         if other.base == row.base and other.outs is not None:

@@ -10,15 +10,16 @@ from gridlane.abi.calls.registry import Call, calls
 from gridlane.abi.errors import UNDONE, called
 from gridlane.abi.python.parameters import kernel_parameters
 from gridlane.abi.python.values import address_of, class_of, enum_class, record_of, wrapped
+from gridlane.abi.state.devices import VERSION
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import CType, aliases, constants, ctype, enums, functions
+from gridlane.abi.table import CType, aliases, callbacks, constants, ctype, enums, functions
 from gridlane.abi.table.functions import Api, Function, Parameter
 from gridlane.abi.table.structs import nodes
 
 _ERRORS: dict[Api, str] = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
 _PREFIXES: dict[Api, tuple[str, ...]] = {
     "driver": ("CU", "cuu"),
-    "runtime": ("cuda", "CU", "lib"),
+    "runtime": ("cuda", "CU", "lib", "dim3"),
     "nvrtc": ("nvrtc",),
 }
 _KEYWORDS = {
@@ -30,6 +31,13 @@ _KEYWORDS = {
     "input": "input_",
 }
 """Names of parameters that NVIDIA's bindings change, as Python uses them itself."""
+
+_VERSIONS: dict[Api, tuple[str, ...]] = {
+    "driver": ("CUDA_VERSION",),
+    "runtime": ("CUDART_VERSION",),
+    "nvrtc": (),
+}
+"""The constants with the version of the headers, of which the table has several."""
 
 _NAMES = {"cuGraphInstantiateWithFlags": "cuGraphInstantiate"}
 """Names that the headers of CUDA 12 and later give to other functions."""
@@ -46,7 +54,7 @@ Reader = Callable[[Any], tuple[Any, Any]]
 def names_of(api: Api) -> frozenset[str]:
     """What a module of this library has: functions, types and constants."""
     found = set(_rows(api))
-    for names in (enums(), aliases(), constants(), nodes()):
+    for names in (enums(), aliases(), callbacks(), constants(), nodes(), _VERSIONS[api]):
         found |= {each for each in names if each.startswith(_PREFIXES[api]) and "@" not in each}
     if api != "nvrtc":
         for one in enums().values():
@@ -66,6 +74,8 @@ def resolve(api: Api, name: str) -> Any:
     found = class_of(name)
     if found is not None:
         return found
+    if name in _VERSIONS[api]:
+        return VERSION
     if name in constants():
         return constants()[name]
     for each in enums().values():
@@ -91,9 +101,11 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
     ins = [each for each in row.parameters if each.name not in (row.outs or ())]
     readers = [_reader(row, each) for each in ins]
     writers = [_writer(each) for each in outs]
+    if row.result:
+        writers.append(_result(row))
     names = [_KEYWORDS.get(each.name, each.name) for each in ins]
     error = enum_class(_ERRORS[api])
-    failed = (None,) * len(outs)
+    failed = (None,) * len(writers)
 
     def function(*args: Any, **named: Any) -> tuple[Any, ...]:
         if named:
@@ -117,7 +129,8 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
 
 def _doc(row: Function, names: list[str], call: Call | None) -> str:
     about = (call.__doc__ or "") if call else f"Refused: {row.refused or UNDONE}."
-    given = ", ".join((_ERRORS[row.api], *(row.outs or ())))
+    result = (row.result,) if row.result else ()
+    given = ", ".join((_ERRORS[row.api], *(row.outs or ()), *result))
     return f"{row.base}({', '.join(names)}) -> ({given})\n\n{about}"
 
 
@@ -193,6 +206,11 @@ def _number(value: Any, kind: CType, row: Function, parameter: Parameter) -> int
 
 
 # --- from the call to Python ---
+
+
+def _result(row: Function) -> Callable[[Any], Any]:
+    """What a function returns that returns no error."""
+    return _writer(Parameter(f"{row.result} *", ""))
 
 
 def _writer(parameter: Parameter) -> Callable[[Any], Any]:

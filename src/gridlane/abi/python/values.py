@@ -17,6 +17,8 @@ from gridlane.abi.table.structs import is_struct
 _CALLED_AT_ONCE = {"CUoccupancyB2DSize": ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)}
 """Callbacks that are called during the call that takes them: any callable may be one. What is
 called later is a function of C, which the program keeps."""
+_FUNCTION: type = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
+"""The base of ctypes' functions, which has no public name."""
 
 
 class Handle:
@@ -106,6 +108,8 @@ def shown(value: Any, field: Field, held: Any = None) -> Any:
         if kind.kind == "struct":
             return [record_of(each, kind.name) for each in value]
         return list(value)
+    if field.name == "name" and isinstance(value, bytes):
+        return value.partition(b"\0")[0]  # a text, as NVIDIA's bindings give it
     if kind.kind == "pointer" and isinstance(held, (list, tuple)):
         return list(held)
     return wrapped(value, kind)
@@ -205,7 +209,7 @@ def address_of(value: Any, kind: CType) -> tuple[int, Any]:
         return value.getPtr(), value
     if isinstance(value, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
         return ctypes.addressof(value), value
-    if isinstance(value, (ctypes._Pointer, ctypes._CFuncPtr)):  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(value, (ctypes._Pointer, _FUNCTION)):
         return ctypes.cast(value, ctypes.c_void_p).value or 0, value
     if kind.name in _CALLED_AT_ONCE and callable(value):
         called = _CALLED_AT_ONCE[kind.name](value)

@@ -33,12 +33,13 @@ class Context:
         handle: its number; 0 after its end.
         buffers: what was allocated in it, by address.
         limits: those that the program set, by their number of CUlimit.
+        is_primary: whether it is the one that the users of its device share.
         kept: what else lives as long as it, by its owner's name.
         ends: functions that its end calls, in reverse order.
     """
 
-    def __init__(self, ordinal: int, flags: int = 0) -> None:
-        self.ordinal, self.flags = ordinal, flags
+    def __init__(self, ordinal: int, flags: int = 0, is_primary: bool = False) -> None:
+        self.ordinal, self.flags, self.is_primary = ordinal, flags, is_primary
         self.device: Device = devices.device(ordinal)
         self.buffers: dict[int, Buffer] = {}
         self.limits: dict[int, int] = {}
@@ -46,6 +47,11 @@ class Context:
         self.ends: list[Callable[[], object]] = []
         self._fault: Failure | None = None
         self.handle = handles.add(self)
+
+    @property
+    def failed(self) -> Failure | None:
+        """The fault of a kernel, which stays until the context ends."""
+        return self._fault
 
     def check(self) -> Context:
         """Return the context.
@@ -57,14 +63,14 @@ class Context:
         if not self.handle:
             fail(CONTEXT_IS_DESTROYED, "the context was destroyed")
         if self._fault is not None:
-            raise self._fault
+            raise Failure(self._fault.number, self._fault.what)
         return self
 
     def fault(self, error: BaseException) -> Failure:
         """Note that a kernel failed: each later call in the context fails with the same number."""
         failure = failure_of(error)
-        if self._fault is None:
-            self._fault = failure
+        if self._fault is None:  # a copy, which keeps no frames
+            self._fault = Failure(failure.number, failure.what)
         return failure
 
     def synchronize(self) -> None:
@@ -98,19 +104,37 @@ class Context:
 
 
 class Primary:
-    """The context of a device that the runtime and its users share, and who holds it."""
+    """The context of a device that the runtime and its users share, and who holds it.
+
+    Attributes:
+        holders: how often it is held; the runtime holds it once, for all its callers.
+        in_runtime: whether the runtime does.
+    """
 
     def __init__(self, ordinal: int) -> None:
         self.ordinal, self.flags, self.holders = ordinal, 0, 0
+        self.in_runtime = False
         self.context: Context | None = None
 
     def retain(self) -> Context:
         """Hold it; create it for its first holder."""
         with _lock:
-            if self.context is None or not self.context.handle:
-                self.context = Context(self.ordinal, self.flags)
+            found = self._alive()
             self.holders += 1
-            return self.context
+            return found
+
+    def for_runtime(self) -> Context:
+        """The context for the runtime, which holds it from now on."""
+        with _lock:
+            found = self._alive()
+            self.holders += not self.in_runtime
+            self.in_runtime = True
+            return found
+
+    def _alive(self) -> Context:
+        if self.context is None or not self.context.handle:
+            self.context = Context(self.ordinal, self.flags, is_primary=True)
+        return self.context
 
     def release(self) -> None:
         """Let it go; end it with its last holder.
@@ -124,6 +148,13 @@ class Primary:
             self.holders -= 1
             if not self.holders:
                 self.reset()
+
+    def leave_runtime(self) -> None:
+        """End the context, which the runtime no longer holds."""
+        with _lock:
+            self.holders -= self.in_runtime
+            self.in_runtime = False
+            self.reset()
 
     def reset(self) -> None:
         """End the context; its holders get a new one."""

@@ -71,6 +71,9 @@ def copy(
     """
     if not width or not height or not depth:
         return
+    for each in (to, source):
+        if not each.device:
+            raw.check_range(each.address, each.at(height - 1, depth - 1) - each.address + width)
     in_one = depth == 1 or height == to.height == source.height
     if height * depth > 1 and width == to.pitch == source.pitch and in_one:
         width, height, depth = width * height * depth, 1, 1
@@ -101,6 +104,8 @@ def _row(stream: Stream, to: Rows, source: Rows, width: int, row: int, plane: in
             native.read(raw.view(target, width), start)
     else:
         native.submit(lambda: ctypes.memmove(target, start, width))
+        if not native.capturing:  # CUDA returns from these when they are done
+            native.synchronize()
 
 
 def fill(stream: Stream, to: Rows, pattern: bytes, count: int, height: int = 1) -> None:

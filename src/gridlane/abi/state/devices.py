@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import uuid
+from functools import cache
 
-from gridlane.abi.failure import INVALID_DEVICE, NOT_INITIALIZED, Failure, fail
+from gridlane.abi.failure import INVALID_DEVICE, NO_DEVICE, NOT_INITIALIZED, Failure, fail
+from gridlane.core.config import config
 from gridlane.core.errors import DeviceError
 from gridlane.launch import current
 from gridlane.runtime.protocol import Device
@@ -15,10 +18,7 @@ VERSION = 13000
 
 def count() -> int:
     """The number of devices; 0 if none opens."""
-    try:
-        return current.count()
-    except DeviceError:
-        return 0
+    return len(_visible())
 
 
 def device(ordinal: int) -> Device:
@@ -28,9 +28,63 @@ def device(ordinal: int) -> Device:
         Failure: INVALID_DEVICE, there is none with it.
         DeviceError: it does not open.
     """
-    if not 0 <= ordinal < count():
-        fail(INVALID_DEVICE, f"device {ordinal}; there are {count()}")
-    return current.numbered(ordinal)
+    known = _visible()
+    if not 0 <= ordinal < len(known):
+        fail(INVALID_DEVICE, f"device {ordinal}; there are {len(known)}")
+    return current.numbered(known[ordinal])
+
+
+def identity(ordinal: int) -> bytes:
+    """The 16 bytes of a device's UUID; made of its name where the driver has none."""
+    device(ordinal)
+    return _identity(_visible()[ordinal])
+
+
+def _identity(number: int) -> bytes:
+    found = current.numbered(number)
+    told = str(found.describe().get("uuid", "")).removeprefix("GPU-")
+    try:
+        first = uuid.UUID(told)
+    except ValueError:
+        first = uuid.uuid5(uuid.NAMESPACE_OID, f"{told} {found.name}")
+    return first.bytes if not number else uuid.uuid5(first, str(number)).bytes
+
+
+def _visible() -> tuple[int, ...]:
+    """The numbers of the current kind's devices that CUDA_VISIBLE_DEVICES names, in its order."""
+    try:
+        there, kind = current.count(), current.kind()
+    except DeviceError:
+        return ()
+    setting = config().visible_devices
+    if setting is None or kind == "cuda":  # NVIDIA's driver has done it
+        return tuple(range(there))
+    return _named(setting, there, kind)
+
+
+@cache
+def _named(setting: str, there: int, kind: str) -> tuple[int, ...]:
+    """The devices of a list of numbers and UUIDs; it ends at the first that names none.
+
+    Args:
+        there: how many there are; ``kind``: of which kind.
+    """
+    found: list[int] = []
+    for each in setting.split(","):
+        number = _one(each.strip(), there)
+        if number is None or number in found:
+            break
+        found.append(number)
+    return tuple(found)
+
+
+def _one(name: str, there: int) -> int | None:
+    if name.isdecimal():
+        return int(name) if int(name) < there else None
+    if not name.startswith("GPU-"):
+        return None
+    fits = [n for n in range(there) if f"GPU-{uuid.UUID(bytes=_identity(n))}".startswith(name)]
+    return fits[0] if len(fits) == 1 else None
 
 
 def process() -> int:
@@ -59,6 +113,8 @@ def initialise() -> None:
         return
     check_not_forked()
     current.device()  # opens it, or raises why it does not open
+    if not _visible():
+        fail(NO_DEVICE, "CUDA_VISIBLE_DEVICES names no device that is there")
     _driver.process = process()
 
 

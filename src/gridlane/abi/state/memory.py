@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi import raw
+from gridlane.abi.failure import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.abi.state.contexts import Context
 from gridlane.core.errors import GridlaneError
 from gridlane.memory.addresses import AddressMap
@@ -27,7 +28,7 @@ class Allocation:
         owner: keeps the memory alive.
         flags: as it was made with.
         number: no two have the same.
-        managed: whether a program may use it on both sides.
+        mapped: whether kernels may use the ``host``'s by the same address.
     """
 
     address: int
@@ -38,6 +39,7 @@ class Allocation:
     flags: int = 0
     number: int = 0
     pool: Any = None
+    mapped: bool = False
 
 
 _lock = threading.RLock()
@@ -104,6 +106,12 @@ def starting_at(address: int, ordinal: int, *kinds: Kind) -> Allocation:
     return found
 
 
+def check_size(size: int) -> None:
+    """Raise OUT_OF_MEMORY for more bytes than any machine addresses."""
+    if size > raw.END:
+        fail(OUT_OF_MEMORY, f"an allocation of {size} bytes")
+
+
 def allocate(context: Context, size: int) -> Allocation:
     """Memory of a context's device.
 
@@ -113,6 +121,7 @@ def allocate(context: Context, size: int) -> Allocation:
     """
     if size <= 0:
         fail(INVALID_VALUE, f"an allocation of {size} bytes")
+    check_size(size)
     buffer = context.device.allocate(size)
     return add(Allocation(buffer.address, size, "device", context, buffer))
 

@@ -18,7 +18,7 @@ LEGACY, PER_THREAD = 1, 2
 
 @dataclass(slots=True, eq=False)
 class Stream:
-    """A stream of a context."""
+    """A stream of a context. ``waiting`` is the CUsynchronizationPolicy that the program set."""
 
     native: protocol.Stream
     context: Context
@@ -26,6 +26,7 @@ class Stream:
     priority: int = 0
     handle: int = 0
     number: int = 0
+    waiting: int = 1
 
 
 @dataclass(slots=True, eq=False)

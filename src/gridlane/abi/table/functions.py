@@ -13,7 +13,8 @@ from gridlane.abi.table.reading import declared, lines, split_outside
 Api = Literal["driver", "runtime", "nvrtc"]
 _ROW = re.compile(
     r"(?P<name>\w+) (?P<since>[\d.]+)(?:-(?P<until>\d+))? \((?P<params>.*)\)"
-    r"(?: : (?P<result>[^-]+?))?(?: -> (?P<outs>[\w, ]+?)| (?P<hidden>-))?(?: (?P<own>pt[sd][sz]))?"
+    r"(?: : (?P<result>[^-]+?))?(?: -> (?P<outs>[\w, ]+?))?(?: (?P<hidden>-))?"
+    r"(?: (?P<own>pt[sd][sz]))?"
     r"(?: @(?P<needs>\w+))?(?: ! (?P<refused>.+))?"
 )
 _HEADING = re.compile(r"\[(?P<family>.+)\] needs (?P<needs>\w+)(?:, refused: (?P<refused>.+))?")
@@ -42,6 +43,7 @@ class Function:
         result: the type of what it returns; "" for the API's error code.
         outs: the parameters that Python's caller gets back; None if Python does not know this
             version of the function.
+        given: the parameters that its call in ``calls/`` gives back; all others it takes.
         per_thread: the suffix of its form for the default stream of a thread: ``ptsz`` for those
             that take a stream, ``ptds`` for those that do not; "" if there is none.
         needs: the state that it needs: ``driver`` for one that is initialised, ``context`` for a
@@ -57,6 +59,7 @@ class Function:
     parameters: tuple[Parameter, ...]
     result: str
     outs: tuple[str, ...] | None
+    given: tuple[str, ...]
     per_thread: str
     needs: Needs
     refused: str
@@ -104,6 +107,7 @@ def _function(api: Api, heading: re.Match[str], row: re.Match[str]) -> Function:
         parameters=tuple(Parameter(*declared(each)) for each in split_outside(row["params"])),
         result=row["result"] or "",
         outs=None if row["hidden"] else outs,
+        given=outs,
         per_thread=row["own"] or "",
         needs=needs,
         refused=row["refused"] or heading["refused"] or "",

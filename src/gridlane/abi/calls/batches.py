@@ -1,0 +1,148 @@
+"""Copies of many pieces of memory by one call."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from gridlane.abi import raw
+from gridlane.abi.calls import copies
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import streams
+from gridlane.abi.state.streams import LEGACY, Stream
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums, layout
+
+_ORDERS = enums()["CUmemcpySrcAccessOrder"].values
+_DURING = _ORDERS["CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL"]
+_KNOWN = range(_ORDERS["CU_MEMCPY_SRC_ACCESS_ORDER_STREAM"], 4)
+_POINTER = enums()["CUmemcpy3DOperandType"].values["CU_MEMCPY_OPERAND_TYPE_POINTER"]
+
+
+def _stream(handle: int) -> Stream:
+    if handle in (0, LEGACY):
+        fail(INVALID_VALUE, "batches are for streams other than the default one")
+    return streams.stream(handle)
+
+
+def _check(order: int, flags: int) -> int:
+    """The order in which sources are read, if it is one."""
+    if order not in _KNOWN or flags & ~1:
+        fail(INVALID_VALUE, f"copies with the access order {order} and the flags {flags:#x}")
+    return order
+
+
+def _orders(attributes: Struct | None, places: int, count: int, copies_: int) -> list[int]:
+    """The order of each copy: attributes are for those from a place on."""
+    if not copies_:
+        return []
+    if attributes is None or not places or not 0 < count <= copies_:
+        fail(INVALID_VALUE, f"{count} attributes for {copies_} copies")
+    starts = raw.words(places, count)
+    if starts[0] or any(a >= b for a, b in pairwise(starts)) or starts[-1] >= copies_:
+        fail(INVALID_VALUE, f"the attributes begin at the copies {starts}")
+    step = layout("CUmemcpyAttributes").size
+    found: list[int] = []
+    for n, start in enumerate(starts):
+        each = Struct("CUmemcpyAttributes", attributes.address + n * step)
+        end = starts[n + 1] if n + 1 < count else copies_
+        found += [_check(each.srcAccessOrder, each.flags)] * (end - start)
+    return found
+
+
+def _done(stream: Stream, orders: list[int]) -> None:
+    """Wait if sources have to be read before the call returns."""
+    if _DURING in orders and not stream.native.inline and not stream.native.capturing:
+        streams.wait(stream)
+
+
+@implements("cuMemcpyBatchAsync_v2", "cudaMemcpyBatchAsync")
+def batch(
+    targets: int,
+    sources: int,
+    sizes: int,
+    count: int,
+    attributes: Struct | None,
+    places: int,
+    kinds: int,
+    handle: int,
+) -> None:
+    """Copy pieces of memory in a stream, by their addresses."""
+    found = _stream(handle)
+    if count and not (targets and sources and sizes):
+        fail(INVALID_VALUE, f"{count} copies without their addresses or sizes")
+    orders = _orders(attributes, places, kinds, count)
+    for to, source, size in zip(*(raw.words(each, count) for each in (targets, sources, sizes))):
+        if not (to and source and size):
+            fail(INVALID_VALUE, f"a copy of {size} bytes from {source:#x} to {to:#x}")
+        copies.by_address(to, source, size, handle)
+    _done(found, orders)
+
+
+@implements("cuMemcpyBatchAsync", "cudaMemcpyBatchAsync@12")
+def batch_12(
+    targets: int,
+    sources: int,
+    sizes: int,
+    count: int,
+    attributes: Struct | None,
+    places: int,
+    kinds: int,
+    failed: int,
+    handle: int,
+) -> None:
+    """Copy pieces of memory in a stream; no one piece is told to have failed."""
+    if failed:
+        raw.put_words(failed, (_NO_INDEX,))
+    batch(targets, sources, sizes, count, attributes, places, kinds, handle)
+
+
+_NO_INDEX = (1 << 64) - 1
+"""What CUDA 12 writes for a failure that is of no one copy."""
+
+
+def _end(box: Struct, end: str, given: Struct, extent: Struct) -> None:
+    """Fill one end of a copy of planes."""
+    if given.type != _POINTER:
+        fail(NOT_SUPPORTED, "copies of arrays in a batch: use cuMemcpy3DAsync")
+    memory = given.op.ptr
+    row, height = memory.rowLength or extent.width, memory.layerHeight or extent.height
+    if row < extent.width or height < extent.height:
+        fail(
+            INVALID_VALUE,
+            f"{extent.height} rows of {extent.width} bytes in planes of {height} of {row}",
+        )
+    setattr(box, f"{end}MemoryType", copies.UNIFIED)
+    setattr(box, f"{end}Device", memory.ptr)
+    setattr(box, f"{end}Pitch", row)
+    setattr(box, f"{end}Height", height)
+
+
+@implements("cuMemcpy3DBatchAsync_v2", "cudaMemcpy3DBatchAsync")
+def batch_3d(count: int, operations: Struct | None, flags: int, handle: int) -> None:
+    """Copy planes of rows in a stream, by their addresses."""
+    found = _stream(handle)
+    if flags or (count and operations is None):
+        fail(INVALID_VALUE, f"{count} copies with the flags {flags:#x}")
+    step, orders = layout("CUDA_MEMCPY3D_BATCH_OP").size, list[int]()
+    for n in range(count):
+        assert operations is not None
+        each = Struct("CUDA_MEMCPY3D_BATCH_OP", operations.address + n * step)
+        orders.append(_check(each.srcAccessOrder, each.flags))
+        extent = each.extent
+        box = Struct("CUDA_MEMCPY3D")
+        box.WidthInBytes, box.Height, box.Depth = extent.width, extent.height, extent.depth
+        _end(box, "dst", each.dst, extent)
+        _end(box, "src", each.src, extent)
+        copies.box_copy(box, handle, True)
+    _done(found, orders)
+
+
+@implements("cuMemcpy3DBatchAsync", "cudaMemcpy3DBatchAsync@12")
+def batch_3d_12(
+    count: int, operations: Struct | None, failed: int, flags: int, handle: int
+) -> None:
+    """Copy planes of rows in a stream; no one copy is told to have failed."""
+    if failed:
+        raw.put_words(failed, (_NO_INDEX,))
+    batch_3d(count, operations, flags, handle)

@@ -1,0 +1,1 @@
+"""What the functions of the runtime do, by those of the driver."""

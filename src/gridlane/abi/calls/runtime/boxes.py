@@ -1,0 +1,144 @@
+"""Copies of rows and of planes of rows, as the driver's."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls import copies as driver
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.calls.runtime.copies import DEFAULT, INVALID_PITCH, check_side, finish, sides
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import contexts, streams
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.streams import Stream
+from gridlane.abi.struct import Struct
+
+
+def rows(
+    to: int,
+    to_pitch: int,
+    source: int,
+    pitch: int,
+    width: int,
+    height: int,
+    kind: int,
+    stream: int,
+) -> Stream:
+    """Append a copy of rows."""
+    target, start = sides(kind)
+    found = streams.stream(stream)
+    if width > min(to_pitch, pitch):
+        fail(INVALID_PITCH, f"rows of {width} bytes, {pitch} and {to_pitch} bytes apart")
+    if not width or not height:
+        return found
+    box = Struct("CUDA_MEMCPY2D")
+    box.WidthInBytes, box.Height = width, height
+    for end, address, step, expected in (
+        ("dst", to, to_pitch, target),
+        ("src", source, pitch, start),
+    ):
+        size = step * (height - 1) + width
+        _put(box, end, address, step, check_side(address, size, expected, found.context))
+    return driver.box_copy(box, stream, False)
+
+
+def _put(box: Struct, end: str, address: int, pitch: int, is_device: bool) -> None:
+    """Fill one end, ``src`` or ``dst``, of a description of the driver's."""
+    setattr(box, f"{end}MemoryType", driver.DEVICE if is_device else driver.HOST)
+    setattr(box, f"{end}Device" if is_device else f"{end}Host", address)
+    setattr(box, f"{end}Pitch", pitch)
+
+
+@implements("cudaMemcpy2D")
+def copy_2d(
+    to: int, to_pitch: int, source: int, pitch: int, width: int, height: int, kind: int
+) -> None:
+    """Copy rows."""
+    finish(rows(to, to_pitch, source, pitch, width, height, kind, 0))
+
+
+@implements("cudaMemcpy2DAsync")
+def copy_2d_async(
+    to: int,
+    to_pitch: int,
+    source: int,
+    pitch: int,
+    width: int,
+    height: int,
+    kind: int,
+    stream: int,
+) -> None:
+    """Copy rows, in a stream."""
+    rows(to, to_pitch, source, pitch, width, height, kind, stream)
+
+
+def _end(box: Struct, end: str, given: Struct, expected: bool | None, context: Context) -> None:
+    """Fill one end of a copy of planes."""
+    array, memory = getattr(given, f"{end}Array"), getattr(given, f"{end}Ptr")
+    place, extent = getattr(given, f"{end}Pos"), given.extent
+    if bool(array) == bool(memory.ptr):
+        fail(INVALID_VALUE, f"a copy takes one of {end}Array and {end}Ptr")
+    if array:
+        fail(NOT_SUPPORTED, "copies of arrays")
+    if place.x + extent.width > memory.pitch:
+        fail(
+            INVALID_PITCH,
+            f"{extent.width} bytes from {place.x} on, in rows {memory.pitch} bytes apart",
+        )
+    if extent.depth > 1 and place.y + extent.height > memory.ysize:
+        fail(
+            INVALID_VALUE,
+            f"{extent.height} rows from {place.y} on, in planes of {memory.ysize}",
+        )
+    first = memory.pitch * (place.y + memory.ysize * place.z) + place.x
+    last = memory.pitch * (extent.height - 1 + memory.ysize * (extent.depth - 1)) + extent.width
+    start = memory.ptr + first
+    _put(box, end, start, memory.pitch, check_side(start, last, expected, context))
+    setattr(box, f"{end}Height", memory.ysize)
+
+
+def planes(given: Struct | None, kind: int, stream: int) -> Stream:
+    """Append a copy of planes."""
+    if given is None:
+        fail(INVALID_VALUE, "no description of the copy")
+    target, start = sides(kind)
+    found, extent = streams.stream(stream), given.extent
+    if not extent.width or not extent.height or not extent.depth:
+        return found
+    box = Struct("CUDA_MEMCPY3D")
+    box.WidthInBytes, box.Height, box.Depth = extent.width, extent.height, extent.depth
+    _end(box, "dst", given, target, found.context)
+    _end(box, "src", given, start, found.context)
+    return driver.box_copy(box, stream, True)
+
+
+@implements("cudaMemcpy3D")
+def copy_3d(given: Struct | None) -> None:
+    """Copy planes of rows."""
+    finish(planes(given, given.kind if given else 0, 0))
+
+
+@implements("cudaMemcpy3DAsync")
+def copy_3d_async(given: Struct | None, stream: int) -> None:
+    """Copy planes of rows, in a stream."""
+    planes(given, given.kind if given else 0, stream)
+
+
+def _peer(given: Struct | None, stream: int) -> Stream:
+    if given is None:
+        fail(INVALID_VALUE, "no description of the copy")
+    for each in (given.srcDevice, given.dstDevice):
+        contexts.primary(each)
+    if given.srcDevice != given.dstDevice:
+        fail(NOT_SUPPORTED, "copies between two devices go through the host: copy there first")
+    return planes(given, DEFAULT, stream)
+
+
+@implements("cudaMemcpy3DPeer")
+def copy_3d_peer(given: Struct | None) -> None:
+    """Copy planes of rows within a device."""
+    finish(_peer(given, 0))
+
+
+@implements("cudaMemcpy3DPeerAsync")
+def copy_3d_peer_async(given: Struct | None, stream: int) -> None:
+    """Copy planes of rows within a device, in a stream."""
+    _peer(given, stream)

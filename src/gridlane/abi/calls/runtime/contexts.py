@@ -1,0 +1,112 @@
+"""The device of a thread, its flags and limits."""
+
+from __future__ import annotations
+
+from gridlane.abi import raw
+from gridlane.abi.calls import contexts as driver
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_DEVICE, INVALID_VALUE, fail
+from gridlane.abi.state import contexts, devices, threads
+from gridlane.abi.table import constants
+
+_FLAGS = constants()["cudaDeviceMask"]
+_MAPPED = constants()["cudaDeviceMapHost"]
+_FLAGS_VALID = constants()["cudaInitDeviceFlagsAreValid"]
+
+for _names, _call in (
+    (("cudaDeviceSynchronize", "cudaThreadSynchronize"), driver.synchronize),
+    (("cudaDeviceSetLimit", "cudaThreadSetLimit"), driver.set_limit),
+    (("cudaDeviceGetLimit", "cudaThreadGetLimit"), driver.get_limit),
+    (("cudaDeviceGetCacheConfig", "cudaThreadGetCacheConfig"), driver.get_cache_config),
+    (("cudaDeviceSetCacheConfig", "cudaThreadSetCacheConfig"), driver.set_cache_config),
+    (("cudaDeviceGetSharedMemConfig",), driver.get_shared_config),
+    (("cudaDeviceSetSharedMemConfig",), driver.set_shared_config),
+    (("cudaCtxResetPersistingL2Cache",), driver.reset_cache),
+):
+    implements(*_names)(_call)
+
+
+def _checked(ordinal: int) -> int:
+    """The number of a device that is there."""
+    devices.initialise()
+    devices.device(ordinal)
+    return ordinal
+
+
+@implements("cudaSetDevice")
+def set_device(ordinal: int) -> None:
+    """Make a device this thread's, and its primary context current."""
+    threads.bind(_checked(ordinal))
+
+
+@implements("cudaGetDevice")
+def get_device() -> int:
+    """The device of this thread: that of its current context."""
+    return threads.device()
+
+
+@implements("cudaInitDevice")
+def init_device(ordinal: int, device_flags: int, flags: int) -> None:
+    """Make the primary context of a device; the thread's device stays."""
+    if flags & ~_FLAGS_VALID:
+        fail(INVALID_VALUE, f"initialising with the flags {flags:#x}")
+    found = contexts.primary(_checked(ordinal))
+    if flags:
+        _set_flags(ordinal, device_flags)
+    found.for_runtime().check()
+
+
+@implements("cudaDeviceReset", "cudaThreadExit")
+def reset() -> None:
+    """End the primary context of this thread's device and all that is in it, and with it the fault
+    of a kernel. A context that the driver made stays; the runtime has nothing of its own in it."""
+    ordinal, found = threads.device(), contexts.top()
+    if found is None or found.is_primary:
+        contexts.primary(ordinal).leave_runtime()
+    threads.forget()
+
+
+@implements("cudaSetValidDevices")
+def set_valid(address: int, count: int) -> None:
+    """Set the devices of threads that choose none, in their order; 0 for all."""
+    devices.initialise()
+    if not count:
+        threads.set_valid([])
+        return
+    if not address or not 0 < count <= devices.count():
+        fail(INVALID_VALUE, f"{count} valid devices at {address:#x}; there are {devices.count()}")
+    ordinals = list(raw.numbers(address, count))
+    for each in ordinals:
+        if not 0 <= each < devices.count():
+            fail(INVALID_DEVICE, f"device {each}; there are {devices.count()}")
+    threads.set_valid(ordinals)
+
+
+def _set_flags(ordinal: int, flags: int) -> None:
+    contexts.check_flags(flags, _FLAGS)
+    found = contexts.primary(ordinal)
+    found.flags = flags & ~_MAPPED
+    if found.context is not None:
+        found.context.flags = found.flags
+
+
+@implements("cudaSetDeviceFlags")
+def set_flags(flags: int) -> None:
+    """Set the flags of this thread's device, and make its context: how the host waits is left to
+    the device."""
+    contexts.check_flags(flags, _FLAGS)
+    ordinal, found = threads.device(), contexts.top()
+    if found is not None and not found.is_primary:
+        found.check().flags = flags & ~_MAPPED
+        return
+    _set_flags(ordinal, flags)
+    threads.ready()
+
+
+@implements("cudaGetDeviceFlags")
+def get_flags() -> int:
+    """The flags of this thread's device; the runtime's contexts map host memory."""
+    ordinal, found = threads.device(), contexts.top()
+    if found is not None and not found.is_primary:
+        return found.check().flags
+    return contexts.primary(ordinal).flags | _MAPPED

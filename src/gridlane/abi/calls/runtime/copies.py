@@ -1,0 +1,106 @@
+"""Copies of linear memory, with the kind that the program says."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls import copies as driver
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state import contexts, copying, memory, streams
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.copying import Rows
+from gridlane.abi.state.streams import Stream
+from gridlane.abi.table import enums
+
+INVALID_MEMCPY_DIRECTION = enums()["cudaError_t"].values["cudaErrorInvalidMemcpyDirection"]
+INVALID_PITCH = enums()["cudaError_t"].values["cudaErrorInvalidPitchValue"]
+_KINDS = enums()["cudaMemcpyKind"].values
+DEFAULT = _KINDS["cudaMemcpyDefault"]
+_SIDES: dict[int, tuple[bool | None, bool | None]] = {
+    _KINDS[f"cudaMemcpy{name}"]: sides
+    for name, sides in (
+        ("HostToHost", (False, False)),
+        ("HostToDevice", (True, False)),
+        ("DeviceToHost", (False, True)),
+        ("DeviceToDevice", (True, True)),
+        ("Default", (None, None)),
+    )
+}
+"""Whether the target and the source are the device's; None where the addresses tell."""
+
+
+def sides(kind: int) -> tuple[bool | None, bool | None]:
+    """What a kind says of the target and of the source.
+
+    Raises:
+        Failure: INVALID_MEMCPY_DIRECTION, there is no such kind.
+    """
+    found = _SIDES.get(kind)
+    if found is None:
+        fail(INVALID_MEMCPY_DIRECTION, f"no kind of copy has the number {kind}")
+    return found
+
+
+def check_side(address: int, size: int, expected: bool | None, context: Context) -> bool:
+    """Whether bytes are the device's. Pinned memory and managed memory may be on both sides.
+
+    Args:
+        expected: what the kind of the copy says.
+
+    Raises:
+        Failure: INVALID_MEMCPY_DIRECTION, memory of the device is called the host's;
+            INVALID_VALUE, what is called the device's is not known, as after its end.
+    """
+    is_device = copying.side(address, size, context)
+    found = memory.find(address, 1, context.ordinal)
+    if expected and not is_device and found is None:
+        fail(INVALID_VALUE, f"{address:#x} is not memory of the device {context.device.name}")
+    if expected is not False or not is_device:
+        return is_device
+    if found is None or found.kind == "device":
+        fail(INVALID_MEMCPY_DIRECTION, f"{address:#x} is memory of a device, not of the host")
+    return found.kind == "managed"
+
+
+def append(to: int, source: int, size: int, kind: int, stream: int) -> Stream:
+    """Append a copy to a stream."""
+    target, start = sides(kind)
+    found = streams.stream(stream)
+    if not size:
+        return found
+    end = Rows(to, check_side(to, size, target, found.context))
+    copying.copy(found, end, Rows(source, check_side(source, size, start, found.context)), size)
+    return found
+
+
+def finish(stream: Stream) -> None:
+    """Wait for a copy, unless the stream did it."""
+    if not stream.native.inline:
+        streams.wait(stream)
+
+
+@implements("cudaMemcpy")
+def copy(to: int, source: int, size: int, kind: int) -> None:
+    """Copy bytes."""
+    finish(append(to, source, size, kind, 0))
+
+
+@implements("cudaMemcpyAsync")
+def copy_async(to: int, source: int, size: int, kind: int, stream: int) -> None:
+    """Copy bytes, in a stream."""
+    append(to, source, size, kind, stream)
+
+
+@implements("cudaMemcpyPeer")
+def copy_peer(to: int, to_device: int, source: int, from_device: int, size: int) -> None:
+    """Copy bytes from a device to a device."""
+    target, start = (contexts.primary(each).for_runtime() for each in (to_device, from_device))
+    driver.copy_peer(to, target.handle, source, start.handle, size)
+
+
+@implements("cudaMemcpyPeerAsync")
+def copy_peer_async(
+    to: int, to_device: int, source: int, from_device: int, size: int, stream: int
+) -> None:
+    """Copy bytes from a device to a device, in a stream."""
+    target, start = (contexts.primary(each).for_runtime() for each in (to_device, from_device))
+    driver.copy_peer_async(to, target.handle, source, start.handle, size, stream)

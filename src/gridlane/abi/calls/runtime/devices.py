@@ -1,0 +1,92 @@
+"""Devices of the runtime: their number, attributes and properties."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls import devices as driver
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.calls.runtime.properties import FIELDS, OLD_FIELDS
+from gridlane.abi.failure import INVALID_VALUE, NO_DEVICE, fail
+from gridlane.abi.state import devices
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+
+_ATTRIBUTES = enums()["CUdevice_attribute"].values
+
+
+@implements("cudaGetDeviceCount")
+def count() -> int:
+    """The number of devices."""
+    devices.initialise()
+    return devices.count() or fail(NO_DEVICE, "there is no device")
+
+
+@implements("cudaDeviceGetAttribute")
+def attribute(number: int, ordinal: int) -> int:
+    """One attribute."""
+    devices.initialise()
+    return driver.attribute(number, ordinal)
+
+
+@implements("cudaDeviceGetPCIBusId")
+def bus_id(room: int, ordinal: int) -> bytes:
+    """The place of the device on the bus; the number of the device where there is no bus."""
+    devices.initialise()
+    return driver.bus_id(room, ordinal)
+
+
+@implements("cudaDeviceGetByPCIBusId")
+def by_bus_id(text: bytes | None) -> int:
+    """The device at a place."""
+    devices.initialise()
+    return driver.by_bus_id(text) if text else fail(INVALID_VALUE, "no place on the bus")
+
+
+implements("cudaDeviceGetHostAtomicCapabilities")(driver.host_atomics)
+
+
+def _filled(made: Struct, ordinal: int, fields: dict[str, tuple[str, ...]]) -> Struct:
+    known = driver.attributes(ordinal)
+    for field, names in fields.items():
+        values = [known[_ATTRIBUTES[f"CU_DEVICE_ATTRIBUTE_{each}"]] for each in names]
+        setattr(made, field, values if len(values) > 1 else values[0])
+    made.name = driver.title(ordinal)[:255]
+    made.uuid.bytes = devices.identity(ordinal)
+    made.totalGlobalMem = driver.total_memory(ordinal)
+    return made
+
+
+@implements("cudaGetDeviceProperties")
+def properties(ordinal: int) -> Struct:
+    """All that is known of a device; each number is that of its attribute."""
+    devices.initialise()
+    return _filled(Struct("cudaDeviceProp"), ordinal, FIELDS)
+
+
+@implements("cudaGetDeviceProperties_v2")
+def properties_12(ordinal: int) -> Struct:
+    """All that is known of a device, in the structure of CUDA 12."""
+    devices.initialise()
+    return _filled(Struct("cudaDeviceProp@12"), ordinal, OLD_FIELDS)
+
+
+def _numbers(made: Struct, field: str) -> tuple[int, ...]:
+    found: int | tuple[int, ...] = getattr(made, field)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _met(wanted: Struct, there: Struct) -> int:
+    """How many of the wanted numbers a device has; one that is 0 is not wanted."""
+    met = 0
+    for field in (*FIELDS, "totalGlobalMem"):
+        met += sum(0 < a <= b for a, b in zip(_numbers(wanted, field), _numbers(there, field)))
+    return met
+
+
+@implements("cudaChooseDevice")
+def choose(wanted: Struct | None) -> int:
+    """The device that has the most of the wanted properties; the first of several."""
+    devices.initialise()
+    if wanted is None:
+        fail(INVALID_VALUE, "no properties")
+    met = [_met(wanted, properties(ordinal)) for ordinal in range(devices.count())]
+    return met.index(max(met))

@@ -1,0 +1,85 @@
+"""Launches of kernels, which have a host address or a handle."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls import launches as driver
+from gridlane.abi.calls.launch_attributes import Chosen, attributes_of
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state import registered, streams
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+from gridlane.launch.dimensions import Dim3
+
+INVALID_CONFIGURATION = enums()["cudaError_t"].values["cudaErrorInvalidConfiguration"]
+
+
+def _dim3(given: Struct) -> Dim3:
+    return given.x, given.y, given.z
+
+
+def check_shape(grid: Dim3, block: Dim3, context: Context) -> None:
+    """Raise cudaErrorInvalidConfiguration for a grid or block that the device does not have."""
+    limits = context.device.limits
+    threads = block[0] * block[1] * block[2]
+    if (
+        min(*grid, *block) <= 0
+        or threads > limits.max_threads
+        or any(size > most for size, most in zip(block, limits.max_block))
+        or any(size > most for size, most in zip(grid, limits.max_grid))
+    ):
+        fail(
+            INVALID_CONFIGURATION,
+            f"a grid of {grid} blocks of {block} threads; the device {context.device.name} has "
+            f"grids of {limits.max_grid} and blocks of {limits.max_block}, {limits.max_threads} "
+            "threads in all",
+        )
+
+
+def launch(
+    function: int,
+    grid: Dim3,
+    block: Dim3,
+    pointers: int,
+    shared: int,
+    stream: int,
+    chosen: Chosen | None = None,
+) -> None:
+    """Append a launch.
+
+    Args:
+        chosen: what its attributes ask for.
+    """
+    found = streams.stream(stream)
+    kernel = registered.function(function, found.context)
+    check_shape(grid, block, found.context)
+    params = driver.from_pointers(kernel, pointers)
+    driver.start(kernel, grid, block, shared, found, params, chosen)
+
+
+@implements("cudaLaunchKernel")
+def launch_kernel(
+    function: int, grid: Struct, block: Struct, pointers: int, shared: int, stream: int
+) -> None:
+    """Launch a kernel."""
+    launch(function, _dim3(grid), _dim3(block), pointers, shared, stream)
+
+
+@implements("cudaLaunchCooperativeKernel")
+def launch_cooperative(
+    function: int, grid: Struct, block: Struct, pointers: int, shared: int, stream: int
+) -> None:
+    """Launch a kernel whose blocks may wait for each other."""
+    chosen = Chosen(cooperative=True)
+    launch(function, _dim3(grid), _dim3(block), pointers, shared, stream, chosen)
+
+
+@implements("cudaLaunchKernelExC")
+def launch_with_config(config: Struct | None, function: int, pointers: int) -> None:
+    """Launch a kernel with attributes."""
+    if config is None:
+        fail(INVALID_VALUE, "no configuration")
+    chosen = attributes_of(config.attrs, config.numAttrs)
+    grid, block = _dim3(config.gridDim), _dim3(config.blockDim)
+    launch(function, grid, block, pointers, config.dynamicSmemBytes, config.stream, chosen)

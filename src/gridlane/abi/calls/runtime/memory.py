@@ -1,0 +1,60 @@
+"""Memory of devices, of the host for copies, and of both."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls import memory as driver
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.state import contexts, memory
+from gridlane.abi.struct import Struct
+
+for _name, _call in (
+    ("cudaMallocManaged", driver.allocate_managed),
+    ("cudaFree", driver.free),
+    ("cudaFreeHost", driver.host_free),
+    ("cudaHostRegister", driver.register),
+    ("cudaHostUnregister", driver.unregister),
+    ("cudaHostGetDevicePointer", driver.device_pointer),
+    ("cudaHostGetFlags", driver.host_flags),
+    ("cudaMemGetInfo", driver.info),
+):
+    implements(_name)(_call)
+
+
+@implements("cudaMalloc")
+def allocate(size: int) -> int:
+    """Memory of the thread's device; null for no bytes."""
+    return driver.allocate(size) if size else 0
+
+
+@implements("cudaMallocHost")
+def allocate_host(size: int) -> int:
+    """Memory of the host for copies; null for no bytes."""
+    return driver.host_allocate_plain(size) if size else 0
+
+
+@implements("cudaHostAlloc")
+def allocate_host_with_flags(size: int, flags: int) -> int:
+    """Memory of the host for copies; null for no bytes."""
+    return driver.host_memory(size, flags) if size else 0
+
+
+def _rows(width: int, height: int) -> tuple[int, int]:
+    pitch = -(-width // driver.PITCH) * driver.PITCH
+    if not pitch or not height:
+        return 0, pitch
+    return memory.allocate(contexts.current(), pitch * height).address, pitch
+
+
+@implements("cudaMallocPitch")
+def allocate_pitched(width: int, height: int) -> tuple[int, int]:
+    """Memory for rows: its address, null for no bytes, and bytes from row to row."""
+    return _rows(width, height)
+
+
+@implements("cudaMalloc3D")
+def allocate_3d(extent: Struct) -> Struct:
+    """Memory for planes of rows; its address is null for no bytes."""
+    made = Struct("cudaPitchedPtr")
+    made.ptr, made.pitch = _rows(extent.width, extent.height * extent.depth)
+    made.xsize, made.ysize = extent.width, extent.height
+    return made

@@ -1,0 +1,72 @@
+"""Variables of the program's own device code, by the host addresses that stand for them."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.calls.runtime.copies import INVALID_MEMCPY_DIRECTION, append, finish, sides
+from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state import registered, streams
+from gridlane.abi.state.streams import Stream
+from gridlane.memory.resource import Buffer
+
+
+def _part(symbol: int, count: int, offset: int, stream: int) -> int:
+    """The address of bytes of a variable."""
+    found: Buffer = registered.variable(symbol, streams.stream(stream).context)
+    if offset + count > found.size:
+        fail(INVALID_VALUE, f"{count} bytes from {offset} on, of a variable of {found.size}")
+    return found.address + offset
+
+
+def to_symbol(symbol: int, source: int, count: int, offset: int, kind: int, stream: int) -> Stream:
+    """Append a copy to a variable."""
+    if sides(kind)[0] is False:
+        fail(INVALID_MEMCPY_DIRECTION, "a variable of the device is the target")
+    return append(_part(symbol, count, offset, stream), source, count, kind, stream)
+
+
+def from_symbol(to: int, symbol: int, count: int, offset: int, kind: int, stream: int) -> Stream:
+    """Append a copy from a variable."""
+    if sides(kind)[1] is False:
+        fail(INVALID_MEMCPY_DIRECTION, "a variable of the device is the source")
+    return append(to, _part(symbol, count, offset, stream), count, kind, stream)
+
+
+@implements("cudaMemcpyToSymbol")
+def copy_to_symbol(symbol: int, source: int, count: int, offset: int, kind: int) -> None:
+    """Copy to a variable."""
+    finish(to_symbol(symbol, source, count, offset, kind, 0))
+
+
+@implements("cudaMemcpyToSymbolAsync")
+def copy_to_symbol_async(
+    symbol: int, source: int, count: int, offset: int, kind: int, stream: int
+) -> None:
+    """Copy to a variable, in a stream."""
+    to_symbol(symbol, source, count, offset, kind, stream)
+
+
+@implements("cudaMemcpyFromSymbol")
+def copy_from_symbol(to: int, symbol: int, count: int, offset: int, kind: int) -> None:
+    """Copy from a variable."""
+    finish(from_symbol(to, symbol, count, offset, kind, 0))
+
+
+@implements("cudaMemcpyFromSymbolAsync")
+def copy_from_symbol_async(
+    to: int, symbol: int, count: int, offset: int, kind: int, stream: int
+) -> None:
+    """Copy from a variable, in a stream."""
+    from_symbol(to, symbol, count, offset, kind, stream)
+
+
+@implements("cudaGetSymbolAddress")
+def symbol_address(symbol: int) -> int:
+    """The address of a variable on the thread's device."""
+    return _part(symbol, 0, 0, 0)
+
+
+@implements("cudaGetSymbolSize")
+def symbol_size(symbol: int) -> int:
+    """The bytes of a variable."""
+    return registered.variable(symbol, streams.stream(0).context).size

@@ -1,0 +1,105 @@
+"""What the runtime remembers of a thread: its device and its last error."""
+
+from __future__ import annotations
+
+import threading
+
+from gridlane.abi.failure import NOT_READY, Failure, fail
+from gridlane.abi.state import contexts, devices
+from gridlane.abi.state.contexts import Context
+from gridlane.core.errors import GridlaneError
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.device: int | None = None
+        self.last = 0
+
+
+_thread = _Thread()
+_valid: list[int] = []
+
+
+def ready() -> Context:
+    """The context for a call of the runtime's: the current one, or else the primary context of the
+    thread's device, which becomes current.
+
+    Raises:
+        Failure: the fault of a kernel; CONTEXT_IS_DESTROYED, the driver destroyed it; or no device.
+    """
+    devices.initialise()
+    found = contexts.top()
+    if found is not None and (found.handle or not found.is_primary):
+        return found.check()
+    if found is not None:  # another thread reset the device
+        return bind(found.ordinal)
+    return bind(device())
+
+
+def bind(ordinal: int) -> Context:
+    """Make the primary context of a device current."""
+    made = contexts.primary(ordinal).for_runtime()
+    contexts.make_current(made)
+    _thread.device = ordinal
+    return made.check()
+
+
+def device() -> int:
+    """The number of the thread's device, whether it has a context or not."""
+    devices.initialise()
+    found = contexts.top()
+    if found is not None and (found.handle or found.is_primary):
+        return found.ordinal
+    return _thread.device if _thread.device is not None else _first()
+
+
+def _first() -> int:
+    """The device of a thread that has chosen none: the first valid one that opens."""
+    for ordinal in _valid:
+        try:
+            devices.device(ordinal)
+        except (GridlaneError, Failure):
+            continue
+        return ordinal
+    devices.device(0)
+    return 0
+
+
+def set_valid(ordinals: list[int]) -> None:
+    """Set the devices of threads that choose none, in their order; [] for all devices."""
+    _valid[:] = ordinals
+
+
+# --- the last error ---
+
+
+def note(number: int) -> None:
+    """Note the error of a call; that work is not done yet is none."""
+    if number != NOT_READY:
+        _thread.last = number
+
+
+def last() -> int:
+    """The last error; the fault of a kernel stays until its context ends."""
+    found = contexts.top()
+    if found is not None and found.handle and found.failed is not None:
+        return found.failed.number
+    return _thread.last
+
+
+def forget() -> None:
+    """Forget the last error."""
+    _thread.last = 0
+
+
+def start_again() -> None:
+    """Forget device and error, as a new thread."""
+    _thread.device, _thread.last = None, 0
+    _valid.clear()
+
+
+def raise_last() -> None:
+    """Raise the last error, if there is one."""
+    number = last()
+    if number:
+        fail(number, "the last error of this thread")
