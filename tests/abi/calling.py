@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+import importlib
+import os
 
-from gridlane.cuda import driver as cu
+import numpy as np
+import pytest
+
+# With NVIDIA's own bindings the same calls come through libcuda; see test_library.py.
+NVIDIA = os.environ.get("GRIDLANE_TEST_BINDINGS") == "nvidia"
+cu = importlib.import_module("cuda.bindings.driver" if NVIDIA else "gridlane.cuda.driver")
+in_python = pytest.mark.skipif(NVIDIA, reason="NVIDIA's bindings do not take these values")
+"""Of tests that call the runtime, or give what gridlane's own functions in Python take."""
 
 
 def good(result):
@@ -19,9 +27,9 @@ def name(result):
 
 
 def device_array(values):
-    """A copy on the device."""
+    """The address of a copy on the device."""
     data = np.ascontiguousarray(values)
-    address = good(cu.cuMemAlloc(data.nbytes))
+    address = int(good(cu.cuMemAlloc(data.nbytes)))
     good(cu.cuMemcpyHtoD(address, data, data.nbytes))
     return address
 

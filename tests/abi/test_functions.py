@@ -5,13 +5,12 @@ import struct
 
 import numpy as np
 import pytest
-from tests.abi.calling import device_array, good, host_array, name
+from tests.abi.calling import NVIDIA, cu, device_array, good, host_array, name
 from tests.abi.kernels import HEAD, TEXT
 
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.failure import Failure
 from gridlane.abi.struct import Struct
-from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
 
 BAD, LARGE = "CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
@@ -64,7 +63,7 @@ def test_what_functions_are(module):
         (16, 4),
     ]
     assert name(cu.cuFuncGetParamInfo(scale, 4)) == BAD
-    handles = good(cu.cuModuleEnumerateFunctions(5, module))
+    handles = good(cu.cuModuleEnumerateFunctions(3, module))
     assert [good(cu.cuFuncGetName(each)) for each in handles] == [b"scale", b"counted", b"shared"]
     assert name(cu.cuFuncGetName(1234)) == BAD
     lazy = cu.CUmoduleLoadingMode.CU_MODULE_LAZY_LOADING
@@ -204,16 +203,15 @@ def test_potential_block_size_with_a_function_of_the_program(module, device):
     kind = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)
     pointer = kind(lambda threads: threads * each)
     address = ctypes.cast(pointer, ctypes.c_void_p).value
-    for callback in (
-        lambda threads: threads * each,
-        pointer,
-        address,
-        cu.CUoccupancyB2DSize(init_value=address),
-    ):
+    callbacks = [address, cu.CUoccupancyB2DSize(init_value=address)]
+    if not NVIDIA:
+        callbacks += [pointer, lambda threads: threads * each]
+    for callback in callbacks:
         assert good(cu.cuOccupancyMaxPotentialBlockSize(shared, callback, 0, 0))[1] == 64
     flags = cu.cuOccupancyMaxPotentialBlockSizeWithFlags
-    assert good(flags(shared, pointer, 0, 0, 0))[1] == 64
-    assert name(flags(shared, pointer, 0, 0, 8)) == BAD
+    assert good(flags(shared, address, 0, 0, 0))[1] == 64
+    assert name(flags(shared, address, 0, 0, 8)) == BAD
+    del pointer
 
 
 def test_available_shared_memory(module):
@@ -301,7 +299,6 @@ def test_clusters_have_one_block(module):
             BAD,
         ),
         ([chosen(15)], BAD),
-        ([chosen(L.CU_LAUNCH_ATTRIBUTE_MAX)], BAD),
         (
             [
                 chosen(
