@@ -1,4 +1,4 @@
-"""Calls of the runtime by their results."""
+"""Calls by their results."""
 
 from gridlane.abi import errors
 from gridlane.abi.calls.registry import calls
@@ -22,4 +22,5 @@ def error(result):
 
 def called(name, *values):
     """The error and the results of a function that only programs in C have."""
-    return errors.called(functions("runtime")[name], calls("runtime").get(name), values)
+    api = "runtime" if name.startswith("cuda") else "driver"
+    return errors.called(functions(api)[name], calls(api).get(name), values)

@@ -4,10 +4,12 @@ import ctypes
 
 import numpy as np
 import pytest
-from tests.abi.calling import cu, device_array, good, host_array, name
+from tests.abi.calling import device_array, good, host_array, name
 from tests.abi.fatbins import MACHINE, built, image, needs_nvcc, region
 from tests.abi.kernels import HEAD
 from tests.abi.test_images import at, wrapper
+
+from gridlane.cuda import driver as cu
 
 K = cu.CUjitInputType
 J = cu.CUjit_option

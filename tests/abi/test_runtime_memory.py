@@ -129,6 +129,8 @@ def test_sizes_of_allocations(device):
         assert error(rt.cudaMallocPitch(size, 3)) == none
         assert error(rt.cudaMalloc3D(rt.make_cudaExtent(size, size, size))) == none
         assert error(rt.cudaMallocManaged(size, 1)) in (none, E.cudaErrorNotSupported)
+    assert error(rt.cudaMallocPitch((1 << 64) - 1, 0)) == none
+    assert error(rt.cudaMalloc3D(rt.make_cudaExtent((1 << 64) - 1, 0, 0))) == none
     assert good(rt.cudaMalloc(0)) == 0
     assert good(rt.cudaMallocHost(0)) == 0
     assert good(rt.cudaMalloc3D(rt.make_cudaExtent(0, 4, 4))).ptr == 0
@@ -311,6 +313,9 @@ def test_wrong_copies_of_planes(device):
     assert failed(dstPos=rt.make_cudaPos(0, 0, 1)) == E.cudaErrorInvalidValue
     assert failed(source=(0, 4, 4)) == E.cudaErrorInvalidValue
     assert failed(extent=(4, HUGE, HUGE)) == E.cudaErrorInvalidValue
+    assert failed(srcPos=rt.make_cudaPos(0, HUGE, HUGE)) == E.cudaErrorInvalidValue
+    assert failed(kind=ANY, srcPos=rt.make_cudaPos(0, 0, HUGE)) == E.cudaErrorInvalidValue
+    assert failed(source=(HUGE, HUGE, HUGE)) == E.cudaErrorInvalidValue
     good(rt.cudaMemcpy3D(box_of((0, 0, 0), 0, (0, 0, 0), 0, (0, 4, 4), HD)))
 
 
@@ -374,6 +379,8 @@ def test_wrong_batches(device):
     assert error(batch([x], here, [8], 1, [made], [1], 1, stream)) == bad
     assert error(batch([x], here, [8], 1, None, [0], 1, stream)) == bad
     assert error(batch(None, here, [8], 1, [made], [0], 1, stream)) == bad
+    assert error(batch([x], here, [8], HUGE, [made], [0], 1, stream)) == bad
+    assert error(rt.cudaMemcpy3DBatchAsync(HUGE, [rt.cudaMemcpy3DBatchOp()], 0, stream)) == bad
 
 
 def test_batches_of_boxes(device):

@@ -1,6 +1,8 @@
 """The runtime's state: devices of threads, contexts, the last error, and faults of kernels."""
 
 import ctypes
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -9,6 +11,7 @@ from tests.abi.runtime import OK, called, error, good
 
 from gridlane.abi.state import devices
 from gridlane.abi.table import enums
+from gridlane.core import trace
 from gridlane.core.config import read
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
@@ -151,6 +154,39 @@ def test_each_thread_has_its_own_device(device, monkeypatch):
     numbers = (ctypes.c_int * 2)(1, 0)
     assert called("cudaSetValidDevices", ctypes.addressof(numbers), 2) == (0, ())
     assert in_thread(lambda: good(rt.cudaGetDevice())) == 1
+
+
+def test_threads_that_begin_at_once(device):
+    kinds, kind, wrong = rt.cudaMemcpyKind, current.device(), []
+
+    def run(number):
+        current.choose(kind)
+        for turn in range(8):
+            x, stream = good(rt.cudaMalloc(1000)), good(rt.cudaStreamCreate())
+            values = np.full(1000, 7 * number + turn, np.uint8)
+            back = np.zeros_like(values)
+            good(rt.cudaMemcpyAsync(x, values, 1000, kinds.cudaMemcpyHostToDevice, stream))
+            good(rt.cudaMemcpyAsync(back, x, 1000, kinds.cudaMemcpyDefault, stream))
+            good(rt.cudaStreamSynchronize(stream))
+            expected = rt.cudaSetDevice(99) if number % 2 else rt.cudaMalloc(1 << 63)
+            right = (back == values).all() and rt.cudaGetLastError()[0] == expected[0]
+            good(rt.cudaFree(x))
+            good(rt.cudaStreamDestroy(stream))
+            if not right:
+                wrong.append((number, turn))
+
+    def work(number):
+        try:
+            run(number)
+        except BaseException as failed:
+            wrong.append(failed)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert wrong == []
 
 
 def test_errors_of_the_driver_are_not_the_runtimes_last(device):
@@ -305,11 +341,30 @@ def test_functions_that_are_refused_say_so(device):
     assert rt.cudaGetLastError() == (E.cudaErrorNotSupported,)
 
 
-def test_the_profiler_is_not_there(device, capsys):
-    good(rt.cudaProfilerStart())
-    good(rt.cudaProfilerStop())
-    good(cu.cuProfilerStart())
-    good(cu.cuProfilerStop())
+def test_the_profiler_is_a_line_of_the_trace(cpu, capsys, monkeypatch):
+    good(rt.cudaFree(0))
+    monkeypatch.setattr(trace, "enabled", lambda: True)
+    for each in (rt.cudaProfilerStart, rt.cudaProfilerStop, cu.cuProfilerStart, cu.cuProfilerStop):
+        good(each())
+        assert "no profiler" in capsys.readouterr().err
+
+
+FORKS = """
+import os
+from gridlane.cuda import runtime as rt
+rt.cudaFree(0)
+child = os.fork()
+if not child:
+    os._exit(rt.cudaMalloc(4)[0] + 10 * rt.cudaGetDeviceCount()[0])
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), int(rt.cudaMalloc(4)[0]))
+"""
+
+
+def test_a_fork_after_the_beginning_is_an_error():
+    run = subprocess.run(
+        [sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert run.stdout.split() == ["33", "0"]  # cudaErrorInitializationError, in the child alone
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from gridlane.abi.state import registered
 from gridlane.abi.struct import Struct
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
+from gridlane.frontends.ptx import parse_ptx
 
 E = rt.cudaError_t
 HD, DH = rt.cudaMemcpyKind.cudaMemcpyHostToDevice, rt.cudaMemcpyKind.cudaMemcpyDeviceToHost
@@ -45,12 +46,12 @@ DONE:
 @pytest.fixture
 def image():
     """A program's image: a kernel and two variables stand at the addresses 16, 32 and 48."""
-    number = registered.add_image(lambda: (TWICE.encode(),))
+    number = registered.add_image(lambda device: parse_ptx(TWICE))
     registered.add_kernel(16, number, "scale")
-    registered.add_variable(32, number, "factor")
-    registered.add_variable(48, number, "table")
+    registered.add_variable(32, 4, number, "factor")
+    registered.add_variable(48, 16, number, "table")
     registered.add_kernel(64, number, "no such kernel")
-    registered.add_variable(80, number, "no such variable")
+    registered.add_variable(80, 4, number, "no such variable")
     yield number
     registered.remove_image(number)
 
@@ -326,3 +327,4 @@ def test_attributes_of_a_programs_own_kernels(device, image):
     assert good(rt.cudaOccupancyMaxActiveBlocksPerMultiprocessor(16, 64, 0)) >= 1
     for address in (64, 99):
         assert rt.cudaFuncGetAttributes(address)[0] == E.cudaErrorInvalidDeviceFunction
+        assert rt.cudaGetKernel(address)[0] == E.cudaErrorInvalidDeviceFunction

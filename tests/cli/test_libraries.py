@@ -115,10 +115,17 @@ def test_exec(tmp_path):
 
 
 def test_exec_of_a_program_with_the_vendor_s_runtime(tmp_path):
+    """It is in the program with its symbols; without them it cannot be found."""
     if not shutil.which("nvcc"):
         pytest.skip("nvcc is not installed")
     source, made = tmp_path / "p.cu", tmp_path / "p"
-    source.write_text("__global__ void k() {} int main() { k<<<1, 1>>>(); }\n")
+    source.write_text(
+        "__global__ void k(int *x) { *x = 7; } int main() { int *x, y; cudaMalloc(&x, 4);"
+        "k<<<1, 1>>>(x); cudaMemcpy(&y, x, 4, cudaMemcpyDeviceToHost); return y; }"
+    )
     subprocess.run(["nvcc", "-arch=sm_80", str(source), "-o", str(made)], check=True, timeout=200)
+    done = gridlane("exec", made)
+    assert done.returncode == 7, done.stderr
+    subprocess.run(["strip", str(made)], check=True, timeout=60)
     done = gridlane("exec", made)
     assert done.returncode == 1 and "-cudart shared" in done.stderr

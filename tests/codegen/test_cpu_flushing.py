@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.frontends.ptx.bodies import results
 from tests.frontends.ptx.oracle import Program, launched
 from tests.frontends.ptx.test_forms import USES
 
@@ -50,6 +51,19 @@ HEAD = """.version 8.0
     ld.global.f32 %f2, [%rd1+256];
     ld.global.u32 %r2, [%rd3];
 """
+TOLD = "setp.ne.u32 %p1, %r1, {0};"
+LEARNED = {
+    "an equality": ("setp.eq.ftz.f32 %p2, %f1, 0f00000000; selp.u32 %r3, 1, 2, %p2;", lambda b: 1),
+    "no equality": ("setp.neu.ftz.f32 %p2, %f1, 0f80000000; selp.u32 %r3, 1, 2, %p2;", lambda b: 2),
+    "an order": ("setp.gt.ftz.f32 %p2, %f1, 0f00000000; selp.u32 %r3, 1, 2, %p2;", lambda b: 2),
+    "an fma": (
+        "fma.rn.ftz.f32 %f2, %f1, 0f7F000000, 0f3F800000; mov.b32 %r3, %f2;",
+        lambda b: 0x3F800000,
+    ),
+    "a root": ("sqrt.rn.ftz.f32 %f2, %f1; mov.b32 %r3, %f2;", lambda b: b & 1 << 31),
+    "the integer above": ("cvt.rpi.ftz.s32.f32 %r3, %f1;", lambda b: 0),
+}
+"""Instructions whose operand is subnormal, with what they give of its bits: it counts as 0."""
 END = "\nst.global.f32 [%rd2], %f3; ret; }"
 ESCAPES = {
     "a product by 1": "mul.ftz.f32 %f3, %f1, 0f3F800000;",
@@ -221,3 +235,19 @@ def test_the_mode_ends_with_an_interrupted_kernel() -> None:
         timeout=60,
     )
     assert made.stdout == "True\n", made.stderr
+
+
+@needs_mode
+@pytest.mark.parametrize("bits", [1, 0x400000, 0x80000001])
+@pytest.mark.parametrize("test", ["sub.u32 %r2, %r1, {0}; setp.ne.u32 %p1, %r2, 0;", TOLD])
+@pytest.mark.parametrize("use", LEARNED, ids=LEARNED)
+def test_bits_that_a_branch_tells(bits, test, use):
+    """LLVM knows the number behind a comparison of its bits."""
+    code, flushed = LEARNED[use]
+    body = f"""ld.global.u32 %r1, [%source]; mov.u32 %result, 77; {test.format(bits)}
+    @%p1 bra DONE; mov.b32 %f1, %r1; {code}
+    cvt.rn.f32.u32 %f3, %t; mul.ftz.f32 %f3, %f3, 0f3F000000; mov.b32 %r4, %f3;
+    add.u32 %result, %r3, %r4; DONE:"""
+    halves = (np.arange(32, dtype=np.float32) * np.float32(0.5)).view(np.uint32)
+    made = results("cpu", body, source=np.array([bits], np.uint32))
+    assert list(made) == list(halves + np.uint32(flushed(bits)))

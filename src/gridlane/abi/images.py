@@ -17,7 +17,8 @@ from gridlane.abi.failure import (
     fail,
 )
 from gridlane.abi.fatbin.choice import ADVICE
-from gridlane.frontends.ptx import PtxModule, link, parse_ptx
+from gridlane.frontends.ptx import PtxModule, parse_ptx
+from gridlane.frontends.ptx.linking import link
 from gridlane.modules.native import compiles_ptx
 from gridlane.runtime.protocol import Device
 

@@ -10,7 +10,6 @@ from gridlane.abi.failure import INVALID_IMAGE, INVALID_VALUE, fail
 
 END = 1 << 56
 """No program has memory from here on: the largest address space of a 64-bit Linux."""
-
 _OWN_MEMORY = "/proc/self/mem"
 """The process's memory as a file, on Linux: a read of bytes that are not there fails."""
 _PIECE = 1 << 20

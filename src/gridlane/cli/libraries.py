@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from gridlane.abi.library import installing
+from gridlane.abi.library.build import PRELOADED
 from gridlane.abi.library.elf import runtime_in
 from gridlane.abi.library.installing import InstallError
 from gridlane.core.errors import ArgumentError
@@ -42,16 +43,19 @@ def execute(program: str, args: list[str], device: str | None, trace: bool) -> N
         inside = runtime_in(Path(found))
     except ArgumentError:
         inside = "none"  # a script, whose programs find the libraries as well
-    if inside in ("static", "stripped"):
+    if inside == "stripped":
         raise InstallError(
-            f"{program} has NVIDIA's runtime inside: link it with nvcc -cudart shared, and it "
-            "finds gridlane's"
+            f"{program} has NVIDIA's runtime inside, and no symbols to find it by: link it again "
+            "with nvcc -cudart shared, or leave its symbols in"
         )
     prefix = installing.default_prefix()
     if not installing.is_current(prefix):
         installing.install(prefix, force=True)
     own, before = str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH")
     settings = {"LD_LIBRARY_PATH": f"{own}:{before}" if before else own}
+    if inside == "static":
+        preloaded, already = str(prefix / "lib" / PRELOADED), os.environ.get("LD_PRELOAD")
+        settings["LD_PRELOAD"] = f"{preloaded}:{already}" if already else preloaded
     if device:
         settings["GRIDLANE_DEVICE"] = device
     if trace:

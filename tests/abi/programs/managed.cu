@@ -3,6 +3,7 @@ __managed__ int shared_count = 3;
 __global__ void more(int *x)
 {
     x[threadIdx.x] += shared_count;
+    __syncthreads();
     if (!threadIdx.x)
         shared_count = 9;
 }

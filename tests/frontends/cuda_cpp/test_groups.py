@@ -37,11 +37,13 @@ def test_tiles_of_several_warps(threads):
     want += [lane % threads // (threads // 2) * 100 + 2, each * threads + 1000]
     assert (out == np.stack(want, 1)).all()
     composed = np.zeros((256, 2))
-    for i, (a, b) in enumerate(maps.astype(float)):
+    for i, (a, b) in enumerate(maps.astype(float)):  # the later comes first, as by nvcc's headers
         before = composed[i - 1] if i % threads else np.array([1.0, 0.0])
-        composed[i] = a * before[0], a * before[1] + b
+        composed[i] = before[0] * a, before[0] * b + before[1]
     assert np.allclose(made[:256], composed, rtol=1e-4)
-    assert np.allclose(made[256:], composed[each * threads + threads - 1], rtol=1e-4)
+    whole = maps.astype(float).reshape(-1, threads, 2)
+    both = np.stack([whole[..., 0].sum(1), whole[..., 1].prod(1)], 1)
+    assert np.allclose(made[256:], both[each], rtol=1e-4)
 
 
 def test_a_barrier_of_the_grid():

@@ -333,6 +333,13 @@ def test_thrust(load):
     assert np.allclose(out, want, rtol=1e-5)
 
 
+def test_a_main_with_much_of_the_host(load):
+    (zipped,) = load("hosts", "zipped")
+    out = np.zeros(32, np.float32)
+    zipped(1, 32, (out,))
+    assert (out == 1 + 2 * np.arange(32)).all()
+
+
 BETWEEN = "".join(f"#define {letter} 7\n" for letter in "ABCDEFGHIJKLMNOPQRSUVWXYZ")
 """Macros that programs have in front of their includes; T is a name of NVIDIA's headers, too."""
 HEADERS = (

@@ -8,7 +8,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from gridlane.frontends.ptx import PtxModule, link, parse_ptx
+from gridlane.frontends.ptx import PtxModule, parse_ptx
+from gridlane.frontends.ptx.linking import link
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 NVLINK = shutil.which("ptxas") is not None and shutil.which("nvlink") is not None
@@ -74,6 +75,15 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
         ".common .global .u32 x[9];",
     ),
     "common and defined": (f".common .global .u32 x; {READS_X}", ".visible .global .u32 x = 5;"),
+    "common with a value": (
+        f".common .global .u32 x; {READS_X}",
+        ".common .global .u32 x[2] = {5, 6};",
+        ".common .global .align 16 .u32 x;",
+    ),
+    "common and defined with more": (
+        f".common .global .u32 x; {READS_X}",
+        ".visible .global .u32 x[2] = {5, 6};",
+    ),
     "common elsewhere": (f".extern .global .u32 x; {READS_X}", ".common .global .u32 x;"),
     "initial values in a circle": (
         f".extern .global .u64 y; .visible .global .u64 x[2] = {{generic(y), 1}}; {READS_X}",
@@ -147,6 +157,15 @@ REFUSED: dict[str, tuple[str, ...]] = {
         f".common .global .u32 x[4]; {READS_X}",
         ".visible .global .u32 x = 5;",
     ),
+    "common with values": (
+        f".common .global .u32 x = 5; {READS_X}",
+        ".common .global .u32 x = 5;",
+    ),
+    "common with a value and smaller": (
+        f".common .global .u32 x = 5; {READS_X}",
+        ".common .global .u32 x[2];",
+    ),
+    "common and larger": (f".common .global .u32 x; {READS_X}", ".visible .global .u32 x[2];"),
     "a function and a variable": (
         ".visible .func x() { ret; } .visible .entry k() { call x; ret; }",
         ".visible .global .u32 x;",

@@ -183,6 +183,19 @@ ROWS = {
         "ld.local.u32 %result, [own + 28];",
         lambda t: t,
     ),
+    "a sum that is an address elsewhere": Row(
+        ".shared .b32 tile[32]; mov.u64 %rd2, tile; cvta.shared.u64 %rd2, %rd2;"
+        "mad.wide.u32 %rd1, %t, 4, %rd2; st.u32 [%rd1], %t; setp.gt.u32 %p1, %t, 99;"
+        "selp.b64 %rd1, %source, %rd1, %p1; ld.u32 %result, [%rd1];",
+        lambda t: t,
+    ),
+    "a difference that is one": Row(
+        ".shared .b32 tile[32]; mov.u64 %rd2, tile; cvta.shared.u64 %rd2, %rd2;"
+        "mul.wide.u32 %rd3, %t, 4; add.u64 %rd2, %rd2, 124; sub.u64 %rd1, %rd2, %rd3;"
+        "st.u32 [%rd1], %t; setp.gt.u32 %p1, %t, 99;"
+        "selp.b64 %rd1, %source, %rd1, %p1; ld.u32 %result, [%rd1];",
+        lambda t: t,
+    ),
     "the type of no handle": Row(
         "istypep.texref %p1, %source; selp.u32 %result, 1, 0, %p1;",
         lambda t: 0,

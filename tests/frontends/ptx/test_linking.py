@@ -25,7 +25,8 @@ from tests.frontends.ptx.linking import (
 from gridlane.core.errors import PtxError
 from gridlane.cuda.raw.code import RawCode
 from gridlane.cuda.raw.module import RawKernel
-from gridlane.frontends.ptx import PtxModule, PtxSource, link, parse_ptx
+from gridlane.frontends.ptx import PtxModule, PtxSource, parse_ptx
+from gridlane.frontends.ptx.linking import link
 from gridlane.frontends.ptx.translate import translate
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -89,6 +90,20 @@ def test_what_is_linked_runs():
 def test_common_variables_get_the_largest_size_and_alignment():
     made = linked(*ACCEPTED["common variables"]).variables["x"]
     assert (made.size, made.align, made.linking) == (36, 16, "common")
+
+
+def test_common_variables_have_the_one_value(tmp_path):
+    for units in (ACCEPTED["common with a value"], ACCEPTED["common with a value"][::-1]):
+        made = linked(*units)
+        x = made.variables["x"]
+        assert (x.size, x.align, x.value) == (8, 16, "{5, 6}")
+        assert ran(made) == [5]
+    own = ".global .u32 own; .common .global .align 8 .u64 x = generic(own);"
+    made = linked(own, ".global .u32 own; .common .global .align 32 .b8 x[8];")
+    x = made.variables["x"]
+    assert (x.size, x.align, x.value) == (8, 32, "generic(own$unit1$)")
+    if NVLINK:
+        assert refused_by_ptxas(made.text.text, tmp_path) == ""
 
 
 def test_dynamic_shared_memory_gets_the_largest_alignment():
@@ -410,6 +425,9 @@ def test_the_same_unit_twice():
         linked(*ACCEPTED["function"], ACCEPTED["function"][0])
     unit = f"{EXTERN_F} .weak .func (.param .b32 r) g() {{ ret; }} .global .u32 x;"
     assert len(linked(unit, unit, unit).variables) == 3
+    (once,) = parsed([unit])
+    assert len(link([once, once]).module.variables) == 2
+    assert ran(link([*parsed(ACCEPTED["weak variables"][:1]), once, once]).module) == [1]
 
 
 @pytest.mark.parametrize("unit", ["{ /* }", "} /*", "/*/"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.devices import DEVICES
-from tests.frontends.ptx.bodies import text_of
+from tests.frontends.ptx.bodies import results, text_of
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, PtxError
@@ -216,3 +216,18 @@ def test_the_size_of_shared_memory(device, dynamic, total):
     kernel = cuda.RawModule(code=text_of(SIZES, CALLED)).get_function("k")
     kernel(1, 32, (np.zeros(1, np.uint32), made), shared_mem=dynamic)
     assert set(made.tolist()) == {total << 16 | dynamic}
+
+
+WHOLE = """
+.shared .align 16 .b8 all[32768]; mov.u64 %rd1, all; cvta.shared.u64 %rd1, %rd1;
+setp.eq.u64 %p1, %rd1, 0; @%p1 trap;
+mad.wide.u32 %rd1, %t, 1024, %rd1; st.u32 [%rd1 + 1020], %t;
+setp.gt.u32 %p1, %t, 99; selp.b64 %rd1, %source, %rd1, %p1;
+bar.sync 0; ld.u32 %result, [%rd1 + 1020];
+"""
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_all_of_the_shared_memory(device):
+    """Addresses that are numbers begin at 0 there."""
+    assert list(results(device, WHOLE)) == list(range(32))

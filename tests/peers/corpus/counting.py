@@ -11,8 +11,9 @@ from tests.peers.corpus.packages import Text
 
 from gridlane.core.errors import PtxError
 from gridlane.frontends.ptx import PtxModule, parse_ptx
-from gridlane.frontends.ptx.body import Body, Instruction, parse_body
+from gridlane.frontends.ptx.body import parse_body
 from gridlane.frontends.ptx.forms.table import find
+from gridlane.frontends.ptx.instructions import Body, Instruction
 from gridlane.frontends.ptx.module import PtxFunction
 from gridlane.frontends.ptx.operands import Symbol
 from gridlane.frontends.ptx.translate import translate

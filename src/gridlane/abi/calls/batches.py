@@ -16,6 +16,8 @@ from gridlane.abi.table import enums, layout
 _ORDERS = enums()["CUmemcpySrcAccessOrder"].values
 _DURING = _ORDERS["CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL"]
 _KNOWN = range(_ORDERS["CU_MEMCPY_SRC_ACCESS_ORDER_STREAM"], 4)
+_MOST = 1 << 32
+"""Copies of a batch; more are no number of a program's."""
 _POINTER = enums()["CUmemcpy3DOperandType"].values["CU_MEMCPY_OPERAND_TYPE_POINTER"]
 
 
@@ -69,7 +71,7 @@ def batch(
 ) -> None:
     """Copy pieces of memory in a stream, by their addresses."""
     found = _stream(handle)
-    if count and not (targets and sources and sizes):
+    if count > _MOST or (count and not (targets and sources and sizes)):
         fail(INVALID_VALUE, f"{count} copies without their addresses or sizes")
     orders = _orders(attributes, places, kinds, count)
     for to, source, size in zip(*(raw.words(each, count) for each in (targets, sources, sizes))):
@@ -122,7 +124,7 @@ def _end(box: Struct, end: str, given: Struct, extent: Struct) -> None:
 def batch_3d(count: int, operations: Struct | None, flags: int, handle: int) -> None:
     """Copy planes of rows in a stream, by their addresses."""
     found = _stream(handle)
-    if flags or (count and operations is None):
+    if flags or count > _MOST or (count and operations is None):
         fail(INVALID_VALUE, f"{count} copies with the flags {flags:#x}")
     step, orders = layout("CUDA_MEMCPY3D_BATCH_OP").size, list[int]()
     for n in range(count):

@@ -112,6 +112,53 @@ def by_bus_id(text: bytes) -> int:
     fail(INVALID_DEVICE, f"no device is at {text!r}")
 
 
+@implements("cuDeviceGetExecAffinitySupport")
+def affinity(kind: int, ordinal: int) -> int:
+    """Whether a context may have a part of the device: never."""
+    devices.device(ordinal)
+    if kind != enums()["CUexecAffinityType"].values["CU_EXEC_AFFINITY_TYPE_SM_COUNT"]:
+        fail(INVALID_VALUE, f"no affinity has the number {kind}")
+    return 0
+
+
+@implements("cuDeviceGetTexture1DLinearMaxWidth")
+def linear_texture(form: int, channels: int, ordinal: int) -> int:
+    """The most texels of a texture of linear memory; the same for all formats."""
+    if form not in enums()["CUarray_format"].values.values() or channels not in (1, 2, 4):
+        fail(INVALID_VALUE, f"texels of {channels} channels with the format {form}")
+    return one(ordinal, "MAXIMUM_TEXTURE1D_LINEAR_WIDTH")
+
+
+@implements("cuDeviceGetProperties")
+def properties(ordinal: int) -> Struct:
+    """A few attributes in one structure."""
+    made = Struct("CUdevprop")
+    for field, names in _PROPERTIES.items():
+        values = [one(ordinal, each) for each in names.split()]
+        setattr(made, field, values if len(values) > 1 else values[0])
+    return made
+
+
+_PROPERTIES = {
+    "maxThreadsPerBlock": "MAX_THREADS_PER_BLOCK",
+    "maxThreadsDim": "MAX_BLOCK_DIM_X MAX_BLOCK_DIM_Y MAX_BLOCK_DIM_Z",
+    "maxGridSize": "MAX_GRID_DIM_X MAX_GRID_DIM_Y MAX_GRID_DIM_Z",
+    "sharedMemPerBlock": "MAX_SHARED_MEMORY_PER_BLOCK",
+    "totalConstantMemory": "TOTAL_CONSTANT_MEMORY",
+    "SIMDWidth": "WARP_SIZE",
+    "memPitch": "MAX_PITCH",
+    "regsPerBlock": "MAX_REGISTERS_PER_BLOCK",
+    "clockRate": "CLOCK_RATE",
+    "textureAlign": "TEXTURE_ALIGNMENT",
+}
+"""The members of CUdevprop, with the attributes of their elements."""
+
+
+def one(ordinal: int, name: str) -> int:
+    """An attribute by its name."""
+    return attribute(enums()["CUdevice_attribute"].values[_PREFIX + name], ordinal)
+
+
 @implements("cuDeviceGetHostAtomicCapabilities")
 def host_atomics(operations: int, count: int, ordinal: int) -> list[int]:
     """What atomics of a device are atomic for the host as well: none, where the device says that it
@@ -123,12 +170,9 @@ def host_atomics(operations: int, count: int, ordinal: int) -> list[int]:
     for each in raw.numbers(operations, count):
         if each not in known:
             fail(INVALID_VALUE, f"no operation has the number {each}")
-    if attribute(enums()["CUdevice_attribute"].values[_HOST_ATOMICS], ordinal):
+    if one(ordinal, "HOST_NATIVE_ATOMIC_SUPPORTED"):
         fail(NOT_SUPPORTED, "the driver of the device does not tell which atomics the host sees")
     return [0] * count
-
-
-_HOST_ATOMICS = f"{_PREFIX}HOST_NATIVE_ATOMIC_SUPPORTED"
 
 
 def opens(ordinal: int) -> bool:

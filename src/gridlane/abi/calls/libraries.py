@@ -77,7 +77,7 @@ def load_file(
 
 def _loaded(units: Units, options: jit.Options, name: str = "") -> int:
     with options.logged() as log:
-        made = Library(units, name)
+        made = Library(lambda device: images.module(units, device, name))
         log.extend(made.text(0).notes)
         return made.handle
 

@@ -36,6 +36,8 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "functions",
         "occupancy",
         "launches",
+        "peer_boxes",
+        "older",
         "old_launches",
     ),
     "runtime": (

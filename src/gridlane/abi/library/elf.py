@@ -61,7 +61,7 @@ class Elf:
         """Turn what goes wrong while a file is read into words."""
         try:
             yield
-        except (struct.error, ValueError, IndexError) as error:
+        except (struct.error, ValueError, IndexError, OverflowError) as error:
             raise ArgumentError(f"{self.path} is a damaged ELF file: {error}") from None
 
     def _read_sections(self) -> tuple[Section, ...]:

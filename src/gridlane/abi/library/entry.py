@@ -12,12 +12,14 @@ from typing import Any
 from gridlane.abi import raw
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
-from gridlane.abi.failure import UNKNOWN
+from gridlane.abi.failure import UNKNOWN, Failure, failure_of
+from gridlane.abi.library import output, registration
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
 from gridlane.abi.table.functions import Api, Function, Parameter
 from gridlane.core import trace
 from gridlane.core.embedding import enter
+from gridlane.core.errors import GridlaneError
 
 Entry = Callable[..., int]
 _PER_THREAD = 2
@@ -36,6 +38,7 @@ def begin(embedded: int) -> None:
         sys.argv = ["gridlane"]
         import_module("signal")  # it takes SIGINT at its first import, which the caller undoes
         enter()
+        output.take()
 
 
 def resolve(symbol: str) -> Entry:
@@ -50,25 +53,32 @@ def resolve(symbol: str) -> Entry:
     """
     api, _, name = symbol.partition(":")
     assert api in ("driver", "runtime", "nvrtc")
+    if name in _OWN:
+        return _OWN[name]
     plain = name.removesuffix("_ptsz").removesuffix("_ptds")
     return _entry(api, functions(api)[plain], plain != name)
 
 
-def outs_of(row: Function) -> tuple[str, ...]:
-    """The parameters that a function writes: for one that Python does not know, those of its kin
-    that Python knows."""
-    if row.given or row.outs is not None:
-        return row.given
-    own = {each.name for each in row.parameters}
-    for other in functions(row.api).values():
-        if other.base == row.base and other.outs is not None:
-            return tuple(name for name in other.outs if name in own)
-    return ()
+def _initialise(binary: int) -> int:
+    """``registration.initialise`` with CUDA's number of its error."""
+    try:
+        return registration.initialise(binary)
+    except (Failure, GridlaneError, MemoryError) as error:
+        failure = failure_of(error)
+        print(f"gridlane: {failure.what}", file=sys.stderr)
+        return failure.number
+
+
+_OWN: dict[str, Entry] = {
+    "__register": registration.register,
+    "__initialise_module": _initialise,
+}
+"""What the libraries call beside the functions of CUDA."""
 
 
 def _entry(api: Api, row: Function, per_thread: bool) -> Entry:
     call = calls(api).get(row.name)
-    outs = outs_of(row)
+    outs = row.given
     ins = [n for n, each in enumerate(row.parameters) if each.name not in outs]
     readers = [(n, _reader(row.parameters[n], per_thread)) for n in ins]
     places = {each.name: n for n, each in enumerate(row.parameters)}

@@ -23,7 +23,7 @@ includedir=${{prefix}}/include
 Name: gridlane-cuda
 Description: CUDA's driver and runtime on gridlane's devices
 Version: 13.0
-Libs: -L${{libdir}} -lcudart
+Libs: -L${{libdir}} -lcudart -lcuda
 Cflags: -I${{includedir}}
 """
 
@@ -118,7 +118,8 @@ def _links() -> dict[str, str]:
     """The names that linkers look for: ``libcuda.so`` for the newest ``libcuda.so.N``."""
     found: dict[str, str] = {}
     for each in sorted(LIBRARIES, key=lambda each: each.major):
-        found[each.file.partition(".so")[0] + ".so"] = each.file
+        if each.api:
+            found[each.file.partition(".so")[0] + ".so"] = each.file
     return found
 
 

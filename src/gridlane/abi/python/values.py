@@ -14,11 +14,11 @@ from gridlane.abi.table import CType, aliases, callbacks, ctype, enums, layout
 from gridlane.abi.table.layout import Field
 from gridlane.abi.table.structs import is_struct
 
+_FUNCTION: type = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
+"""The base of ctypes' functions, which has no public name."""
 _CALLED_AT_ONCE = {"CUoccupancyB2DSize": ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)}
 """Callbacks that are called during the call that takes them: any callable may be one. What is
 called later is a function of C, which the program keeps."""
-_FUNCTION: type = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
-"""The base of ctypes' functions, which has no public name."""
 
 
 class Handle:

@@ -8,7 +8,7 @@ from typing import Any
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
 from gridlane.frontends.ptx import PtxModule
-from gridlane.frontends.ptx import link as linked
+from gridlane.frontends.ptx.linking import link as linked
 
 
 class Link:

@@ -8,21 +8,15 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from gridlane.abi.failure import NOT_FOUND, Failure, fail
-from gridlane.abi.images import Units
-from gridlane.abi.state import modules
+from gridlane.abi.failure import INVALID_DEVICE_FUNCTION, INVALID_SYMBOL, NOT_FOUND, Failure, fail
+from gridlane.abi.state import libraries, modules
 from gridlane.abi.state.contexts import Context
-from gridlane.abi.state.libraries import Library, LibraryKernel, function_of, kernels
+from gridlane.abi.state.libraries import Image, Library, LibraryKernel
 from gridlane.abi.state.modules import Function
-from gridlane.abi.table import enums
+from gridlane.memory.addresses import AddressMap
 from gridlane.memory.resource import Buffer
-
-_ERRORS = enums()["cudaError_t"].values
-INVALID_SYMBOL = _ERRORS["cudaErrorInvalidSymbol"]
-INVALID_FUNCTION = _ERRORS["cudaErrorInvalidDeviceFunction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,38 +25,35 @@ class Symbol:
 
     image: int
     name: str
+    address: int
 
 
 _lock = threading.RLock()
 _numbers = itertools.count(1)
-_images: dict[int, Callable[[], Units]] = {}
+_images: dict[int, Image] = {}
 _libraries: dict[int, Library] = {}
 _kernels: dict[int, Symbol] = {}
-_variables: dict[int, Symbol] = {}
+_variables: AddressMap[Symbol] = AddressMap()
 
 
-def add_image(units: Callable[[], Units]) -> int:
-    """Register an image, and return its number.
-
-    Args:
-        units: gives what it consists of, when it is first needed.
-    """
+def add_image(image: Image) -> int:
+    """Register an image, and return its number."""
     with _lock:
         number = next(_numbers)
-        _images[number] = units
+        _images[number] = image
         return number
 
 
 def add_kernel(address: int, image: int, name: str) -> None:
     """Register a host function that stands for a kernel."""
     with _lock:
-        _kernels[address] = Symbol(image, name)
+        _kernels[address] = Symbol(image, name, address)
 
 
-def add_variable(address: int, image: int, name: str) -> None:
-    """Register a host variable that stands for one of the device."""
+def add_variable(address: int, size: int, image: int, name: str) -> None:
+    """Register a host variable of some bytes that stands for one of the device."""
     with _lock:
-        _variables[address] = Symbol(image, name)
+        _variables.add(address, max(1, size), Symbol(image, name, address))
 
 
 def remove_image(image: int) -> None:
@@ -72,16 +63,17 @@ def remove_image(image: int) -> None:
         library = _libraries.pop(image, None)
         if library is not None:
             library.end()
-        for table in (_kernels, _variables):
-            for address in [a for a, symbol in table.items() if symbol.image == image]:
-                del table[address]
+        for symbol in [each for each in _kernels.values() if each.image == image]:
+            del _kernels[symbol.address]
+        for symbol in [each for each in _variables.pieces() if each.image == image]:
+            _variables.remove(symbol.address)
 
 
 def _library(image: int) -> Library:
     """An image, which is loaded into each context that uses it."""
     with _lock:
         if image not in _libraries:
-            _libraries[image] = Library(_images[image]())
+            _libraries[image] = Library(_images[image])
         return _libraries[image]
 
 
@@ -94,18 +86,18 @@ def kernel(address: int) -> LibraryKernel:
     """The kernel that a host address stands for, or that has it as its handle.
 
     Raises:
-        Failure: cudaErrorInvalidDeviceFunction, there is none.
+        Failure: cudaErrorInvalidDeviceFunction, there is none; why its image cannot be loaded.
     """
     symbol = _kernels.get(address)
     if symbol is None:
-        found = kernels.find(address)
-        return found or fail(INVALID_FUNCTION, f"{address:#x} is no kernel")
+        found = libraries.kernels.find(address)
+        return found or fail(INVALID_DEVICE_FUNCTION, f"{address:#x} is no kernel")
     try:
         return _library(symbol.image).kernel(symbol.name)
     except Failure as error:
         if error.number != NOT_FOUND:
             raise
-        fail(INVALID_FUNCTION, error.what)
+        fail(INVALID_DEVICE_FUNCTION, error.what)
 
 
 def function(address: int, context: Context) -> Function:
@@ -113,24 +105,34 @@ def function(address: int, context: Context) -> Function:
     whose kernel has.
 
     Raises:
-        Failure: cudaErrorInvalidDeviceFunction, there is none.
+        Failure: cudaErrorInvalidDeviceFunction, there is none; why its image cannot be loaded.
     """
     if address in _kernels:
         return kernel(address).function(context)
-    return function_of(address, context, INVALID_FUNCTION)
+    return libraries.function_of(address, context, INVALID_DEVICE_FUNCTION)
 
 
-def variable(address: int, context: Context) -> Buffer:
-    """The variable of the device that a host address stands for.
+def variable(address: int, context: Context) -> tuple[Buffer, int]:
+    """The variable of the device that a host address is in, and the offset of the address there.
 
     Raises:
-        Failure: cudaErrorInvalidSymbol, there is none.
+        Failure: cudaErrorInvalidSymbol, there is none; why its image cannot be loaded.
     """
-    symbol = _variables.get(address)
-    if symbol is None:
+    found = _variables.find(address, 0)
+    if found is None:
         fail(INVALID_SYMBOL, f"no variable of a device is registered for {address:#x}")
+    symbol, offset = found
+    return image_variable(symbol.image, symbol.name, context), offset
+
+
+def image_variable(image: int, name: str, context: Context) -> Buffer:
+    """A variable of an image.
+
+    Raises:
+        Failure: cudaErrorInvalidSymbol, there is none; why the image cannot be loaded.
+    """
     try:
-        return modules.variable(_library(symbol.image).module(context), symbol.name)
+        return modules.variable(_library(image).module(context), name)
     except Failure as error:
         if error.number != NOT_FOUND:
             raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.texture.references import Reference
-from gridlane.frontends.ptx import PtxModule, link, parse_ptx
+from gridlane.frontends.ptx import PtxModule, parse_ptx
 from gridlane.launch import current
 from gridlane.modules import Code
 
@@ -138,6 +138,8 @@ def linked(
     """The module of several units, each a text and its name or "", and the name in it of each name
     expression. CUDA C++ is compiled as relocatable device code, unless the options say otherwise.
     """
+    from gridlane.frontends.ptx.linking import link  # few programs need it
+
     _check_lists(options, expressions)
     sources = {n: unit for n, unit in enumerate(units) if _is_cpp(*unit)}
     if expressions and not sources:

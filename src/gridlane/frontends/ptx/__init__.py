@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gridlane.frontends.ptx.data import ModuleData
-from gridlane.frontends.ptx.linking import Linked, link
 from gridlane.frontends.ptx.module import PtxModule, parse_ptx
 from gridlane.frontends.ptx.source import PtxSource
 
-__all__ = ["Linked", "ModuleData", "PtxModule", "PtxSource", "link", "parse_ptx"]
+__all__ = ["ModuleData", "PtxModule", "PtxSource", "parse_ptx"]

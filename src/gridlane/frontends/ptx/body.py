@@ -6,15 +6,15 @@ PTX ISA 9.0, chapter "Instruction Operands" and "Abstracting the ABI".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gridlane.core.dtypes import b1
 from gridlane.frontends.ptx.elements import INDEXED, Element, steps_to
-from gridlane.frontends.ptx.expressions import evaluate
+from gridlane.frontends.ptx.expressions import constant, evaluate
+from gridlane.frontends.ptx.instructions import Block, Body, Instruction
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule, declared
 from gridlane.frontends.ptx.operands import (
     Address,
-    Number,
     Operand,
     Pair,
     Part,
@@ -29,6 +29,7 @@ from gridlane.frontends.ptx.operands import (
     number,
     split_operands,
 )
+from gridlane.frontends.ptx.specials import RESERVED_PARTS
 from gridlane.frontends.ptx.types import TYPES
 
 STATEMENT = re.compile(
@@ -55,79 +56,7 @@ _PART = re.compile(
 _KIND = re.compile(r"\.?(?:v([24])\b\.?)?(\w*)")
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
 _MEMORY = frozenset(("ld", "ldu", "st", "atom", "red"))
-_RESERVED = {
-    f"%reserved_smem_offset_{n}": Declared(
-        *(f"reserved_smem_offset_{n}", "b8", "shared", 512, 16, 0), is_array=True
-    )
-    for n in range(2)
-}
-"""Parts of a block's shared memory that the system keeps for libraries: groups of several warps
-meet there."""
 _MOST_REGISTERS = 1 << 24
-
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """An instruction.
-
-    Attributes:
-        root, modifiers: ``add`` and ``("rn", "f32")`` of ``add.rn.f32``.
-        guard: the predicate of ``@%p``.
-        at: its place in the code; ``line``: (file, line, column) of ``.loc``, if there was one.
-    """
-
-    root: str
-    modifiers: tuple[str, ...]
-    operands: tuple[Operand, ...]
-    guard: Reg | None
-    at: int
-    line: tuple[int, int, int] | None
-
-    @property
-    def spelling(self) -> str:
-        """The opcode with its modifiers."""
-        return ".".join((self.root, *self.modifiers))
-
-
-@dataclass(slots=True)
-class Block:
-    """Instructions without a label between them."""
-
-    number: int
-    at: int
-    instructions: list[Instruction] = field(default_factory=list[Instruction])
-
-
-@dataclass(slots=True)
-class Body:
-    """A body.
-
-    Attributes:
-        labels: the block of each label, by scope and name.
-        variables: the shared, local and other variables declared in it.
-        tables: the labels of ``.branchtargets``.
-        named: the registers that are parameters and results of the function.
-    """
-
-    blocks: list[Block]
-    registers: list[Register]
-    variables: list[Declared]
-    labels: dict[tuple[int, str], int]
-    parents: list[int]
-    tables: dict[str, tuple[str, ...]]
-    scopes: dict[int, int]
-    """The scope of the instruction at a place, where that is not the outermost."""
-    named: dict[Declared, Register]
-
-    def target(self, instruction: Instruction, name: str) -> int | None:
-        """The block that a label names for an instruction."""
-        scope = self.scopes.get(instruction.at, 0)
-        while scope >= 0:
-            found = self.labels.get((scope, name))
-            if found is not None:
-                return found
-            scope = self.parents[scope]
-        return None
 
 
 @dataclass(slots=True)
@@ -353,7 +282,7 @@ class _Reader:
         if first == "[":
             return self._texel(part, at) if "," in part else self._address(part, at)
         is_expression = first in "-+~!.0123456789" or part.startswith("WARP_SZ")
-        if (is_expression or (first == "(" and not self.in_call)) and (made := _constant(part)):
+        if (is_expression or (first == "(" and not self.in_call)) and (made := constant(part)):
             return made
         if first == "{" and part[-1] != "}" and "|" in part:
             left, _, right = part.rpartition("|")
@@ -399,8 +328,8 @@ class _Reader:
             return own
         if match := _ELEMENT.fullmatch(part):
             return self._element(match[1], match[2], at)
-        if part in _RESERVED:
-            return Symbol(part, _RESERVED[part])
+        if part in RESERVED_PARTS:
+            return Symbol(part, RESERVED_PARTS[part])
         if part[0] == "%":
             return Special(part)
         if match := _PLUS.fullmatch(part):
@@ -473,11 +402,3 @@ class _Reader:
         if isinstance(target, Symbol) and target.variable is not None:
             return Address(target, int(offset.value))
         self.text.fail(f"{base[:40]} is not declared", at + 1, len(base))
-
-
-def _constant(part: str) -> Number | None:
-    found = number(part)
-    return evaluate(part) if found is None else found
-
-
-__all__ = ["Block", "Body", "Instruction", "Number", "parse_body"]

@@ -67,6 +67,12 @@ def evaluate(text: str) -> Number | None:
     return Number(value, 0 if isinstance(value, float) else -1)
 
 
+def constant(part: str) -> Number | None:
+    """A number or an expression of numbers; None if the text is none."""
+    found = number(part)
+    return evaluate(part) if found is None else found
+
+
 def _tokens(text: str) -> list[tuple[str, str]]:
     """(kind, text) of each; none if there is anything else, or far too many."""
     made: list[tuple[str, str]] = []

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.frontends.ptx.addresses import Numbering
-from gridlane.frontends.ptx.body import Instruction
 from gridlane.frontends.ptx.forms.table import Match
+from gridlane.frontends.ptx.instructions import Instruction
 from gridlane.frontends.ptx.module import Declared
 from gridlane.frontends.ptx.operands import (
     Address,
+    Number,
     Operand,
     Pair,
     Part,
@@ -112,6 +113,8 @@ def stored(reads: list[Read]) -> dict[Declared, list[range]]:
     return made
 
 
+_NO_BASE = Number(0)
+"""The operand of a sum that is no address: the product of a mad, what a sub subtracts."""
 _NO_SPACES: frozenset[Space] = frozenset()
 
 
@@ -211,9 +214,9 @@ def _note(
         if is_sum and made.modifiers[0] == "hi":
             source.other = True
         elif is_sum:
-            source.sums += ((operands[3], operands[0]),)
+            source.sums += ((operands[3], _NO_BASE),)
         else:
-            source.sums += ((operands[1], operands[0]),)
+            source.sums += ((operands[1], _NO_BASE),)
     elif root == "ld" and made.modifiers[0] == "param" and isinstance(operands[1], Address):
         base = operands[1].base
         is_wide = match.has("b128") or match.type.bits == 64

@@ -6,8 +6,8 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from gridlane.frontends.ptx import pointers
-from gridlane.frontends.ptx.body import Body, Instruction
 from gridlane.frontends.ptx.forms.table import Match
+from gridlane.frontends.ptx.instructions import Body, Instruction
 from gridlane.frontends.ptx.module import PtxFunction
 from gridlane.frontends.ptx.operands import Register, Tuple
 from gridlane.ir.dominance import Dominators, Edges, depth_first

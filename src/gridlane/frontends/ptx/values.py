@@ -7,13 +7,12 @@ an address stays a pointer where pointers.py finds its array.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import NoReturn
 
-from gridlane.core.dtypes import DType, b1, f32, u32, u64
+from gridlane.core.dtypes import DType, b1, u32, u64
 from gridlane.frontends.ptx.addresses import DYNAMIC_BIT, SPACE_OF, TAG_SHIFT, Place, Split
-from gridlane.frontends.ptx.body import Instruction
+from gridlane.frontends.ptx.instructions import Instruction
 from gridlane.frontends.ptx.operands import (
     Address,
     Number,
@@ -27,13 +26,15 @@ from gridlane.frontends.ptx.operands import (
     Vector,
 )
 from gridlane.frontends.ptx.parameters import Parameters
+from gridlane.frontends.ptx.scalars import number, same_bits, shown, width
+from gridlane.frontends.ptx.specials import special
 from gridlane.frontends.ptx.text import Text
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.variables import Variables
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, memory
-from gridlane.ir.ops.arith import Cast, Eq, Ne, Shr
+from gridlane.ir.ops.arith import Eq, Ne, Shr
 from gridlane.ir.types import PointerType, Space, Type, VectorType, pointer
 from gridlane.ir.values import ErrorSite, Value, Var
 
@@ -98,13 +99,13 @@ class Values:
             narrows: a wider register gives its low bits, as sources of st and cvt do.
         """
         if isinstance(operand, Number):
-            return self._number(operand, dtype)
+            return number(self, operand, dtype)
         if isinstance(operand, Reg):
             value = self.of(operand.register)
             if operand.negated:
                 return self.b.not_(value)
         elif isinstance(operand, Special):
-            value = self.variables.special(self, operand.name)
+            value = special(self, self.variables, operand.name)
         elif isinstance(operand, Symbol):
             value = self.variables.value(self, operand, dtype.bits)
         else:
@@ -129,59 +130,19 @@ class Values:
         if have is b1 or dtype is b1:
             if have is dtype:
                 return value
-            self.fail(f"an operand is .{'pred' if have is b1 else have}, not {_shown(dtype)}")
+            self.fail(f"an operand is .{'pred' if have is b1 else have}, not {shown(dtype)}")
         if have.bits > dtype.bits and narrows:
             if have.is_float and dtype.is_float:
-                self.fail(f"an operand is {_shown(have)}, not {_shown(dtype)}")
+                self.fail(f"an operand is {shown(have)}, not {shown(dtype)}")
             value = b.cast(self.bits(value), unsigned(dtype.bits))
         elif have.bits != dtype.bits:
-            self.fail(f"an operand has {have.bits} bits, not the {dtype.bits} of {_shown(dtype)}")
-        return self._same_bits(value, dtype)
+            self.fail(f"an operand has {have.bits} bits, not the {dtype.bits} of {shown(dtype)}")
+        return same_bits(self.b, value, dtype)
 
     def bits(self, value: Value) -> Value:
         """A scalar as an unsigned integer of its width."""
         assert isinstance(value.type, DType)
-        return self._same_bits(value, unsigned(value.type.bits))
-
-    def _same_bits(self, value: Value, dtype: DType) -> Value:
-        have = value.type
-        assert isinstance(have, DType)
-        if have is dtype:
-            return value
-        if have.is_integer and dtype.is_integer:
-            source = value.op.value if isinstance(value.op, Cast) else None
-            # There and back: a register has no sign.
-            return source if source and source.type is dtype else self.b.cast(value, dtype)
-        return self.b.bitcast(value, dtype)
-
-    def _number(self, operand: Number, dtype: DType) -> Value:
-        value = operand.value
-        if dtype is b1:
-            return self.b.const(bool(value), b1)
-        if not operand.is_float:
-            if dtype.is_float and value:
-                self.fail(f"a float is written 1.0 or 0f3F800000, not {value}")
-            if dtype.is_float:
-                return self.b.zero(dtype)
-            return self.b.const(int(value), dtype)
-        if dtype.is_float:
-            if operand.float_bits not in (0, dtype.bits) and dtype.bits < 64:
-                value = struct.unpack("f", struct.pack("f", value))[0] if dtype is f32 else value
-            if value != value or operand.float_bits == dtype.bits:
-                return self._exact(operand, dtype)
-            return self.b.const(float(value), dtype)
-        return self._exact(operand, dtype)
-
-    def _exact(self, operand: Number, dtype: DType) -> Value:
-        """A float constant by its bits."""
-        width = operand.float_bits or dtype.bits
-        if width not in (32, 64) or width != dtype.bits:
-            self.fail(f"a float of {width} bits is no {_shown(dtype)}")
-        if dtype.is_float and operand.value == operand.value:
-            return self.b.const(float(operand.value), dtype)
-        form = ("<f", "<I") if width == 32 else ("<d", "<Q")
-        (raw,) = struct.unpack(form[1], struct.pack(form[0], operand.value))
-        return self._same_bits(self.b.const(raw, unsigned(width)), dtype)
+        return same_bits(self.b, value, unsigned(value.type.bits))
 
     # --- writing
 
@@ -195,7 +156,7 @@ class Values:
         if isinstance(have, DType):
             want = register.type
             if (have is b1) != (want is b1):
-                self.fail(f"{register.name} is {_shown(want)}, and the result is {_shown(have)}")
+                self.fail(f"{register.name} is {shown(want)}, and the result is {shown(have)}")
             if have.bits != want.bits:
                 self.fail(f"{register.name} has {want.bits} bits, the result has {have.bits}")
         type_ = self._type(register)
@@ -218,10 +179,10 @@ class Values:
         wide = operand.register.type.bits
         if value.type.is_float and operand.register.type.is_float:
             have, name = operand.register.type, operand.register.name
-            self.fail(f"{name} is {_shown(have)}, and the result is {_shown(value.type)}")
+            self.fail(f"{name} is {shown(have)}, and the result is {shown(value.type)}")
         if value.type.is_float:
             return self.b.cast(self.bits(value), unsigned(wide))
-        return self.b.cast(value, _width(value.type, wide))
+        return self.b.cast(value, width(value.type, wide))
 
     def _var(self, register: Register) -> Var:
         found = self._vars.get(register)
@@ -452,12 +413,3 @@ def _is_constant(operand: Operand) -> bool:
 def _space(value: Value) -> Space:
     assert isinstance(value.type, PointerType)
     return value.type.space
-
-
-def _width(dtype: DType, bits: int) -> DType:
-    made = unsigned(bits)
-    return made.signed if dtype.is_signed else made
-
-
-def _shown(dtype: DType) -> str:
-    return ".pred" if dtype is b1 else f".{dtype}"

@@ -1,25 +1,22 @@
-"""Variables and special registers: the memory of the module, shared and local memory, and a
-thread's place."""
+"""Variables: the memory of the module, shared and local memory."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
-from gridlane.core.dtypes import DType, b1, i32, u32, u64
+from gridlane.core.dtypes import DType, u32, u64
 from gridlane.frontends.ptx.addresses import Numbering, Place
-from gridlane.frontends.ptx.body import Body
 from gridlane.frontends.ptx.data import ModuleData, code_address
+from gridlane.frontends.ptx.instructions import Body
 from gridlane.frontends.ptx.module import Declared, PtxModule
 from gridlane.frontends.ptx.operands import Symbol
 from gridlane.frontends.ptx.pieces import pieces
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import SPACES, TYPES, unsigned
 from gridlane.ir.builder import Builder
-from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, control, grid, memory
-from gridlane.ir.ops.grid import Axis
+from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import ErrorSite, Global, Module, Value, Var
 
@@ -27,41 +24,9 @@ SEGMENT = "shared.segment."
 """The array of shared memory whose addresses are numbers."""
 
 FIRST = 16
-"""The first offset of variables whose addresses are numbers."""
+"""The first offset of local variables whose addresses are numbers."""
 
 _BYTE, _WORD = unsigned(8), unsigned(32)
-_AXES = {"x": Axis.X, "y": Axis.Y, "z": Axis.Z}
-_QUERIES: dict[str, Callable[[Axis], Op]] = {
-    "%tid": grid.ThreadIdx,
-    "%ntid": grid.BlockDim,
-    "%ctaid": grid.BlockIdx,
-    "%nctaid": grid.GridDim,
-    "%clusterid": grid.BlockIdx,
-    "%nclusterid": grid.GridDim,
-}
-_SHARED_STEP = 128
-"""Bytes in which the shared memory of a block is counted."""
-_RESERVED = tuple(f"%reserved_smem_offset_{end}" for end in ("begin", "end", "cap"))
-"""Of the shared memory that a system reserves, which is none."""
-_CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
-_READINGS = {
-    "%clock": (grid.Reading.CYCLES, 0, u32),
-    "%clock_hi": (grid.Reading.CYCLES, 32, u32),
-    "%clock64": (grid.Reading.CYCLES, 0, u64),
-    "%globaltimer": (grid.Reading.NANOSECONDS, 0, u64),
-    "%globaltimer_lo": (grid.Reading.NANOSECONDS, 0, u32),
-    "%globaltimer_hi": (grid.Reading.NANOSECONDS, 32, u32),
-    "%smid": (grid.Reading.MULTIPROCESSOR, 0, u32),
-    "%nsmid": (grid.Reading.MULTIPROCESSORS, 0, u32),
-}
-"""Each with the lowest of its bits, and its type."""
-
-
-_REFUSED = {
-    r"%envreg([12]?\d|3[01])": "the driver of a GPU sets it, to what only that driver knows",
-    r"%pm[0-7](_64)?": "it is a counter of performance, which only a GPU has; use %clock64",
-}
-"""Special registers without a meaning elsewhere."""
 
 
 class Whole(Protocol):
@@ -92,8 +57,9 @@ class Segments:
     def __init__(self, frames: int) -> None:
         self.names: dict[Declared, str] = {}
         self._offsets: dict[Declared, int] = {}
-        # No variable lies at 0, which is null.
-        self.sizes = {Place.SHARED: FIRST, Place.LOCAL: FIRST + frames}
+        # Shared memory begins at 0, as on GPUs: a block may have variables in all of it. The tag
+        # keeps its generic addresses from null.
+        self.sizes = {Place.SHARED: 0, Place.LOCAL: FIRST + frames}
         self.end_of_frames = self.sizes[Place.LOCAL]
 
     def offset(self, place: Place, variable: Declared) -> int:
@@ -351,84 +317,3 @@ class Variables:
         while variable.size % kind.size:
             kind = unsigned(kind.bits // 2)
         return kind, variable.size // kind.size
-
-    # --- special registers
-
-    def special(self, t: Translating, name: str) -> Value:
-        """The value of a special register."""
-        stem, _, axis = name.partition(".")
-        if "cluster" in stem and self.module.has_clusters:
-            t.fail("clusters of more blocks than one are not translated")
-        if stem in _QUERIES and axis in _AXES:
-            return t.b.cast(t.emit(_QUERIES[stem](_AXES[axis])), u32)
-        if stem in _QUERIES and axis == "w":
-            return t.b.const(0, u32)
-        if name == "%current_graph_exec":
-            return t.b.const(0, u64)  # no graph of the device's own
-        if name == "%gridid":
-            return self.handed("gridid")
-        if name == "%laneid":
-            return t.b.cast(t.emit(grid.LaneId()), u32)
-        if name in ("%warpid", "%nwarpid"):
-            return self._warp(t, name)
-        if stem.startswith("%lanemask_"):
-            return self._lanemask(t, stem[10:])
-        if name == "%dynamic_smem_size":
-            return t.b.cast(t.emit(grid.DynamicSharedSize()), u32)
-        if name in _RESERVED:
-            return t.b.const(0, u32)
-        if name in ("%total_smem_size", "%aggr_smem_size"):  # nothing is reserved for a system
-            return self._shared_size(t)
-        if name in _READINGS:
-            kind, shift, dtype = _READINGS[name]
-            value = t.emit(grid.Machine(kind))
-            if shift:
-                value = t.b.binary(arith.Shr, value, t.b.const(shift, u32))
-            return t.b.cast(value, dtype)
-        if name in ("%cluster_ctarank", "%cluster_nctarank"):  # a cluster is of one block
-            return t.b.const(int(name == "%cluster_nctarank"), u32)
-        if name == "%is_explicit_cluster":
-            return t.b.const(False, b1)
-        if stem in _CLUSTER and axis in _AXES:
-            return t.b.const(_CLUSTER[stem], u32)
-        for pattern, why in _REFUSED.items():
-            if re.fullmatch(pattern, name):
-                t.fail(f"{name} is refused: {why}")
-        t.fail(f"{name} is neither declared nor a special register that is translated")
-
-    def _shared_size(self, t: Translating) -> Value:
-        """Bytes of the block's shared memory, static and dynamic. How many the variables take is
-        known when all functions are translated."""
-        self.whole.found.asks = True
-        b, most = t.b, _SHARED_STEP - 1
-        dynamic = b.cast(t.emit(grid.DynamicSharedSize()), u32)
-        end = b.add(dynamic, b.const(self.whole.numbering.size + most, u32))
-        return b.and_(end, b.const(_WORD.max - most, u32))
-
-    @staticmethod
-    def _warp(t: Translating, name: str) -> Value:
-        """The warp of a thread, or the warps of a block."""
-        b = t.b
-        sizes = [t.emit(grid.BlockDim(axis)) for axis in Axis]
-        if name == "%nwarpid":
-            threads = b.mul(b.mul(sizes[0], sizes[1]), sizes[2])
-            threads = b.add(threads, b.const(31, i32))
-        else:
-            x, y, z = (t.emit(grid.ThreadIdx(axis)) for axis in Axis)
-            threads = b.add(x, b.mul(sizes[0], b.add(y, b.mul(sizes[1], z))))
-        return b.binary(arith.Shr, b.cast(threads, u32), b.const(5, u32))
-
-    @staticmethod
-    def _lanemask(t: Translating, kind: str) -> Value:
-        """The lanes beside the own one."""
-        b = t.b
-        bit = b.binary(arith.Shl, b.const(1, u32), t.emit(grid.LaneId()))
-        below = b.sub(bit, b.const(1, u32))
-        made = {"eq": bit, "lt": below, "le": b.or_(bit, below)}
-        if kind in made:
-            return made[kind]
-        if kind == "ge":
-            return b.not_(below)
-        if kind == "gt":
-            return b.not_(b.or_(bit, below))
-        t.fail(f"%lanemask_{kind} is no special register")

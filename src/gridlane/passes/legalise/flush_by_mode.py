@@ -9,9 +9,9 @@ conversion to an integer does it itself.
 
 LLVM knows of the mode, but not everywhere. Of a comparison and a choice of the same values it makes
 an instruction that flushes the choice. So a kernel with comparisons of numbers that are not flushed
-does not qualify if the bits of any such number count. And LLVM computes square roots and fused
-products of constants without the mode, and makes of a quotient by 2^-127 a product by 2^127, so
-what may be a constant is flushed explicitly for them.
+does not qualify if the bits of any such number count. And LLVM compares constants, and computes
+square roots and fused products of such, without the mode, and makes of a quotient by 2^-127 a
+product by 2^127, so what may be a constant is flushed explicitly for them.
 
 The mode is that of f64 as well. A kernel may have f64 that is computed of integers and constants,
 if its size shows that neither it nor the f32 that is made of it can be a subnormal number.
@@ -55,6 +55,8 @@ _OF_VALUES = (memory.WriteVar, arith.Select, arith.Cast, *_SIGNS, *_INTEGRAL, fl
 _ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge)
 _FOLDED = (arith.Fma, arith.Div, math.Sqrt, math.Rsqrt, floating.FmaTowards)
 """Ops whose results of constants LLVM computes without the mode."""
+_ASKS = arith.Compare, arith.Cast
+"""Ops that take 0 for subnormal operands; what LLVM knows as constants it compares as they are."""
 
 
 def flush_by_mode(module: Module) -> None:
@@ -177,7 +179,7 @@ class _Flow:
             for value in op.operands():
                 if self._flushes(op):
                     raw = value.op.value if isinstance(value.op, floating.Flush) else value
-                    if raw not in self.constants or not isinstance(op, _FOLDED):
+                    if not self._is_folded(op, raw):
                         new[value] = raw
                     elif raw is value:
                         new[value] = self._flushed(region, value, op)
@@ -192,9 +194,14 @@ class _Flow:
         region.ops.append(flush)
         return flush.results[0]
 
+    def _is_folded(self, op: Op, raw: Value) -> bool:
+        """Whether LLVM may compute an op on a constant as if there were no mode."""
+        is_known = raw.type is f32 and raw in self.constants
+        return is_known and isinstance(op, (*_FOLDED, *_ASKS))
+
     def _flushes(self, op: Op) -> bool:
         """Whether an op takes 0 for subnormal operands, in the mode."""
-        return flushes(op) or isinstance(op, arith.Compare | arith.Cast)
+        return flushes(op) or isinstance(op, _ASKS)
 
     def _delays(self, op: Op) -> bool:
         """Whether an op hands on a value that is flushed later."""

@@ -1,7 +1,7 @@
 """Which values LLVM may know as constants that are subnormal f32, or whose bits are of such ones.
 
 It knows more than what is computed of constants: it gives a load what a store has written, which
-includes the numbers of lanes.
+includes the numbers of lanes, and learns what a branch has compared (``compared_bits.py``).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from gridlane.ir.ops import arith, copies, math, memory, warp
 from gridlane.ir.ops.floating import flushes
 from gridlane.ir.types import Space
 from gridlane.ir.values import Value, Var
+from gridlane.passes.legalise.compared_bits import compared_bits
 from gridlane.passes.legalise.flushing import is_normal_constant
 
 _OF_BITS = (
@@ -33,7 +34,7 @@ def subnormal_constants(
         flushed: variables of numbers that count as flushed.
         folded: ops that flush, whose results of constants LLVM computes without doing so.
     """
-    found, places = set[Value](), set[Var | Space]()
+    found, places = compared_bits(ops), set[Var | Space]()
     places.add(Space.CONSTANT)
     while True:
         before = len(found), len(places)

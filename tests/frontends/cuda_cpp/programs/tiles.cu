@@ -6,6 +6,7 @@ namespace cg = cooperative_groups;
 
 struct Affine { float a, b; };  // x -> a x + b; the order of a product matters
 __device__ Affine then(const Affine &f, const Affine &g) { return {g.a * f.a, g.a * f.b + g.b}; }
+__device__ Affine both(const Affine &f, const Affine &g) { return {f.a + g.a, f.b * g.b}; }
 
 template <unsigned threads> __global__ void tiled(const int *in, int *out, const Affine *maps, Affine *made)
 {
@@ -22,7 +23,7 @@ template <unsigned threads> __global__ void tiled(const int *in, int *out, const
     row[8] = part.meta_group_rank() * 100 + part.meta_group_size();
     row[9] = cg::invoke_one_broadcast(tile, [&] { return (int)(i + 1000); });
     made[i] = cg::inclusive_scan(tile, maps[i], then);
-    made[256 + i] = cg::reduce(tile, maps[i], then);
+    made[256 + i] = cg::reduce(tile, maps[i], both);
     if (tile.meta_group_rank() == 1)  // the others are not there
         tile.sync();
 }

@@ -17,7 +17,8 @@ import gridlane
 from gridlane.core.errors import GridlaneError, PtxError
 from gridlane.core.options import KernelOptions
 from gridlane.cuda.raw.module import RawModule
-from gridlane.frontends.ptx import PtxModule, PtxSource, link, parse_ptx
+from gridlane.frontends.ptx import PtxModule, PtxSource, parse_ptx
+from gridlane.frontends.ptx.linking import link
 from gridlane.ir.types import PointerType
 from gridlane.ir.verifier import verify
 

@@ -11,7 +11,8 @@ from tests.frontends.ptx.fuzz.__main__ import KINDS, run
 from tests.frontends.ptx.fuzz.cases import Finding, read, run_program, run_text
 from tests.frontends.ptx.linking import HEAD, NVLINK, refused_by_nvlink, refused_by_ptxas
 
-from gridlane.frontends.ptx import link, parse_ptx
+from gridlane.frontends.ptx import parse_ptx
+from gridlane.frontends.ptx.linking import link
 
 
 @pytest.mark.parametrize("seed", range(examples(10, 2000)))

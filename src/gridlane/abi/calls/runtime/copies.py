@@ -48,8 +48,11 @@ def check_side(address: int, size: int, expected: bool | None, context: Context)
 
     Raises:
         Failure: INVALID_MEMCPY_DIRECTION, memory of the device is called the host's;
-            INVALID_VALUE, what is called the device's is not known, as after its end.
+            INVALID_VALUE, what is called the device's is not known, as after its end, or no
+            program has such bytes.
     """
+    if not address or address + size > 1 << 64:
+        fail(INVALID_VALUE, f"{size} bytes at {address:#x}")
     is_device = copying.side(address, size, context)
     found = memory.find(address, 1, context.ordinal)
     if expected and not is_device and found is None:

@@ -44,6 +44,14 @@ def by_bus_id(text: bytes | None) -> int:
 implements("cudaDeviceGetHostAtomicCapabilities")(driver.host_atomics)
 
 
+@implements("cudaDeviceGetTexture1DLinearMaxWidth")
+def linear_texture(form: Struct | None, ordinal: int) -> int:
+    """The most texels of a texture of linear memory; the same for all formats."""
+    if form is None or form.x <= 0:
+        fail(INVALID_VALUE, "no format of texels")
+    return driver.one(ordinal, "MAXIMUM_TEXTURE1D_LINEAR_WIDTH")
+
+
 def _filled(made: Struct, ordinal: int, fields: dict[str, tuple[str, ...]]) -> Struct:
     known = driver.attributes(ordinal)
     for field, names in fields.items():

@@ -5,14 +5,11 @@ from __future__ import annotations
 from gridlane.abi.calls import launches as driver
 from gridlane.abi.calls.launch_attributes import Chosen, attributes_of
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.failure import INVALID_CONFIGURATION, INVALID_VALUE, fail
 from gridlane.abi.state import registered, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
 from gridlane.launch.dimensions import Dim3
-
-INVALID_CONFIGURATION = enums()["cudaError_t"].values["cudaErrorInvalidConfiguration"]
 
 
 def _dim3(given: Struct) -> Dim3:
@@ -44,13 +41,9 @@ def launch(
     pointers: int,
     shared: int,
     stream: int,
-    chosen: Chosen | None = None,
+    chosen: Chosen,
 ) -> None:
-    """Append a launch.
-
-    Args:
-        chosen: what its attributes ask for.
-    """
+    """Append a launch."""
     found = streams.stream(stream)
     kernel = registered.function(function, found.context)
     check_shape(grid, block, found.context)
@@ -63,7 +56,7 @@ def launch_kernel(
     function: int, grid: Struct, block: Struct, pointers: int, shared: int, stream: int
 ) -> None:
     """Launch a kernel."""
-    launch(function, _dim3(grid), _dim3(block), pointers, shared, stream)
+    launch(function, _dim3(grid), _dim3(block), pointers, shared, stream, Chosen())
 
 
 @implements("cudaLaunchCooperativeKernel")

@@ -39,6 +39,7 @@ def allocate_host_with_flags(size: int, flags: int) -> int:
 
 
 def _rows(width: int, height: int) -> tuple[int, int]:
+    memory.check_size(width)
     pitch = -(-width // driver.PITCH) * driver.PITCH
     if not pitch or not height:
         return 0, pitch

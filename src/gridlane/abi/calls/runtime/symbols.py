@@ -7,15 +7,15 @@ from gridlane.abi.calls.runtime.copies import INVALID_MEMCPY_DIRECTION, append, 
 from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import registered, streams
 from gridlane.abi.state.streams import Stream
-from gridlane.memory.resource import Buffer
 
 
 def _part(symbol: int, count: int, offset: int, stream: int) -> int:
     """The address of bytes of a variable."""
-    found: Buffer = registered.variable(symbol, streams.stream(stream).context)
-    if offset + count > found.size:
-        fail(INVALID_VALUE, f"{count} bytes from {offset} on, of a variable of {found.size}")
-    return found.address + offset
+    found, inside = registered.variable(symbol, streams.stream(stream).context)
+    start = inside + offset
+    if start + count > found.size:
+        fail(INVALID_VALUE, f"{count} bytes from {start} on, of a variable of {found.size}")
+    return found.address + start
 
 
 def to_symbol(symbol: int, source: int, count: int, offset: int, kind: int, stream: int) -> Stream:
@@ -69,4 +69,4 @@ def symbol_address(symbol: int) -> int:
 @implements("cudaGetSymbolSize")
 def symbol_size(symbol: int) -> int:
     """The bytes of a variable."""
-    return registered.variable(symbol, streams.stream(0).context).size
+    return registered.variable(symbol, streams.stream(0).context)[0].size

@@ -74,13 +74,15 @@ def add_carry(t: Values, m: Match, o: Operands) -> None:
 @form("sub .cc .u32|s32|u64|s64", "d, a, b")
 @form("subc [.cc] .u32|s32|u64|s64", "d, a, b")
 def sub_borrow(t: Values, m: Match, o: Operands) -> None:
-    """A step of a difference of several words."""
-    carry = t.carry() if m.form.root == "subc" else t.b.const(False, b1)
-    op = integer.SubBorrow(t.read(o[1], m.type), t.read(o[2], m.type), carry)
+    """A step of a difference of several words. The flag is the carry of the sum with the
+    complement, which is set where nothing is borrowed: NVIDIA's division of 128 bits reads it by
+    ``addc`` after ``subc.cc``."""
+    borrow = t.b.not_(t.carry()) if m.form.root == "subc" else t.b.const(False, b1)
+    op = integer.SubBorrow(t.read(o[1], m.type), t.read(o[2], m.type), borrow)
     total, after = t.b.emit(op).results
     t.write(o[0], total)
     if m.has("cc"):
-        t.set_carry(after)
+        t.set_carry(t.b.not_(after))
 
 
 @form("mad .lo|hi .cc .u32|s32|u64|s64", "d, a, b, c")

@@ -9,6 +9,7 @@ from gridlane.frontends.ptx.forms.memory import load
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.module import Declared
 from gridlane.frontends.ptx.operands import Address, Operand, Reg, Register, Special, Symbol, Vector
+from gridlane.frontends.ptx.specials import special
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops.arith import Ge, Or, Shl, Shr
@@ -55,7 +56,7 @@ def mov_vector(t: Values, m: Match, o: Operands) -> None:
     count = int(m.modifiers[0][1])
     source = o[1]
     if isinstance(source, Special):
-        values = [t.variables.special(t, f"{source.name}.{axis}") for axis in "xyzw"[:count]]
+        values = [special(t, t.variables, f"{source.name}.{axis}") for axis in "xyzw"[:count]]
         values = [t.as_type(value, m.type, narrows=True) for value in values]
     else:
         values = [t.read(part, m.type) for part in t.parts(source, count)]

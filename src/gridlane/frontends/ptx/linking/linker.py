@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from gridlane.frontends.ptx.linking import symbols, targets
 from gridlane.frontends.ptx.linking.assembly import Assembly, Edit, Origin
 from gridlane.frontends.ptx.linking.renaming import Files, ending, renamed
 from gridlane.frontends.ptx.linking.symbols import Resolved, Symbol
-from gridlane.frontends.ptx.module import Declared, Item, PtxFunction, PtxModule, index
+from gridlane.frontends.ptx.module import Item, PtxFunction, PtxModule, index
+from gridlane.frontends.ptx.text import Text
 
 _LINKING = re.compile(r"\s*\.(?:visible|weak|common|extern)\b")
 _END_OF_HEAD = re.compile(r"[;=]")
+_ALIGN = re.compile(r"\.align\s+\w+|(?P<space>\.global\b(?!.*\.align\b))", re.DOTALL)
 _NEVER_RENAMED = frozenset(("_", "WARP_SZ"))
 """What operands call by these is no variable."""
 
@@ -96,14 +99,11 @@ class _Linker:
         for each in own:
             if name in _NEVER_RENAMED:
                 each.place().fail(f"{name} is in several units, and is no name to tell apart")
-            self.names[each.unit][name] = f"{name}$unit{each.unit + 1}{self._ending()}"
+            self.names[each.unit][name] = f"{name}$unit{each.unit + 1}{self._ending}"
 
+    @cached_property
     def _ending(self) -> str:
-        if not self._found_ending:
-            self._found_ending = ending(self.units)
-        return self._found_ending
-
-    _found_ending = ""
+        return ending(self.units)
 
     # --- the text
 
@@ -137,23 +137,12 @@ class _Linker:
             return
         found = self.resolved.get(item.name) if item.name else None
         is_own = item.name in self.names[number] or found is None
-        if found is not None and not is_own:
-            if found.kept.definition is not item:
-                return
-            if found.align:
-                self._common(found)
-                return
+        if found is not None and not is_own and not found.keeps(number, item):
+            return
         if item.kind == "alias":
             self.aliases.append((number, item))
             return
         self._copy(number, item)
-
-    def _common(self, resolved: Resolved) -> None:
-        """Define a ``.common`` variable with the alignment that another unit asks for."""
-        made, text = resolved.item.made, resolved.kept.module.text
-        assert isinstance(made, Declared)
-        head = f".common .{made.space} .align {resolved.align} .{made.type} {made.name}"
-        self.made.write(f"{head}[{made.count}];\n", Origin(text, resolved.item.start, False))
 
     def _copy(self, number: int, item: Item) -> None:
         if item.kind in ("function", "alias"):
@@ -164,6 +153,19 @@ class _Linker:
 
     def _edits(self, number: int, item: Item) -> Iterator[Edit]:
         text, names = self.units[number].text, self.names[number]
-        if names:
+        if names and item.name:
             yield from renamed(text, item, names)
+        found = self.resolved.get(item.name)
+        if found is not None and found.align and found.keeps(number, item):
+            yield _aligned(text, item, found.align)
         yield from self.files.edits(number, text, item.start, item.end)
+
+
+def _aligned(text: Text, item: Item, align: int) -> Edit:
+    """What changes where a ``.common`` variable has the alignment that another unit asks for."""
+    end = _END_OF_HEAD.search(text.code, item.start)
+    found = _ALIGN.search(text.code, item.start, end.start() if end else item.end)
+    assert found is not None  # the index took it
+    if found["space"]:
+        return found.end(), found.end(), f" .align {align}"
+    return *found.span(), f".align {align}"

@@ -1,8 +1,9 @@
 """The names of units, and which unit's definition each stands for.
 
 PTX ISA 9.0, "Linking Directives": ``.visible`` names are defined once, of ``.weak`` ones any
-definition serves, ``.common`` variables are as large as the largest, ``.extern`` names are defined
-by another unit, and names without a directive are the unit's own.
+definition serves, ``.common`` variables are as large as the largest and have at most one initial
+value, ``.extern`` names are defined by another unit, and names without a directive are the unit's
+own.
 """
 
 from __future__ import annotations
@@ -49,6 +50,11 @@ class Symbol:
         """Whether it is no function."""
         return not isinstance(self.made, PtxFunction)
 
+    @property
+    def value(self) -> str:
+        """The initial value of a variable, or ""."""
+        return self.made.value if isinstance(self.made, Declared) else ""
+
     def place(self, item: Item | None = None) -> Place:
         """Where it is defined, or declared by an item."""
         found = item or self.definition or self.declarations[0]
@@ -71,6 +77,10 @@ class Resolved:
     item: Item
     is_early: bool
     align: int = 0
+
+    def keeps(self, unit: int, item: Item) -> bool:
+        """Whether the definition is this one. One module may be several units."""
+        return self.kept.unit == unit and self.kept.definition is item
 
 
 def symbols_of(unit: int, module: PtxModule) -> dict[str, Symbol]:
@@ -136,9 +146,11 @@ def resolve(symbols: Sequence[Symbol]) -> Resolved:
 
 
 def _kept(defined: list[Symbol]) -> Symbol | None:
-    strong = [each for each in defined if each.linking == "visible"]
     weak = [each for each in defined if each.linking == "weak"]
-    common = [each for each in defined if each.linking == "common"]
+    common = [each for each in defined if each.linking == "common" and not each.value]
+    strong = [each for each in defined if each.linking == "visible"]
+    strong += [each for each in defined if each.linking == "common" and each.value]
+    strong.sort(key=lambda each: each.unit)
     if len(strong) > 1:
         strong[1].place().fail(
             f"{strong[1].name} is defined a second time; first at {strong[0].place()}"
@@ -182,7 +194,7 @@ def _check(symbol: Symbol, item: Item, kept: Symbol) -> None:
     if item.kind == "alias":
         given = symbol.made
     if symbol.linking == "common" and item is symbol.definition and isinstance(given, Declared):
-        fits = given.size <= _size(wanted)
+        fits = given.size <= _size(wanted) and (kept.value or kept.linking == "common")
         align = 1 if kept.linking == "common" else given.align
         given = replace(given, count=None if fits else given.count, align=align)
     told = disagreement(given, wanted)

@@ -1,4 +1,5 @@
-// The scan of a value over a group: a part of a block.
+// The scan of a value over a group: a part of a block. As in CUDA, an operation gets the later of
+// two values first, which counts if they may not be exchanged.
 #pragma once
 #include "cooperative_groups.h"
 
@@ -22,7 +23,7 @@ GRIDLANE_DEVICE T inclusive_scan(const G_ &group, const T &value, F_ op)
         for (unsigned by = 1; by < size; by *= 2) {
             T other = group.shfl_up(made, by);
             if (rank >= by)
-                made = op(other, made);
+                made = op(made, other);
         }
         return made;
     }

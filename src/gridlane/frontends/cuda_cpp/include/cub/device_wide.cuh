@@ -22,6 +22,8 @@ struct DeviceSegmentedReduce {
 struct DeviceScan {
     GRIDLANE_CALL(ExclusiveSum) GRIDLANE_CALL(InclusiveSum) GRIDLANE_CALL(ExclusiveScan)
     GRIDLANE_CALL(InclusiveScan) GRIDLANE_CALL(ExclusiveSumByKey) GRIDLANE_CALL(InclusiveSumByKey)
+    GRIDLANE_CALL(ExclusiveScanByKey) GRIDLANE_CALL(InclusiveScanByKey)
+    GRIDLANE_CALL(InclusiveScanInit)
 };
 struct DeviceRadixSort {
     GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortPairsDescending)
@@ -33,7 +35,8 @@ struct DeviceSegmentedRadixSort {
 };
 struct DeviceSegmentedSort {
     GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(StableSortPairs)
-    GRIDLANE_CALL(StableSortKeys)
+    GRIDLANE_CALL(StableSortKeys) GRIDLANE_CALL(SortPairsDescending)
+    GRIDLANE_CALL(SortKeysDescending)
 };
 struct DeviceMergeSort {
     GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(StableSortPairs)
@@ -54,6 +57,16 @@ struct DeviceFor {
     template <typename... A_> static cudaError_t Bulk(const A_ &...) { return cudaSuccess; }
     template <typename... A_> static cudaError_t ForEach(const A_ &...) { return cudaSuccess; }
     template <typename... A_> static cudaError_t ForEachN(const A_ &...) { return cudaSuccess; }
+};
+struct DeviceAdjacentDifference {
+    GRIDLANE_CALL(SubtractLeft) GRIDLANE_CALL(SubtractLeftCopy) GRIDLANE_CALL(SubtractRight)
+    GRIDLANE_CALL(SubtractRightCopy)
+};
+struct DeviceCopy { GRIDLANE_CALL(Batched) };
+struct DeviceMemcpy { GRIDLANE_CALL(Batched) };
+struct DeviceMerge { GRIDLANE_CALL(MergeKeys) GRIDLANE_CALL(MergePairs) };
+struct DeviceTransform {
+    template <typename... A_> static cudaError_t Transform(const A_ &...) { return cudaSuccess; }
 };
 #undef GRIDLANE_CALL
 

@@ -121,6 +121,8 @@ template <typename A, typename B, typename C,
 GRIDLANE_CONST R fma(A x, B y, C z) { return fma((R)x, (R)y, (R)z); }
 template <typename A, typename gridlane_when<__is_integral(A)>::type = 0>
 GRIDLANE_CONST double ldexp(A x, int n) { return __nv_ldexp((double)x, n); }
+template <typename A, typename gridlane_when<__is_integral(A)>::type = 0>
+GRIDLANE_CONST double scalbn(A x, int n) { return __nv_ldexp((double)x, n); }
 
 GRIDLANE_CONST float abs(float x) { return __builtin_fabsf(x); }
 GRIDLANE_CONST double abs(double x) { return __builtin_fabs(x); }

@@ -96,15 +96,14 @@ public:
         return gridlane_reduced((int)(predicate != 0), [](int a, int b) { return a & b; });
     }
 
-    // The values of the warps, each of which leaves one, in order.
+    // As in CUDA: by halves in a warp, then one warp after the other.
     template <typename T, typename F_> __device__ T gridlane_reduced(const T &value, F_ op) const
     {
         T made = value;
-        for (unsigned by = 1; by < 32; by *= 2) {
-            T other = from_lane(made, lane() ^ by);
-            made = lane() & by ? op(other, made) : op(made, other);
-        }
-        put(warp(), made);
+        for (unsigned by = 16; by > 0; by /= 2)
+            made = op(made, from_lane(made, lane() ^ by));
+        if (lane() == 0)
+            put(warp(), made);
         sync();
         made = got<T>(first_warp());
         for (unsigned n = 1; n < warps(); n++)
@@ -118,13 +117,17 @@ public:
         for (unsigned by = 1; by < 32; by *= 2) {
             T other = from_lane(made, lane() >= by ? lane() - by : lane());
             if (lane() >= by)
-                made = op(other, made);
+                made = op(made, other);
         }
         if (lane() == 31)
             put(warp(), made);
         sync();
-        for (unsigned n = warp(); n > first_warp(); n--)
-            made = op(got<T>(n - 1), made);
+        if (warp() > first_warp()) {
+            T before = got<T>(first_warp());
+            for (unsigned n = first_warp() + 1; n < warp(); n++)
+                before = op(got<T>(n), before);
+            made = op(made, before);
+        }
         sync();
         return made;
     }

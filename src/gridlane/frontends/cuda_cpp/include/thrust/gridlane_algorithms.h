@@ -147,10 +147,14 @@ GRIDLANE_LAST(exclusive_scan_by_key) GRIDLANE_LAST(adjacent_difference) GRIDLANE
 GRIDLANE_LAST(merge) GRIDLANE_LAST(set_union) GRIDLANE_LAST(set_intersection)
 GRIDLANE_LAST(set_difference) GRIDLANE_LAST(remove_copy_if) GRIDLANE_LAST(fill_n)
 GRIDLANE_LAST(reverse_copy) GRIDLANE_LAST(transform_if) GRIDLANE_LAST(generate_n)
+GRIDLANE_LAST(uninitialized_copy) GRIDLANE_LAST(uninitialized_copy_n) GRIDLANE_LAST(shuffle_copy)
+GRIDLANE_LAST(set_symmetric_difference) GRIDLANE_LAST(remove_copy) GRIDLANE_LAST(replace_copy)
+GRIDLANE_LAST(replace_copy_if)
 GRIDLANE_ITERATOR(unique) GRIDLANE_ITERATOR(remove) GRIDLANE_ITERATOR(remove_if)
 GRIDLANE_ITERATOR(partition) GRIDLANE_ITERATOR(stable_partition) GRIDLANE_ITERATOR(find)
 GRIDLANE_ITERATOR(find_if) GRIDLANE_ITERATOR(max_element) GRIDLANE_ITERATOR(min_element)
-GRIDLANE_ITERATOR(lower_bound) GRIDLANE_ITERATOR(upper_bound)
+GRIDLANE_ITERATOR(lower_bound) GRIDLANE_ITERATOR(upper_bound) GRIDLANE_ITERATOR(find_if_not)
+GRIDLANE_ITERATOR(partition_point) GRIDLANE_ITERATOR(is_sorted_until)
 #undef GRIDLANE_LAST
 #undef GRIDLANE_ITERATOR
 template <typename... A_> auto minmax_element(const A_ &...)
@@ -198,6 +202,29 @@ std::pair<O_, P_> reduce_by_key(gridlane_policy, I_, I_, J_, O_ keys, P_ values,
 template <typename I_, typename J_, typename... A_> std::pair<I_, J_> unique_by_key(I_ i, I_, J_ j, A_...)
 {
     return {i, j};
+}
+// Keys and values of two ranges, and where the results end.
+#define GRIDLANE_BY_KEY(name)                                                                      \
+    template <typename... A_> auto name(const A_ &...)                                             \
+    {                                                                                              \
+        using I_ = typename gridlane::first_iterator<std::decay_t<A_>...>::type;                   \
+        return std::pair<I_, I_>(I_(), I_());                                                      \
+    }
+GRIDLANE_BY_KEY(merge_by_key) GRIDLANE_BY_KEY(set_union_by_key)
+GRIDLANE_BY_KEY(set_intersection_by_key) GRIDLANE_BY_KEY(set_difference_by_key)
+GRIDLANE_BY_KEY(set_symmetric_difference_by_key) GRIDLANE_BY_KEY(unique_by_key_copy)
+GRIDLANE_BY_KEY(partition_copy) GRIDLANE_BY_KEY(stable_partition_copy) GRIDLANE_BY_KEY(mismatch)
+#undef GRIDLANE_BY_KEY
+template <typename... A_> ptrdiff_t unique_count(const A_ &...) { return 0; }
+template <typename... A_> void shuffle(const A_ &...) {}
+template <typename... A_> bool is_partitioned(const A_ &...) { return true; }
+template <typename I_> class reverse_iterator : public std::reverse_iterator<I_> {
+public:
+    using std::reverse_iterator<I_>::reverse_iterator;
+};
+template <typename I_> reverse_iterator<I_> make_reverse_iterator(I_ i)
+{
+    return reverse_iterator<I_>(i);
 }
 
 }  // namespace thrust

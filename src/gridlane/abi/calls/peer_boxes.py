@@ -1,0 +1,39 @@
+"""Copies of planes of rows between contexts."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls import copies
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import contexts, streams
+from gridlane.abi.state.streams import Stream
+from gridlane.abi.struct import Struct, members
+
+
+def _append(given: Struct | None, stream: int) -> Stream:
+    """Append a copy as one of the current context, whose device both have."""
+    if given is None:
+        fail(INVALID_VALUE, "no description of the copy")
+    found = streams.stream(stream)
+    for each in (given.srcContext, given.dstContext):
+        if contexts.of_handle(each).device is not found.context.device:
+            fail(NOT_SUPPORTED, "copies between two devices go through the host: copy there first")
+    box = Struct("CUDA_MEMCPY3D")
+    for name in members(box):
+        if not name.startswith("reserved"):
+            setattr(box, name, getattr(given, name))
+    return copies.box_copy(box, stream, True)
+
+
+@implements("cuMemcpy3DPeer")
+def copy(given: Struct | None) -> None:
+    """Copy planes of rows between contexts of one device."""
+    found = _append(given, 0)
+    if not found.native.inline:
+        streams.wait(found)
+
+
+@implements("cuMemcpy3DPeerAsync")
+def copy_async(given: Struct | None, stream: int) -> None:
+    """Copy planes of rows between contexts of one device, in a stream."""
+    _append(given, stream)

@@ -1,0 +1,88 @@
+"""What nvcc's host code registered, told by C: fatbins, kernels and variables of the program.
+
+Each record is six 64-bit words; see ``registration.c``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gridlane.abi import images, raw
+from gridlane.abi.failure import NOT_SUPPORTED, fail
+from gridlane.abi.state import registered, threads
+from gridlane.abi.state.libraries import Image
+
+BINARY, FUNCTION, VARIABLE, MANAGED, TEXTURE, SURFACE, GONE = range(1, 8)
+_WORDS = 6
+
+_images: dict[int, int] = {}
+"""The number of the image of each fatbin, by the handle that C gave it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Managed:
+    """A managed variable: the program reads its address at ``pointer``."""
+
+    pointer: int
+    name: str
+    size: int
+
+
+_managed: dict[int, list[_Managed]] = {}
+
+
+def register(address: int, count: int) -> int:
+    """Take records over from C.
+
+    Args:
+        address: of the first; they live until the return.
+    """
+    for kind, binary, host, name, size, _ in _records(address, count):
+        if kind == BINARY:
+            _images[binary] = registered.add_image(_loader(host))
+        elif kind == GONE:
+            registered.remove_image(_images.pop(binary))
+            _managed.pop(binary, None)
+        elif kind == FUNCTION:
+            registered.add_kernel(host, _images[binary], raw.text(name).decode())
+        elif kind == VARIABLE:
+            registered.add_variable(host, size, _images[binary], raw.text(name).decode())
+        elif kind == MANAGED:
+            told = _Managed(host, raw.text(name).decode(), size)
+            _managed.setdefault(binary, []).append(told)
+    return 0
+
+
+def _loader(wrapper: int) -> Image:
+    """What reads the image that a fatbin's wrapper points to."""
+    return lambda device: images.module(images.at(wrapper), device)
+
+
+def _records(address: int, count: int) -> Iterator[tuple[int, ...]]:
+    words = raw.words(address, _WORDS * count)
+    for start in range(0, len(words), _WORDS):
+        yield words[start : start + _WORDS]
+
+
+def initialise(binary: int) -> int:
+    """Give the managed variables of a fatbin their memory: that of the device, which the program
+    uses as well.
+
+    Raises:
+        Failure: NOT_SUPPORTED, the device's memory is not the host's.
+    """
+    waiting = _managed.pop(binary, [])
+    if not waiting:
+        return 0
+    context = threads.ready()
+    if not context.device.host_visible:
+        fail(
+            NOT_SUPPORTED,
+            f"managed variables: the device {context.device.name} has memory of its own",
+        )
+    for each in waiting:
+        found = registered.image_variable(_images[binary], each.name, context)
+        raw.put_words(each.pointer, (found.address,))
+        registered.add_variable(found.address, each.size, _images[binary], each.name)
+    return 0

@@ -1,0 +1,5 @@
+#pragma once
+#define CUB_VERSION 200800
+#define CUB_MAJOR_VERSION 2
+#define CUB_MINOR_VERSION 8
+#define CUB_SUBMINOR_VERSION 0

@@ -1,0 +1,335 @@
+"""A function of a PTX module as IR: its graph, and its instructions by their forms."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn, Protocol
+
+from gridlane.core.dtypes import b1, u32
+from gridlane.core.source import Loc
+from gridlane.frontends.ptx import forms, pointers
+from gridlane.frontends.ptx.addresses import Place, Split
+from gridlane.frontends.ptx.body import parse_body
+from gridlane.frontends.ptx.calls import Calls
+from gridlane.frontends.ptx.forms.table import FORMS, Match
+from gridlane.frontends.ptx.instructions import Body, Instruction
+from gridlane.frontends.ptx.module import Declared, PtxFunction
+from gridlane.frontends.ptx.operands import Reg, Special, Symbol, Tuple
+from gridlane.frontends.ptx.parameters import Parameters
+from gridlane.frontends.ptx.registers import registers
+from gridlane.frontends.ptx.types import TYPES
+from gridlane.frontends.ptx.values import Values
+from gridlane.frontends.ptx.variables import Variables, Whole
+from gridlane.ir.builder import Builder
+from gridlane.ir.dominance import Dominators, dominators
+from gridlane.ir.ops import control, graph
+from gridlane.ir.values import ErrorSite, Function, Param, Region, Value
+
+_CLUSTER = re.compile(r"^mapa|^getctarank|^barrier\.cluster|::cluster")
+_CONTROL = {
+    "bra": ((), ("uni",)),
+    "brx": (("idx",), ("idx", "uni")),
+    "ret": ((), ("uni",)),
+    "exit": ((),),
+    "trap": ((),),
+    "call": ((), ("uni",)),
+}
+"""Instructions of control flow, with their modifiers."""
+
+
+class Kernel(Whole, Protocol):
+    """The translation of a kernel, with the functions that it calls; see translate.py."""
+
+    def function(self, function: PtxFunction) -> Function:
+        """The IR function of a function, which is translated later."""
+        ...
+
+    def error(self, site: ErrorSite) -> int:
+        """The number of an error in the module's table."""
+        ...
+
+
+class FunctionTranslation:
+    """The translation of one function."""
+
+    def __init__(self, whole: Kernel, function: PtxFunction, made: Function) -> None:
+        self.whole, self.module, self.function, self.made = whole, whole.module, function, made
+        self.text = whole.module.text
+        self.body: Body = parse_body(self.module, function)
+        self.edges = self._edges()
+        self.tree: Dominators = dominators(self.edges)
+        self.reachable = self.tree.order
+        self.matches: dict[int, Match] = {}
+        reads = [
+            (each, self._match(each))
+            for number in self.reachable
+            for each in self.body.blocks[number].instructions
+            if each.root not in _CONTROL
+        ]
+        params = function.params if function.is_entry else ()
+        self.registers = registers(function, self.body, self.matches, self.edges, self.tree)
+        handed = self.registers.handed
+        types = pointers.infer(reads, params, handed, whole.numbering, whole.found)
+        self.parameters = Parameters(function, types.pointers, self._stored(reads))
+        self.builder = Builder(whole.made, made)
+        addressed = pointers.addressed(reads, function.params)
+        self.variables = Variables(
+            whole, self.body, function.name, addressed, is_entry=function.is_entry
+        )
+        self.values = Values(
+            *(self.builder, self.text, self.variables, self.parameters, types.registers),
+            self.registers.variables,
+        )
+        self.calls = Calls(self)
+        self._whole_graph = graph.Graph(Region())
+        self._next_label = len(self.body.blocks)
+
+    def declare(self) -> None:
+        """Give the IR function its parameters."""
+        self.parameters.declare(self.made, self.text)
+        if self.variables.frame is not None:
+            self.made.params.append(Param(self.variables.frame, len(self.function.params)))
+
+    def callee(self, function: PtxFunction) -> Function:
+        """The IR function of a function, which is translated later."""
+        return self.whole.function(function)
+
+    def error(self, site: ErrorSite) -> int:
+        """The number of an error in the module's table."""
+        return self.whole.error(site)
+
+    # --- the graph
+
+    def _edges(self) -> list[list[int]]:
+        """The successors of each block."""
+        made: list[list[int]] = []
+        for block in self.body.blocks:
+            following: list[int] = []
+            falls = True
+            for each in block.instructions:
+                if each.root not in _CONTROL:
+                    continue
+                if each.modifiers not in _CONTROL[each.root]:
+                    self._unknown(each)
+                if each.root in ("bra", "brx"):
+                    following += self.targets(each)
+                if each.root != "call" and each.guard is None:
+                    falls = False
+            if falls and block.number + 1 < len(self.body.blocks):  # else the function ends
+                following.append(block.number + 1)
+            made.append(list(dict.fromkeys(following)))
+        return made
+
+    def targets(self, made: Instruction) -> list[int]:
+        """The blocks that a branch goes to."""
+        names: tuple[str, ...]
+        if made.root == "bra":
+            if len(made.operands) != 1 or not isinstance(made.operands[0], Symbol | Special):
+                self.text.fail("bra takes a label", made.at, 3)
+            names = (made.operands[0].name,)
+        else:
+            table = made.operands[1] if len(made.operands) == 2 else None
+            if not isinstance(table, Symbol) or table.name not in self.body.tables:
+                self.text.fail("brx.idx takes an index and a .branchtargets list", made.at, 7)
+            names = self.body.tables[table.name]
+        found: list[int] = []
+        for name in names:
+            number = self.body.target(made, name)
+            if number is None:
+                self.text.fail(f"no label {name[:60]} in {self.function.name}", made.at, 3)
+            found.append(number)
+        return found
+
+    def _match(self, made: Instruction) -> Match:
+        modifiers = made.modifiers
+        if _CLUSTER.search(made.spelling):
+            if self.module.has_clusters:
+                told = "clusters of more blocks than one are not translated"
+                self.text.fail(told, made.at, len(made.spelling))
+            # The shared memory of a cluster of one block is the block's.
+            modifiers = tuple(each.replace("::cluster", "::cta") for each in modifiers)
+        found = forms.find(made.root, modifiers, len(made.operands))
+        if found is None:
+            self._unknown(made)
+        self.matches[made.at] = found
+        return found
+
+    def _unknown(self, made: Instruction) -> NoReturn:
+        known = FORMS.get(made.root)
+        count = len(made.operands)
+        if known is None and made.root not in _CONTROL:
+            told = f"{made.root} is not translated"
+        else:
+            told = f"the form {made.spelling} with {count} operands is not translated"
+        self.text.fail(told, made.at, len(made.spelling))
+
+    def _stored(self, reads: list[tuple[Instruction, Match]]) -> dict[Declared, list[range]]:
+        """The bytes of parameters that instructions and calls write."""
+        made = pointers.stored(reads)
+        for number in self.reachable:
+            for each in self.body.blocks[number].instructions:
+                if each.root == "call" and each.operands and isinstance(each.operands[0], Tuple):
+                    for part in each.operands[0].parts:
+                        if isinstance(part, Symbol) and part.variable is not None:
+                            made[part.variable].append(range(part.variable.size))
+        return made
+
+    # --- translation
+
+    def run(self) -> None:
+        """Translate the body."""
+        self.builder.emit(self._whole_graph)
+        for number in self.reachable:
+            block = self.body.blocks[number]
+            self.open(number)
+            self.parameters.begin_block()
+            if number == 0:
+                self._place(self._first())
+                self.variables.begin(self.values)
+                self.values.begin(self.registers.unwritten)
+                self._take_registers()
+            for each in block.instructions:
+                self._place(each)
+                if not self._instruction(number, each):
+                    break
+            else:
+                self._fall(number)
+
+    def open(self, label: int) -> None:
+        """Continue in a new block."""
+        made = graph.Block(label, Region(), loc=self.builder.loc)
+        self._whole_graph.body.ops.append(made)
+        self.builder.region = made.body
+
+    def label(self) -> int:
+        """A new label."""
+        self._next_label += 1
+        return self._next_label - 1
+
+    def _place(self, made: Instruction) -> None:
+        self.values.instruction = made
+        line = made.line
+        if line is not None and line[0] in self.module.files and line[1]:
+            self.builder.loc = Loc(self.module.files[line[0]], line[1], line[2])
+        else:
+            self.builder.loc = self.text.loc(made.at, len(made.spelling))
+
+    def _fall(self, number: int) -> None:
+        """Go on to the next block, or end."""
+        if number + 1 < len(self.body.blocks):
+            self.builder.emit(graph.Branch(number + 1))
+        else:
+            self._return()
+
+    def _first(self) -> Instruction:
+        """The first instruction."""
+        found = (each for block in self.body.blocks for each in block.instructions)
+        return next(found, Instruction("ret", (), (), None, self.function.start, None))
+
+    def _take_registers(self) -> None:
+        """Write the parameters that are registers."""
+        t = self.values
+        for each in self.function.params:
+            if each.space == "reg":
+                t.write(Reg(self.body.named[each]), t.parameters.load(t, each, 0, TYPES[each.type]))
+
+    def _return(self) -> None:
+        t, made = self.values, list[Value]()
+        for each in self.function.results:
+            if each.space == "reg":
+                made.append(t.read(Reg(self.body.named[each]), TYPES[each.type]))
+            else:
+                made += self.parameters.results(t, each)
+        self.builder.return_(tuple(made))
+
+    def _instruction(self, number: int, made: Instruction) -> bool:
+        """Translate an instruction; whether the block goes on."""
+        if made.root == "bra":
+            return self._branch(number, made)
+        if made.guard is None:
+            return self._unguarded(made)
+        if made.root == "st" and made.modifiers[0].startswith("param"):
+            self.values.fail("arguments of calls under a guard are not translated")
+        if made.root == "call":
+            self.calls.guarded(made, self._condition(made.guard))
+            return True
+        inside, after = self.label(), self.label()
+        self.builder.emit(graph.BranchIf(self._condition(made.guard), inside, after))
+        self.open(inside)
+        if self._unguarded(made):
+            self.builder.emit(graph.Branch(after))
+        self.open(after)
+        return True
+
+    def _condition(self, guard: Reg) -> Value:
+        return self.values.read(guard, b1)
+
+    def _branch(self, number: int, made: Instruction) -> bool:
+        (target,) = self.targets(made)
+        if made.guard is None:
+            self.builder.emit(graph.Branch(target))
+            return False
+        # A branch ends its block of the body.
+        condition = self._condition(made.guard)
+        if number + 1 < len(self.body.blocks):
+            self.builder.emit(graph.BranchIf(condition, target, number + 1))
+            return False
+        after = self.label()
+        self.builder.emit(graph.BranchIf(condition, target, after))
+        self.open(after)
+        return True
+
+    def _unguarded(self, made: Instruction) -> bool:
+        """Translate an instruction without its guard; whether the block goes on."""
+        b = self.builder
+        match made.root:
+            case "ret":
+                self._return()
+            case "exit":
+                b.emit(control.Return() if self.function.is_entry else control.Exit())
+            case "trap":
+                site = ErrorSite("RuntimeError", "the kernel has run into a trap", b.loc)
+                b.emit(control.Raise(self.whole.error(site)))
+            case "brx":
+                targets = self.targets(made)
+                index = self.values.read(made.operands[0], u32)
+                b.emit(graph.Switch(index, tuple(targets), targets[-1]))
+            case "call":
+                self.calls.call(made)
+                return True
+            case _:
+                self._build(made)
+                return True
+        return False
+
+    def _build(self, made: Instruction) -> None:
+        """Translate an instruction by its form; in branches, where an address in it may be of
+        several memories."""
+        found, t = self.matches[made.at], self.values
+        ops = self.builder.region.ops
+        before = len(ops)
+        try:
+            found.form.build(t, found, made.operands)
+            return
+        except Split as error:
+            split = error
+        del ops[before:]
+        t.change(pointers.results_of(made, found))
+        after = self.label()
+        for place in split.places[:-1]:
+            inside, other = self.label(), self.label()
+            self.builder.emit(graph.BranchIf(t.is_of(split.operand, place), inside, other))
+            self.open(inside)
+            self._build_at(place, made, found)
+            self.builder.emit(graph.Branch(after))
+            self.open(other)
+        self._build_at(split.places[-1], made, found)
+        self.builder.emit(graph.Branch(after))
+        self.open(after)
+
+    def _build_at(self, place: Place, made: Instruction, found: Match) -> None:
+        self.values.place = place
+        try:
+            found.form.build(self.values, found, made.operands)
+        finally:
+            self.values.place = None

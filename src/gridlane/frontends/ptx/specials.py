@@ -1,0 +1,160 @@
+"""Special registers: a thread's place, clocks, sizes of shared memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from gridlane.core.dtypes import b1, i32, u32, u64
+from gridlane.frontends.ptx.addresses import Numbering
+from gridlane.frontends.ptx.module import Declared, PtxModule
+from gridlane.frontends.ptx.translating import Translating
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, grid
+from gridlane.ir.ops.grid import Axis
+from gridlane.ir.values import Value
+
+_AXES = {"x": Axis.X, "y": Axis.Y, "z": Axis.Z}
+_QUERIES: dict[str, Callable[[Axis], Op]] = {
+    "%tid": grid.ThreadIdx,
+    "%ntid": grid.BlockDim,
+    "%ctaid": grid.BlockIdx,
+    "%nctaid": grid.GridDim,
+    "%clusterid": grid.BlockIdx,
+    "%nclusterid": grid.GridDim,
+}
+_SHARED_STEP = 128
+"""Bytes in which the shared memory of a block is counted."""
+_RESERVED = tuple(f"%reserved_smem_offset_{end}" for end in ("begin", "end", "cap"))
+"""Of the shared memory that a system reserves, which is none."""
+RESERVED_PARTS = {
+    f"%reserved_smem_offset_{n}": Declared(
+        *(f"reserved_smem_offset_{n}", "b8", "shared", 512, 16, 0), is_array=True
+    )
+    for n in range(2)
+}
+"""Parts of a block's shared memory that the system keeps for libraries: groups of several warps
+meet there."""
+_CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
+_READINGS = {
+    "%clock": (grid.Reading.CYCLES, 0, u32),
+    "%clock_hi": (grid.Reading.CYCLES, 32, u32),
+    "%clock64": (grid.Reading.CYCLES, 0, u64),
+    "%globaltimer": (grid.Reading.NANOSECONDS, 0, u64),
+    "%globaltimer_lo": (grid.Reading.NANOSECONDS, 0, u32),
+    "%globaltimer_hi": (grid.Reading.NANOSECONDS, 32, u32),
+    "%smid": (grid.Reading.MULTIPROCESSOR, 0, u32),
+    "%nsmid": (grid.Reading.MULTIPROCESSORS, 0, u32),
+}
+"""Each with the lowest of its bits, and its type."""
+
+
+_REFUSED = {
+    r"%envreg([12]?\d|3[01])": "the driver of a GPU sets it, to what only that driver knows",
+    r"%pm[0-7](_64)?": "it is a counter of performance, which only a GPU has; use %clock64",
+}
+"""Special registers without a meaning elsewhere."""
+
+
+class Counting(Protocol):
+    """What the translation of a kernel knows of its memory; see translate.py."""
+
+    numbering: Numbering
+    found: Numbering
+
+
+class Reserving(Protocol):
+    """The variables of a function; see variables.py."""
+
+    module: PtxModule
+
+    @property
+    def whole(self) -> Counting:
+        """What the functions of the kernel share."""
+        ...
+
+    def handed(self, kind: str) -> Value:
+        """What the kernel gets behind its arguments."""
+        ...
+
+
+def special(t: Translating, variables: Reserving, name: str) -> Value:
+    """The value of a special register."""
+    stem, _, axis = name.partition(".")
+    if "cluster" in stem and variables.module.has_clusters:
+        t.fail("clusters of more blocks than one are not translated")
+    if stem in _QUERIES and axis in _AXES:
+        return t.b.cast(t.emit(_QUERIES[stem](_AXES[axis])), u32)
+    if stem in _QUERIES and axis == "w":
+        return t.b.const(0, u32)
+    if name == "%current_graph_exec":
+        return t.b.const(0, u64)  # no graph of the device's own
+    if name == "%gridid":
+        return variables.handed("gridid")
+    if name == "%laneid":
+        return t.b.cast(t.emit(grid.LaneId()), u32)
+    if name in ("%warpid", "%nwarpid"):
+        return _warp(t, name)
+    if stem.startswith("%lanemask_"):
+        return _lanemask(t, stem[10:])
+    if name == "%dynamic_smem_size":
+        return t.b.cast(t.emit(grid.DynamicSharedSize()), u32)
+    if name in _RESERVED:
+        return t.b.const(0, u32)
+    if name in ("%total_smem_size", "%aggr_smem_size"):  # nothing is reserved for a system
+        return _shared_size(t, variables)
+    if name in _READINGS:
+        kind, shift, dtype = _READINGS[name]
+        value = t.emit(grid.Machine(kind))
+        if shift:
+            value = t.b.binary(arith.Shr, value, t.b.const(shift, u32))
+        return t.b.cast(value, dtype)
+    if name in ("%cluster_ctarank", "%cluster_nctarank"):  # a cluster is of one block
+        return t.b.const(int(name == "%cluster_nctarank"), u32)
+    if name == "%is_explicit_cluster":
+        return t.b.const(False, b1)
+    if stem in _CLUSTER and axis in _AXES:
+        return t.b.const(_CLUSTER[stem], u32)
+    for pattern, why in _REFUSED.items():
+        if re.fullmatch(pattern, name):
+            t.fail(f"{name} is refused: {why}")
+    t.fail(f"{name} is neither declared nor a special register that is translated")
+
+
+def _shared_size(t: Translating, variables: Reserving) -> Value:
+    """Bytes of the block's shared memory, static and dynamic. How many the variables take is
+    known when all functions are translated."""
+    variables.whole.found.asks = True
+    b, most = t.b, _SHARED_STEP - 1
+    dynamic = b.cast(t.emit(grid.DynamicSharedSize()), u32)
+    end = b.add(dynamic, b.const(variables.whole.numbering.size + most, u32))
+    return b.and_(end, b.const(u32.max - most, u32))
+
+
+def _warp(t: Translating, name: str) -> Value:
+    """The warp of a thread, or the warps of a block."""
+    b = t.b
+    sizes = [t.emit(grid.BlockDim(axis)) for axis in Axis]
+    if name == "%nwarpid":
+        threads = b.mul(b.mul(sizes[0], sizes[1]), sizes[2])
+        threads = b.add(threads, b.const(31, i32))
+    else:
+        x, y, z = (t.emit(grid.ThreadIdx(axis)) for axis in Axis)
+        threads = b.add(x, b.mul(sizes[0], b.add(y, b.mul(sizes[1], z))))
+    return b.binary(arith.Shr, b.cast(threads, u32), b.const(5, u32))
+
+
+def _lanemask(t: Translating, kind: str) -> Value:
+    """The lanes beside the own one."""
+    b = t.b
+    bit = b.binary(arith.Shl, b.const(1, u32), t.emit(grid.LaneId()))
+    below = b.sub(bit, b.const(1, u32))
+    made = {"eq": bit, "lt": below, "le": b.or_(bit, below)}
+    if kind in made:
+        return made[kind]
+    if kind == "ge":
+        return b.not_(below)
+    if kind == "gt":
+        return b.not_(b.or_(bit, below))
+    t.fail(f"%lanemask_{kind} is no special register")

@@ -1,0 +1,83 @@
+"""Whole CUDA programs that nvcc builds: linked with libcudart, or with the vendor's inside."""
+
+import os
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.devices import DEVICES
+
+from gridlane.abi.library.build import LIBRARIES, PRELOADED, build
+
+HERE = Path(__file__).parent / "programs"
+PROGRAMS = {
+    "vector_add": ("vector_add.cu",),
+    "shared_memory": ("shared_memory.cu",),
+    "groups_scan": ("groups_scan.cu",),
+    "streams": ("streams.cu",),
+    "graph": ("graph.cu",),
+    "variables": ("variables.cu",),
+    "managed": ("managed.cu",),
+    "printing": ("printing.cu",),
+    "asserting": ("asserting.cu",),
+    "units": ("units_main.cu", "units_other.cu", "-rdc=true"),
+    "per_thread": ("per_thread.cu", "--default-stream", "per-thread"),
+    "plain": ("vector_add.cu", "--compress-mode=none"),
+    "quick": ("shared_memory.cu", "--compress-mode=speed"),
+    "static": ("variables.cu", "-cudart", "static"),
+    "no_pie": ("streams.cu", "-cudart", "static", "-Xcompiler", "-no-pie"),
+}
+"""The sources and options of each."""
+
+OF_THE_HOST = {"managed"}
+"""Programs that need a device whose memory is the host's."""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """A folder with the libraries and the programs."""
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed, and it builds the programs")
+    folder = tmp_path_factory.mktemp("programs")
+    for library in LIBRARIES:
+        build(library, folder)
+
+    def compile_(name):
+        words = PROGRAMS[name]
+        sources = [str(HERE / each) if each.endswith(".cu") else each for each in words]
+        runtime = [] if "-cudart" in words else ["-cudart", "shared"]
+        command = ["nvcc", "-w", "-arch=sm_80", *runtime, *sources, "-o", str(folder / name)]
+        subprocess.run(command, check=True, timeout=300)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(compile_, PROGRAMS))
+    return folder
+
+
+def run(folder, name, device):
+    kept = {k: v for k, v in os.environ.items() if k.startswith(("GRIDLANE_CACHE", "VK_", "XDG_"))}
+    preload = {"LD_PRELOAD": str(folder / PRELOADED)} if "static" in PROGRAMS[name] else {}
+    return subprocess.run(
+        [str(folder / name)],
+        env={"LD_LIBRARY_PATH": str(folder), "GRIDLANE_DEVICE": device, **kept, **preload},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+@pytest.mark.parametrize("device", ["cpu", "vulkan"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program(programs, name, device):
+    if device not in DEVICES:
+        pytest.skip(f"there is no device {device}")
+    found = run(programs, name, device)
+    if name in OF_THE_HOST and device == "vulkan":
+        assert found.returncode and "memory of its own" in found.stderr
+        return
+    assert found.returncode == 0, (found.returncode, found.stdout, found.stderr)
+    assert found.stdout.endswith("well\n")
+    if name == "printing":
+        assert found.stdout == "thread 0 of 3: text 0.75\nthread 1 of 3: text 0.75\nwell\n"
