@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.devices import DEVICES
 
-from gridlane.abi.state import contexts, devices, threads
-from gridlane.cuda import driver
+from gridlane.abi.state import contexts, devices, pools, threads
+from gridlane.cuda import driver as cu
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -18,6 +18,8 @@ def forget() -> None:
     for context in list(contexts.handles._objects.values()):
         context.end()
     contexts._primaries.clear()
+    pools._defaults.clear()
+    pools._chosen.clear()
     devices._driver.process = 0
 
 
@@ -45,8 +47,18 @@ def cpu():
 @pytest.fixture
 def primary(device):
     """The primary context of the device, as this thread's current one."""
-    assert driver.cuInit(0) == (0,)
-    error, made = driver.cuDevicePrimaryCtxRetain(0)
-    assert not error and driver.cuCtxSetCurrent(made) == (0,)
+    assert cu.cuInit(0) == (0,)
+    error, made = cu.cuDevicePrimaryCtxRetain(0)
+    assert not error and cu.cuCtxSetCurrent(made) == (0,)
     yield made
-    driver.cuDevicePrimaryCtxRelease(0)
+    cu.cuDevicePrimaryCtxRelease(0)
+
+
+@pytest.fixture
+def context(device):
+    """A context of each device, current."""
+    assert not cu.cuInit(0)[0]
+    error, made = cu.cuCtxCreate(None, 0, 0)
+    assert not error
+    yield made
+    cu.cuCtxDestroy(made)

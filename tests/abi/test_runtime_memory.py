@@ -1,6 +1,7 @@
 """Memory, copies and fills of the runtime, with numpy's arrays as what is right."""
 
 import ctypes
+import threading
 
 import numpy as np
 import pytest
@@ -365,6 +366,31 @@ def test_batches_of_copies(device, order, api):
         assert (kept[:size] == row[:size]).all() and not kept[size:].any()
 
 
+@pytest.mark.parametrize("planes", [False, True])
+def test_a_batch_reads_its_source_in_the_order_of_the_stream(device, planes):
+    values, x = np.zeros(32, np.uint8), good(rt.cudaMalloc(32))
+    stream = good(rt.cudaStreamCreate())
+    begun = threading.Event()
+
+    def write(data):
+        begun.wait(0.2)  # the copy is asked for meanwhile
+        values[:] = 7
+
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(write)
+    good(rt.cudaLaunchHostFunc(stream, call, 0))
+    if planes:
+        op = rt.cudaMemcpy3DBatchOp()
+        op.src.type = op.dst.type = 1
+        op.src.op.ptr.ptr, op.dst.op.ptr.ptr = values.ctypes.data, x
+        op.extent, op.srcAccessOrder = rt.make_cudaExtent(32, 1, 1), 1
+        good(rt.cudaMemcpy3DBatchAsync(1, [op], 0, stream))
+    else:
+        here = [values.ctypes.data]
+        good(rt.cudaMemcpyBatchAsync([x], here, [32], 1, [attributes(1)], [0], 1, stream))
+    good(rt.cudaStreamSynchronize(stream))
+    assert (on_host(x, values) == 7).all()
+
+
 def test_wrong_batches(device):
     x, host = good(rt.cudaMalloc(32)), np.zeros(32, np.uint8)
     stream, here = good(rt.cudaStreamCreate()), [host.ctypes.data]
@@ -373,7 +399,7 @@ def test_wrong_batches(device):
     good(batch([x], here, [32], 1, [made], [0], 1, stream))
     assert error(batch([x], here, [32], 1, [made], [0], 1, 0)) == bad  # the default stream
     assert error(batch([x], here, [33], 1, [made], [0], 1, stream)) == bad
-    assert error(batch([x], here, [0], 1, [made], [0], 1, stream)) == bad
+    good(batch([x], here, [0], 1, [made], [0], 1, stream))
     assert error(batch([0], here, [8], 1, [made], [0], 1, stream)) == bad
     assert error(batch([x], here, [8], 1, [attributes(0)], [0], 1, stream)) == bad
     assert error(batch([x], here, [8], 1, [made], [1], 1, stream)) == bad
@@ -399,7 +425,9 @@ def test_batches_of_boxes(device):
     expected[:4, :10] = values[:4, :10]
     assert (on_host(x, values) == expected).all()
     assert error(rt.cudaMemcpy3DBatchAsync(1, [op], 3, stream)) == E.cudaErrorInvalidValue
-    op.dst.op.ptr.rowLength = 9
+    op.extent.depth = 0
+    assert error(rt.cudaMemcpy3DBatchAsync(1, [op], 0, stream)) == E.cudaErrorInvalidValue
+    op.extent.depth, op.dst.op.ptr.rowLength = 1, 9
     assert error(rt.cudaMemcpy3DBatchAsync(1, [op], 0, stream)) == E.cudaErrorInvalidValue
 
 

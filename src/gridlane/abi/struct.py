@@ -46,6 +46,14 @@ class Struct:
     def __bytes__(self) -> bytes:
         return bytes(self._memory)
 
+    def fill(self, data: bytes) -> None:
+        """Write all bytes."""
+        self._memory[:] = data
+
+    def member(self, name: str) -> Any:
+        """A member by its name, which may be that of an attribute here: ``address``."""
+        return self._read(self._layout.fields[name])
+
     def __getattr__(self, name: str) -> Any:
         field = self._layout.fields.get(name)
         if field is None:

@@ -20,7 +20,8 @@ from gridlane.ir.source import KernelSource, ModuleSource
 
 if TYPE_CHECKING:
     from gridlane.frontends.ptx import PtxModule
-    from gridlane.frontends.ptx.module import Declared, PtxFunction
+    from gridlane.frontends.ptx.declarations import Declared
+from gridlane.frontends.ptx.module import PtxFunction
 
 PTX, CPP, IR, LLVM = ".ptx", ".cu", ".ir", ".ll"
 _PLACE = re.compile(rf"(.+?(\{PTX}|\{CPP}|\{IR}|\{LLVM}))(?::(.*))?", re.DOTALL)

@@ -8,14 +8,15 @@ from gridlane.abi import raw
 from gridlane.abi.calls import copies
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
-from gridlane.abi.state import streams
+from gridlane.abi.state import memory, streams
 from gridlane.abi.state.streams import LEGACY, Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums, layout
 
 _ORDERS = enums()["CUmemcpySrcAccessOrder"].values
 _DURING = _ORDERS["CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL"]
-_KNOWN = range(_ORDERS["CU_MEMCPY_SRC_ACCESS_ORDER_STREAM"], 4)
+_IN_STREAM = _ORDERS["CU_MEMCPY_SRC_ACCESS_ORDER_STREAM"]
+_KNOWN = range(_IN_STREAM, 4)
 _MOST = 1 << 32
 """Copies of a batch; more are no number of a program's."""
 _POINTER = enums()["CUmemcpy3DOperandType"].values["CU_MEMCPY_OPERAND_TYPE_POINTER"]
@@ -52,6 +53,13 @@ def _orders(attributes: Struct | None, places: int, count: int, copies_: int) ->
     return found
 
 
+def _reach(stream: Stream, source: int, size: int, order: int) -> None:
+    """Wait for the work so far, if a source that copies read at once is to be read after it."""
+    is_plain = memory.find(source, max(1, size), stream.context.ordinal) is None
+    if order == _IN_STREAM and is_plain and not stream.native.inline:
+        streams.wait(stream)
+
+
 def _done(stream: Stream, orders: list[int]) -> None:
     """Wait if sources have to be read before the call returns."""
     if _DURING in orders and not stream.native.inline and not stream.native.capturing:
@@ -74,9 +82,9 @@ def batch(
     if count > _MOST or (count and not (targets and sources and sizes)):
         fail(INVALID_VALUE, f"{count} copies without their addresses or sizes")
     orders = _orders(attributes, places, kinds, count)
-    for to, source, size in zip(*(raw.words(each, count) for each in (targets, sources, sizes))):
-        if not (to and source and size):
-            fail(INVALID_VALUE, f"a copy of {size} bytes from {source:#x} to {to:#x}")
+    given = (raw.words(each, count) for each in (targets, sources, sizes))
+    for to, source, size, order in zip(*given, orders):
+        _reach(found, source, size, order)
         copies.by_address(to, source, size, handle)
     _done(found, orders)
 
@@ -107,15 +115,15 @@ def _end(box: Struct, end: str, given: Struct, extent: Struct) -> None:
     """Fill one end of a copy of planes."""
     if given.type != _POINTER:
         fail(NOT_SUPPORTED, "copies of arrays in a batch: use cuMemcpy3DAsync")
-    memory = given.op.ptr
-    row, height = memory.rowLength or extent.width, memory.layerHeight or extent.height
+    place = given.op.ptr
+    row, height = place.rowLength or extent.width, place.layerHeight or extent.height
     if row < extent.width or height < extent.height:
         fail(
             INVALID_VALUE,
             f"{extent.height} rows of {extent.width} bytes in planes of {height} of {row}",
         )
     setattr(box, f"{end}MemoryType", copies.UNIFIED)
-    setattr(box, f"{end}Device", memory.ptr)
+    setattr(box, f"{end}Device", place.ptr)
     setattr(box, f"{end}Pitch", row)
     setattr(box, f"{end}Height", height)
 
@@ -132,10 +140,13 @@ def batch_3d(count: int, operations: Struct | None, flags: int, handle: int) -> 
         each = Struct("CUDA_MEMCPY3D_BATCH_OP", operations.address + n * step)
         orders.append(_check(each.srcAccessOrder, each.flags))
         extent = each.extent
+        if not (extent.width and extent.height and extent.depth):
+            fail(INVALID_VALUE, f"the copy {n} has no extent")
         box = Struct("CUDA_MEMCPY3D")
         box.WidthInBytes, box.Height, box.Depth = extent.width, extent.height, extent.depth
         _end(box, "dst", each.dst, extent)
         _end(box, "src", each.src, extent)
+        _reach(found, box.srcDevice, 1, each.srcAccessOrder)
         copies.box_copy(box, handle, True)
     _done(found, orders)
 

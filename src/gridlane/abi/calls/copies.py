@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
-from gridlane.abi.state import contexts, copying, streams
+from gridlane.abi.state import arrays, contexts, copying, memory, streams
 from gridlane.abi.state.copying import Rows, check_device, side
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
@@ -16,10 +16,19 @@ HOST, DEVICE, ARRAY, UNIFIED = (
 )
 
 
-def _finished(stream: Stream) -> None:
+def finished(stream: Stream) -> None:
     """Wait for a copy, unless the stream did it."""
     if not stream.native.inline:
         streams.wait(stream)
+
+
+def _finished_if_asked(stream: Stream, *addresses: int) -> None:
+    """Wait for a copy or fill of memory whose program asked for that."""
+    for each in addresses:
+        found = memory.find(each, 1, stream.context.ordinal)
+        if found is not None and found.synchronous:
+            finished(stream)
+            return
 
 
 def to_device(to: int, source: int, size: int, stream: int) -> Stream:
@@ -58,25 +67,25 @@ def by_address(to: int, source: int, size: int, stream: int) -> Stream:
 @implements("cuMemcpyHtoD_v2")
 def copy_to_device(to: int, source: int, size: int) -> None:
     """Copy from the host."""
-    _finished(to_device(to, source, size, 0))
+    finished(to_device(to, source, size, 0))
 
 
 @implements("cuMemcpyDtoH_v2")
 def copy_to_host(to: int, source: int, size: int) -> None:
     """Copy to the host."""
-    _finished(to_host(to, source, size, 0))
+    finished(to_host(to, source, size, 0))
 
 
 @implements("cuMemcpyDtoD_v2")
 def copy_within(to: int, source: int, size: int) -> None:
     """Copy from device to device."""
-    within(to, source, size, 0)
+    _finished_if_asked(within(to, source, size, 0), to, source)
 
 
 @implements("cuMemcpy")
 def copy(to: int, source: int, size: int) -> None:
     """Copy between any two addresses."""
-    _finished(by_address(to, source, size, 0))
+    finished(by_address(to, source, size, 0))
 
 
 @implements("cuMemcpyHtoDAsync_v2")
@@ -115,7 +124,7 @@ def _peer(
 @implements("cuMemcpyPeer")
 def copy_peer(to: int, to_context: int, source: int, from_context: int, size: int) -> None:
     """Copy between contexts of one device."""
-    _finished(_peer(to, to_context, source, from_context, size, 0))
+    finished(_peer(to, to_context, source, from_context, size, 0))
 
 
 @implements("cuMemcpyPeerAsync")
@@ -135,7 +144,7 @@ def _rows(box: Struct, end: str, stream: Stream, is_3d: bool) -> Rows:
     pitch = getattr(box, f"{end}Pitch")
     height = getattr(box, f"{end}Height") if is_3d else 0
     if kind == ARRAY:
-        fail(NOT_SUPPORTED, "copies of arrays")
+        return _in_array(box, end, stream, is_3d)
     if kind not in (HOST, DEVICE, UNIFIED):
         fail(INVALID_VALUE, f"no kind of memory has the number {kind}")
     start = getattr(box, f"{end}Host" if kind == HOST else f"{end}Device")
@@ -154,6 +163,16 @@ def _rows(box: Struct, end: str, stream: Stream, is_3d: bool) -> Rows:
     return Rows(begin, is_device, pitch, height)
 
 
+def _in_array(box: Struct, end: str, stream: Stream, is_3d: bool) -> Rows:
+    """An end that is in an array of texels."""
+    found = arrays.arrays.get(getattr(box, f"{end}Array"))
+    x, y = getattr(box, f"{end}XInBytes"), getattr(box, f"{end}Y")
+    z, depth = (getattr(box, f"{end}Z"), box.Depth) if is_3d else (0, 1)
+    if is_3d and getattr(box, f"{end}LOD"):
+        fail(INVALID_VALUE, f"{end}LOD is 0: a level of a mipmapped array is an array")
+    return arrays.rows(found, x, y, z, box.WidthInBytes, box.Height, depth, stream.context)
+
+
 def box_copy(box: Struct | None, stream: int, is_3d: bool) -> Stream:
     """Append a copy of rows, or of planes of rows."""
     found = streams.stream(stream)
@@ -169,7 +188,7 @@ def box_copy(box: Struct | None, stream: int, is_3d: bool) -> Stream:
 @implements("cuMemcpy2D_v2", "cuMemcpy2DUnaligned_v2")
 def copy_2d(box: Struct | None) -> None:
     """Copy rows."""
-    _finished(box_copy(box, 0, False))
+    finished(box_copy(box, 0, False))
 
 
 @implements("cuMemcpy2DAsync_v2")
@@ -181,7 +200,7 @@ def copy_2d_async(box: Struct | None, stream: int) -> None:
 @implements("cuMemcpy3D_v2")
 def copy_3d(box: Struct | None) -> None:
     """Copy planes of rows."""
-    _finished(box_copy(box, 0, True))
+    finished(box_copy(box, 0, True))
 
 
 @implements("cuMemcpy3DAsync_v2")
@@ -193,16 +212,19 @@ def copy_3d_async(box: Struct | None, stream: int) -> None:
 # --- fills ---
 
 
-def _fill(to: int, pitch: int, value: int, size: int, width: int, height: int, stream: int) -> None:
+def _fill(
+    to: int, pitch: int, value: int, size: int, width: int, height: int, stream: int
+) -> Stream:
     """Append a fill of rows with a value of ``size`` bytes."""
     found = streams.stream(stream)
     if to % size or (height > 1 and (pitch % size or pitch < width * size)):
         fail(INVALID_VALUE, f"{size}-byte values at {to:#x}, rows {pitch} bytes apart")
     if not width or not height:
-        return
+        return found
     check_device(to, pitch * (height - 1) + width * size, found.context)
     pattern = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
     copying.fill(found, Rows(to, True, pitch), pattern, width, height)
+    return found
 
 
 def _declare(size: int) -> None:
@@ -211,7 +233,7 @@ def _declare(size: int) -> None:
 
     @implements(f"cuMemsetD{bits}_v2")
     def once(to: int, value: int, count: int) -> None:
-        _fill(to, 0, value, size, count, 1, 0)
+        _finished_if_asked(_fill(to, 0, value, size, count, 1, 0), to)
 
     @implements(f"cuMemsetD{bits}Async")
     def in_stream(to: int, value: int, count: int, stream: int) -> None:
@@ -219,7 +241,7 @@ def _declare(size: int) -> None:
 
     @implements(f"cuMemsetD2D{bits}_v2")
     def rows(to: int, pitch: int, value: int, width: int, height: int) -> None:
-        _fill(to, pitch, value, size, width, height, 0)
+        _finished_if_asked(_fill(to, pitch, value, size, width, height, 0), to)
 
     @implements(f"cuMemsetD2D{bits}Async")
     def rows_in_stream(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.abi import raw
+from gridlane.abi.calls.own_attributes import own_attributes
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import devices
@@ -65,7 +66,7 @@ def attributes(ordinal: int) -> dict[int, int]:
     """The attributes of a device by their numbers. Each that CUDA documents has a value: what a
     device does not report is 0, which says that it is not there."""
     device = devices.device(ordinal)
-    known = device.attributes()
+    known = device.attributes() | own_attributes(device)
     found: dict[int, int] = {}
     for long, number in enums()["CUdevice_attribute"].values.items():
         short = long.removeprefix(_PREFIX)

@@ -59,6 +59,7 @@ def synchronize(handle: int) -> None:
         event.native.synchronize()
     except GridlaneError as error:
         raise streams.faulted(event.context, error) from None
+    contexts.waited(event.context.device)
 
 
 @implements("cuEventElapsedTime_v2", "cuEventElapsedTime")

@@ -2,8 +2,8 @@
 
 A function takes one value for each parameter that the table does not list as given back: numbers
 for integers, enumerators, handles and pointers, a ``Struct`` for a pointer to a structure (None for
-a null one). It returns what is given back: a number, bytes, a ``Struct``, or a tuple of these; or
-raises ``Failure`` or any error of gridlane's.
+a null one). It returns what is given back: a number, bytes, a ``Struct``, a ``Typed`` behind a
+``void *``, or a tuple of these; or raises ``Failure`` or any error of gridlane's.
 """
 
 from __future__ import annotations
@@ -39,6 +39,14 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "peer_boxes",
         "older",
         "old_launches",
+        "pools",
+        "arrays",
+        "array_copies",
+        "textures",
+        "pointers",
+        "ranges",
+        "peers",
+        "stream_memory",
     ),
     "runtime": (
         "runtime.initialisation",
@@ -57,6 +65,13 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "libraries",
         "functions",
         "occupancy",
+        "pools",
+        "arrays",
+        "array_copies",
+        "textures",
+        "pointers",
+        "ranges",
+        "peers",
         "runtime.launches",
     ),
     "nvrtc": ("programs",),

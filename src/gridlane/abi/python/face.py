@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from gridlane.abi.calls.registry import Call, calls
 from gridlane.abi.errors import UNDONE, called
 from gridlane.abi.python.parameters import kernel_parameters
-from gridlane.abi.python.values import address_of, class_of, enum_class, record_of, wrapped
+from gridlane.abi.python.values import Handle, address_of, class_of, enum_class, record_of, wrapped
 from gridlane.abi.state.devices import VERSION
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, aliases, callbacks, constants, ctype, enums, functions
 from gridlane.abi.table.functions import Api, Function, Parameter
 from gridlane.abi.table.structs import nodes
+from gridlane.abi.typed import Typed
 
 _ERRORS: dict[Api, str] = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
 _PREFIXES: dict[Api, tuple[str, ...]] = {
@@ -98,6 +102,8 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
     """A function of Python for a row."""
     call = calls(api).get(row.name)
     outs = [each for each in row.parameters if each.name in (row.outs or ())]
+    if row.result:
+        outs = [Parameter(f"{row.result} *", "result")]
     ins = [each for each in row.parameters if each.name not in (row.outs or ())]
     readers = [_reader(row, each) for each in ins]
     writers = [_writer(each) for each in outs]
@@ -154,6 +160,8 @@ def _reader(row: Function, parameter: Parameter) -> Reader:
     kind = ctype(parameter.type)
     if parameter.name in ("kernelParams", "args") and kind.to == "void *":
         return kernel_parameters
+    if parameter.name == "value" and kind.to.replace("const", "").strip() == "void":
+        return _attribute
     if kind.kind == "pointer":
         target = kind.to.replace("const", "").strip()
         if target == "char" and "const" in kind.to:
@@ -181,6 +189,14 @@ def _text(value: Any) -> tuple[bytes | None, Any]:
     if isinstance(value, str):
         return value.encode(), None
     raise TypeError(f"a text is bytes, not {type(value).__name__}")
+
+
+def _attribute(value: Any) -> tuple[int, Any]:
+    """The address of an attribute's value, which programs in Python give as a number."""
+    if isinstance(value, (int, Handle, np.integer)):
+        cell = ctypes.c_uint64(int(value) & (1 << 64) - 1)
+        return ctypes.addressof(cell), cell
+    return address_of(value, ctype("void *"))
 
 
 def _record(value: Any, name: str) -> tuple[Struct | None, Any]:
@@ -217,6 +233,11 @@ def _writer(parameter: Parameter) -> Callable[[Any], Any]:
     kind = ctype(ctype(parameter.type).to) if ctype(parameter.type).to != "void" else None
 
     def write(value: Any) -> Any:
+        if isinstance(value, Typed):
+            of = ctype(value.type)
+            if isinstance(value.value, tuple):
+                return [wrapped(each, of) for each in value.value]
+            return wrapped(value.value, of)
         if isinstance(value, Struct):
             return record_of(value, kind.name if kind else "")
         if isinstance(value, (list, tuple)):

@@ -79,7 +79,7 @@ class Record:
         field = members(self._struct).get(name)
         if field is None:
             raise AttributeError(f"{type(self).__name__} has no member {name!r}")
-        return shown(getattr(self._struct, name), field, self._held.get(name))
+        return shown(self._struct.member(name), field, self._held.get(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = members(self._struct).get(name)
@@ -119,9 +119,10 @@ def stored(value: Any, field: Field) -> Any:
     """A member's value as the structure stores it."""
     if field.inner is not None:
         return list(value) if field.type.count else value
+    number = float if field.type.kind == "float" else int
     if field.type.count:
-        return value if field.type.size == 1 else [int(each) for each in value]
-    return float(value) if field.type.kind == "float" else int(value)
+        return value if field.type.size == 1 else [number(each) for each in value]
+    return number(value)
 
 
 def record_of(value: Struct, name: str) -> Record:

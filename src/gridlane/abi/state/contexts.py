@@ -23,6 +23,15 @@ from gridlane.runtime.protocol import Device
 
 handles: Handles[Context] = Handles("context")
 
+after_wait: list[Callable[[Device], object]] = []
+"""What is called after a program waited for work of a device."""
+
+
+def waited(device: Device) -> None:
+    """Call what is due after a wait for work of a device."""
+    for each in after_wait:
+        each(device)
+
 
 class Context:
     """A context. All of a device share its memory and its kernels' code.
@@ -83,6 +92,7 @@ class Context:
             self.device.synchronize()
         except GridlaneError as error:
             raise self.fault(error) from None
+        waited(self.device)
 
     def end(self) -> None:
         """Wait for its work, and free what is in it."""

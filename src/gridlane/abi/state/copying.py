@@ -71,6 +71,8 @@ def copy(
     """
     if not width or not height or not depth:
         return
+    if not to.address or not source.address:
+        fail(INVALID_VALUE, "a null address")
     for each in (to, source):
         if not each.device:
             raw.check_range(each.address, each.at(height - 1, depth - 1) - each.address + width)

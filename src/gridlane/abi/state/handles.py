@@ -60,5 +60,9 @@ class Handles(Generic[T]):
         """End a handle, if it lives."""
         self._objects.pop(number, None)
 
+    def objects(self) -> tuple[T, ...]:
+        """All live ones."""
+        return tuple(self._objects.values())
+
     def __len__(self) -> int:
         return len(self._objects)

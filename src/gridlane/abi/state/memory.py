@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gridlane.abi import raw
-from gridlane.abi.failure import INVALID_VALUE, OUT_OF_MEMORY, fail
+from gridlane.abi.failure import INVALID_VALUE, OUT_OF_MEMORY, Failure, fail
 from gridlane.abi.state.contexts import Context
 from gridlane.core.errors import GridlaneError
 from gridlane.memory.addresses import AddressMap
+from gridlane.memory.resource import Buffer
+from gridlane.runtime import protocol
 
 Kind = Literal["device", "managed", "host", "registered"]
 
@@ -29,6 +32,9 @@ class Allocation:
         flags: as it was made with.
         number: no two have the same.
         mapped: whether kernels may use the ``host``'s by the same address.
+        pool: that it is of.
+        synchronous: whether copies and fills of it that the caller may wait for are waited for.
+        advice: what a program said about its pages.
     """
 
     address: int
@@ -38,8 +44,10 @@ class Allocation:
     owner: Any = field(repr=False)
     flags: int = 0
     number: int = 0
-    pool: Any = None
+    pool: Any = field(default=None, repr=False)
     mapped: bool = False
+    synchronous: bool = False
+    advice: Any = field(default=None, repr=False)
 
 
 _lock = threading.RLock()
@@ -61,25 +69,40 @@ def add(made: Allocation) -> Allocation:
         _count += 1
         made.number = _count
         _map(made.kind, made.context.ordinal).add(made.address, made.size, made)
-        made.context.kept.setdefault("memory", {})[made.number] = made
-        if len(made.context.kept["memory"]) == 1:
-            context = made.context
+        context = made.context
+        if "memory" not in context.kept:
+            context.kept["memory"] = {}
             context.ends.append(lambda: _end(context))
+        context.kept["memory"][made.number] = made
     return made
 
 
 def _end(context: Context) -> None:
     """Forget all memory of a context that ends."""
     for made in list(context.kept.get("memory", {}).values()):
-        with suppress(KeyError):
+        with suppress(Failure, GridlaneError):
             remove(made)
 
 
-def remove(made: Allocation) -> None:
-    """Forget an allocation. Its memory ends with its owner."""
+Freed = tuple[protocol.Stream, protocol.Event]
+
+
+def remove(made: Allocation, freed: Freed | None = None) -> None:
+    """Forget an allocation. Its memory ends with its owner, or goes back to its pool.
+
+    Args:
+        freed: the stream that frees it, and an event there: memory of a pool may be used again
+            after it. None if all work is done.
+
+    Raises:
+        Failure: INVALID_VALUE, another thread freed it.
+    """
     with _lock:
-        del made.context.kept["memory"][made.number]
+        if made.context.kept["memory"].pop(made.number, None) is None:
+            fail(INVALID_VALUE, f"{made.address:#x} was freed")
         _map(made.kind, made.context.ordinal).discard(made.address, made)
+    if made.pool is not None:
+        made.pool.give_back(made.owner, *(freed or (None, None)))
 
 
 def find(address: int, size: int = 1, ordinal: int = 0) -> Allocation | None:
@@ -138,4 +161,14 @@ def is_device(address: int, size: int, context: Context) -> bool:
     found = find(address, 1, context.ordinal)
     if found is not None and found.kind in ("device", "managed"):
         return True
-    return context.device.memory.find(address, 1) is not None
+    return variable(address, context) is not None
+
+
+hidden: weakref.WeakSet[Buffer] = weakref.WeakSet()
+"""Memory that programs do not use by its address: arrays, records of textures, what pools keep."""
+
+
+def variable(address: int, context: Context) -> Buffer | None:
+    """Memory of a context's device that no program allocated: the variables of a module."""
+    found = context.device.memory.find(address, 1)
+    return None if found is None or found in hidden else found

@@ -131,6 +131,7 @@ def wait(found: Stream) -> None:
         found.native.synchronize()
     except GridlaneError as error:
         raise faulted(found.context, error) from None
+    contexts.waited(found.context.device)
 
 
 def faulted(context: Context, error: GridlaneError) -> Exception:

@@ -22,7 +22,10 @@ array([1.5, 3. , 4. ], dtype=float32)
 """
 
 from gridlane.cuda.texture.arrays import CUDAarray, MipmappedArray
-from gridlane.cuda.texture.constants import (
+from gridlane.cuda.texture.descriptors import ResourceDescriptor
+from gridlane.cuda.texture.objects import SurfaceObject, TextureObject
+from gridlane.cuda.texture.references import Reference, TextureReference
+from gridlane.textures.constants import (
     cudaAddressModeBorder,
     cudaAddressModeClamp,
     cudaAddressModeMirror,
@@ -44,10 +47,8 @@ from gridlane.cuda.texture.constants import (
     cudaResourceTypeMipmappedArray,
     cudaResourceTypePitch2D,
 )
-from gridlane.cuda.texture.descriptors import ResourceDescriptor, TextureDescriptor
-from gridlane.cuda.texture.formats import ChannelFormatDescriptor
-from gridlane.cuda.texture.objects import SurfaceObject, TextureObject
-from gridlane.cuda.texture.references import Reference, TextureReference
+from gridlane.textures.formats import ChannelFormatDescriptor
+from gridlane.textures.sampling import TextureDescriptor
 
 __all__ = [
     "CUDAarray",

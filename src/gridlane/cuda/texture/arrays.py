@@ -8,24 +8,11 @@ import numpy as np
 
 from gridlane.core.errors import ArgumentError
 from gridlane.core.process_bound import ProcessBound
-from gridlane.core.texture_record import Geometry, Level
+from gridlane.core.texture_record import Level
 from gridlane.cuda.arrays.creation import device_array
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, as_device
-from gridlane.cuda.texture import constants
-from gridlane.cuda.texture.formats import ChannelFormatDescriptor
-
-_LAYERED, _CUBE = constants.cudaArrayLayered, constants.cudaArrayCubemap
-_FLAGS = 15
-_MOST = {
-    Geometry.ONE: (131072,),
-    Geometry.TWO: (131072, 65536),
-    Geometry.THREE: (16384, 16384, 16384),
-    Geometry.LAYERS_OF_ONE: (32768, 2048),
-    Geometry.LAYERS_OF_TWO: (32768, 32768, 2048),
-    Geometry.CUBE: (32768, 32768, 6),
-    Geometry.LAYERS_OF_CUBES: (32768, 32768, 2046),
-}
-"""The largest sizes, those of GPUs of compute capability 6 to 9."""
+from gridlane.textures.formats import ChannelFormatDescriptor
+from gridlane.textures.geometry import geometry_of, layers_of, level_of, sizes_of_levels
 
 
 class CUDAarray(ProcessBound):
@@ -57,7 +44,7 @@ class CUDAarray(ProcessBound):
             raise ArgumentError(f"desc is a {type(desc).__name__}, not a ChannelFormatDescriptor")
         self.desc, self.flags = desc, int(flags)
         self.width, self.height, self.depth = int(width), int(height), int(depth)
-        self.geometry = _geometry(self.width, self.height, self.depth, self.flags)
+        self.geometry = geometry_of(self.width, self.height, self.depth, self.flags)
         axes = [size for size in (self.depth, self.height, self.width) if size]
         self.ndim = len(axes)
         self.shape = *axes[:-1], axes[-1] * desc.channels
@@ -67,13 +54,12 @@ class CUDAarray(ProcessBound):
     @property
     def layers(self) -> int:
         """How many layers there are, or faces of cubes; 1 of other arrays."""
-        return self.depth if self.flags & (_LAYERED | _CUBE) else 1
+        return layers_of(self.depth, self.flags)
 
     def level(self) -> Level:
         """The texels as a level of a resource."""
-        depth = 1 if self.flags & (_LAYERED | _CUBE) else max(1, self.depth)
-        pitch = self.width * self.desc.size
-        return Level(self.memory.address, self.width, max(1, self.height), depth, pitch)
+        sizes = self.width, self.height, self.depth
+        return level_of(self.desc, self.memory.address, *sizes, self.flags)
 
     def copy_from(self, in_arr: Any, stream: Any = None) -> None:
         """Copy texels into the array.
@@ -116,36 +102,6 @@ class CUDAarray(ProcessBound):
             )
 
 
-def _geometry(width: int, height: int, depth: int, flags: int) -> Geometry:
-    """The geometry of an array.
-
-    Raises:
-        ArgumentError: there is no such array.
-    """
-    sizes = f"{width} x {height} x {depth}, flags {flags}"
-    if flags & ~_FLAGS or min(width, height, depth) < 0 or not width:
-        raise ArgumentError(f"there is no array of {sizes}")
-    layered = bool(flags & _LAYERED)
-    if flags & _CUBE:
-        found = Geometry.LAYERS_OF_CUBES if layered else Geometry.CUBE
-        if width != height or not depth or depth % 6 or (depth != 6 and not layered):
-            raise ArgumentError(f"{sizes}: faces of cubes are squares, and six for each cube")
-    elif layered:
-        found = Geometry.LAYERS_OF_TWO if height else Geometry.LAYERS_OF_ONE
-        if not depth:
-            raise ArgumentError(f"{sizes}: there are no layers; depth is their number")
-    elif depth:
-        found = Geometry.THREE
-        if not height:
-            raise ArgumentError(f"{sizes}: an array with a depth has a height, or layers")
-    else:
-        found = Geometry.TWO if height else Geometry.ONE
-    given = [size for size in (width, height, depth) if size]
-    if any(size > most for size, most in zip(given, _MOST[found], strict=True)):
-        raise ArgumentError(f"{sizes}: the largest is {' x '.join(map(str, _MOST[found]))}")
-    return found
-
-
 class MipmappedArray(ProcessBound):
     """Levels of an array, each half as large as the one before.
 
@@ -169,15 +125,11 @@ class MipmappedArray(ProcessBound):
         flags: int = 0,
     ) -> None:
         self.desc, self.flags = desc, int(flags)
-        self.geometry = _geometry(int(width), int(height), int(depth), self.flags)
-        layered = self.flags & (_LAYERED | _CUBE)
-        most = max(width, height, 0 if layered else depth).bit_length()
-        if not 1 <= levels <= most:
-            raise ArgumentError(f"{levels} levels: an array of this size has 1 to {most}")
-        self._levels: list[CUDAarray] = []
-        for level in range(levels):
-            w, h, d = (max(1, size >> level) if size else 0 for size in (width, height, depth))
-            self._levels.append(CUDAarray(desc, w, h, depth if layered else d, self.flags))
+        self.geometry = geometry_of(int(width), int(height), int(depth), self.flags)
+        self._levels = [
+            CUDAarray(desc, *sizes, self.flags)
+            for sizes in sizes_of_levels(width, height, depth, levels, self.flags)
+        ]
 
     def __len__(self) -> int:
         return len(self._levels)

@@ -6,25 +6,16 @@ import numpy as np
 
 from gridlane.core.errors import ArgumentError
 from gridlane.core.process_bound import ProcessBound
-from gridlane.core.texture_record import (
-    SURFACE,
-    TEXTURE,
-    AddressMode,
-    ChannelKind,
-    Flag,
-    Geometry,
-    Level,
-    Record,
-)
+from gridlane.core.texture_record import Geometry, Level, Record
 from gridlane.cuda.arrays.creation import device_array
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
-from gridlane.cuda.texture import constants
 from gridlane.cuda.texture.arrays import CUDAarray, MipmappedArray
-from gridlane.cuda.texture.descriptors import ResourceDescriptor, TextureDescriptor
-from gridlane.cuda.texture.formats import ChannelFormatDescriptor
+from gridlane.cuda.texture.descriptors import ResourceDescriptor
 from gridlane.launch import current
-
-_MOST_LINEAR = 1 << 28
+from gridlane.textures import constants
+from gridlane.textures.formats import ChannelFormatDescriptor
+from gridlane.textures.records import linear_level, surface_record, texture_record
+from gridlane.textures.sampling import TextureDescriptor
 
 
 class DeviceObject(ProcessBound):
@@ -107,18 +98,10 @@ class SurfaceObject(DeviceObject):
         array = ResDesc.cuArr
         if not isinstance(array, CUDAarray):
             raise ArgumentError("a surface is of a CUDAarray; a mipmapped one has level(number)")
-        if not array.flags & constants.cudaArraySurfaceLoadStore:
-            raise ArgumentError("a surface is of an array made with cudaArraySurfaceLoadStore")
-        levels = [array.level()]
+        level, layers = array.level(), array.layers
         super().__init__(
-            ResDesc, Record(SURFACE, *_form(array.geometry, array.desc), levels, array.layers)
+            ResDesc, surface_record(array.geometry, array.desc, level, layers, array.flags)
         )
-
-
-def _form(
-    geometry: Geometry, form: ChannelFormatDescriptor
-) -> tuple[Geometry, int, int, ChannelKind]:
-    return geometry, form.bits, form.channels, form.kind
 
 
 def _memories(resource: ResourceDescriptor) -> list[DeviceNDArray]:
@@ -135,39 +118,7 @@ def _texture(resource: ResourceDescriptor, how: TextureDescriptor) -> Record:
     form = resource.chDesc
     assert form is not None
     geometry, levels, layers = _content(resource, form)
-    flags = _flags(geometry, form, how)
-    several = len(levels) > 1
-    return Record(
-        TEXTURE,
-        *_form(geometry, form),
-        levels,
-        layers,
-        flags,
-        _border(geometry, form, how),
-        how.mipmapLevelBias if several else 0.0,
-        how.minMipmapLevelClamp if several else 0.0,
-        how.maxMipmapLevelClamp if several else 0.0,
-    )
-
-
-def _border(
-    geometry: Geometry, form: ChannelFormatDescriptor, how: TextureDescriptor
-) -> tuple[int, int, int, int]:
-    """The bits of the border colour, which is a texel: channels that texels lack are 0."""
-    if geometry is Geometry.LINEAR:
-        return 0, 0, 0, 0
-    colour = np.array(how.borderColors, np.float32)
-    colour[form.channels :] = 0
-    if form.kind == ChannelKind.FLOAT:
-        with np.errstate(over="ignore"):
-            colour = colour.astype(form.dtype).astype(np.float32)
-    elif how.readMode == constants.cudaReadModeNormalizedFloat:
-        most = np.iinfo(form.dtype).max
-        low = 0 if form.kind == ChannelKind.UNSIGNED else -1
-        steps = np.clip(np.nan_to_num(colour), low, 1).astype(np.float64) * most
-        colour = np.ceil(steps - 0.5) / most  # half down, as an H200 does
-    bits = colour.astype(np.float32).view(np.uint32)
-    return int(bits[0]), int(bits[1]), int(bits[2]), int(bits[3])
+    return texture_record(geometry, form, levels, layers, how)
 
 
 def _content(
@@ -184,51 +135,4 @@ def _content(
     if resource.restype == constants.cudaResourceTypePitch2D:
         sizes = resource.width, resource.height, 1, resource.pitchInBytes
         return Geometry.TWO, [Level(memory.address, *sizes)], 1
-    count = resource.sizeInBytes // form.size
-    if count > _MOST_LINEAR:
-        raise ArgumentError(f"{count} texels of linear memory: the most are {_MOST_LINEAR}")
-    # One row: its pitch counts for nothing.
-    return Geometry.LINEAR, [Level(memory.address, count, 1, 1, 0)], 1
-
-
-def _flags(geometry: Geometry, form: ChannelFormatDescriptor, how: TextureDescriptor) -> int:
-    """The flags of a record.
-
-    Raises:
-        ArgumentError: the texels cannot be read so.
-    """
-    is_float = form.kind == ChannelKind.FLOAT
-    normalized = how.readMode == constants.cudaReadModeNormalizedFloat and not is_float
-    if normalized and form.bits == 32:
-        raise ArgumentError("integers of 32 bits are not read as normalized floats")
-    linear = how.filterMode == constants.cudaFilterModeLinear
-    between = how.mipmapFilterMode == constants.cudaFilterModeLinear
-    if (linear or between) and not is_float and not normalized:
-        raise ArgumentError(
-            "linear filtering is of floats: read integers with cudaReadModeNormalizedFloat"
-        )
-    if geometry is Geometry.LINEAR and (linear or how.normalizedCoords):
-        raise ArgumentError("linear memory is read by the number of a texel, without a filter")
-    if how.sRGB and not (normalized and form.bits == 8 and form.kind == ChannelKind.UNSIGNED):
-        raise ArgumentError("sRGB is of unsigned bytes, read with cudaReadModeNormalizedFloat")
-    is_cube = geometry in (Geometry.CUBE, Geometry.LAYERS_OF_CUBES)
-    whole = how.normalizedCoords or is_cube
-    made = sum(
-        flag
-        for flag, holds in (
-            (Flag.NORMALIZED_COORDINATES, whole),
-            (Flag.LINEAR, linear),
-            (Flag.NORMALIZED_VALUES, normalized),
-            (Flag.SRGB, how.sRGB),
-            (Flag.LINEAR_LEVELS, between),
-        )
-        if holds
-    )
-    for axis, given in enumerate(how.addressModes):
-        mode = AddressMode(given)
-        if is_cube or (not whole and mode in (AddressMode.WRAP, AddressMode.MIRROR)):
-            mode = AddressMode.CLAMP
-        if geometry is Geometry.LINEAR:
-            mode = AddressMode.BORDER
-        made |= mode * Flag.ADDRESS << 2 * axis
-    return made
+    return Geometry.LINEAR, [linear_level(form, memory.address, resource.sizeInBytes)], 1

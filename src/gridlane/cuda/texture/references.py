@@ -9,9 +9,10 @@ import numpy as np
 
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
-from gridlane.cuda.texture.descriptors import ResourceDescriptor, TextureDescriptor
+from gridlane.cuda.texture.descriptors import ResourceDescriptor
 from gridlane.cuda.texture.objects import DeviceObject, TextureObject
 from gridlane.launch import current
+from gridlane.textures.sampling import TextureDescriptor
 
 
 class Reference:

@@ -9,10 +9,11 @@ import re
 from dataclasses import dataclass
 
 from gridlane.core.dtypes import b1
+from gridlane.frontends.ptx.declarations import Declared, declared
 from gridlane.frontends.ptx.elements import INDEXED, Element, steps_to
 from gridlane.frontends.ptx.expressions import constant, evaluate
 from gridlane.frontends.ptx.instructions import Block, Body, Instruction
-from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule, declared
+from gridlane.frontends.ptx.module import PtxFunction, PtxModule
 from gridlane.frontends.ptx.operands import (
     Address,
     Operand,

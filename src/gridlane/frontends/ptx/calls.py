@@ -9,9 +9,10 @@ from typing import Protocol
 
 from gridlane.core.dtypes import DType, u64
 from gridlane.frontends.ptx.data import code_address
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.forms.functions import FUNCTIONS
 from gridlane.frontends.ptx.instructions import Instruction
-from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
+from gridlane.frontends.ptx.module import PtxFunction, PtxModule
 from gridlane.frontends.ptx.operands import Operand, Pair, Reg, Symbol, Tuple, Vector
 from gridlane.frontends.ptx.parameters import Parameters
 from gridlane.frontends.ptx.pieces import pieces

@@ -14,8 +14,9 @@ from typing import NoReturn
 
 import numpy as np
 
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.expressions import evaluate
-from gridlane.frontends.ptx.module import Declared, PtxModule
+from gridlane.frontends.ptx.module import PtxModule
 from gridlane.frontends.ptx.operands import number
 from gridlane.frontends.ptx.text import words_of
 from gridlane.frontends.ptx.types import TYPES

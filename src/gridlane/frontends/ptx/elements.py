@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType, i16
-from gridlane.frontends.ptx.module import Declared
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.operands import Number, Operand, Reg, Register, Symbol
 from gridlane.frontends.ptx.types import TYPES
 

@@ -11,9 +11,10 @@ from gridlane.frontends.ptx import forms, pointers
 from gridlane.frontends.ptx.addresses import Place, Split
 from gridlane.frontends.ptx.body import parse_body
 from gridlane.frontends.ptx.calls import Calls
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.forms.table import FORMS, Match
 from gridlane.frontends.ptx.instructions import Body, Instruction
-from gridlane.frontends.ptx.module import Declared, PtxFunction
+from gridlane.frontends.ptx.module import PtxFunction
 from gridlane.frontends.ptx.operands import Reg, Special, Symbol, Tuple
 from gridlane.frontends.ptx.parameters import Parameters
 from gridlane.frontends.ptx.registers import registers

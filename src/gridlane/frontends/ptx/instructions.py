@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gridlane.frontends.ptx.module import Declared
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.operands import Operand, Reg, Register
 
 

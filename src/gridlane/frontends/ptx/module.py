@@ -5,17 +5,16 @@ PTX ISA 9.0, chapters "Syntax", "Directives" and "Abstracting the ABI".
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field, replace
 
+from gridlane.frontends.ptx.declarations import NAME, Declared, declared
 from gridlane.frontends.ptx.text import Text, words_of
 from gridlane.frontends.ptx.types import TYPES
 
 NEWEST = (9, 5)
 """The newest version of the ISA that is read to the letter."""
 
-_NAME = r"[A-Za-z_$%][\w$]*"
 _SPACE = re.compile(r"\s*")
 _BRACE = re.compile(r"[{}]|\"(?:[^\"\\\n]|\\.)*\"")
 _VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)")
@@ -23,14 +22,14 @@ _TARGET = re.compile(r"\.target\s+([\w,\s]*?)(?=\s*(?:\n|\.|$))")
 _SIZE = re.compile(r"\.address_size\s+(\d+)")
 _FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\\n]|\\.)*)"[^\n]*')
 _SKIPPED = re.compile(r"\.pragma\b[^;]*;|\.loc\b[^\n]*")
-_ALIAS = re.compile(rf"\.alias\s+(?P<name>{_NAME})\s*,\s*(?P<of>{_NAME})\s*;")
+_ALIAS = re.compile(rf"\.alias\s+(?P<name>{NAME})\s*,\s*(?P<of>{NAME})\s*;")
 _SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{")
 _CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster)\b")
 _OPEN = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|(/\*)")
 _LINKING = re.compile(r"\.(extern|visible|weak|common)\b\s*")
 _PRAGMA = r'\.pragma\b(?:"[^"]*"|[^;"])*;'
 _FUNCTION = re.compile(
-    rf"\.(?P<kind>entry|func)\b\s*(?:\((?P<results>[^()]*)\)\s*)?(?P<name>{_NAME})\s*"
+    rf"\.(?P<kind>entry|func)\b\s*(?:\((?P<results>[^()]*)\)\s*)?(?P<name>{NAME})\s*"
     rf"(?:\((?P<params>[^()]*)\)\s*)?(?P<tuning>(?>{_PRAGMA}|[^{{;])*)(?P<end>[{{;])"
 )
 _VARIABLE = re.compile(
@@ -40,61 +39,14 @@ _ARRAY = re.compile(r"\.param\s+(?:\.align\s+\w+\s*)?\.(\w+)\s+[\w$%]+\s*\[\s*(\
 _MOST_OPEN = 1024
 """The most bytes of an array that is handed to a parameter without a size."""
 _REFERENCE = re.compile(r"\.global\s+\.(?P<kind>texref|surfref)\s+(?P<rest>[^;={]*)(?:=[^;]*)?;")
-_SAMPLER = re.compile(rf"\.global\s+\.samplerref\s+(?P<name>{_NAME})[^;]*;")
+_SAMPLER = re.compile(rf"\.global\s+\.samplerref\s+(?P<name>{NAME})[^;]*;")
 """Samplers apart from textures. Kernels that use them are refused."""
-_DECLARED = re.compile(
-    rf"\s*(?:\.attribute\s*\((?:[^()]|\([^()]*\))*\)\s*)?(?:\.align\s+(?P<align>\w+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
-    rf"(?P<attributes>(?:\.\w+(?:\s+\d+)?\s+)*)(?P<name>{_NAME})\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)$"
-)
 _TUNING = re.compile(rf"{_PRAGMA}|\.(\w+)\s*((?:\d+\s*,?\s*)*)")
 _KNOWN_TUNING = frozenset((
     *("maxntid", "reqntid", "minnctapersm", "maxnreg", "noreturn", "maxnctapersm"),
     *("reqnctapercluster", "explicitcluster", "maxclusterrank", "attribute", "blocksareclusters"),
     *("abi_preserve", "abi_preserve_control"),
 ))  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A declared variable or parameter.
-
-    Attributes:
-        space: ``global``, ``const``, ``shared``, ``local`` or ``param``; ``reg`` of a parameter
-            that is a register.
-        count: how many elements; None for an array without a size.
-        pointer: the space that a parameter's ``.ptr`` names ("" for generic), or None.
-        value: the text of the initial value, or "".
-        rows: of an array of several dimensions, the elements of what each inner one is of.
-        is_open: whether it is a parameter without a size, which takes arrays of any; ``count`` is
-            the most that the module's calls can hand in.
-        linking: ``extern``, ``visible``, ``weak``, ``common`` or "".
-        reference: ``texref`` or ``surfref`` of a variable that holds the handle of a texture or
-            surface, which its name stands for; else "".
-    """
-
-    name: str
-    type: str
-    space: str
-    count: int | None
-    align: int
-    at: int
-    is_array: bool = False
-    pointer: str | None = None
-    value: str = ""
-    linking: str = ""
-    reference: str = ""
-    rows: tuple[int, ...] = ()
-    is_open: bool = False
-
-    @property
-    def size(self) -> int:
-        """Its bytes; 0 without a size."""
-        return TYPES[self.type].size * (self.count or 0)
-
-    @property
-    def is_reference(self) -> bool:
-        """Whether its name stands for the handle of a texture or surface."""
-        return self.reference != ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,68 +386,3 @@ class _Index:
         if known is None or linking != "extern":
             self.variables[made.name] = made
         return made
-
-
-_LARGEST = 1 << 40
-
-
-def declared(text: Text, part: str, space: str, at: int) -> Declared:
-    """A declaration behind its state space: alignment, type, name and sizes.
-
-    Raises:
-        PtxError: it is malformed, or too large for any memory.
-    """
-    found = _DECLARED.match(part)
-    start = at + len(part) - len(part.lstrip())
-    if found is None:
-        text.fail(f"a malformed declaration: {part.strip()[:60]}", start)
-    kind, name = found["type"], found["name"]
-    if kind not in TYPES or (kind == "pred" and space != "reg"):
-        text.fail(f"no variable of type .{kind} is translated", start, max(1, len(part.strip())))
-    count: int | None = int(found["vector"] or 1)
-    sizes = re.findall(r"\[\s*([^\]]*?)\s*\]", found["sizes"])
-    for size in sizes:
-        if not size:
-            count = None
-        elif _size(size) is None:
-            text.fail(f"[{size}]: the size of an array is a number", start)
-        elif count is not None:
-            count *= _size(size) or 0
-    if count is not None and count * TYPES[kind].size > _LARGEST:
-        text.fail(f"{name} has more than 2^40 bytes", at + found.start("name"), len(name))
-    pointer = re.search(r"\.ptr\b(?:\s*\.(\w+))?", found["attributes"])
-    where = "" if pointer is None or pointer[1] in (None, "align") else pointer[1]
-    align, given = TYPES[kind].size * int(found["vector"] or 1), found["align"]
-    if given:
-        align = int(given, 0) if re.fullmatch(r"0[xX][\da-fA-F]{1,8}|[1-9]\d{0,8}", given) else 0
-    if not 0 < align < 1 << 30 or align & align - 1:
-        text.fail(f"an alignment is a power of two, not {given or align}", start)
-    return Declared(
-        *(name, kind, space, count, align, at + found.start("name"), bool(sizes)),
-        None if pointer is None else where,
-        rows=_rows(sizes, int(found["vector"] or 1)),
-    )
-
-
-def _size(text: str) -> int | None:
-    """A number of elements: decimal, octal or hexadecimal, or the size of a warp; None if the text
-    is none.
-
-    >>> _size("10"), _size("010"), _size("0x10"), _size("WARP_SZ"), _size("09")
-    (10, 8, 16, 32, None)
-    """
-    if text == "WARP_SZ":
-        return 32
-    for pattern, base in ((r"0[xX][\da-fA-F]{1,20}", 16), (r"0[0-7]{0,20}", 8), (r"\d{1,20}", 10)):
-        if re.fullmatch(pattern, text):
-            return int(text, base)
-        if base == 8 and text[0] == "0":
-            return None
-    return None
-
-
-def _rows(sizes: list[str], vector: int) -> tuple[int, ...]:
-    """The elements of a row of each inner dimension; a vector is the innermost."""
-    inner = [_size(size) or 0 for size in sizes[1:] if size]
-    inner += [vector] if vector > 1 and sizes else []
-    return tuple(math.prod(inner[at:]) for at in range(len(inner)))

@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType
-from gridlane.frontends.ptx.module import Declared
+from gridlane.frontends.ptx.declarations import Declared
 
 
 @dataclass(eq=False, slots=True)

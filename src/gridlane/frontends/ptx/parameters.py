@@ -7,7 +7,8 @@ touches.
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType
-from gridlane.frontends.ptx.module import Declared, PtxFunction
+from gridlane.frontends.ptx.declarations import Declared
+from gridlane.frontends.ptx.module import PtxFunction
 from gridlane.frontends.ptx.pieces import Piece, pieces
 from gridlane.frontends.ptx.text import Text
 from gridlane.frontends.ptx.translating import Translating

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType
-from gridlane.frontends.ptx.module import Declared
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.types import TYPES, unsigned
 
 Piece = tuple[int, DType]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.frontends.ptx.addresses import Numbering
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.forms.table import Match
 from gridlane.frontends.ptx.instructions import Instruction
-from gridlane.frontends.ptx.module import Declared
 from gridlane.frontends.ptx.operands import (
     Address,
     Number,

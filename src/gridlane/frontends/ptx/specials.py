@@ -8,7 +8,8 @@ from typing import Protocol
 
 from gridlane.core.dtypes import b1, i32, u32, u64
 from gridlane.frontends.ptx.addresses import Numbering
-from gridlane.frontends.ptx.module import Declared, PtxModule
+from gridlane.frontends.ptx.declarations import Declared
+from gridlane.frontends.ptx.module import PtxModule
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid

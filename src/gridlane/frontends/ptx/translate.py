@@ -10,8 +10,9 @@ from gridlane.core.dtypes import u32
 from gridlane.core.errors import PtxError
 from gridlane.frontends.ptx.addresses import Numbering, Place
 from gridlane.frontends.ptx.data import ModuleData
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.function import FunctionTranslation
-from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
+from gridlane.frontends.ptx.module import PtxFunction, PtxModule
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.variables import SEGMENT, Segments
 from gridlane.ir.ops import graph, memory

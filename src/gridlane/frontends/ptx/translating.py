@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NoReturn, Protocol
 
 from gridlane.core.dtypes import DType
-from gridlane.frontends.ptx.module import Declared
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.values import Value

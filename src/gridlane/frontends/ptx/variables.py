@@ -9,8 +9,9 @@ from typing import Protocol
 from gridlane.core.dtypes import DType, u32, u64
 from gridlane.frontends.ptx.addresses import Numbering, Place
 from gridlane.frontends.ptx.data import ModuleData, code_address
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.instructions import Body
-from gridlane.frontends.ptx.module import Declared, PtxModule
+from gridlane.frontends.ptx.module import PtxModule
 from gridlane.frontends.ptx.operands import Symbol
 from gridlane.frontends.ptx.pieces import pieces
 from gridlane.frontends.ptx.translating import Translating

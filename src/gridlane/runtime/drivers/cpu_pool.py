@@ -11,17 +11,19 @@ The launch returns the kernel's error code, 0 for none, STOPPED or NO_MEMORY for
 stopped (see cpu_stop.py). The report (40 bytes): 0 i32 thread, 8 i64 block, 16 the Python exception
 that stopped the launch, as three pointers.
 
-The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 blocks to take at once,
-88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 128 i32 parked workers, 132 i32
-launch lock, 136 i32 workers, 192 mutex, 320 condition.
+The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 least blocks to take at
+once, 88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 120 i64 shares, 128 i32
+parked workers, 132 i32 launch lock, 136 i32 workers, 192 mutex, 320 condition.
 
 The state word is bit 0: a job is open; bits 1 to 31: workers in it, times 2; bits 32 up: number of
 the job. A worker joins by a compare-and-swap that adds 2 while the job is open; the launcher closes
 the job when no block is left and waits until nobody is in it. The job's fields are written only
 while it is closed and empty, so a worker that has joined may read them.
 
-Blocks are taken from a shared counter. A second launch at the same time, from another thread, finds
-the lock taken and runs its grid itself. Workers spin a while for the next job, then park.
+Blocks are taken from a shared counter: a share of those that are left at once, so that a worker has
+neighbouring blocks, whose lines of memory no other one writes, and the last ones are few. A second
+launch at the same time, from another thread, finds the lock taken and runs its grid itself. Workers
+spin a while for the next job, then park.
 """
 
 from __future__ import annotations
@@ -42,7 +44,10 @@ SMALL_WORK = 40_000
 """A grid of less work than this runs on the caller: waking a worker costs more."""
 
 TAKE_WORK = 60_000
-"""Work to take from the counter at once: some tens of microseconds."""
+"""The least work to take from the counter at once."""
+
+SHARES = 8
+"""The shares for each thread that the blocks left are divided into."""
 
 MOST_STACK = 256 << 10
 """The largest arena on the thread's stack, in bytes; larger ones are allocated."""
@@ -202,11 +207,12 @@ entry:
   %params.p = getelementptr i8, ptr %pool, i64 96
   %context.p = getelementptr i8, ptr %pool, i64 104
   %bytes.p = getelementptr i8, ptr %pool, i64 112
+  %shares.p = getelementptr i8, ptr %pool, i64 120
   %parked.p = getelementptr i8, ptr %pool, i64 128
   %mutex = getelementptr i8, ptr %pool, i64 192
   %cond = getelementptr i8, ptr %pool, i64 320
   %threads = add i64 %workers, 1
-  %shares = mul i64 %threads, 8
+  %shares = mul i64 %threads, $SHARES
   %fair = udiv i64 %total, %shares
   %work1 = add i64 %work, 1
   %worth = udiv i64 $TAKE_WORK, %work1
@@ -215,6 +221,7 @@ entry:
   store i64 0, ptr %next.p
   store i64 %total, ptr %total.p
   store i64 %take, ptr %take.p
+  store i64 %shares, ptr %shares.p
   store ptr %plan, ptr %plan.p
   store ptr %params, ptr %params.p
   store ptr %context, ptr %context.p
@@ -367,6 +374,7 @@ def text(machine: str) -> str:
         ("$SPINS", SPINS),
         ("$SMALL_WORK", SMALL_WORK),
         ("$TAKE_WORK", TAKE_WORK),
+        ("$SHARES", SHARES),
         ("$MOST_STACK", MOST_STACK),
         ("$CONTEXT_BYTES", abi.CONTEXT_BYTES),
     ):

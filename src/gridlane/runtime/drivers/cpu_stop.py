@@ -157,7 +157,8 @@ entry:
   %context.p = getelementptr i8, ptr %record, i64 40
   %outer = load ptr, ptr %context.p
   %next.p = getelementptr i8, ptr %pool, i64 64
-  %take.p = getelementptr i8, ptr %pool, i64 80
+  %least.p = getelementptr i8, ptr %pool, i64 80
+  %shares.p = getelementptr i8, ptr %pool, i64 120
   %stop.p = getelementptr i8, ptr %context, i64 40
   %entry.p = load ptr, ptr %plan
   store ptr %context, ptr %frame
@@ -180,7 +181,13 @@ all:
   call void %entry.p(ptr %params, ptr %context, i64 0, i64 %total, ptr %arena)
   br label %done
 again:
-  %take = load i64, ptr %take.p
+  %least = load i64, ptr %least.p
+  %shares = load i64, ptr %shares.p
+  %taken = load atomic i64, ptr %next.p monotonic, align 8
+  %until = call i64 @llvm.umin.i64(i64 %taken, i64 %total)
+  %rest = sub i64 %total, %until
+  %share = udiv i64 %rest, %shares
+  %take = call i64 @llvm.umax.i64(i64 %share, i64 %least)
   %first = atomicrmw add ptr %next.p, i64 %take monotonic
   %some = icmp ult i64 %first, %total
   br i1 %some, label %work, label %done

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType, b1, i32, u64
 from gridlane.frontends.ptx.addresses import SPACE_OF, Place
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.memory import load
 from gridlane.frontends.ptx.forms.table import Match, form
-from gridlane.frontends.ptx.module import Declared
 from gridlane.frontends.ptx.operands import Address, Operand, Reg, Register, Special, Symbol, Vector
 from gridlane.frontends.ptx.specials import special
 from gridlane.frontends.ptx.types import unsigned

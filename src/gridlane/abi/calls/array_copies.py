@@ -1,0 +1,220 @@
+"""Copies between arrays of texels and linear memory."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls.copies import finished
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import fail
+from gridlane.abi.state import arrays, copying, streams
+from gridlane.abi.state.copying import Rows, check_device, side
+from gridlane.abi.state.streams import Stream
+
+_TO_DEVICE, _TO_HOST, _WITHIN, _BY_ADDRESS = 1, 2, 3, 4
+"""Kinds of copies, as the runtime numbers them."""
+_BAD_PITCH, _BAD_KIND = 12, 21
+"""cudaErrorInvalidPitchValue and cudaErrorInvalidMemcpyDirection."""
+
+
+def _run(handle: int, offset: int, size: int, stream: Stream) -> Rows:
+    """Bytes of an array in the order of its rows."""
+    return arrays.run(arrays.arrays.get(handle), offset, size, stream.context)
+
+
+# --- the driver's ---
+
+
+@implements("cuMemcpyHtoAAsync_v2", "cuMemcpyHtoAAsync")
+def host_to_array_async(to: int, offset: int, source: int, size: int, stream: int) -> None:
+    """Copy from the host to an array, in a stream."""
+    found = streams.stream(stream)
+    copying.copy(found, _run(to, offset, size, found), Rows(source, False), size)
+
+
+@implements("cuMemcpyAtoHAsync_v2", "cuMemcpyAtoHAsync")
+def array_to_host_async(to: int, source: int, offset: int, size: int, stream: int) -> None:
+    """Copy from an array to the host, in a stream."""
+    found = streams.stream(stream)
+    copying.copy(found, Rows(to, False), _run(source, offset, size, found), size)
+
+
+@implements("cuMemcpyHtoA_v2", "cuMemcpyHtoA")
+def host_to_array(to: int, offset: int, source: int, size: int) -> None:
+    """Copy from the host to an array."""
+    host_to_array_async(to, offset, source, size, 0)
+    finished(streams.stream(0))
+
+
+@implements("cuMemcpyAtoH_v2", "cuMemcpyAtoH")
+def array_to_host(to: int, source: int, offset: int, size: int) -> None:
+    """Copy from an array to the host."""
+    array_to_host_async(to, source, offset, size, 0)
+    finished(streams.stream(0))
+
+
+@implements("cuMemcpyDtoA_v2")
+def device_to_array(to: int, offset: int, source: int, size: int) -> None:
+    """Copy from linear memory of the device to an array."""
+    found = streams.stream(0)
+    check_device(source, size, found.context)
+    copying.copy(found, _run(to, offset, size, found), Rows(source, True), size)
+
+
+@implements("cuMemcpyAtoD_v2")
+def array_to_device(to: int, source: int, offset: int, size: int) -> None:
+    """Copy from an array to linear memory of the device."""
+    found = streams.stream(0)
+    check_device(to, size, found.context)
+    copying.copy(found, Rows(to, True), _run(source, offset, size, found), size)
+
+
+@implements("cuMemcpyAtoA_v2", "cuMemcpyAtoA")
+def array_to_array(to: int, offset: int, source: int, start: int, size: int) -> None:
+    """Copy from an array to another."""
+    found = streams.stream(0)
+    target = _run(to, offset, size, found)
+    copying.copy(found, target, _run(source, start, size, found), size)
+
+
+# --- the runtime's ---
+
+
+def _linear(
+    address: int, pitch: int, width: int, height: int, kind: int, host: int, stream: Stream
+) -> Rows:
+    """Rows of linear memory.
+
+    Args:
+        kind: of the copy; ``host``: the kind for which they are the host's.
+
+    Raises:
+        Failure: the pitch is too small, or the kind is another direction's.
+    """
+    if height > 1 and pitch < width:
+        fail(_BAD_PITCH, f"rows of {width} bytes, {pitch} bytes apart")
+    size = pitch * (height - 1) + width if width and height else 0
+    if kind == host:
+        return Rows(address, False, pitch)
+    if kind == _WITHIN:
+        check_device(address, size, stream.context)
+        return Rows(address, True, pitch)
+    if kind != _BY_ADDRESS:
+        fail(_BAD_KIND, f"copies of the kind {kind}")
+    return Rows(address, bool(size) and side(address, size, stream.context), pitch)
+
+
+@implements("cudaMemcpy2DToArrayAsync")
+def rows_to_array_async(
+    to: int,
+    x: int,
+    y: int,
+    source: int,
+    pitch: int,
+    width: int,
+    height: int,
+    kind: int,
+    stream: int,
+) -> None:
+    """Copy rows to an array, in a stream."""
+    found = streams.stream(stream)
+    given = _linear(source, pitch, width, height, kind, _TO_DEVICE, found)
+    target = arrays.rows(arrays.arrays.get(to), x, y, 0, width, height, 1, found.context)
+    copying.copy(found, target, given, width, height)
+
+
+@implements("cudaMemcpy2DFromArrayAsync")
+def rows_from_array_async(
+    to: int,
+    pitch: int,
+    source: int,
+    x: int,
+    y: int,
+    width: int,
+    height: int,
+    kind: int,
+    stream: int,
+) -> None:
+    """Copy rows of an array, in a stream."""
+    found = streams.stream(stream)
+    target = _linear(to, pitch, width, height, kind, _TO_HOST, found)
+    start = arrays.rows(arrays.arrays.get(source), x, y, 0, width, height, 1, found.context)
+    copying.copy(found, target, start, width, height)
+
+
+@implements("cudaMemcpy2DToArray")
+def rows_to_array(
+    to: int, x: int, y: int, source: int, pitch: int, width: int, height: int, kind: int
+) -> None:
+    """Copy rows to an array."""
+    rows_to_array_async(to, x, y, source, pitch, width, height, kind, 0)
+    finished(streams.stream(0))
+
+
+@implements("cudaMemcpy2DFromArray")
+def rows_from_array(
+    to: int, pitch: int, source: int, x: int, y: int, width: int, height: int, kind: int
+) -> None:
+    """Copy rows of an array."""
+    rows_from_array_async(to, pitch, source, x, y, width, height, kind, 0)
+    finished(streams.stream(0))
+
+
+@implements("cudaMemcpy2DArrayToArray")
+def rows_within(
+    to: int, x: int, y: int, source: int, u: int, v: int, width: int, height: int, kind: int
+) -> None:
+    """Copy rows from an array to another."""
+    if kind not in (_WITHIN, _BY_ADDRESS):
+        fail(_BAD_KIND, f"copies of the kind {kind}")
+    found = streams.stream(0)
+    target = arrays.rows(arrays.arrays.get(to), x, y, 0, width, height, 1, found.context)
+    start = arrays.rows(arrays.arrays.get(source), u, v, 0, width, height, 1, found.context)
+    copying.copy(found, target, start, width, height)
+
+
+def _place(handle: int, x: int, y: int) -> int:
+    """The offset in an array of a byte of a row."""
+    return x + y * arrays.arrays.get(handle).pitch
+
+
+@implements("cudaMemcpyToArrayAsync")
+def to_array_async(to: int, x: int, y: int, source: int, size: int, kind: int, stream: int) -> None:
+    """Copy bytes to an array, row after row, in a stream."""
+    found = streams.stream(stream)
+    given = _linear(source, size, size, 1, kind, _TO_DEVICE, found)
+    copying.copy(found, _run(to, _place(to, x, y), size, found), given, size)
+
+
+@implements("cudaMemcpyFromArrayAsync")
+def from_array_async(
+    to: int, source: int, x: int, y: int, size: int, kind: int, stream: int
+) -> None:
+    """Copy bytes of an array, row after row, in a stream."""
+    found = streams.stream(stream)
+    target = _linear(to, size, size, 1, kind, _TO_HOST, found)
+    copying.copy(found, target, _run(source, _place(source, x, y), size, found), size)
+
+
+@implements("cudaMemcpyToArray")
+def to_array(to: int, x: int, y: int, source: int, size: int, kind: int) -> None:
+    """Copy bytes to an array, row after row."""
+    to_array_async(to, x, y, source, size, kind, 0)
+    finished(streams.stream(0))
+
+
+@implements("cudaMemcpyFromArray")
+def from_array(to: int, source: int, x: int, y: int, size: int, kind: int) -> None:
+    """Copy bytes of an array, row after row."""
+    from_array_async(to, source, x, y, size, kind, 0)
+    finished(streams.stream(0))
+
+
+@implements("cudaMemcpyArrayToArray")
+def bytes_within(
+    to: int, x: int, y: int, source: int, u: int, v: int, size: int, kind: int
+) -> None:
+    """Copy bytes from an array to another, row after row."""
+    if kind not in (_WITHIN, _BY_ADDRESS):
+        fail(_BAD_KIND, f"copies of the kind {kind}")
+    found = streams.stream(0)
+    target = _run(to, _place(to, x, y), size, found)
+    copying.copy(found, target, _run(source, _place(source, u, v), size, found), size)

@@ -1,0 +1,238 @@
+"""Arrays of texels."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from gridlane.abi.calls import formats
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import arrays, contexts, devices
+from gridlane.abi.state.arrays import Array, Mipmapped
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import constants
+
+_LAYERED, _CUBE = 1, 4
+_KNOWN = 0xF
+"""Layers, surfaces, cubes, gathers."""
+_FLAGS = {
+    value: name
+    for name, value in constants().items()
+    if name.startswith("CUDA_ARRAY3D_") and value > _KNOWN
+}
+
+
+def array(handle: int) -> Array:
+    """An array by its handle.
+
+    Raises:
+        Failure: INVALID_HANDLE, there is none; the fault of its context.
+    """
+    found = arrays.arrays.get(handle)
+    found.context.check()
+    return found
+
+
+def mipmapped(handle: int) -> Mipmapped:
+    """An array with levels by its handle; see ``array``."""
+    found = arrays.mipmapped.get(handle)
+    found.context.check()
+    return found
+
+
+def _check_flags(flags: int) -> None:
+    for value, name in _FLAGS.items():
+        if flags & value:
+            fail(NOT_SUPPORTED, f"arrays with {name}")
+    if flags & ~_KNOWN:
+        fail(INVALID_VALUE, f"an array with the flags {flags:#x}")
+
+
+# --- the driver's ---
+
+
+@implements("cuArrayCreate_v2")
+def create(desc: Struct | None) -> int:
+    """Create an array of one or two dimensions."""
+    if desc is None:
+        fail(INVALID_VALUE, "no description of the array")
+    form = formats.of_driver(desc.Format, desc.NumChannels)
+    sizes = desc.Width, desc.Height, 0
+    return arrays.create(contexts.current(), form, sizes, 0).handle
+
+
+@implements("cuArray3DCreate_v2")
+def create_3d(desc: Struct | None) -> int:
+    """Create an array of up to three dimensions, or with layers."""
+    if desc is None:
+        fail(INVALID_VALUE, "no description of the array")
+    _check_flags(desc.Flags)
+    form = formats.of_driver(desc.Format, desc.NumChannels)
+    sizes = desc.Width, desc.Height, desc.Depth
+    return arrays.create(contexts.current(), form, sizes, desc.Flags).handle
+
+
+@implements("cuArrayDestroy")
+def destroy(handle: int) -> None:
+    """End an array."""
+    arrays.destroy(array(handle))
+
+
+@implements("cuArrayGetDescriptor_v2")
+def get_descriptor(handle: int) -> Struct:
+    """The width, height and format of an array."""
+    return _described(Struct("CUDA_ARRAY_DESCRIPTOR"), array(handle))
+
+
+@implements("cuArray3DGetDescriptor_v2")
+def get_descriptor_3d(handle: int) -> Struct:
+    """The sizes, format and flags of an array."""
+    found = array(handle)
+    made = _described(Struct("CUDA_ARRAY3D_DESCRIPTOR"), found)
+    made.Depth, made.Flags = found.sizes[2], found.flags
+    return made
+
+
+def _described(made: Struct, found: Array) -> Struct:
+    made.Width, made.Height = found.sizes[:2]
+    made.Format, made.NumChannels = formats.to_driver(found.form), found.form.channels
+    return made
+
+
+@implements("cuMipmappedArrayCreate")
+def create_mipmapped(desc: Struct | None, levels: int) -> int:
+    """Create an array with levels; more than there can be are as many as there can be."""
+    if desc is None:
+        fail(INVALID_VALUE, "no description of the array")
+    _check_flags(desc.Flags)
+    form = formats.of_driver(desc.Format, desc.NumChannels)
+    return _mipmapped(form, (desc.Width, desc.Height, desc.Depth), levels, desc.Flags)
+
+
+def _mipmapped(
+    form: formats.ChannelFormatDescriptor, sizes: arrays.Sizes, levels: int, flags: int
+) -> int:
+    layered = flags & (_LAYERED | _CUBE)
+    most = max(sizes[:2] if layered else sizes).bit_length()
+    context = contexts.current()
+    return arrays.create_mipmapped(context, form, sizes, max(1, min(levels, most)), flags).handle
+
+
+@implements("cuMipmappedArrayGetLevel", "cudaGetMipmappedArrayLevel")
+def get_level(handle: int, level: int) -> int:
+    """An array that is a level of another; 0 is the largest."""
+    found = mipmapped(handle)
+    if level >= len(found.levels):
+        fail(INVALID_VALUE, f"level {level}; there are {len(found.levels)}")
+    return found.levels[level].handle
+
+
+@implements("cuMipmappedArrayDestroy")
+def destroy_mipmapped(handle: int) -> None:
+    """End an array with levels."""
+    arrays.destroy_mipmapped(mipmapped(handle))
+
+
+# --- what arrays of gridlane are not ---
+
+
+@implements("cuArrayGetPlane", "cudaArrayGetPlane")
+def get_plane(handle: int, plane: int) -> NoReturn:
+    """Fail: no array of gridlane has planes of several formats."""
+    array(handle)
+    fail(INVALID_VALUE, f"plane {plane}: the array has no planes of several formats")
+
+
+@implements("cuArrayGetSparseProperties", "cudaArrayGetSparseProperties")
+def get_sparse(handle: int) -> NoReturn:
+    """Fail: no array of gridlane is sparse."""
+    array(handle)
+    fail(INVALID_VALUE, "the array is not sparse")
+
+
+@implements("cuMipmappedArrayGetSparseProperties", "cudaMipmappedArrayGetSparseProperties")
+def get_sparse_mipmapped(handle: int) -> NoReturn:
+    """Fail: no array of gridlane is sparse."""
+    mipmapped(handle)
+    fail(INVALID_VALUE, "the array is not sparse")
+
+
+@implements("cuArrayGetMemoryRequirements", "cudaArrayGetMemoryRequirements")
+def get_requirements(handle: int, ordinal: int) -> NoReturn:
+    """Fail: arrays of gridlane have their memory from the beginning."""
+    array(handle)
+    devices.device(ordinal)
+    fail(INVALID_VALUE, "the array was made with its memory")
+
+
+@implements("cuMipmappedArrayGetMemoryRequirements", "cudaMipmappedArrayGetMemoryRequirements")
+def get_requirements_mipmapped(handle: int, ordinal: int) -> NoReturn:
+    """Fail: arrays of gridlane have their memory from the beginning."""
+    mipmapped(handle)
+    devices.device(ordinal)
+    fail(INVALID_VALUE, "the array was made with its memory")
+
+
+# --- the runtime's ---
+
+
+@implements("cudaMallocArray")
+def malloc_array(desc: Struct | None, width: int, height: int, flags: int) -> int:
+    """Create an array of one or two dimensions."""
+    _check_flags(flags)
+    form = formats.of_runtime(desc)
+    return arrays.create(contexts.current(), form, (width, height, 0), flags).handle
+
+
+@implements("cudaMalloc3DArray")
+def malloc_3d_array(desc: Struct | None, extent: Struct, flags: int) -> int:
+    """Create an array of up to three dimensions, or with layers."""
+    _check_flags(flags)
+    form = formats.of_runtime(desc)
+    sizes = extent.width, extent.height, extent.depth
+    return arrays.create(contexts.current(), form, sizes, flags).handle
+
+
+@implements("cudaMallocMipmappedArray")
+def malloc_mipmapped(desc: Struct | None, extent: Struct, levels: int, flags: int) -> int:
+    """Create an array with levels; more than there can be are as many as there can be."""
+    _check_flags(flags)
+    form = formats.of_runtime(desc)
+    return _mipmapped(form, (extent.width, extent.height, extent.depth), levels, flags)
+
+
+@implements("cudaFreeArray")
+def free_array(handle: int) -> None:
+    """End an array; null is none."""
+    if handle:
+        destroy(handle)
+
+
+@implements("cudaFreeMipmappedArray")
+def free_mipmapped(handle: int) -> None:
+    """End an array with levels; null is none."""
+    if handle:
+        destroy_mipmapped(handle)
+
+
+@implements("cudaArrayGetInfo")
+def get_info(handle: int) -> tuple[Struct, Struct, int]:
+    """The format, sizes and flags of an array."""
+    found = array(handle)
+    extent = Struct("cudaExtent")
+    extent.width, extent.height, extent.depth = found.sizes
+    return formats.to_runtime(found.form), extent, found.flags
+
+
+@implements("cudaGetChannelDesc")
+def get_channel_desc(handle: int) -> Struct:
+    """The format of an array."""
+    return formats.to_runtime(array(handle).form)
+
+
+@implements("cudaCreateChannelDesc")
+def create_channel_desc(x: int, y: int, z: int, w: int, kind: int) -> Struct:
+    """A description of texels, as it is given."""
+    made = Struct("cudaChannelFormatDesc")
+    made.x, made.y, made.z, made.w, made.f = x, y, z, w, kind
+    return made

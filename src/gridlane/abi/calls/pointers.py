@@ -1,0 +1,188 @@
+"""What is at an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.abi import raw
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_CONTEXT, INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED, fail
+from gridlane.abi.state import contexts, memory
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.memory import Allocation
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+from gridlane.abi.typed import Typed
+
+_PREFIX = "CU_POINTER_ATTRIBUTE_"
+_NUMBERS = enums()["CUpointer_attribute"].values
+_HOST, _DEVICE = 1, 2
+_NO_DEVICE = -2
+_UNREGISTERED, _MANAGED = 0, 3
+"""Beside host and device, kinds of memory that the runtime tells apart."""
+
+
+def at(address: int) -> Allocation | None:
+    """What a program allocated, registered or loaded at an address."""
+    context = contexts.top()
+    found = memory.find(address, 1, context.ordinal if context is not None else 0)
+    if found is not None or context is None:
+        return found
+    loaded = memory.variable(address, context)
+    if loaded is None:
+        return None
+    return Allocation(loaded.address, loaded.size, "device", context, loaded)
+
+
+def known(address: int) -> Allocation:
+    """What is at an address.
+
+    Raises:
+        Failure: INVALID_VALUE, nothing is.
+    """
+    found = at(address)
+    if found is None:
+        fail(INVALID_VALUE, f"{address:#x} is in no allocation")
+    return found
+
+
+@implements("cuMemGetAddressRange_v2")
+def address_range(address: int) -> tuple[int, int]:
+    """The first byte and the size of the allocation at an address."""
+    contexts.current()
+    found = at(address)
+    if found is None:
+        fail(NOT_FOUND, f"{address:#x} is in no allocation")
+    return found.address, found.size
+
+
+# --- the attributes ---
+
+
+def _device_pointer(found: Allocation, address: int) -> int:
+    context = contexts.top()
+    if context is None:
+        fail(INVALID_CONTEXT, "no context is current on this thread")
+    if not _kernels_use(found, context):
+        fail(INVALID_VALUE, f"kernels of the device {context.device.name} cannot use {address:#x}")
+    return address
+
+
+def _kernels_use(found: Allocation, context: Context) -> bool:
+    if found.kind in ("device", "managed"):
+        return found.context.device is context.device
+    return context.device.host_visible
+
+
+def _host_pointer(found: Allocation, address: int) -> int:
+    if not _host_uses(found):
+        fail(INVALID_VALUE, f"the host cannot use {address:#x}, memory of a device")
+    return address
+
+
+def _host_uses(found: Allocation) -> bool:
+    return found.kind != "device" or found.context.device.host_visible
+
+
+def _refused(found: Allocation, address: int) -> int:
+    fail(NOT_SUPPORTED, "tokens for other drivers: gridlane shares no memory with them")
+
+
+_Asked = Callable[[Allocation, int], int]
+_ATTRIBUTES: dict[str, tuple[str, _Asked, int]] = {
+    "CONTEXT": ("CUcontext", lambda found, address: found.context.handle, 0),
+    "MEMORY_TYPE": (
+        "unsigned int",
+        lambda found, address: _HOST if found.kind in ("host", "registered") else _DEVICE,
+        0,
+    ),
+    "DEVICE_POINTER": ("CUdeviceptr", _device_pointer, 0),
+    "HOST_POINTER": ("void *", _host_pointer, 0),
+    "P2P_TOKENS": ("CUDA_POINTER_ATTRIBUTE_P2P_TOKENS", _refused, 0),
+    "SYNC_MEMOPS": ("unsigned char", lambda found, address: int(found.synchronous), 0),
+    "BUFFER_ID": ("unsigned long long", lambda found, address: found.number, 0),
+    "IS_MANAGED": ("unsigned char", lambda found, address: int(found.kind == "managed"), 0),
+    "DEVICE_ORDINAL": ("int", lambda found, address: found.context.ordinal, _NO_DEVICE),
+    "IS_LEGACY_CUDA_IPC_CAPABLE": ("unsigned char", lambda found, address: 0, 0),
+    "RANGE_START_ADDR": ("CUdeviceptr", lambda found, address: found.address, 0),
+    "RANGE_SIZE": ("size_t", lambda found, address: found.size, 0),
+    "MAPPED": ("unsigned char", lambda found, address: 1, 0),
+    "ALLOWED_HANDLE_TYPES": ("unsigned long long", lambda found, address: 0, 0),
+    "IS_GPU_DIRECT_RDMA_CAPABLE": ("unsigned char", lambda found, address: 0, 0),
+    "ACCESS_FLAGS": ("CUmemAccess_flags", lambda found, address: 3, 0),
+    "MEMPOOL_HANDLE": (
+        "CUmemoryPool",
+        lambda found, address: found.pool.handle if found.pool else 0,
+        0,
+    ),
+    "MAPPING_SIZE": ("size_t", lambda found, address: found.size, 0),
+    "MAPPING_BASE_ADDR": ("CUdeviceptr", lambda found, address: found.address, 0),
+    "MEMORY_BLOCK_ID": ("unsigned long long", lambda found, address: found.number, 0),
+    "IS_HW_DECOMPRESS_CAPABLE": ("unsigned char", lambda found, address: 0, 0),
+}
+"""Of each attribute its type, its value at an address, and the value where nothing is."""
+
+_BY_NUMBER = {number: name.removeprefix(_PREFIX) for name, number in _NUMBERS.items()}
+
+
+def _asked(number: int) -> tuple[str, _Asked, int]:
+    if number not in _BY_NUMBER:
+        fail(INVALID_VALUE, f"no attribute of pointers has the number {number}")
+    return _ATTRIBUTES[_BY_NUMBER[number]]
+
+
+@implements("cuPointerGetAttribute")
+def get_attribute(number: int, address: int) -> Typed:
+    """An attribute of the memory at an address."""
+    kind, value, _ = _asked(number)
+    return Typed(kind, value(known(address), address))
+
+
+def _or_none(value: _Asked, found: Allocation, address: int, none: int) -> int:
+    """An attribute; ``none`` for an address that one side does not have."""
+    if value is _host_pointer and not _host_uses(found):
+        return none
+    if value is _device_pointer and not _kernels_use(found, contexts.current()):
+        return none
+    return value(found, address)
+
+
+@implements("cuPointerGetAttributes")
+def get_attributes(count: int, numbers: int, address: int) -> tuple[list[Typed]]:
+    """Several attributes of the memory at an address; 0 for those that it has not, and, but for the
+    device's number, for all of an address where nothing is."""
+    if not count or not numbers:
+        fail(INVALID_VALUE, "no attributes")
+    found = at(address)
+    made: list[Typed] = []
+    for number in raw.numbers(numbers, count):
+        kind, value, none = _asked(number)
+        made.append(Typed(kind, none if found is None else _or_none(value, found, address, none)))
+    return (made,)
+
+
+@implements("cuPointerSetAttribute")
+def set_attribute(value: int, number: int, address: int) -> None:
+    """Set whether copies and fills that the caller may wait for are waited for."""
+    name = _BY_NUMBER.get(number)
+    found = memory.find(address, 1, contexts.current().ordinal)
+    if name != "SYNC_MEMOPS" or not value or found is None:
+        fail(INVALID_VALUE, f"the attribute {name or number} of {address:#x} cannot be set")
+    found.synchronous = bool(raw.numbers(value, 1)[0])
+    if found.synchronous:
+        found.context.synchronize()
+
+
+@implements("cudaPointerGetAttributes")
+def attributes(address: int) -> Struct:
+    """The kind, device and addresses of the memory at an address."""
+    context, found = contexts.current(), at(address)
+    made = Struct("cudaPointerAttributes")
+    if found is None:
+        made.type, made.device, made.hostPointer = _UNREGISTERED, _NO_DEVICE, address
+        return made
+    made.type = {"device": _DEVICE, "managed": _MANAGED}.get(found.kind, _HOST)
+    made.device = found.context.ordinal
+    made.devicePointer = address if _kernels_use(found, context) else 0
+    made.hostPointer = address if _host_uses(found) else 0
+    return made

@@ -1,0 +1,204 @@
+"""Pools of memory, and what streams allocate and free of them."""
+
+from __future__ import annotations
+
+from gridlane.abi import raw
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import devices, pools, streams
+from gridlane.abi.state.pools import Pool
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums, layout
+from gridlane.abi.typed import Typed
+from gridlane.runtime.protocol import Device
+
+_DEVICE, _HOST, _NUMA = (
+    enums()["CUmemLocationType"].values[f"CU_MEM_LOCATION_TYPE_{name}"]
+    for name in ("DEVICE", "HOST", "HOST_NUMA")
+)
+_PINNED, _MANAGED = 1, 2
+_NONE, _READ_WRITE = 0, 3
+_REUSE = 1, 2, 3
+_THRESHOLD, _RESERVED, _RESERVED_HIGH, _USED, _USED_HIGH = range(4, 9)
+
+
+# --- memory in the order of a stream ---
+
+
+@implements("cuMemAllocAsync")
+def allocate(size: int, stream: int) -> int:
+    """Memory of the chosen pool of a stream's device, for its later work."""
+    found = streams.stream(stream)
+    return pools.chosen(found.context.device).allocate(size, found).address
+
+
+@implements("cudaMallocAsync")
+def allocate_or_none(size: int, stream: int) -> int:
+    """Memory of the chosen pool of a stream's device, for its later work; null for no bytes."""
+    return allocate(size, stream) if size else 0
+
+
+@implements("cuMemAllocFromPoolAsync")
+def allocate_from(size: int, pool: int, stream: int) -> int:
+    """Memory of a pool, for later work of a stream."""
+    return pools.pool(pool).allocate(size, streams.stream(stream)).address
+
+
+@implements("cudaMallocFromPoolAsync")
+def allocate_from_or_none(size: int, pool: int, stream: int) -> int:
+    """Memory of a pool, for later work of a stream; null for no bytes."""
+    return allocate_from(size, pool, stream) if size else 0
+
+
+@implements("cuMemFreeAsync", "cudaFreeAsync")
+def free(address: int, stream: int) -> None:
+    """Free memory after the work that is in a stream."""
+    found = streams.stream(stream)
+    if address:
+        pools.free(address, found)
+
+
+# --- pools ---
+
+
+@implements("cuMemPoolCreate", "cudaMemPoolCreate")
+def create(props: Struct | None) -> int:
+    """Create a pool of a device's memory."""
+    if props is None:
+        fail(INVALID_VALUE, "no properties of the pool")
+    if props.handleTypes:
+        fail(NOT_SUPPORTED, "gridlane shares no memory between processes: handleTypes is 0")
+    if props.usage:
+        fail(NOT_SUPPORTED, "no device of gridlane decompresses memory: usage is 0")
+    return Pool(_device(props.location, props.allocType), props.maxSize).handle
+
+
+def _device(location: Struct | None, kind: int) -> Device:
+    """The device whose memory a location is.
+
+    Raises:
+        Failure: INVALID_VALUE, there is no such location; NOT_SUPPORTED, it is none of a device.
+    """
+    if location is None or kind not in (_PINNED, _MANAGED):
+        fail(INVALID_VALUE, f"a location, and memory of the kind {kind}")
+    if kind == _MANAGED:
+        fail(NOT_SUPPORTED, "pools of managed memory: use cuMemAllocManaged")
+    if location.type in (_HOST, _NUMA):
+        fail(NOT_SUPPORTED, "pools of host memory: use cuMemHostAlloc")
+    if location.type != _DEVICE or not 0 <= location.id < devices.count():
+        fail(INVALID_VALUE, f"no location has the type {location.type} and number {location.id}")
+    return devices.device(location.id)
+
+
+@implements("cuMemPoolDestroy", "cudaMemPoolDestroy")
+def destroy(pool: int) -> None:
+    """End a pool. What is allocated of it stays valid until it is freed."""
+    pools.destroy(pools.pool(pool))
+
+
+@implements("cuMemPoolTrimTo", "cudaMemPoolTrimTo")
+def trim(pool: int, keep: int) -> None:
+    """Return unused memory to the device, down to a number of bytes."""
+    pools.pool(pool).trim(keep)
+
+
+@implements("cuMemPoolGetAttribute", "cudaMemPoolGetAttribute")
+def get_attribute(pool: int, number: int) -> Typed:
+    """An attribute of a pool."""
+    found = pools.pool(pool)
+    if number in _REUSE:
+        return Typed("int", found.reuse[number])
+    values = {
+        _THRESHOLD: found.threshold,
+        _RESERVED: found.reserved,
+        _RESERVED_HIGH: found.reserved_high,
+        _USED: found.used,
+        _USED_HIGH: found.used_high,
+    }
+    if number not in values:
+        fail(INVALID_VALUE, f"no attribute of pools has the number {number}")
+    return Typed("cuuint64_t", values[number])
+
+
+@implements("cuMemPoolSetAttribute", "cudaMemPoolSetAttribute")
+def set_attribute(pool: int, number: int, value: int) -> None:
+    """Set an attribute of a pool; its highest figures are set to 0, which begins them anew."""
+    found = pools.pool(pool)
+    if not value:
+        fail(INVALID_VALUE, "the address of the value is null")
+    if number in _REUSE:
+        found.reuse[number] = int(bool(raw.numbers(value, 1)[0]))
+        return
+    given = raw.words(value, 1)[0]
+    if number == _THRESHOLD:
+        found.threshold = given
+    elif number == _RESERVED_HIGH and not given:
+        found.reserved_high = found.reserved
+    elif number == _USED_HIGH and not given:
+        found.used_high = found.used
+    else:
+        fail(INVALID_VALUE, f"the attribute {number} of pools cannot be set to {given}")
+
+
+@implements("cuMemPoolSetAccess", "cudaMemPoolSetAccess")
+def set_access(pool: int, first: Struct | None, count: int) -> None:
+    """Allow devices to use a pool: its own device always may."""
+    found = pools.pool(pool)
+    if first is None or not count:
+        fail(INVALID_VALUE, "no description of the access")
+    step = layout("CUmemAccessDesc").size
+    for n in range(count):
+        each = Struct("CUmemAccessDesc", first.address + n * step)
+        own = _device(each.location, _PINNED) is found.device
+        if each.flags not in (_NONE, 1, _READ_WRITE) or (own and each.flags != _READ_WRITE):
+            fail(INVALID_VALUE, f"the access {each.flags} of device {each.location.id}")
+        if not own and each.flags != _NONE:
+            fail(NOT_SUPPORTED, f"device {each.location.id} cannot use memory of another one")
+
+
+@implements("cuMemPoolGetAccess", "cudaMemPoolGetAccess")
+def get_access(pool: int, location: Struct | None) -> int:
+    """How a device or the host may use a pool."""
+    found = pools.pool(pool)
+    if location is not None and location.type == _HOST:
+        return _READ_WRITE if found.device.host_visible else _NONE
+    return _READ_WRITE if _device(location, _PINNED) is found.device else _NONE
+
+
+# --- the pools of a device ---
+
+
+@implements("cuDeviceGetDefaultMemPool", "cudaDeviceGetDefaultMemPool")
+def get_default(ordinal: int) -> int:
+    """The pool that a device has from the beginning."""
+    return pools.default(devices.device(ordinal)).handle
+
+
+@implements("cuDeviceGetMemPool", "cudaDeviceGetMemPool")
+def get_chosen(ordinal: int) -> int:
+    """The pool that streams of a device allocate from."""
+    return pools.chosen(devices.device(ordinal)).handle
+
+
+@implements("cuDeviceSetMemPool", "cudaDeviceSetMemPool")
+def choose(ordinal: int, pool: int) -> None:
+    """Choose the pool that streams of a device allocate from."""
+    pools.choose(devices.device(ordinal), pools.pool(pool))
+
+
+@implements("cuMemGetDefaultMemPool", "cudaMemGetDefaultMemPool")
+def get_default_at(location: Struct | None, kind: int) -> int:
+    """The pool that a location has from the beginning."""
+    return pools.default(_device(location, kind)).handle
+
+
+@implements("cuMemGetMemPool", "cudaMemGetMemPool")
+def get_chosen_at(location: Struct | None, kind: int) -> int:
+    """The chosen pool of a location."""
+    return pools.chosen(_device(location, kind)).handle
+
+
+@implements("cuMemSetMemPool", "cudaMemSetMemPool")
+def choose_at(location: Struct | None, kind: int, pool: int) -> None:
+    """Choose the pool of a location."""
+    pools.choose(_device(location, kind), pools.pool(pool))

@@ -1,0 +1,192 @@
+"""Words of memory that streams write and wait for."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import memory, streams
+from gridlane.abi.state.streams import Stream
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums, layout
+from gridlane.core import endings
+
+_FLUSH = 1 << 30
+_MOST = 255
+_WAIT_32, _WRITE_32, _FLUSH_REMOTE, _WAIT_64, _WRITE_64, _BARRIER = range(1, 7)
+_SPINS, _SHORTEST, _LONGEST = 100, 20e-6, 1e-3
+"""A wait looks so often at once, then after pauses of these seconds, each twice the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """An operation; ``compare`` tells a wait that it is over, and is None for a write."""
+
+    address: int
+    value: int
+    bits: int
+    compare: Callable[[int, int, int], bool] | None = None
+
+
+def _at_least(found: int, value: int, bits: int) -> bool:
+    """Whether a word is at least a value, in a circle."""
+    return not (found - value) >> bits - 1 & 1
+
+
+_COMPARISONS: tuple[Callable[[int, int, int], bool], ...] = (
+    _at_least,
+    lambda found, value, bits: found == value,
+    lambda found, value, bits: bool(found & value),
+    lambda found, value, bits: (found | value) != (1 << bits) - 1,
+)
+"""By the numbers of CUstreamWaitValue_flags: GEQ, EQ, AND, NOR."""
+
+
+def _word(address: int, bits: int) -> ctypes.c_uint32 | ctypes.c_uint64:
+    return (ctypes.c_uint32 if bits == 32 else ctypes.c_uint64).from_address(address)
+
+
+def _check_address(address: int, bits: int, stream: Stream) -> None:
+    """Raise INVALID_VALUE unless kernels of the stream's device use the word by this address."""
+    context = stream.context
+    found = memory.find(address, bits // 8, context.ordinal)
+    if found is None and memory.variable(address, context) is None:
+        fail(INVALID_VALUE, f"{address:#x} is in no allocation")
+    if address % (bits // 8):
+        fail(INVALID_VALUE, f"{address:#x} is no address of a word of {bits} bits")
+    if found is not None and found.kind == "managed":
+        fail(INVALID_VALUE, "streams neither write managed memory so, nor wait for it")
+    if found is not None and found.kind != "device" and not context.device.host_visible:
+        fail(INVALID_VALUE, f"the device {context.device.name} does not use memory of the host")
+
+
+def _writing(address: int, value: int, bits: int, flags: int, stream: Stream) -> _Operation:
+    """A write, checked."""
+    if flags & ~1:
+        fail(INVALID_VALUE, f"writing with the flags {flags:#x}")
+    _check_address(address, bits, stream)
+    return _Operation(address, value & (1 << bits) - 1, bits)
+
+
+def _waiting(address: int, value: int, bits: int, flags: int, stream: Stream) -> _Operation:
+    """A wait, checked.
+
+    Raises:
+        Failure: INVALID_VALUE; NOT_SUPPORTED, the device's memory is not the host's, or the stream
+            has no thread of its own.
+    """
+    device = stream.context.device
+    if flags & _FLUSH:
+        fail(NOT_SUPPORTED, "no device of gridlane has remote writes to flush")
+    if flags >= len(_COMPARISONS):
+        fail(INVALID_VALUE, f"waiting with the flags {flags:#x}")
+    _check_address(address, bits, stream)
+    if not device.host_visible:
+        fail(NOT_SUPPORTED, f"streams of {device.name} wait for events, not for memory")
+    made = _Operation(address, value & (1 << bits) - 1, bits, _COMPARISONS[flags])
+    if stream.native.inline and not stream.native.capturing:
+        # Its work is the caller's, who is then not there to write the word.
+        stream.native.drain()
+        if not _holds(made):
+            fail(NOT_SUPPORTED, "the default stream works on the caller: wait in another stream")
+    return made
+
+
+def _holds(made: _Operation) -> bool:
+    assert made.compare is not None
+    return made.compare(_word(made.address, made.bits).value, made.value, made.bits)
+
+
+def _wait(made: _Operation) -> None:
+    """Wait until a word compares, or the process is at its end."""
+    spins, pause = _SPINS, _SHORTEST
+    while not _holds(made) and not endings.over():
+        if spins:
+            spins -= 1
+            continue
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST)
+
+
+def _write(made: _Operation) -> None:
+    _word(made.address, made.bits).value = made.value
+
+
+def _append(stream: Stream, made: _Operation) -> None:
+    """Append an operation to a stream."""
+    if made.compare is not None:
+        stream.native.submit(lambda: _wait(made))
+    elif stream.context.device.host_visible:
+        stream.native.submit(lambda: _write(made))
+    else:
+        data = made.value.to_bytes(made.bits // 8, "little")
+        stream.native.upload(made.address, memoryview(data), data)
+
+
+@implements("cuStreamWriteValue32_v2", "cuStreamWriteValue32")
+def write_32(stream: int, address: int, value: int, flags: int) -> None:
+    """Write a word, after the work that is in a stream."""
+    found = streams.stream(stream)
+    _append(found, _writing(address, value, 32, flags, found))
+
+
+@implements("cuStreamWriteValue64_v2", "cuStreamWriteValue64")
+def write_64(stream: int, address: int, value: int, flags: int) -> None:
+    """Write a word of 64 bits, after the work that is in a stream."""
+    found = streams.stream(stream)
+    _append(found, _writing(address, value, 64, flags, found))
+
+
+@implements("cuStreamWaitValue32_v2", "cuStreamWaitValue32")
+def wait_32(stream: int, address: int, value: int, flags: int) -> None:
+    """Let later work of a stream wait for a word."""
+    found = streams.stream(stream)
+    _append(found, _waiting(address, value, 32, flags, found))
+
+
+@implements("cuStreamWaitValue64_v2", "cuStreamWaitValue64")
+def wait_64(stream: int, address: int, value: int, flags: int) -> None:
+    """Let later work of a stream wait for a word of 64 bits."""
+    found = streams.stream(stream)
+    _append(found, _waiting(address, value, 64, flags, found))
+
+
+@implements("cuStreamBatchMemOp_v2", "cuStreamBatchMemOp")
+def batch(stream: int, count: int, first: Struct | None, flags: int) -> None:
+    """Write words and wait for words, in their order; none is done if one is refused."""
+    found = streams.stream(stream)
+    if flags or count > _MOST or (first is None and count):
+        fail(INVALID_VALUE, f"{count} operations with the flags {flags}; the most are {_MOST}")
+    made: list[_Operation] = []
+    step = layout("CUstreamBatchMemOpParams").size
+    for n in range(count):
+        assert first is not None  # checked above
+        each = Struct("CUstreamBatchMemOpParams", first.address + n * step)
+        operation = _one(each, found)
+        if operation is not None:
+            made.append(operation)
+    for operation in made:
+        _append(found, operation)
+
+
+def _one(each: Struct, stream: Stream) -> _Operation | None:
+    """An operation of a batch, checked; None for one that the order of a stream makes needless."""
+    kind = each.operation
+    if kind in (_WAIT_32, _WAIT_64):
+        of, bits = each.waitValue, 32 if kind == _WAIT_32 else 64
+        value = of.value if bits == 32 else of.value64
+        return _waiting(of.member("address"), value, bits, of.flags, stream)
+    if kind in (_WRITE_32, _WRITE_64):
+        of, bits = each.writeValue, 32 if kind == _WRITE_32 else 64
+        value = of.value if bits == 32 else of.value64
+        return _writing(of.member("address"), value, bits, of.flags, stream)
+    if kind == _FLUSH_REMOTE:
+        fail(NOT_SUPPORTED, "no device of gridlane has remote writes to flush")
+    barriers = enums()["CUstreamMemoryBarrier_flags"].values.values()
+    if kind != _BARRIER or each.memoryBarrier.flags not in barriers:
+        fail(INVALID_VALUE, f"no operation has the number {kind}, or its flags are unknown")
+    return None

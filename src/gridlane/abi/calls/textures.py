@@ -1,0 +1,195 @@
+"""Texture and surface objects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gridlane.abi.calls import formats, resources
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state import contexts, textures
+from gridlane.abi.state.textures import Object, ObjectKind, Resource, Sampling
+from gridlane.abi.struct import Struct
+from gridlane.core.texture_record import ChannelKind, Geometry, Level
+from gridlane.textures.formats import ChannelFormatDescriptor
+from gridlane.textures.records import surface_record, texture_record
+
+_LAYERS = Geometry.LAYERS_OF_ONE, Geometry.LAYERS_OF_TWO, Geometry.LAYERS_OF_CUBES
+
+
+def _object(kind: ObjectKind, handle: int) -> Object:
+    return textures.find(kind, handle, contexts.current())
+
+
+# --- textures ---
+
+
+@implements("cuTexObjectCreate")
+def create(resource: Struct | None, how: Struct | None, view: Struct | None) -> int:
+    """Create a texture; its handle is what kernels take."""
+    found = resources.of_driver(resource, contexts.current())
+    sampling = resources.sampling_of_driver(how)
+    # Integers of 32 bits are read as they are, whatever the flag says.
+    whole = found.form.kind != ChannelKind.FLOAT and found.form.bits == 32
+    read = replace(sampling, as_numbers=False) if whole else sampling
+    return _texture(found, sampling, read, view)
+
+
+@implements("cudaCreateTextureObject")
+def create_by_runtime(resource: Struct | None, how: Struct | None, view: Struct | None) -> int:
+    """Create a texture; its handle is what kernels take."""
+    found = resources.of_runtime(resource, contexts.current())
+    sampling = resources.sampling_of_runtime(how)
+    return _texture(found, sampling, sampling, view)
+
+
+def _texture(found: Resource, given: Sampling, read: Sampling, view: Struct | None) -> int:
+    """Create a texture.
+
+    Args:
+        given: as the program says that it is read; ``read``: as it is.
+    """
+    geometry, levels, layers = found.content()
+    form = found.form
+    if found.levels is not None and not read.normalized:
+        fail(INVALID_VALUE, "textures with levels have normalized coordinates")
+    if view is not None:
+        form, levels, layers = _viewed(view, found, geometry, levels, layers)
+    how = resources.described(read, form, geometry is Geometry.LINEAR)
+    record = texture_record(geometry, form, levels, layers, how)
+    context, seen = contexts.current(), b"" if view is None else bytes(view)
+    return textures.create(context, record, "texture", found, given, seen).handle
+
+
+def _viewed(
+    view: Struct, found: Resource, geometry: Geometry, levels: list[Level], layers: int
+) -> tuple[ChannelFormatDescriptor, list[Level], int]:
+    """The texels, levels and layers of a resource that a view has.
+
+    Raises:
+        Failure: INVALID_VALUE, the resource does not have them; NOT_SUPPORTED, see ``of_view``.
+    """
+    array = found.levels.levels[0] if found.levels is not None else found.array
+    if array is None:
+        fail(INVALID_VALUE, "a view is of an array")
+    if (view.width, view.height, view.depth) != array.sizes:
+        fail(INVALID_VALUE, f"a view has the sizes of its array, {array.sizes}")
+    form = formats.of_view(view.format, found.form)
+    first, last = view.firstMipmapLevel, view.lastMipmapLevel
+    if not first <= last < len(levels):
+        fail(INVALID_VALUE, f"the levels {first} to {last} of {len(levels)}")
+    levels = levels[first : last + 1]
+    low, high = view.firstLayer, view.lastLayer
+    if geometry not in _LAYERS:
+        if low or high:
+            fail(INVALID_VALUE, "layers of an array that has none")
+        return form, levels, layers
+    count = high - low + 1
+    of_cubes = geometry is Geometry.LAYERS_OF_CUBES
+    if not low <= high < layers or (of_cubes and (low % 6 or count % 6)):
+        fail(INVALID_VALUE, f"the layers {low} to {high} of {layers}")
+    moved = [replace(each, address=each.address + low * _slice(each)) for each in levels]
+    return form, moved, count
+
+
+def _slice(level: Level) -> int:
+    """Bytes of a layer."""
+    return level.pitch * level.height
+
+
+@implements("cuTexObjectDestroy", "cudaDestroyTextureObject")
+def destroy(handle: int) -> None:
+    """End a texture."""
+    textures.destroy(_object("texture", handle))
+
+
+@implements("cuTexObjectGetResourceDesc")
+def get_resource(handle: int) -> Struct:
+    """The memory of a texture."""
+    return resources.to_driver(_object("texture", handle).resource)
+
+
+@implements("cudaGetTextureObjectResourceDesc")
+def get_resource_by_runtime(handle: int) -> Struct:
+    """The memory of a texture."""
+    return resources.to_runtime(_object("texture", handle).resource)
+
+
+def _sampling(handle: int) -> Sampling:
+    found = _object("texture", handle).sampling
+    assert found is not None  # textures have it
+    return found
+
+
+@implements("cuTexObjectGetTextureDesc")
+def get_sampling(handle: int) -> Struct:
+    """How a texture is read."""
+    return resources.sampling_to_driver(_sampling(handle))
+
+
+@implements("cudaGetTextureObjectTextureDesc")
+def get_sampling_by_runtime(handle: int) -> Struct:
+    """How a texture is read."""
+    return resources.sampling_to_runtime(_sampling(handle))
+
+
+@implements("cuTexObjectGetResourceViewDesc")
+def get_view(handle: int) -> Struct:
+    """The view that a texture was made with."""
+    return _view(handle, "CUDA_RESOURCE_VIEW_DESC")
+
+
+@implements("cudaGetTextureObjectResourceViewDesc")
+def get_view_by_runtime(handle: int) -> Struct:
+    """The view that a texture was made with."""
+    return _view(handle, "cudaResourceViewDesc")
+
+
+def _view(handle: int, name: str) -> Struct:
+    found = _object("texture", handle)
+    if not found.view:
+        fail(INVALID_VALUE, "the texture was made without a view")
+    made = Struct(name)
+    made.fill(found.view)
+    return made
+
+
+# --- surfaces ---
+
+
+@implements("cuSurfObjectCreate")
+def create_surface(resource: Struct | None) -> int:
+    """Create a surface of an array; its handle is what kernels take."""
+    return _surface(resources.of_driver(resource, contexts.current()))
+
+
+@implements("cudaCreateSurfaceObject")
+def create_surface_by_runtime(resource: Struct | None) -> int:
+    """Create a surface of an array; its handle is what kernels take."""
+    return _surface(resources.of_runtime(resource, contexts.current()))
+
+
+def _surface(found: Resource) -> int:
+    array = found.array
+    if array is None:
+        fail(INVALID_VALUE, "a surface is of an array; levels of a mipmapped one are arrays")
+    record = surface_record(array.geometry, array.form, array.level(), array.layers, array.flags)
+    return textures.create(contexts.current(), record, "surface", found).handle
+
+
+@implements("cuSurfObjectDestroy", "cudaDestroySurfaceObject")
+def destroy_surface(handle: int) -> None:
+    """End a surface."""
+    textures.destroy(_object("surface", handle))
+
+
+@implements("cuSurfObjectGetResourceDesc")
+def get_surface_resource(handle: int) -> Struct:
+    """The memory of a surface."""
+    return resources.to_driver(_object("surface", handle).resource)
+
+
+@implements("cudaGetSurfaceObjectResourceDesc")
+def get_surface_resource_by_runtime(handle: int) -> Struct:
+    """The memory of a surface."""
+    return resources.to_runtime(_object("surface", handle).resource)

@@ -1,0 +1,60 @@
+"""What programs say about the pages of managed memory: advice, and where they want them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state import memory
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.memory import Allocation
+
+PAGE = 4096
+NOWHERE, HOST, NODES = -2, -1, 1 << 20
+"""Places: none, the host, and from ``NODES`` on the host's nodes; others are devices."""
+
+
+class Pages:
+    """The pages of an allocation.
+
+    Attributes:
+        mostly_read: whether each is; ``preferred``: its place; ``prefetched``: where it was asked
+            for last.
+        used_by: whether each place said to use it.
+    """
+
+    def __init__(self, made: Allocation) -> None:
+        self._first = made.address // PAGE
+        count = -(-(made.address + made.size) // PAGE) - self._first
+        self.mostly_read: NDArray[np.bool_] = np.zeros(count, np.bool_)
+        self.preferred: NDArray[np.int32] = np.full(count, NOWHERE, np.int32)
+        self.prefetched: NDArray[np.int32] = np.full(count, NOWHERE, np.int32)
+        self.used_by: dict[int, NDArray[np.bool_]] = {}
+
+    def part(self, address: int, size: int) -> slice:
+        """The pages that hold bytes."""
+        return slice(address // PAGE - self._first, -(-(address + size) // PAGE) - self._first)
+
+    def users(self, place: int) -> NDArray[np.bool_]:
+        """Whether a place said to use each page."""
+        return self.used_by.setdefault(place, np.zeros_like(self.mostly_read))
+
+
+def pages(address: int, size: int, context: Context) -> tuple[Pages, slice]:
+    """The pages of managed memory that hold bytes.
+
+    Raises:
+        Failure: INVALID_VALUE, the bytes are in no managed memory.
+    """
+    found = memory.find(address, size, context.ordinal) if size else None
+    if found is None or found.kind != "managed":
+        fail(INVALID_VALUE, f"{size} bytes at {address:#x} are not managed memory")
+    if found.advice is None:
+        found.advice = Pages(found)
+    return found.advice, found.advice.part(address, size)
+
+
+def place_of(values: NDArray[np.int32]) -> int:
+    """The place that all pages have, or none."""
+    return int(values[0]) if (values == values[0]).all() else NOWHERE

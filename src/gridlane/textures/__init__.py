@@ -1,0 +1,1 @@
+"""Texels in device memory, and the records by which kernels read them."""
