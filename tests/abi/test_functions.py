@@ -1,7 +1,6 @@
 """Functions, their attributes and occupancy, and launches with attributes, on each device."""
 
 import ctypes
-import struct
 
 import numpy as np
 import pytest
@@ -368,34 +367,3 @@ def test_launches_of_the_runtime(module, device):
     assert host_array(out, np.zeros(1, np.uint32)) == 10
     assert runtime("cudaLaunchKernel", counted, none, one, at, 0, 0) == 9
     assert runtime("cudaLaunchKernel", 1234, one, one, at, 0, 0) == 98
-
-
-# --- as before CUDA 4 ---
-
-
-def test_launches_of_old_programs(module):
-    values = np.arange(300, dtype=np.uint32)
-    x, scale = device_array(values), function(module, b"scale")
-    assert name(cu.cuLaunchGrid(scale, 3, 1)) == BAD  # nothing is set
-    good(cu.cuFuncSetBlockShape(scale, 100, 1, 1))
-    good(cu.cuFuncSetSharedSize(scale, 0))
-    address = np.array([int(x)], np.uint64)
-    good(cu.cuParamSetv(scale, 0, address, 8))
-    good(cu.cuParamSetv(scale, 8, np.array([3], np.uint8), 1))
-    good(cu.cuParamSeti(scale, 12, 5))
-    good(cu.cuParamSeti(scale, 16, 300))
-    assert name(cu.cuLaunchGrid(scale, 3, 1)) == BAD  # their size is not
-    good(cu.cuParamSetSize(scale, 20))
-    good(cu.cuLaunchGrid(scale, 3, 1))
-    assert (host_array(x, values) == values * 5 + 3).all()
-    good(cu.cuParamSetf(scale, 12, 1.0))
-    stream = good(cu.cuStreamCreate(0))
-    good(cu.cuLaunchGridAsync(scale, 1, 1, stream))
-    first = struct.unpack("<I", struct.pack("<f", 1.0))[0]
-    expected = values * 5 + 3
-    expected[:100] = expected[:100] * np.uint32(first) + 3
-    assert (host_array(x, values) == expected).all()
-    good(cu.cuLaunch(scale))
-    assert name(cu.cuParamSeti(scale, -4, 0)) == BAD
-    assert name(cu.cuParamSetSize(scale, 1 << 20)) == BAD
-    assert name(cu.cuFuncSetBlockShape(scale, 0, 1, 1)) == BAD
