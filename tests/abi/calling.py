@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
+import os
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
 from gridlane.abi.table.functions import Api, functions
-from gridlane.cuda import driver as cu
+
+# With NVIDIA's own bindings the same calls come through libcuda; see test_library.py.
+NVIDIA = os.environ.get("GRIDLANE_TEST_BINDINGS") == "nvidia"
+cu = importlib.import_module("cuda.bindings.driver" if NVIDIA else "gridlane.cuda.driver")
+in_python = pytest.mark.skipif(NVIDIA, reason="NVIDIA's bindings do not take these values")
+"""Of tests that call the runtime, or give what gridlane's own functions in Python take."""
 
 OK, BAD = cu.CUresult.CUDA_SUCCESS, cu.CUresult.CUDA_ERROR_INVALID_VALUE
 REFUSED = cu.CUresult.CUDA_ERROR_NOT_SUPPORTED
@@ -29,9 +37,9 @@ def name(result):
 
 
 def device_array(values):
-    """A copy on the device."""
+    """The address of a copy on the device."""
     data = np.ascontiguousarray(values)
-    address = good(cu.cuMemAlloc(data.nbytes))
+    address = int(good(cu.cuMemAlloc(data.nbytes)))
     good(cu.cuMemcpyHtoD(address, data, data.nbytes))
     return address
 

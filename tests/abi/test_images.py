@@ -7,10 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from tests.abi.calling import device_array, good, host_array, name
+from tests.abi.calling import cu, device_array, good, host_array, in_python, name
 from tests.abi.fatbins import MACHINE, built, image, needs_nvcc, region, text
-
-from gridlane.cuda import driver as cu
 
 J = cu.CUjit_option
 PAGE = mmap.PAGESIZE
@@ -143,6 +141,7 @@ def logs(room=400):
     return numbers, values, info, errors
 
 
+@in_python
 def test_logs_have_the_errors_of_images(primary):
     numbers, values, info, errors = logs()
     bad = b".version 8.0\n.target sm_80\n.nonsense\n\0"
@@ -160,6 +159,7 @@ def test_logs_have_the_errors_of_images(primary):
     assert b"sm_90" in errors and b"-gencode arch=compute_80,code=compute_80" in errors
 
 
+@in_python
 def test_logs_of_images_without_errors(primary):
     numbers, values, info, errors = logs()
     good(cu.cuModuleLoadDataEx(text(), 6, numbers, values))

@@ -4,11 +4,10 @@ import ctypes
 
 import numpy as np
 import pytest
-from tests.abi.calling import device_array, good, host_array, name
+from tests.abi.calling import cu, device_array, good, host_array, in_python, name
 from tests.abi.fatbins import image, region
 from tests.abi.kernels import HEAD, TEXT
 
-from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
 
 NONE = (None, None, 0, None, None, 0)
@@ -42,7 +41,7 @@ def test_a_kernel_is_launched_as_a_function_is(library):
 
 
 def test_names_and_numbers(library):
-    kernels = good(cu.cuLibraryEnumerateKernels(9, library))
+    kernels = good(cu.cuLibraryEnumerateKernels(3, library))
     assert [good(cu.cuKernelGetName(each)) for each in kernels] == [b"scale", b"counted", b"shared"]
     assert len(good(cu.cuLibraryEnumerateKernels(2, library))) == 2
     assert good(cu.cuLibraryGetKernelCount(library)) == 3
@@ -146,12 +145,15 @@ def test_what_a_library_is_loaded_from(primary, tmp_path):
     assert name(result) == "CUDA_ERROR_INVALID_PTX" and b".nonsense" in log
 
 
+@in_python
 @pytest.mark.parametrize("option, error", [(0, "NOT_SUPPORTED"), (1, None), (2, "INVALID_VALUE")])
 def test_options_of_libraries(primary, option, error):
-    result = cu.cuLibraryLoadData(TEXT, None, None, 0, [option], [0], 1)
+    options = [cu.CUlibraryOption(option)]
+    result = cu.cuLibraryLoadData(TEXT, None, None, 0, options, [0], 1)
     assert name(result) == (f"CUDA_ERROR_{error}" if error else "CUDA_SUCCESS")
 
 
+@in_python
 def test_the_runtime_has_the_same_libraries(library):
     made = good(rt.cudaLibraryLoadData(TEXT, *NONE))
     assert good(rt.cudaLibraryGetKernelCount(made)) == 3

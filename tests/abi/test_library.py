@@ -90,13 +90,21 @@ def test_no_python_to_open(library, tmp_path, monkeypatch):
     assert "gridlane install" in found.stderr and "Traceback" not in found.stderr
 
 
-def test_nvidia_s_own_bindings(library):
-    """The tests of the driver again, by cuda-bindings, which calls the C functions."""
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["test_driver.py"],
+        ["test_libraries.py", "test_functions.py", "test_links.py", "test_images.py", "-k", "cpu"],
+    ],
+    ids=["driver", "code"],
+)
+def test_nvidia_s_own_bindings(library, options):
+    """Tests of the driver again, by cuda-bindings, which calls the C functions."""
     pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
     found = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-x", str(HERE / "test_driver.py")],
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-x", *options],
         env=os.environ | {"LD_LIBRARY_PATH": str(library), "GRIDLANE_TEST_BINDINGS": "nvidia"},
-        cwd=HERE.parents[1],
+        cwd=HERE,
         capture_output=True,
         text=True,
         timeout=300,

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from tests.abi.calling import device_array, good, host_array, name
 
-from gridlane.abi.calls.registry import calls
 from gridlane.core.errors import CompileError
 from gridlane.cuda import driver as cu
 from gridlane.cuda import nvrtc
@@ -250,9 +249,10 @@ def test_a_function_of_the_program_cancels():
 
 def test_versions_and_names_of_errors():
     assert good(nvrtc.nvrtcVersion()) == (13, 0)
-    named = calls("nvrtc")["nvrtcGetErrorString"]
-    assert named(6) == b"NVRTC_ERROR_COMPILATION" and named(0) == b"NVRTC_SUCCESS"
-    assert named(99) == b"NVRTC_ERROR unknown"
+    text = nvrtc.nvrtcGetErrorString
+    assert good(text(nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION)) == b"NVRTC_ERROR_COMPILATION"
+    assert good(text(0)) == b"NVRTC_SUCCESS"
+    assert good(text(99)) == b"NVRTC_ERROR unknown"
 
 
 def test_what_no_program_is():

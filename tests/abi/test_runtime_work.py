@@ -313,3 +313,18 @@ def test_the_runtime_launches_what_the_driver_loaded(device):
     good(cu.cuLaunchKernel(scale, 3, 1, 1, 128, 1, 1, 0, stream, args, 0))
     good(rt.cudaStreamSynchronize(stream))
     assert (on_host(x, values) == values * 5 + 3).all()
+
+
+def test_attributes_of_a_programs_own_kernels(device, image):
+    found = good(rt.cudaFuncGetAttributes(16))
+    assert found.maxThreadsPerBlock == device.limits.max_threads and found.constSizeBytes == 64
+    kernel = good(rt.cudaGetKernel(16))
+    assert good(rt.cudaFuncGetAttributes(int(kernel))).ptxVersion == 80
+    good(rt.cudaKernelSetAttributeForDevice(kernel, 8, 128, 0))
+    assert good(rt.cudaFuncGetAttributes(16)).maxDynamicSharedSizeBytes == 128
+    assert called("cudaFuncGetName", 16) == (0, (b"scale",))
+    assert called("cudaFuncGetParamInfo", 16, 1) == (0, (8, 4))
+    assert good(rt.cudaOccupancyMaxActiveBlocksPerMultiprocessor(16, 64, 0)) >= 1
+    for address in (64, 99):
+        assert rt.cudaFuncGetAttributes(address)[0] == E.cudaErrorInvalidDeviceFunction
+        assert rt.cudaGetKernel(address)[0] == E.cudaErrorInvalidDeviceFunction

@@ -41,6 +41,12 @@ def address(symbol: bytes | None, version: int, flags: int) -> tuple[int, int]:
     )
 
 
+@implements("cuGetProcAddress")
+def address_alone(symbol: bytes | None, version: int, flags: int) -> int:
+    """See ``address``."""
+    return address(symbol, version, flags)[0]
+
+
 @implements("cudaGetDriverEntryPoint")
 def entry_point(symbol: bytes | None, flags: int) -> tuple[int, int]:
     """See ``address``, for the runtime's own version."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gridlane.abi.calls.function_attributes import attributes
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import INVALID_DEVICE_FUNCTION, INVALID_VALUE, fail
-from gridlane.abi.state import libraries
+from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state import contexts, libraries, registered
 from gridlane.abi.state.modules import Function
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
@@ -21,8 +21,8 @@ def named(handle: int) -> Function:
 
 
 def of_runtime(handle: int) -> Function:
-    """A function for the runtime: by the handle of the driver's function, or of a kernel."""
-    return libraries.function_of(handle, wrong=INVALID_DEVICE_FUNCTION)
+    """A function for the runtime: by its host address, its handle, or that of its kernel."""
+    return registered.function(handle, contexts.current())
 
 
 @implements("cuFuncGetAttribute")

@@ -11,14 +11,13 @@ from gridlane.abi.calls.functions import check_cache
 from gridlane.abi.calls.modules import file
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import (
-    INVALID_DEVICE_FUNCTION,
     INVALID_VALUE,
     NOT_FOUND,
     NOT_SUPPORTED,
     fail,
 )
 from gridlane.abi.images import Units
-from gridlane.abi.state import contexts, devices, libraries, modules
+from gridlane.abi.state import contexts, devices, libraries, modules, registered
 from gridlane.abi.state.libraries import Library, LibraryKernel
 from gridlane.abi.table import enums
 
@@ -78,7 +77,7 @@ def load_file(
 
 def _loaded(units: Units, options: jit.Options, name: str = "") -> int:
     with options.logged() as log:
-        made = Library(units, name)
+        made = Library(lambda device: images.module(units, device, name))
         log.extend(made.text(0).notes)
         return made.handle
 
@@ -227,17 +226,10 @@ def set_cache_config(handle: int, preference: int, ordinal: int) -> None:
 @implements("cudaKernelSetAttributeForDevice")
 def set_attribute_for_device(handle: int, attribute: int, value: int, ordinal: int) -> None:
     """Set one attribute of a kernel on a device."""
-    _attributes(_runtime_kernel(handle), ordinal).write(attribute, value)
+    _attributes(registered.kernel(handle), ordinal).write(attribute, value)
 
 
 @implements("cudaGetKernel")
-def kernel_of_entry(handle: int) -> int:
-    """The kernel of an entry; here kernels are their own entries."""
-    return _runtime_kernel(handle).handle
-
-
-def _runtime_kernel(handle: int) -> LibraryKernel:
-    found = libraries.kernels.find(handle)
-    if found is None:
-        fail(INVALID_DEVICE_FUNCTION, f"{handle:#x} is no kernel")
-    return found
+def kernel_of_entry(address: int) -> int:
+    """The kernel that a host address stands for."""
+    return registered.kernel(address).handle

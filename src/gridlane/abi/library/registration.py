@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from gridlane.abi import images, raw
 from gridlane.abi.failure import NOT_SUPPORTED, fail
 from gridlane.abi.state import registered, threads
+from gridlane.abi.state.libraries import Image
 
 BINARY, FUNCTION, VARIABLE, MANAGED, TEXTURE, SURFACE, GONE = range(1, 8)
 _WORDS = 6
@@ -53,7 +54,7 @@ def register(address: int, count: int) -> int:
     return 0
 
 
-def _loader(wrapper: int) -> registered.Image:
+def _loader(wrapper: int) -> Image:
     """What reads the image that a fatbin's wrapper points to."""
     return lambda device: images.module(images.at(wrapper), device)
 

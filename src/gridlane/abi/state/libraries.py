@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
 
-from gridlane.abi import images
 from gridlane.abi.failure import INVALID_HANDLE, NOT_FOUND, NOT_SUPPORTED, fail
-from gridlane.abi.images import Units
 from gridlane.abi.state import contexts, devices, modules
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
 from gridlane.abi.state.modules import Function, Module
 from gridlane.frontends.ptx import PtxModule
 from gridlane.modules import Code, ModuleKernel
+from gridlane.runtime.protocol import Device
 
 _MANAGED = re.compile(r"\.attribute\s*\(\s*\.managed\s*\)[^;=]*?([\w$%]+)\s*(?:\[[^\]]*\]\s*)*[;=]")
 _UNIFIED = re.compile(r"\.attribute\s*\(\s*\.unified\b")
+
+Image = Callable[[Device], PtxModule]
+"""Gives the PTX of an image for a device, when it is first needed."""
 
 _lock = threading.RLock()
 
@@ -24,17 +27,20 @@ _lock = threading.RLock()
 class Library:
     """Code of several kernels.
 
+    Args:
+        image: is asked once for each kind of device; what is wrong with it is told at once.
+
     Attributes:
         kernels: those that a program asked for, by name.
     """
 
-    def __init__(self, units: Units, name: str = "") -> None:
-        self._units, self._name = units, name
+    def __init__(self, image: Image) -> None:
+        self._image = image
         self._texts: dict[tuple[tuple[int, int], str], PtxModule] = {}
         self._modules: dict[Context, Module] = {}
         self._codes: dict[int, Code] = {}
         self.kernels: dict[str, LibraryKernel] = {}
-        self.text(0)  # what is wrong with it is told by the call that loads it
+        self.text(0)
         self.handle = libraries.add(self)
 
     def text(self, ordinal: int) -> PtxModule:
@@ -43,7 +49,7 @@ class Library:
         key = device.compute_capability, device.name
         with _lock:
             if key not in self._texts:
-                made = images.module(self._units, device, self._name)
+                made = self._image(device)
                 if managed(made) and not device.host_visible:
                     fail(
                         NOT_SUPPORTED,

@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from gridlane.abi.failure import INVALID_DEVICE_FUNCTION, INVALID_SYMBOL, NOT_FOUND, Failure, fail
 from gridlane.abi.state import libraries, modules
 from gridlane.abi.state.contexts import Context
-from gridlane.abi.state.modules import Function, Module
-from gridlane.frontends.ptx import PtxModule
+from gridlane.abi.state.libraries import Image, Library, LibraryKernel
+from gridlane.abi.state.modules import Function
 from gridlane.memory.addresses import AddressMap
 from gridlane.memory.resource import Buffer
-from gridlane.runtime.protocol import Device
-
-Image = Callable[[Device], PtxModule]
-"""Gives the PTX of an image for a device, when it is first needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +31,7 @@ class Symbol:
 _lock = threading.RLock()
 _numbers = itertools.count(1)
 _images: dict[int, Image] = {}
+_libraries: dict[int, Library] = {}
 _kernels: dict[int, Symbol] = {}
 _variables: AddressMap[Symbol] = AddressMap()
 
@@ -64,19 +60,21 @@ def remove_image(image: int) -> None:
     """Forget an image and all that stands for something of it."""
     with _lock:
         _images.pop(image, None)
+        library = _libraries.pop(image, None)
+        if library is not None:
+            library.end()
         for symbol in [each for each in _kernels.values() if each.image == image]:
             del _kernels[symbol.address]
         for symbol in [each for each in _variables.pieces() if each.image == image]:
             _variables.remove(symbol.address)
 
 
-def _module(image: int, context: Context) -> Module:
-    """An image as it is loaded in a context."""
+def _library(image: int) -> Library:
+    """An image, which is loaded into each context that uses it."""
     with _lock:
-        loaded: dict[int, Module] = context.kept.setdefault("images", {})
-        if image not in loaded:
-            loaded[image] = modules.load(context, _images[image](context.device))
-        return loaded[image]
+        if image not in _libraries:
+            _libraries[image] = Library(_images[image])
+        return _libraries[image]
 
 
 def is_kernel(address: int) -> bool:
@@ -84,7 +82,7 @@ def is_kernel(address: int) -> bool:
     return address in _kernels
 
 
-def function(address: int, context: Context) -> Function:
+def kernel(address: int) -> LibraryKernel:
     """The kernel that a host address stands for, or that has it as its handle.
 
     Raises:
@@ -92,13 +90,26 @@ def function(address: int, context: Context) -> Function:
     """
     symbol = _kernels.get(address)
     if symbol is None:
-        return libraries.function_of(address, context, INVALID_DEVICE_FUNCTION)
+        found = libraries.kernels.find(address)
+        return found or fail(INVALID_DEVICE_FUNCTION, f"{address:#x} is no kernel")
     try:
-        return modules.function(_module(symbol.image, context), symbol.name)
+        return _library(symbol.image).kernel(symbol.name)
     except Failure as error:
         if error.number != NOT_FOUND:
             raise
         fail(INVALID_DEVICE_FUNCTION, error.what)
+
+
+def function(address: int, context: Context) -> Function:
+    """The function of a context that a host address stands for, or that has it as its handle, or
+    whose kernel has.
+
+    Raises:
+        Failure: cudaErrorInvalidDeviceFunction, there is none; why its image cannot be loaded.
+    """
+    if address in _kernels:
+        return kernel(address).function(context)
+    return libraries.function_of(address, context, INVALID_DEVICE_FUNCTION)
 
 
 def variable(address: int, context: Context) -> tuple[Buffer, int]:
@@ -121,7 +132,7 @@ def image_variable(image: int, name: str, context: Context) -> Buffer:
         Failure: cudaErrorInvalidSymbol, there is none; why the image cannot be loaded.
     """
     try:
-        return modules.variable(_module(image, context), name)
+        return modules.variable(_library(image).module(context), name)
     except Failure as error:
         if error.number != NOT_FOUND:
             raise
