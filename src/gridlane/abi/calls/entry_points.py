@@ -6,7 +6,7 @@ In Python they have no addresses; the C library answers with its own.
 from __future__ import annotations
 
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.failure import INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED, fail
 from gridlane.abi.state import devices
 from gridlane.abi.table.functions import functions
 
@@ -43,8 +43,9 @@ def address(symbol: bytes | None, version: int, flags: int) -> tuple[int, int]:
 
 @implements("cuGetProcAddress")
 def address_alone(symbol: bytes | None, version: int, flags: int) -> int:
-    """See ``address``."""
-    return address(symbol, version, flags)[0]
+    """See ``address``; NOT_FOUND for what it has no address of."""
+    found, status = address(symbol, version, flags)
+    return found if not status else fail(NOT_FOUND, f"{symbol!r} of CUDA {version}")
 
 
 @implements("cudaGetDriverEntryPoint")

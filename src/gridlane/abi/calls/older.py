@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gridlane.abi.calls import contexts, devices, entry_points, events, memory, streams
+from gridlane.abi.calls import contexts, devices, events, memory, streams
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import INVALID_VALUE, NOT_FOUND, fail
+from gridlane.abi.failure import INVALID_VALUE, fail
 
 for _name, _call in (
     ("cuCtxCreate", contexts.create_2),
@@ -34,11 +34,3 @@ def create_3(affinities: object, count: int, flags: int, ordinal: int) -> int:
 def stream_contexts(handle: int) -> tuple[int, int]:
     """The context of a stream, and 0: none is of a part of a device."""
     return streams.get_context(handle), 0
-
-
-@implements("cuGetProcAddress")
-def address(symbol: bytes | None, version: int, flags: int) -> int:
-    """Raise NOT_FOUND for what CUDA lacks or had not yet, and NOT_SUPPORTED for what there is: in
-    Python functions have no addresses."""
-    found, status = entry_points.address(symbol, version, flags)
-    return found if not status else fail(NOT_FOUND, f"{symbol!r} of CUDA {version}")
