@@ -1,0 +1,94 @@
+"""CUDA's runtime from C, on the CPU: what calls, launches and whole programs take.
+
+    python benchmarks/api/run.py
+
+Each figure is the least of seven runs, in nanoseconds; programs are timed from their start to their
+end, with the cache cold and warm. The programs with kernels need nvcc.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from gridlane.abi.library import installing
+
+HERE = Path(__file__).parent
+BARS = {
+    "cudaGetLastError": 30,
+    "cudaGetDevice": 30,
+    "cudaMalloc+cudaFree": 1000,
+    "cudaMemcpy-4-bytes": 1000,
+    "launch": 5000,
+    "launch+synchronize": 10000,
+}
+VECTOR_ADD = HERE.parents[1] / "tests" / "abi" / "programs" / "vector_add.cu"
+
+
+def timed(program: Path, environment: dict[str, str]) -> float:
+    """Seconds from a program's start to its end."""
+    start = time.perf_counter()
+    subprocess.run([str(program)], env=environment, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Build, measure, print."""
+    with tempfile.TemporaryDirectory() as room:
+        prefix = Path(room) / "installed"
+        installing.install(prefix, force=True)
+        environment = {
+            "LD_LIBRARY_PATH": str(prefix / "lib"),
+            "GRIDLANE_CACHE_DIR": str(Path(room) / "cache"),
+            "PATH": os.environ["PATH"],
+        }
+        calls = Path(room) / "calls"
+        subprocess.run(
+            [
+                *("cc", "-O2", f"-I{prefix}/include", str(HERE / "calls.c"), "-o", str(calls)),
+                *(f"-L{prefix}/lib", "-l:libcudart.so.13"),
+            ],
+            check=True,
+        )
+        lines = run(calls, environment)
+        programs: list[str] = []
+        if shutil.which("nvcc"):
+            launches, whole = Path(room) / "launches", Path(room) / "whole"
+            for source, made in ((HERE / "launches.cu", launches), (VECTOR_ADD, whole)):
+                subprocess.run(
+                    [
+                        *("nvcc", "-O2", "-arch=sm_80", "-cudart", "shared"),
+                        *(str(source), "-o", str(made)),
+                    ],
+                    check=True,
+                )
+            lines += run(launches, environment)
+            shutil.rmtree(Path(room) / "cache", ignore_errors=True)
+            programs.append(f"| vector_add, nothing cached | {timed(whole, environment):.2f} |")
+            warm = min(timed(whole, environment) for _ in range(5))
+            programs.append(f"| vector_add, from the cache | {warm:.2f} |")
+        print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} processors\n")
+        print("| call | ns | bar |\n|---|---|---|")
+        for line in lines:
+            name, value = line.split()
+            print(f"| {name} | {float(value):,.0f} | {BARS.get(name, '')} |")
+        if programs:
+            print("\n| program | s |\n|---|---|")
+            print("\n".join(programs))
+
+
+def run(program: Path, environment: dict[str, str]) -> list[str]:
+    """The lines that a program prints."""
+    found = subprocess.run(
+        [str(program)], env=environment, capture_output=True, text=True, check=True, timeout=600
+    )
+    return found.stdout.splitlines()
+
+
+if __name__ == "__main__":
+    main()
