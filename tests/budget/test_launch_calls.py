@@ -77,12 +77,20 @@ def calls_of(launch):
     return python, native
 
 
+def vulkan(monkeypatch):
+    """The device, as if no stream had called the host: after that launches look at its queue."""
+    device = get_device("vulkan")
+    device.synchronize()
+    monkeypatch.setattr(device.default_stream.context, "deferred_queues", set())
+    return device
+
+
 @pytest.mark.parametrize("own_stream", [False, True])
 def test_calls_of_a_cached_launch_on_vulkan(monkeypatch, own_stream):
     """The same, with the stream's launch, the kernel's and the recorder's; bindings not counted."""
     if not on_vulkan.found():
         pytest.skip("no device of Vulkan")
-    device = get_device("vulkan")
+    device = vulkan(monkeypatch)
     current.choose(device)
 
     @cuda.jit
@@ -113,8 +121,7 @@ def test_calls_of_a_wait_on_vulkan(monkeypatch, own_stream):
     """What stands between a launch and its submission, and between its end and the return."""
     if not on_vulkan.found():
         pytest.skip("no device of Vulkan")
-    device = get_device("vulkan")
-    device.synchronize()
+    device = vulkan(monkeypatch)
     recorder = device.recorder
     signal = struct("VkSemaphoreSignalInfo", semaphore=recorder._timeline)
 
