@@ -134,6 +134,41 @@ def test_one_trip_count_of_all_is_for_vectors(monkeypatch: pytest.MonkeyPatch) -
     assert count == 0
 
 
+def spaced(stride: int) -> str:
+    """Each lane compares its own elements, so many behind those of the lane before."""
+    loads = "".join(
+        f"    %p{n}: ptr<f32, global> = offset %p{n - 1}, %one\n    %x{n}: f32 = load %p{n}\n"
+        for n in range(1, 7)
+    )
+    return f"""
+  %stride: i64 = const {stride}
+  %zero: i64 = const 0
+  %one: i64 = const 1
+  %far: i64 = mul %i, %stride
+  %row: ptr<f32, global> = offset %p, %far
+  write $at, %zero
+  loop {{
+    %k: i64 = read $at
+    %p0: ptr<f32, global> = offset %row, %k
+{loads}
+    %over: b1 = gt %x1, %x6
+    if %over {{
+      break
+    }}
+    %next: i64 = add %k, %one
+    write $at, %next
+  }}
+"""
+
+
+@pytest.mark.parametrize(("stride", "expected"), [(1, 0), (16, 1)])
+def test_lanes_far_apart_gather(
+    stride: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, count = serial_loops(spaced(stride), monkeypatch)
+    assert count == expected
+
+
 def test_scalar_code_has_no_masks(monkeypatch: pytest.MonkeyPatch) -> None:
     text, count = serial_loops(ROW.replace("BODY", ALONG), monkeypatch)
     assert count == 1
@@ -185,6 +220,23 @@ STEPS = {
     "a store": (OFFSET + "%k\n    %one: f32 = const 0x1.0p+0\n    store %a, %one\n", False),
     "an inner loop": (
         "    loop {\n" + OFFSET + "%k\n" + LOAD + "      break\n    }\n", True,
+    ),
+    "a selected index": (
+        "    %b: b1 = lt %k, %n\n    %i: i64 = select %b, %k, %n\n" + OFFSET + "%i\n" + LOAD, True,
+    ),
+    "a second choice": (
+        "    %b: b1 = lt %k, %n\n    %i: i64 = select %b, %n, %k\n" + OFFSET + "%i\n" + LOAD, False,
+    ),
+    "a sign": (
+        "    %least: i64 = const -9223372036854775808\n    %sign: i64 = and %k, %least\n"
+        "    %i: i64 = add %sign, %k\n" + OFFSET + "%i\n" + LOAD, True,
+    ),
+    "a mask": (
+        "    %i: i64 = and %k, %far\n" + OFFSET + "%i\n" + LOAD, False,
+    ),
+    "a selected step": (
+        "    %b: b1 = lt %k, %n\n    %c: i64 = select %b, %two, %zero\n"
+        "    %d: i64 = add %k, %c\n    write $at, %d\n" + OFFSET + "%k\n" + LOAD, True,
     ),
     "a step that varies": ("    write $at, %n\n" + OFFSET + "%k\n" + LOAD, False),
 }  # fmt: skip

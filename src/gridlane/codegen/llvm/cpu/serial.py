@@ -140,7 +140,7 @@ def _together(state: Emission, op: Op) -> float:
     if isinstance(op, memory.Load | memory.Store):
         shape, type_ = state.shapes.of(op.pointer), op.pointer.type
         assert isinstance(type_, PointerType)
-        if shape.kind is not Kind.VARYING or shape.likely is not None:
+        if shape.step in (0, type_.element.size):
             return vectors
         return state.lanes * (GATHER if type_.element.size >= 4 else NARROW_GATHER)
     return 0.0 if isinstance(op, _FREE) or not op.pure else float(vectors)
