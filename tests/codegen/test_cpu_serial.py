@@ -78,6 +78,7 @@ CHAIN = (
     )
     + "    write $total, %t6\n"
 )
+ADDED = "    %old: f32 = atomic add, %far, %x\n"
 BODIES = {
     "sums that wait": (CHAIN, False),
     "sums that do not": (CHAIN.replace("read $total", "mul %y, %z"), True),
@@ -85,7 +86,14 @@ BODIES = {
     "across rows": (DIAGONAL, False),
     "few loads": ("    %a: ptr<f32, global> = offset %p, %k\n    %v: f32 = load %a\n", False),
     "volatile": (ALONG.replace("load %far\n", "load %far [volatile=true]\n"), False),
-    "an atomic": (ALONG + "    %old: f32 = atomic add, %far, %x\n", False),
+    "an atomic": (ALONG + ADDED, True),
+    "atomics of all": (
+        ALONG + "".join(ADDED.replace("%far", "%q").replace("old", f"old{n}") for n in range(8)),
+        False,
+    ),
+    "an atomic's old value": (ALONG + ADDED + "    write $total, %old\n", False),
+    "an ordered atomic": (ALONG + ADDED.replace("%x\n", "%x [order=release]\n"), False),
+    "a compare and swap": (ALONG + "    %old: f32 = atomic_cas %far, %x, %y\n", False),
     "a fence": (ALONG + "    fence block\n", False),
     "a library": (ALONG.replace("add %x, %yz", "sin %yz"), False),
     "a vote": (
@@ -282,9 +290,25 @@ def neighbours(first, columns, values, x, out):
             out[i] += values[k] - near
 
 
+@cuda.jit
+def degrees(first, columns, values, x, out):
+    """Atomics on places that lanes share, on one of all, on those of a lane's own."""
+    i = cuda.grid(1)
+    if i + 1 < first.size:
+        for k in range(first[i], first[i + 1]):
+            near = columns[k]
+            cuda.atomic.add(out, near, values[k])
+            if x[near] > 0:
+                cuda.atomic.add(out, 155, 1)
+                cuda.atomic.max(columns, k, near + 200)
+            elif values[k] < -50:
+                break
+        cuda.atomic.add(out, 156, first[i])
+
+
 @pytest.mark.parametrize("threads", [64, 33, 1, 7])
 @pytest.mark.parametrize("each", [0, 1, 3, 30])
-@pytest.mark.parametrize("kernel", [rows, neighbours], ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize("kernel", [rows, neighbours, degrees], ids=lambda kernel: kernel.__name__)
 def test_lanes_compute_what_they_do_together(kernel: Any, each: int, threads: int) -> None:
     rng = np.random.default_rng(each)
     first = np.concatenate([[0], rng.integers(0, 2 * each + 1, 150).cumsum()])
