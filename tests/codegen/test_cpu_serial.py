@@ -78,6 +78,7 @@ CHAIN = (
     )
     + "    write $total, %t6\n"
 )
+ADDED = "    %old: f32 = atomic add, %far, %x\n"
 BODIES = {
     "sums that wait": (CHAIN, False),
     "sums that do not": (CHAIN.replace("read $total", "mul %y, %z"), True),
@@ -85,7 +86,14 @@ BODIES = {
     "across rows": (DIAGONAL, False),
     "few loads": ("    %a: ptr<f32, global> = offset %p, %k\n    %v: f32 = load %a\n", False),
     "volatile": (ALONG.replace("load %far\n", "load %far [volatile=true]\n"), False),
-    "an atomic": (ALONG + "    %old: f32 = atomic add, %far, %x\n", False),
+    "an atomic": (ALONG + ADDED, True),
+    "atomics of all": (
+        ALONG + "".join(ADDED.replace("%far", "%q").replace("old", f"old{n}") for n in range(8)),
+        False,
+    ),
+    "an atomic's old value": (ALONG + ADDED + "    write $total, %old\n", False),
+    "an ordered atomic": (ALONG + ADDED.replace("%x\n", "%x [order=release]\n"), False),
+    "a compare and swap": (ALONG + "    %old: f32 = atomic_cas %far, %x, %y\n", False),
     "a fence": (ALONG + "    fence block\n", False),
     "a library": (ALONG.replace("add %x, %yz", "sin %yz"), False),
     "a vote": (
@@ -132,6 +140,41 @@ def test_one_trip_count_of_all_is_for_vectors(monkeypatch: pytest.MonkeyPatch) -
     text = text.replace("write $at, %start_", "write $at, %one")
     _, count = serial_loops(text, monkeypatch)
     assert count == 0
+
+
+def spaced(stride: int) -> str:
+    """Each lane compares its own elements, so many behind those of the lane before."""
+    loads = "".join(
+        f"    %p{n}: ptr<f32, global> = offset %p{n - 1}, %one\n    %x{n}: f32 = load %p{n}\n"
+        for n in range(1, 7)
+    )
+    return f"""
+  %stride: i64 = const {stride}
+  %zero: i64 = const 0
+  %one: i64 = const 1
+  %far: i64 = mul %i, %stride
+  %row: ptr<f32, global> = offset %p, %far
+  write $at, %zero
+  loop {{
+    %k: i64 = read $at
+    %p0: ptr<f32, global> = offset %row, %k
+{loads}
+    %over: b1 = gt %x1, %x6
+    if %over {{
+      break
+    }}
+    %next: i64 = add %k, %one
+    write $at, %next
+  }}
+"""
+
+
+@pytest.mark.parametrize(("stride", "expected"), [(1, 0), (16, 1)])
+def test_lanes_far_apart_gather(
+    stride: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, count = serial_loops(spaced(stride), monkeypatch)
+    assert count == expected
 
 
 def test_scalar_code_has_no_masks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,6 +229,23 @@ STEPS = {
     "an inner loop": (
         "    loop {\n" + OFFSET + "%k\n" + LOAD + "      break\n    }\n", True,
     ),
+    "a selected index": (
+        "    %b: b1 = lt %k, %n\n    %i: i64 = select %b, %k, %n\n" + OFFSET + "%i\n" + LOAD, True,
+    ),
+    "a second choice": (
+        "    %b: b1 = lt %k, %n\n    %i: i64 = select %b, %n, %k\n" + OFFSET + "%i\n" + LOAD, False,
+    ),
+    "a sign": (
+        "    %least: i64 = const -9223372036854775808\n    %sign: i64 = and %k, %least\n"
+        "    %i: i64 = add %sign, %k\n" + OFFSET + "%i\n" + LOAD, True,
+    ),
+    "a mask": (
+        "    %i: i64 = and %k, %far\n" + OFFSET + "%i\n" + LOAD, False,
+    ),
+    "a selected step": (
+        "    %b: b1 = lt %k, %n\n    %c: i64 = select %b, %two, %zero\n"
+        "    %d: i64 = add %k, %c\n    write $at, %d\n" + OFFSET + "%k\n" + LOAD, True,
+    ),
     "a step that varies": ("    write $at, %n\n" + OFFSET + "%k\n" + LOAD, False),
 }  # fmt: skip
 
@@ -230,9 +290,25 @@ def neighbours(first, columns, values, x, out):
             out[i] += values[k] - near
 
 
+@cuda.jit
+def degrees(first, columns, values, x, out):
+    """Atomics on places that lanes share, on one of all, on those of a lane's own."""
+    i = cuda.grid(1)
+    if i + 1 < first.size:
+        for k in range(first[i], first[i + 1]):
+            near = columns[k]
+            cuda.atomic.add(out, near, values[k])
+            if x[near] > 0:
+                cuda.atomic.add(out, 155, 1)
+                cuda.atomic.max(columns, k, near + 200)
+            elif values[k] < -50:
+                break
+        cuda.atomic.add(out, 156, first[i])
+
+
 @pytest.mark.parametrize("threads", [64, 33, 1, 7])
 @pytest.mark.parametrize("each", [0, 1, 3, 30])
-@pytest.mark.parametrize("kernel", [rows, neighbours], ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize("kernel", [rows, neighbours, degrees], ids=lambda kernel: kernel.__name__)
 def test_lanes_compute_what_they_do_together(kernel: Any, each: int, threads: int) -> None:
     rng = np.random.default_rng(each)
     first = np.concatenate([[0], rng.integers(0, 2 * each + 1, 150).cumsum()])

@@ -27,9 +27,9 @@ SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck), prin
 
 class WalkMaker(KernelMaker):
     """Makes kernels in which each thread walks along rows of the inputs, of a length of its own, in
-    branches, scopes and loops, without what lanes do together."""
+    branches, scopes and loops, and adds to cells of all, without what lanes do together."""
 
-    STATEMENTS = (*Maker.STATEMENTS, (8, "load"), (5, "store"), (12, "row"))
+    STATEMENTS = (*Maker.STATEMENTS, (8, "load"), (5, "store"), (12, "row"), (6, "shared_atomic"))
 
     def weights(self) -> list[int]:
         return [weight for weight, _ in self.STATEMENTS]

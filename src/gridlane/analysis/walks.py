@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gridlane.core.dtypes import DType
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
@@ -15,9 +16,18 @@ LINE = 64
 def walks(loop: control.Loop) -> bool:
     """Whether a load of a loop, or of one in it, moves along a cache line from one iteration to the
     next, by a constant distance. The estimate is for choices of code alone: it takes integers of
-    fewer bits than an address not to wrap around."""
+    fewer bits than an address not to wrap around, an index to keep its sign, and a select, as of
+    indices that count from the end, to choose its first side."""
     inner = [op for op in loop.body.walk() if isinstance(op, control.Loop)]
     return any(_Steps(each).walk() for each in (loop, *inner))
+
+
+def is_sign_bit(op: arith.And) -> bool:
+    """Whether an op takes the highest bit alone, as the mask on its right says."""
+    type_ = op.lhs.type
+    if not isinstance(type_, DType) or not type_.is_integer:
+        return False
+    return constant(op.rhs) in (1 << type_.bits - 1, -1 << type_.bits - 1)
 
 
 class _Steps:
@@ -54,6 +64,10 @@ class _Steps:
             return 0
         if isinstance(op, memory.ReadVar):
             return self.variables.get(op.var, 0)
+        if isinstance(op, arith.Select):
+            return self.of(op.on_true)
+        if isinstance(op, arith.And) and is_sign_bit(op):
+            return 0
         steps = [self.of(operand) for operand in op.operands()]
         known = [step for step in steps if step is not None]
         if len(known) < len(steps) or not op.pure:
@@ -93,12 +107,20 @@ def _added(value: Value, var: Var) -> int | None:
     if isinstance(op, _SAME):
         return _added(next(op.operands()), var)
     if isinstance(op, arith.Add | arith.Sub):
-        amount, before = constant(op.rhs), _added(op.lhs, var)
+        amount, before = _amount(op.rhs), _added(op.lhs, var)
         sign = -1 if isinstance(op, arith.Sub) else 1
         return before + sign * amount if before is not None and type(amount) is int else None
     if isinstance(op, memory.Offset):
         assert isinstance(op.pointer.type, PointerType)
-        amount, before = constant(op.index), _added(op.pointer, var)
+        amount, before = _amount(op.index), _added(op.pointer, var)
         size = op.pointer.type.element.size
         return before + amount * size if before is not None and type(amount) is int else None
     return None
+
+
+def _amount(value: Value) -> object:
+    """A constant, or the first of those that a condition selects."""
+    op = value.op
+    if isinstance(op, _SAME):
+        return _amount(next(op.operands()))
+    return _amount(op.on_true) if isinstance(op, arith.Select) else constant(value)

@@ -43,8 +43,8 @@ def atomic(state: Emission, op: Atomic) -> None:
     assert isinstance(type_, DType)
     unused = op.results[0] not in state.used
     pointer = state.rep(op.pointer)
-    if unused and isinstance(pointer, Uniform) and _reduces(op.kind, type_):
-        total = _reduced(state, op, type_)
+    if unused and isinstance(pointer, Uniform) and (state.alone or _reduces(op.kind, type_)):
+        total = state.uniform(op.value) if state.alone else _reduced(state, op, type_)
         _modify(state.body, op.kind, type_, pointer.name, total, _order(op))
         state.set(op.results[0], Varying("poison"))
         return
@@ -59,6 +59,12 @@ def atomic(state: Emission, op: Atomic) -> None:
     simple = _is_simple(op.kind, type_)
     results = for_each_lane(state, operands, [] if unused else [type_], emit, unroll=simple)
     state.set(op.results[0], Varying(results[0] if results else "poison"))
+
+
+def is_one(state: Emission, op: Atomic) -> bool:
+    """Whether one atomic does what those of all lanes do, if nothing uses its result."""
+    assert isinstance(op.value.type, DType)
+    return state.shapes.of(op.pointer).uniform and _reduces(op.kind, op.value.type)
 
 
 def _place(state: Emission, pointer: Value) -> tuple[Operand, Callable[[str], str]]:

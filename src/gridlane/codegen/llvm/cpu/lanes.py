@@ -115,6 +115,7 @@ class Emission:
         likely: what varying values also are, as a test of theirs says.
         stale: values of earlier segments, whose representations are those of another chunk.
         repeats_loops: whether LLVM may unroll loops of unknown trip count.
+        alone: whether the code is that of one lane; see serial.py.
         turns: whether the code is that of one chunk, which waits for others; see turns.py.
     """
 
@@ -145,6 +146,7 @@ class Emission:
     lane_memory: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     metadata: list[str] = field(default_factory=list[str])
     repeats_loops: bool = True
+    alone: bool = False
     turns: bool = False
 
     @property

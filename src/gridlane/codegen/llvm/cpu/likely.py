@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gridlane.analysis.walks import is_sign_bit
 from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.cpu.lanes import Emission, Likely, Linear, Uniform, Varying
-from gridlane.codegen.llvm.cpu.shapes import SIMPLE, is_sign_bit
+from gridlane.codegen.llvm.cpu.shapes import SIMPLE
 from gridlane.codegen.llvm.text import scalar_name, widen
 from gridlane.core.dtypes import DType
 from gridlane.ir.builder import constant

@@ -6,7 +6,14 @@ wait for those with long ones. Scalar code has neither, and a processor begins t
 lane while the sums of the last one are under way. An estimate of both ways decides.
 
 A lane computes the same in both: what a library computes stays with vectors. So do loops that order
-lanes, by atomics or fences, or through shared memory.
+lanes, by fences or ordered atomics, or through shared memory.
+
+A lane then runs the whole loop before the next one starts, so none may wait in it for another one.
+To wait, a lane has to see what the other one does: by a volatile load, the old value of an atomic,
+a fence or an op of warps, none of which is in such a loop. A plain load may repeat the value that
+it had. What the lanes do to memory may come in any order: plain stores of others race with it, and
+relaxed atomics whose old values nothing uses add up to the same, but for the rounding of floats,
+which depends on the order of lanes in either way.
 """
 
 from __future__ import annotations
@@ -18,6 +25,7 @@ from dataclasses import dataclass
 from gridlane.analysis.uniformity import Kind
 from gridlane.analysis.walks import walks
 from gridlane.codegen.llvm.cpu.agreeing import LoopShapes, entering
+from gridlane.codegen.llvm.cpu.atomics import is_one
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Uniform, Varying
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
 from gridlane.codegen.llvm.cpu.shapes import CHUNK, Shape
@@ -25,6 +33,8 @@ from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import FLOATS, DType
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, math, memory
+from gridlane.ir.ops.atomic import Atomic
+from gridlane.ir.ops.grid import MemoryOrder
 from gridlane.ir.types import PointerType, Space, Type
 from gridlane.ir.values import Value, Var
 
@@ -35,8 +45,8 @@ elements of 8 and 16 bits there is no instruction."""
 START = 25.0
 """Cycles to start a lane, and to recover from its end, which the processor does not foresee."""
 
-SCALAR, ACCESS, BRANCH = 0.3, 0.5, 3.0
-"""Cycles of a scalar op, a load or store, and a branch that goes either way."""
+SCALAR, ACCESS, BRANCH, ATOMIC = 0.3, 0.5, 3.0, 8.0
+"""Cycles of a scalar op, a load or store, a branch that goes either way, and an atomic."""
 
 LOADED, FLOAT, DIVIDED = 5.0, 4.0, 13.0
 """Cycles until the result of a load, of an op on floats, of a division or root is there."""
@@ -88,7 +98,7 @@ def serial(state: Emission, loop: control.Loop) -> Serial | None:
     if any(memory.part_types(each.type) for each in (*values, *variables)):
         return None
     shapes = LaneShapes(loop, around, dict.fromkeys(variables, CHUNK))
-    results = [result for op in ops for result in op.results]
+    results = [result for op in ops if not isinstance(op, Atomic) for result in op.results]
     if not all(shapes.of(result).uniform for result in results):
         return None
     return Serial(shapes, values, variables)
@@ -104,6 +114,9 @@ def _is_alone(state: Emission, op: Op, inside: set[Op]) -> bool:
         return not op.volatile
     if isinstance(op, memory.Store):
         return not op.volatile and memory.space_of(op.pointer) in (Space.GLOBAL, Space.LOCAL)
+    if isinstance(op, Atomic):
+        seen = op.result in state.used or op.order is not MemoryOrder.RELAXED
+        return not seen and memory.space_of(op.pointer) is Space.GLOBAL
     return op.pure and not op.approximate and not op.cross_lane
 
 
@@ -140,9 +153,11 @@ def _together(state: Emission, op: Op) -> float:
     if isinstance(op, memory.Load | memory.Store):
         shape, type_ = state.shapes.of(op.pointer), op.pointer.type
         assert isinstance(type_, PointerType)
-        if shape.kind is not Kind.VARYING or shape.likely is not None:
+        if shape.step in (0, type_.element.size):
             return vectors
         return state.lanes * (GATHER if type_.element.size >= 4 else NARROW_GATHER)
+    if isinstance(op, Atomic):
+        return ATOMIC if is_one(state, op) else state.lanes * ATOMIC
     return 0.0 if isinstance(op, _FREE) or not op.pure else float(vectors)
 
 
@@ -150,6 +165,8 @@ def _alone(op: Op) -> float:
     """Cycles of an op for one lane."""
     if isinstance(op, memory.Load | memory.Store):
         return ACCESS
+    if isinstance(op, Atomic):
+        return ATOMIC
     if isinstance(op, control.If):
         exits = any(inner.terminator for side in op.regions() for inner in side.ops)
         return SCALAR if exits else BRANCH
@@ -246,6 +263,7 @@ def _in_lane(state: Emission, rep: Rep, type_: Type, name: str, lane: str) -> st
 def _scalar(state: Emission, found: Serial, names: list[str]) -> Generator[None]:
     """Emit for one lane, with its values and variables."""
     kept = state.shapes, state.variables, state.mask, state.values, state.likely, state.holders
+    state.alone = True
     state.shapes, state.mask, state.likely, state.holders = found.shapes, None, {}, {}
     state.values = dict(state.values)
     state.variables = dict(state.variables)
@@ -256,4 +274,5 @@ def _scalar(state: Emission, found: Serial, names: list[str]) -> Generator[None]
     for var, name in zip(found.variables, names[len(found.values) :], strict=True):
         state.keep(state.variables[var], Uniform(name), var.type)
     yield
+    state.alone = False
     state.shapes, state.variables, state.mask, state.values, state.likely, state.holders = kept

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gridlane.analysis.uniformity import Kind, Uniformity
+from gridlane.analysis.walks import is_sign_bit
 from gridlane.codegen.llvm.cpu.layout import WARP, Layout
 from gridlane.core.dtypes import DType
 from gridlane.ir.builder import constant
@@ -181,14 +182,6 @@ def _and(shapes: Shapes, op: arith.And) -> tuple[Shape, ...]:
     if is_sign_bit(op) and not value.uniform and value.step is not None:
         return (varying(0),)
     return _default(shapes, op)
-
-
-def is_sign_bit(op: arith.And) -> bool:
-    """Whether an op takes the highest bit alone, as the mask on its right says."""
-    type_ = op.lhs.type
-    if not isinstance(type_, DType) or not type_.is_integer:
-        return False
-    return constant(op.rhs) in (1 << type_.bits - 1, -1 << type_.bits - 1)
 
 
 def _default(shapes: Shapes, op: Op) -> tuple[Shape, ...]:

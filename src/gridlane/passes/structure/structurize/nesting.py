@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 from gridlane.ir.dominance import Dominators, dominators
 from gridlane.ir.op import Op
-from gridlane.ir.ops import atomic, control, memory
+from gridlane.ir.ops import control
 from gridlane.ir.values import Region
 from gridlane.passes.structure.structurize.flow import Flow, Node
-from gridlane.passes.structure.structurize.placing import Loops, loops_of
+from gridlane.passes.structure.structurize.placing import Loops, loops_of, may_wait
 
 LITTLE = 8
 """The most ops for which threads do not wait for others that are still in the inner loop."""
@@ -92,7 +92,7 @@ class _Separator:
         """Whether threads should wait for others behind the inner loop: they have to if they meet
         there, and should not if there is little to do or the others may wait for them."""
         size = sum(len(self.flow.nodes[node].ops) for node in outer)
-        return self._any(outer, _meets) or (size > LITTLE and not self._any(inner, _waits))
+        return self._any(outer, _meets) or (size > LITTLE and not self._any(inner, may_wait))
 
     def _any(self, nodes: set[int], test: Callable[[Op], bool]) -> bool:
         return any(test(op) for node in nodes for op in Region(self.flow.nodes[node].ops).walk())
@@ -119,11 +119,3 @@ def _post_dominators(flow: Flow, before: list[list[int]]) -> list[int]:
 
 def _meets(op: Op) -> bool:
     return op.barrier or op.cross_lane or isinstance(op, control.Call)
-
-
-def _waits(op: Op) -> bool:
-    """Whether an op may see what another thread of the warp does meanwhile."""
-    is_volatile = isinstance(op, memory.Load) and op.volatile
-    return is_volatile or isinstance(
-        op, atomic.Atomic | atomic.AtomicCas | atomic.AtomicCasPair | control.Call
-    )

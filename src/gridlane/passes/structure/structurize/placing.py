@@ -2,7 +2,12 @@
 
 The code of a node comes in front of that of the nodes that it dominates. These follow its branch:
 inside it, if there is one way to them (``inline``), else behind it, as a merge. A node outside of
-the loop that its dominator is in stands behind the loop.
+the loop that its dominator is in stands behind the loop. One that ends the thread shortly stays in
+the loop, unless it is the only exit: behind the loop threads run it together, as one atomic.
+
+A thread that has left a loop then waits for the others of its warp before it goes on. That is
+harmless where these cannot wait for it: in a loop without volatile loads, atomics, calls, barriers
+and ops of warps no thread sees what another one does.
 """
 
 from __future__ import annotations
@@ -11,6 +16,9 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from gridlane.ir.dominance import Dominators, depth_first, dominators
+from gridlane.ir.op import Op
+from gridlane.ir.ops import atomic, control, memory
+from gridlane.ir.values import Region
 from gridlane.passes.structure.structurize.flow import Flow, Node
 
 SHORT = 8
@@ -111,6 +119,7 @@ def places_of(flow: Flow) -> Places:
     before = flow.predecessors()
     inner: list[list[int]] = [[] for _ in edges]
     places = Places(tree, loops, [[] for _ in edges], [[] for _ in edges])
+    sole = _sole_exits(flow, loops)
     _, postorder, _ = depth_first(edges)
     for node in reversed(postorder):
         owner = tree.parent[node]
@@ -118,7 +127,8 @@ def places_of(flow: Flow) -> Places:
             continue
         outer, inside = loops.around[node], loops.of(owner)
         is_single = sum(not tree.dominates(node, other) for other in before[node]) == 1
-        if outer != inside and not (is_single and _ends_shortly(flow.nodes[node])):
+        stays = is_single and node not in sole and _ends_shortly(flow.nodes[node])
+        if outer != inside and not stays:
             while loops.around[inside] != outer:
                 inside = loops.around[inside]
             places.behind[inside].append(node)
@@ -131,6 +141,39 @@ def places_of(flow: Flow) -> Places:
     _number(flow, places, inner)
     places.arrivals = [sorted(places.first[other] for other in found) for found in before]
     return places
+
+
+def may_wait(op: Op) -> bool:
+    """Whether an op may see what another thread of the warp does meanwhile."""
+    is_volatile = isinstance(op, memory.Load) and op.volatile
+    return is_volatile or isinstance(
+        op, atomic.Atomic | atomic.AtomicCas | atomic.AtomicCasPair | control.Call
+    )
+
+
+def _sole_exits(flow: Flow, loops: Loops) -> set[int]:
+    """The nodes by which alone threads leave a loop, in which none waits for another one."""
+    exits: dict[int, set[int]] = {header: set() for header in loops.headers}
+    waiting = {-1}
+    for number, node in enumerate(flow.nodes):
+        if any(op.barrier or op.cross_lane or may_wait(op) for op in Region(node.ops).walk()):
+            header = loops.of(number)
+            while header not in waiting:
+                waiting.add(header)
+                header = loops.around[header]
+        for goal in node.goals:
+            header = loops.of(number)
+            # An edge to a header repeats its loop, or enters it from the loop around.
+            while header not in (loops.of(goal), loops.around[goal]):
+                exits[header].add(goal)
+                header = loops.around[header]
+    return {
+        goal
+        for header, goals in exits.items()
+        if len(goals) == 1 and header not in waiting
+        for goal in goals
+        if loops.around[header] == loops.around[goal]
+    }
 
 
 def _ends_shortly(node: Node) -> bool:
