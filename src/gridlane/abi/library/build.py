@@ -97,7 +97,7 @@ def build(library: Library, folder: Path) -> Path:
 def _compile(library: Library, room: Path, made: Path) -> None:
     text, versions = room / "stubs.c", room / "versions"
     text.write_text(_text(library))
-    versions.write_text(f"{library.file} {{ global: cuda*; __cuda*; local: *; }};\n")
+    versions.write_text(f"{library.file} {{ global: cuda*; __cuda*; gl_process; local: *; }};\n")
     defined = {
         "GL_LIBPYTHON": _libpython(),
         "GL_VERSION": "{}.{}".format(*sys.version_info),
@@ -111,7 +111,7 @@ def _compile(library: Library, room: Path, made: Path) -> None:
         *(f'-D{name}="{value}"' for name, value in defined.items()),
         *(str(_ROOM / each) for each in library.sources),
         str(text),
-        *("-o", str(made), f"-Wl,-soname,{library.file}", "-ldl", "-lpthread", "-lm"),
+        *("-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete", "-ldl", "-lpthread", "-lm"),
         *([f"-Wl,--version-script={versions}"] if library.versioned else []),
     ]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
