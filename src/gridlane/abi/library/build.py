@@ -111,7 +111,8 @@ def _compile(library: Library, room: Path, made: Path) -> None:
         *(f'-D{name}="{value}"' for name, value in defined.items()),
         *(str(_ROOM / each) for each in library.sources),
         str(text),
-        *("-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete", "-ldl", "-lpthread", "-lm"),
+        *("-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete"),
+        *("-ldl", "-lpthread", "-lm"),
         *([f"-Wl,--version-script={versions}"] if library.versioned else []),
     ]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
