@@ -16,9 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #ifndef GL_LIBPYTHON
-#error "GL_LIBPYTHON is the libpython to open, GL_VERSION its version, GL_SITE its packages"
+#error "GL_LIBPYTHON is the libpython to open, GL_PROGRAM its program, GL_VERSION, GL_SITE its packages"
 #endif
 
 typedef struct object object; /* PyObject */
@@ -36,6 +37,7 @@ static struct {
     void (*delete_thread)(void);
     int (*has_gil)(void);
     int *ignores_environment;
+    void (*set_program)(const wchar_t *);
     const char *(*version)(void);
     object *(*import)(const char *);
     object *(*call_method)(object *, const char *, const char *, ...);
@@ -62,6 +64,7 @@ static const struct { const char *name; void **place; } names[] = {
     { "PyThreadState_DeleteCurrent", (void **)&py.delete_thread },
     { "PyGILState_Check", (void **)&py.has_gil },
     { "Py_IgnoreEnvironmentFlag", (void **)&py.ignores_environment },
+    { "Py_SetProgramName", (void **)&py.set_program },
     { "Py_GetVersion", (void **)&py.version },
     { "PyImport_ImportModule", (void **)&py.import },
     { "PyObject_CallMethod", (void **)&py.call_method },
@@ -80,6 +83,8 @@ static const struct { const char *name; void **place; } names[] = {
  * symbol. There is one Python to make ready, and one fork that none can use it after. */
 struct process {
     pthread_mutex_t beginning;
+    pthread_t beginner; /* who has the lock, while "begins" */
+    int begins;
     int begun;  /* Python has been entered, or is about to be */
     int forked; /* this process is the child of one that had begun */
 };
@@ -158,12 +163,15 @@ static int find_python(void)
 }
 
 /* Make Python ready in a process that had none. Its signals and locale stay as they are, and what
- * its environment says to a Python is meant for another. */
+ * its environment says to a Python is meant for another. It finds its files by its own program, for
+ * which it does not ask where the process works: that may be nowhere. */
 static void initialize(void)
 {
+    static const wchar_t program[] = L"" GL_PROGRAM;
     char *kept = setlocale(LC_ALL, NULL);
     kept = kept ? strdup(kept) : NULL;
     *py.ignores_environment = 1;
+    py.set_program(program);
     py.initialize(0);
     if (kept) {
         setlocale(LC_ALL, kept);
@@ -237,6 +245,9 @@ static int found_python(void)
 
 static int enter_once(void)
 {
+    /* A Python that cannot begin ends the process, and what runs then may call. */
+    if (gl_process.begins && pthread_equal(gl_process.beginner, pthread_self()))
+        return 0;
     int found = found_python();
     /* Who begins takes the GIL, so who waits for that may not have it. */
     int held = found && py.is_initialized() && py.this_thread() && py.has_gil();
@@ -248,7 +259,10 @@ static int enter_once(void)
             gl_process.begun = 1;
         }
         pthread_key_create(&at_end_of_thread, end_thread);
+        gl_process.beginner = pthread_self();
+        gl_process.begins = 1;
         int entered = found && enter_first();
+        gl_process.begins = 0;
         __atomic_store_n(&ready, entered ? 1 : -1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&gl_process.beginning);

@@ -54,7 +54,7 @@ def digest() -> str:
         made.update(_text(each).encode())
         for name in each.sources:
             made.update((_ROOM / name).read_bytes())
-    for word in (_libpython(), _site(), sys.version_info[:2]):
+    for word in (_libpython(), _program(), _site(), sys.version_info[:2]):
         made.update(f"{word}\0".encode())
     return made.hexdigest()
 
@@ -100,6 +100,7 @@ def _compile(library: Library, room: Path, made: Path) -> None:
     versions.write_text(f"{library.file} {{ global: cuda*; __cuda*; gl_process; local: *; }};\n")
     defined = {
         "GL_LIBPYTHON": _libpython(),
+        "GL_PROGRAM": _program(),
         "GL_VERSION": "{}.{}".format(*sys.version_info),
         "GL_SITE": str(_site()),
         "GL_MAJOR": str(library.major),
@@ -125,6 +126,11 @@ def _libpython() -> Path | str:
     folder, name = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
     path = Path(str(folder)) / str(name)
     return path if path.is_file() else str(name)
+
+
+def _program() -> str:
+    """This Python's program, outside of virtual environments."""
+    return str(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def _site() -> Path:
