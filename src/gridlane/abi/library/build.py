@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -119,6 +120,20 @@ def _compile(library: Library, room: Path, made: Path) -> None:
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if run.returncode:
         raise CompileError(f"{library.file} does not compile:\n{run.stderr}")
+    if library.file == PRELOADED:
+        _initialise_first(made)
+
+
+def _initialise_first(library: Path) -> None:
+    """Let a library's constructor run before those of all others, which register their kernels.
+    Not all linkers have the option, so the bit is set in the file's flags."""
+    data = bytearray(library.read_bytes())
+    flags_1, initfirst = struct.pack("<Q", 0x6FFFFFFB), 0x20
+    places = [n for n in range(0, len(data) - 8, 8) if data[n : n + 8] == flags_1]
+    if len(places) != 1:
+        raise CompileError(f"{library.name}: the linker wrote no flags of the dynamic section")
+    data[places[0] + 8] |= initfirst
+    library.write_bytes(data)
 
 
 def _libpython() -> Path | str:
