@@ -31,25 +31,26 @@ def library(tmp_path_factory):
     return folder
 
 
-def compiled(name, library, tmp_path):
-    """A program in C, linked with libcuda if it does not open it itself."""
+def compiled(name, library, tmp_path, *options):
+    """A program in C, linked with the libraries that it does not open itself."""
     made = tmp_path / name
     linked = [] if name == "loaded" else [str(library / "libcuda.so.1")]
+    linked += [str(library / "libcudart.so.13")] if name in ("first", "surroundings") else []
     subprocess.run(
         ["cc", "-Wall", "-Werror", "-O1", f"-I{library / 'include'}"]
         + [str(HERE / "programs" / f"{name}.c"), "-o", str(made), *linked]
-        + ["-lpthread", "-lm", "-ldl"],
+        + ["-lpthread", "-lm", "-ldl", *options],
         check=True,
         timeout=100,
     )
     return made
 
 
-def run(program, library, **settings):
+def run(program, library, *words, **settings):
     """A program's output; no Python is on its path, and nothing of this process's surroundings."""
     kept = {k: v for k, v in os.environ.items() if k.startswith("GRIDLANE_CACHE")}
     found = subprocess.run(
-        [str(program)],
+        [str(program), *words],
         env={"LD_LIBRARY_PATH": str(library), "PATH": "", "HOME": "/none", **kept, **settings},
         capture_output=True,
         text=True,
@@ -63,6 +64,33 @@ def run(program, library, **settings):
 def test_programs_without_python(name, library, tmp_path):
     found = run(compiled(name, library, tmp_path), library)
     assert found.stdout == "well\n" and found.stderr == ""
+
+
+def test_all_first_calls_at_once(library, tmp_path):
+    """The environment is that of no Python: what it says to another is not for gridlane's."""
+    surroundings = {"PYTHONHOME": "/none", "PYTHONPATH": "/none", "PYTHONVERBOSE": "1"}
+    found = run(compiled("first", library, tmp_path), library, **surroundings)
+    assert found.stdout == "well\n" and found.stderr == ""
+
+
+def test_a_process_without_surroundings(library, tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    found = run(compiled("surroundings", library, tmp_path), library, str(gone))
+    assert found.stdout == "callback 0\nexit 0\nend 0\n" and found.stderr == ""
+
+
+def test_threads_of_c_in_a_process_with_python(library, tmp_path):
+    """Python's keys of a thread are older than the library's there, and cleared before."""
+    made = compiled("first", library, tmp_path, "-shared", "-fPIC")
+    found = subprocess.run(
+        [sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(made)!r}).main()"],
+        env=os.environ | {"LD_LIBRARY_PATH": str(library)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
 
 
 def test_a_program_on_vulkan(library, tmp_path):

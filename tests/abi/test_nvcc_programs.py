@@ -81,3 +81,20 @@ def test_a_program(programs, name, device):
     assert found.stdout.endswith("well\n")
     if name == "printing":
         assert found.stdout == "thread 0 of 3: text 0.75\nthread 1 of 3: text 0.75\nwell\n"
+
+
+def test_a_library_with_the_vendor_s_runtime_inside(programs, tmp_path):
+    """One that a program is linked with registers its kernels before all of the program does."""
+    source, main = tmp_path / "library.cu", tmp_path / "main.c"
+    source.write_text(
+        "__global__ void k(int *p) { *p = 42; }\n"
+        'extern "C" int work() { int *d, h = 0; cudaMalloc(&d, 4); k<<<1, 1>>>(d);\n'
+        "  cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); return h; }\n"
+    )
+    main.write_text("int work(void); int main(void) { return work(); }\n")
+    made, program = tmp_path / "libwork.so", tmp_path / "program"
+    options = ["-w", "-arch=sm_80", "-cudart", "static", "-Xcompiler", "-fPIC", "-shared"]
+    subprocess.run(["nvcc", *options, str(source), "-o", str(made)], check=True, timeout=300)
+    subprocess.run(["cc", str(main), str(made), "-o", str(program)], check=True, timeout=60)
+    preloaded = {"LD_PRELOAD": str(programs / PRELOADED), "LD_LIBRARY_PATH": str(programs)}
+    assert subprocess.run([str(program)], env=preloaded, timeout=200).returncode == 42

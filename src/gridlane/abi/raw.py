@@ -56,7 +56,13 @@ def text(address: int) -> bytes:
 
 
 def words(address: int, count: int) -> tuple[int, ...]:
-    """An array of 64-bit numbers: pointers, handles or sizes."""
+    """An array of 64-bit numbers: pointers, handles or sizes.
+
+    Raises:
+        Failure: INVALID_VALUE, no memory has so many.
+    """
+    if 8 * count >= END:
+        fail(INVALID_VALUE, f"an array of {count} elements")
     return struct.unpack(f"<{count}Q", ctypes.string_at(address, 8 * count)) if count else ()
 
 

@@ -104,8 +104,10 @@ def place(ordinal: int) -> bytes:
 
 
 @implements("cuDeviceGetByPCIBusId")
-def by_bus_id(text: bytes) -> int:
+def by_bus_id(text: bytes | None) -> int:
     """The device at a place."""
+    if text is None:
+        fail(INVALID_VALUE, "the place is a null pointer")
     wanted = text.upper() if text.count(b":") == 2 else b"0000:" + text.upper()
     for ordinal in range(devices.count()):
         if place(ordinal) in (wanted, wanted + b".0"):

@@ -16,14 +16,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #ifndef GL_LIBPYTHON
-#error "GL_LIBPYTHON is the libpython to open, GL_VERSION its version, GL_SITE its packages"
+#error "GL_LIBPYTHON is the libpython to open, GL_PROGRAM its program, GL_VERSION, GL_SITE its packages"
 #endif
 
 typedef struct object object; /* PyObject */
 
-/* The functions of CPython that are used: all of its stable ABI, but for the first. */
+/* What is used of CPython. */
 static struct {
     int (*ensure)(void);
     void (*release)(int);
@@ -31,6 +32,12 @@ static struct {
     int (*is_initialized)(void);
     void (*initialize)(int);
     void *(*save_thread)(void);
+    void (*restore_thread)(void *);
+    void (*clear_thread)(void *);
+    void (*delete_thread)(void);
+    int (*has_gil)(void);
+    int *ignores_environment;
+    void (*set_program)(const wchar_t *);
     const char *(*version)(void);
     object *(*import)(const char *);
     object *(*call_method)(object *, const char *, const char *, ...);
@@ -52,6 +59,12 @@ static const struct { const char *name; void **place; } names[] = {
     { "Py_IsInitialized", (void **)&py.is_initialized },
     { "Py_InitializeEx", (void **)&py.initialize },
     { "PyEval_SaveThread", (void **)&py.save_thread },
+    { "PyEval_RestoreThread", (void **)&py.restore_thread },
+    { "PyThreadState_Clear", (void **)&py.clear_thread },
+    { "PyThreadState_DeleteCurrent", (void **)&py.delete_thread },
+    { "PyGILState_Check", (void **)&py.has_gil },
+    { "Py_IgnoreEnvironmentFlag", (void **)&py.ignores_environment },
+    { "Py_SetProgramName", (void **)&py.set_program },
     { "Py_GetVersion", (void **)&py.version },
     { "PyImport_ImportModule", (void **)&py.import },
     { "PyObject_CallMethod", (void **)&py.call_method },
@@ -66,13 +79,30 @@ static const struct { const char *name; void **place; } names[] = {
     { "Py_DecRef", (void **)&py.drop },
 };
 
-enum { GIL_WAS_HELD, GIL_WAS_NOT_HELD }; /* PyGILState_STATE */
+/* What all libraries with this file have together in a process, however they were opened: a unique
+ * symbol. There is one Python to make ready, and one fork that none can use it after. */
+struct process {
+    pthread_mutex_t beginning;
+    pthread_t beginner; /* who has the lock, while "begins" */
+    int begins;
+    int begun;  /* Python has been entered, or is about to be */
+    int forked; /* this process is the child of one that had begun */
+};
 
-static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
+__asm__(".pushsection .data\n"
+        ".balign 64\n"
+        ".weak gl_process\n"
+        ".type gl_process, %gnu_unique_object\n"
+        ".size gl_process, 128\n"
+        "gl_process: .zero 128\n" /* a mutex that is free, and two zeros */
+        ".popsection\n");
+GL_EXPORT extern struct process gl_process;
+_Static_assert(sizeof(struct process) <= 128, "the size that the assembler is told");
+
+static pthread_mutex_t finding = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t at_end_of_thread;
 static object *entry;      /* the module gridlane.abi.library.entry */
 static int ready;          /* 1 when entered, -1 when it cannot be */
-static int forked;         /* this process is the child of one that had entered Python */
 
 static void tell(const char *what, const char *why)
 {
@@ -81,20 +111,19 @@ static void tell(const char *what, const char *why)
 
 static void in_child(void)
 {
-    if (ready)
-        forked = 1;
+    gl_process.forked = gl_process.begun;
 }
 
 /* A thread of the program's keeps one thread state of Python's from its first call to its end, so
- * that what Python remembers of a thread lives as long. */
-static void end_thread(void *unused)
+ * that what Python remembers of a thread lives as long. Python may know the thread no more at its
+ * end, whose keys are cleared in the order in which they were made. */
+static void end_thread(void *state)
 {
-    (void)unused;
-    if (forked || !py.is_initialized())
+    if (gl_process.forked || !py.is_initialized())
         return;
-    py.ensure();
-    py.release(GIL_WAS_HELD);
-    py.release(GIL_WAS_NOT_HELD); /* that of begin_thread, which ends the thread state */
+    py.restore_thread(state);
+    py.clear_thread(state);
+    py.delete_thread();
 }
 
 static void begin_thread(void)
@@ -102,8 +131,7 @@ static void begin_thread(void)
     if (py.this_thread())
         return;
     py.ensure();
-    py.save_thread();
-    pthread_setspecific(at_end_of_thread, &ready);
+    pthread_setspecific(at_end_of_thread, py.save_thread());
 }
 
 static int find_python(void)
@@ -134,11 +162,16 @@ static int find_python(void)
     return 1;
 }
 
-/* Make Python ready in a process that had none. Its signals and locale stay as they are. */
+/* Make Python ready in a process that had none. Its signals and locale stay as they are, and what
+ * its environment says to a Python is meant for another. It finds its files by its own program, for
+ * which it does not ask where the process works: that may be nowhere. */
 static void initialize(void)
 {
+    static const wchar_t program[] = L"" GL_PROGRAM;
     char *kept = setlocale(LC_ALL, NULL);
     kept = kept ? strdup(kept) : NULL;
+    *py.ignores_environment = 1;
+    py.set_program(program);
     py.initialize(0);
     if (kept) {
         setlocale(LC_ALL, kept);
@@ -164,8 +197,6 @@ static void restore_handlers(const struct sigaction *handlers)
 
 static int enter_first(void)
 {
-    if (!find_python())
-        return 0;
     int embedded = !py.is_initialized();
     struct sigaction handlers[SIGNALS];
     note_handlers(handlers);
@@ -202,16 +233,41 @@ static int enter_first(void)
     return entry != NULL;
 }
 
+static int found_python(void)
+{
+    static int found; /* -1 when there is none */
+    pthread_mutex_lock(&finding);
+    if (!found)
+        found = find_python() ? 1 : -1;
+    pthread_mutex_unlock(&finding);
+    return found > 0;
+}
+
 static int enter_once(void)
 {
-    pthread_mutex_lock(&beginning);
+    /* A Python that cannot begin ends the process, and what runs then may call. */
+    if (gl_process.begins && pthread_equal(gl_process.beginner, pthread_self()))
+        return 0;
+    int found = found_python();
+    /* Who begins takes the GIL, so who waits for that may not have it. */
+    int held = found && py.is_initialized() && py.this_thread() && py.has_gil();
+    void *kept = held ? py.save_thread() : NULL;
+    pthread_mutex_lock(&gl_process.beginning);
     if (!ready) {
+        if (!gl_process.begun) {
+            pthread_atfork(NULL, NULL, in_child);
+            gl_process.begun = 1;
+        }
         pthread_key_create(&at_end_of_thread, end_thread);
-        pthread_atfork(NULL, NULL, in_child);
-        int found = enter_first();
-        __atomic_store_n(&ready, found ? 1 : -1, __ATOMIC_RELEASE);
+        gl_process.beginner = pthread_self();
+        gl_process.begins = 1;
+        int entered = found && enter_first();
+        gl_process.begins = 0;
+        __atomic_store_n(&ready, entered ? 1 : -1, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&beginning);
+    pthread_mutex_unlock(&gl_process.beginning);
+    if (held)
+        py.restore_thread(kept);
     return ready > 0;
 }
 
@@ -233,6 +289,8 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
     int known = __atomic_load_n(&ready, __ATOMIC_ACQUIRE);
     if (known < 0 || (!known && !enter_once()))
         return GL_NO_PYTHON;
+    if (!py.is_initialized())
+        return GL_DEINITIALIZED; /* the process ended its own Python */
     begin_thread();
     int state = py.ensure();
     uint64_t code = GL_NO_PYTHON;
@@ -259,7 +317,7 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
 
 uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count)
 {
-    if (forked)
+    if (gl_process.forked)
         return GL_NOT_INITIALIZED;
     int error = errno;
     fenv_t floats;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -54,7 +55,7 @@ def digest() -> str:
         made.update(_text(each).encode())
         for name in each.sources:
             made.update((_ROOM / name).read_bytes())
-    for word in (_libpython(), _site(), sys.version_info[:2]):
+    for word in (_libpython(), _program(), _site(), sys.version_info[:2]):
         made.update(f"{word}\0".encode())
     return made.hexdigest()
 
@@ -97,9 +98,10 @@ def build(library: Library, folder: Path) -> Path:
 def _compile(library: Library, room: Path, made: Path) -> None:
     text, versions = room / "stubs.c", room / "versions"
     text.write_text(_text(library))
-    versions.write_text(f"{library.file} {{ global: cuda*; __cuda*; local: *; }};\n")
+    versions.write_text(f"{library.file} {{ global: cuda*; __cuda*; gl_process; local: *; }};\n")
     defined = {
         "GL_LIBPYTHON": _libpython(),
+        "GL_PROGRAM": _program(),
         "GL_VERSION": "{}.{}".format(*sys.version_info),
         "GL_SITE": str(_site()),
         "GL_MAJOR": str(library.major),
@@ -111,12 +113,27 @@ def _compile(library: Library, room: Path, made: Path) -> None:
         *(f'-D{name}="{value}"' for name, value in defined.items()),
         *(str(_ROOM / each) for each in library.sources),
         str(text),
-        *("-o", str(made), f"-Wl,-soname,{library.file}", "-ldl", "-lpthread", "-lm"),
+        *("-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete"),
+        *("-ldl", "-lpthread", "-lm"),
         *([f"-Wl,--version-script={versions}"] if library.versioned else []),
     ]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if run.returncode:
         raise CompileError(f"{library.file} does not compile:\n{run.stderr}")
+    if library.file == PRELOADED:
+        _initialise_first(made)
+
+
+def _initialise_first(library: Path) -> None:
+    """Let a library's constructor run before those of all others, which register their kernels.
+    Not all linkers have the option, so the bit is set in the file's flags."""
+    data = bytearray(library.read_bytes())
+    flags_1, initfirst = struct.pack("<Q", 0x6FFFFFFB), 0x20
+    places = [n for n in range(0, len(data) - 8, 8) if data[n : n + 8] == flags_1]
+    if len(places) != 1:
+        raise CompileError(f"{library.name}: the linker wrote no flags of the dynamic section")
+    data[places[0] + 8] |= initfirst
+    library.write_bytes(data)
 
 
 def _libpython() -> Path | str:
@@ -124,6 +141,11 @@ def _libpython() -> Path | str:
     folder, name = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
     path = Path(str(folder)) / str(name)
     return path if path.is_file() else str(name)
+
+
+def _program() -> str:
+    """This Python's program, outside of virtual environments."""
+    return str(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def _site() -> Path:

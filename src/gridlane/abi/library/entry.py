@@ -13,7 +13,7 @@ from typing import Any
 from gridlane.abi import raw
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
-from gridlane.abi.failure import UNKNOWN, Failure, failure_of
+from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
 from gridlane.abi.library import output, registration
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
@@ -92,9 +92,18 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
     writers = [(places[name], _writer(row.parameters[places[name]], symbol)) for name in outs]
     result = _writer_of_result(row) if row.result else None
 
+    needed = [(places[name], name) for name in outs if name not in row.optional]
+
     def enter_call(*given: int) -> int:
+        def checked(*values: Any) -> Any:
+            for place, name in needed:
+                if not given[place]:
+                    fail(INVALID_VALUE, f"{name} is a null pointer")
+            assert call is not None
+            return call(*values)
+
         try:
-            number, made = called(row, call, [read(given) for read in readers])
+            number, made = called(row, call and checked, [read(given) for read in readers])
             if result is not None:
                 return result(made[0] if made else None, given)
             for (n, write), value in zip(writers, made):

@@ -9,7 +9,7 @@
 
 struct dim3 { uint32_t x, y, z; };
 
-enum kind { BINARY = 1, FUNCTION, VARIABLE, MANAGED, TEXTURE, SURFACE, GONE };
+enum kind { WITHDRAWN, BINARY, FUNCTION, VARIABLE, MANAGED, TEXTURE, SURFACE, GONE };
 
 struct record {
     uint64_t kind, binary, host, name, size, flags;
@@ -24,7 +24,7 @@ enum { CONSTANT = 1, EXTERNAL = 2 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct record *records;
-static size_t count, room, told;
+static size_t count, room, copied, told; /* what was copied may be told at this moment */
 
 static void add(enum kind kind, void *binary, const void *host, const char *name, size_t size,
                 int flags)
@@ -43,7 +43,8 @@ static void add(enum kind kind, void *binary, const void *host, const char *name
     pthread_mutex_unlock(&lock);
 }
 
-/* Tell Python what was registered since the last time. */
+/* Tell Python what was registered since the last time. Threads may tell the same: Python takes each
+ * record once, and no thread goes on before it has those that it saw. */
 void gl_before(uint64_t (*enter)(struct gl_slot *, const uint64_t *, int))
 {
     static struct gl_slot slot = { "runtime:__register", 0 };
@@ -54,14 +55,18 @@ void gl_before(uint64_t (*enter)(struct gl_slot *, const uint64_t *, int))
     struct record *copy = malloc((to - from) * sizeof *copy);
     if (copy)
         memcpy(copy, records + from, (to - from) * sizeof *copy);
-    /* Only what is told leaves the list, and it is told once. */
-    __atomic_store_n(&told, copy ? to : from, __ATOMIC_RELEASE);
+    if (copy && copied < to)
+        copied = to;
     pthread_mutex_unlock(&lock);
-    if (copy) {
-        uint64_t words[] = { (uintptr_t)copy, to - from };
-        enter(&slot, words, 2);
-        free(copy);
-    }
+    if (!copy)
+        return; /* they are told at the next call */
+    uint64_t words[] = { (uintptr_t)&records, from, (uintptr_t)copy, to - from };
+    uint64_t code = enter(&slot, words, 4);
+    free(copy);
+    pthread_mutex_lock(&lock);
+    if (!code && told < to)
+        __atomic_store_n(&told, to, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
 }
 
 GL_EXPORT void **__cudaRegisterFatBinary(void *wrapper)
@@ -79,9 +84,19 @@ GL_EXPORT void __cudaRegisterFatBinaryEnd(void **binary)
     (void)binary;
 }
 
+/* The names in records are the program's, which may be unloaded after this. */
 GL_EXPORT void __cudaUnregisterFatBinary(void **binary)
 {
-    add(GONE, binary, NULL, NULL, 0, 0);
+    int known = 1;
+    pthread_mutex_lock(&lock);
+    for (size_t n = copied; n < count; n++) {
+        if (records[n].binary == (uintptr_t)binary) {
+            known = known && records[n].kind != BINARY;
+            records[n].kind = WITHDRAWN;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    add(known ? GONE : WITHDRAWN, binary, NULL, NULL, 0, 0);
 }
 
 GL_EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device,

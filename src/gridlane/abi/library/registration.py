@@ -5,6 +5,7 @@ Each record is six 64-bit words; see ``registration.c``.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from gridlane.abi.failure import NOT_SUPPORTED, fail
 from gridlane.abi.state import registered, threads
 from gridlane.abi.state.libraries import Image
 
-BINARY, FUNCTION, VARIABLE, MANAGED, TEXTURE, SURFACE, GONE = range(1, 8)
+WITHDRAWN, BINARY, FUNCTION, VARIABLE, MANAGED, TEXTURE, SURFACE, GONE = range(8)
 _WORDS = 6
 
 _images: dict[int, int] = {}
@@ -32,26 +33,41 @@ class _Managed:
 _managed: dict[int, list[_Managed]] = {}
 
 
-def register(address: int, count: int) -> int:
-    """Take records over from C.
+_taken: dict[int, int] = {}
+"""How many records of each library have been taken over."""
+
+_taking = threading.Lock()
+
+
+def register(library: int, first: int, address: int, count: int) -> int:
+    """Take records over from C; those that another thread took are passed over.
 
     Args:
+        library: a number that the library has for itself.
+        first: the number of the first record.
         address: of the first; they live until the return.
     """
-    for kind, binary, host, name, size, _ in _records(address, count):
-        if kind == BINARY:
-            _images[binary] = registered.add_image(_loader(host))
-        elif kind == GONE:
-            registered.remove_image(_images.pop(binary))
-            _managed.pop(binary, None)
-        elif kind == FUNCTION:
-            registered.add_kernel(host, _images[binary], raw.text(name).decode())
-        elif kind == VARIABLE:
-            registered.add_variable(host, size, _images[binary], raw.text(name).decode())
-        elif kind == MANAGED:
-            told = _Managed(host, raw.text(name).decode(), size)
-            _managed.setdefault(binary, []).append(told)
+    with _taking:
+        for number, record in enumerate(_records(address, count), first):
+            if number >= _taken.get(library, 0):
+                _taken[library] = number + 1
+                _take(*record)
     return 0
+
+
+def _take(kind: int, binary: int, host: int, name: int, size: int, _: int) -> None:
+    if kind == BINARY:
+        _images[binary] = registered.add_image(_loader(host))
+    elif kind == GONE:
+        registered.remove_image(_images.pop(binary))
+        _managed.pop(binary, None)
+    elif kind == FUNCTION:
+        registered.add_kernel(host, _images[binary], raw.text(name).decode())
+    elif kind == VARIABLE:
+        registered.add_variable(host, size, _images[binary], raw.text(name).decode())
+    elif kind == MANAGED:
+        told = _Managed(host, raw.text(name).decode(), size)
+        _managed.setdefault(binary, []).append(told)
 
 
 def _loader(wrapper: int) -> Image:

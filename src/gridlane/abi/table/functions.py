@@ -13,7 +13,7 @@ from gridlane.abi.table.reading import declared, lines, split_outside
 Api = Literal["driver", "runtime", "nvrtc"]
 _ROW = re.compile(
     r"(?P<name>\w+) (?P<since>[\d.]+)(?:-(?P<until>\d+))? \((?P<params>.*)\)"
-    r"(?: : (?P<result>[^-]+?))?(?: -> (?P<outs>[\w&, ]+?))?(?: (?P<hidden>-))?"
+    r"(?: : (?P<result>[^-]+?))?(?: -> (?P<outs>[\w&?, ]+?))?(?: (?P<hidden>-))?"
     r"(?: (?P<own>pt[sd][sz]))?"
     r"(?: @(?P<needs>\w+))?(?: ! (?P<refused>.+))?"
 )
@@ -45,6 +45,7 @@ class Function:
             version of the function.
         given: the parameters that its call in ``calls/`` gives back; all others it takes.
         both: those of them that the caller gives as well ("&").
+        optional: those of them for which the caller may give a null pointer ("?").
         per_thread: the suffix of its form for the default stream of a thread: ``ptsz`` for those
             that take a stream, ``ptds`` for those that do not; "" if there is none.
         needs: the state that it needs: ``driver`` for one that is initialised, ``context`` for a
@@ -62,6 +63,7 @@ class Function:
     outs: tuple[str, ...] | None
     given: tuple[str, ...]
     both: tuple[str, ...]
+    optional: tuple[str, ...]
     per_thread: str
     needs: Needs
     refused: str
@@ -95,8 +97,11 @@ def functions(api: Api) -> Mapping[str, Function]:
     kin = {row.base: row for row in found.values() if row.outs is not None}
     for key, row in found.items():
         if row.outs is None and not row.given and row.base in kin:
-            given, both = (_shared(row, each) for each in (kin[row.base].given, kin[row.base].both))
-            found[key] = replace(row, given=given, both=both)
+            like = kin[row.base]
+            given, both, optional = (
+                _shared(row, each) for each in (like.given, like.both, like.optional)
+            )
+            found[key] = replace(row, given=given, both=both, optional=optional)
     return found
 
 
@@ -110,7 +115,7 @@ def _shared(row: Function, given: tuple[str, ...]) -> tuple[str, ...]:
 def _function(api: Api, heading: re.Match[str], row: re.Match[str]) -> Function:
     major, _, minor = row["since"].partition(".")
     outs = tuple(row["outs"].split(", ")) if row["outs"] else ()
-    given = tuple(each.removeprefix("&") for each in outs)
+    given = tuple(each.strip("&?") for each in outs)
     needs = row["needs"] or heading["needs"]
     assert needs in ("nothing", "driver", "context"), row[0]
     return Function(
@@ -123,7 +128,8 @@ def _function(api: Api, heading: re.Match[str], row: re.Match[str]) -> Function:
         result=row["result"] or "",
         outs=None if row["hidden"] else given,
         given=given,
-        both=tuple(each[1:] for each in outs if each.startswith("&")),
+        both=tuple(each.strip("&?") for each in outs if each.startswith("&")),
+        optional=tuple(each.strip("&?") for each in outs if each.endswith("?")),
         per_thread=row["own"] or "",
         needs=needs,
         refused=row["refused"] or heading["refused"] or "",
