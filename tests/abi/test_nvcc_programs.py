@@ -16,6 +16,7 @@ PROGRAMS = {
     "vector_add": ("vector_add.cu",),
     "shared_memory": ("shared_memory.cu",),
     "groups_scan": ("groups_scan.cu",),
+    "grid_group": ("grid_group.cu",),
     "streams": ("streams.cu",),
     "graph": ("graph.cu",),
     "variables": ("variables.cu",),

@@ -23,5 +23,34 @@ int main()
     EXPECT(x.host() == std::vector<int>(32, 5 + 4 * 6));
     CHECK(cudaGraphExecDestroy(made));
     CHECK(cudaGraphDestroy(graph));
+
+    /* A graph made by hand names kernels by their functions of the host. */
+    int by = 7;
+    void *values[] = {&x.p, &by};
+    cudaKernelNodeParams launch = {(void *)more, dim3(1), dim3(32), 0, values, nullptr};
+    cudaGraphNode_t first, second;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddKernelNode(&first, graph, nullptr, 0, &launch));
+    EXPECT(launch.func == (void *)more);
+    cudaGraphNodeParams any = {cudaGraphNodeTypeKernel};
+    any.kernel.func = (void *)more;
+    any.kernel.gridDim = dim3(1);
+    any.kernel.blockDim = dim3(32);
+    any.kernel.kernelParams = values;
+#if CUDART_VERSION >= 13000
+    CHECK(cudaGraphAddNode(&second, graph, &first, nullptr, 1, &any));
+#else
+    CHECK(cudaGraphAddNode(&second, graph, &first, 1, &any));
+#endif
+    CHECK(cudaGraphInstantiate(&made, graph, 0));
+    by = 10;
+    CHECK(cudaGraphExecKernelNodeSetParams(made, first, &launch));
+    CHECK(cudaGraphLaunch(made, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    EXPECT(x.host() == std::vector<int>(32, 29 + 7 + 10));
+    launch.func = &by;
+    EXPECT(cudaGraphKernelNodeSetParams(first, &launch) == cudaErrorInvalidDeviceFunction);
+    CHECK(cudaGraphExecDestroy(made));
+    CHECK(cudaGraphDestroy(graph));
     puts("well");
 }

@@ -11,6 +11,7 @@ from gridlane.abi.calls.copies import ARRAY, DEVICE, HOST, UNIFIED
 from gridlane.abi.calls.graph_nodes import given
 from gridlane.abi.calls.registry import Call, implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import contexts, registered
 from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
@@ -30,9 +31,16 @@ _ENDS = {
 
 
 def kernel_params(params: Struct) -> Struct:
-    """The driver's description of a launch."""
+    """The driver's description of a launch, of a copy: the program's own keeps its host address."""
     # The members are those of the driver's first version, in its order.
-    return Struct("CUDA_KERNEL_NODE_PARAMS_v1", params.address, params)
+    made = Struct.of("CUDA_KERNEL_NODE_PARAMS_v1", bytes(params))
+    made.func = _function(params.func)
+    return made
+
+
+def _function(address: int) -> int:
+    """The handle of the function that a host address stands for, or that an address already is."""
+    return registered.function(address, contexts.current()).handle
 
 
 def linear_box(to: int, source: int, size: int, kind: int) -> Struct:
@@ -91,6 +99,7 @@ def node_params(params: Struct) -> Struct:
         made.memcpy.copyParams = box(params.memcpy.copyParams)
     elif params.type == KERNEL:
         made.kernel.kern = made.kernel.ctx = 0  # which the runtime's does not have
+        made.kernel.func = _function(made.kernel.func)
     elif params.type == MEMSET:
         made.memset.ctx = 0
     return made

@@ -10,6 +10,7 @@ from gridlane.core.dtypes import b1, i32, u32, u64
 from gridlane.frontends.ptx.addresses import Numbering
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.module import PtxModule
+from gridlane.frontends.ptx.operands import Symbol
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid
@@ -37,6 +38,11 @@ RESERVED_PARTS = {
 }
 """Parts of a block's shared memory that the system keeps for libraries: groups of several warps
 meet there."""
+_WORKSPACE = Declared("grid_workspace", "b8", "shared", 16, 16, 0)
+"""Where a grid of one block meets: cooperative groups count arrivals there, from any first value.
+A device that is not NVIDIA's runs no larger grid that waits for its blocks."""
+_WORKSPACE_HALVES = {"%envreg1": 32, "%envreg2": 0}
+"""The lowest bit of each half of the workspace's address, as cooperative groups read it."""
 _CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
 _READINGS = {
     "%clock": (grid.Reading.CYCLES, 0, u32),
@@ -52,7 +58,7 @@ _READINGS = {
 
 
 _REFUSED = {
-    r"%envreg([12]?\d|3[01])": "the driver of a GPU sets it, to what only that driver knows",
+    r"%envreg([03-9]|[12]\d|3[01])": "the driver of a GPU sets it, to what only that driver knows",
     r"%pm[0-7](_64)?": "it is a counter of performance, which only a GPU has; use %clock64",
 }
 """Special registers without a meaning elsewhere."""
@@ -79,6 +85,10 @@ class Reserving(Protocol):
         """What the kernel gets behind its arguments."""
         ...
 
+    def value(self, t: Translating, symbol: Symbol, bits: int = 64) -> Value:
+        """The address of a variable."""
+        ...
+
 
 def special(t: Translating, variables: Reserving, name: str) -> Value:
     """The value of a special register."""
@@ -93,6 +103,8 @@ def special(t: Translating, variables: Reserving, name: str) -> Value:
         return t.b.const(0, u64)  # no graph of the device's own
     if name == "%gridid":
         return variables.handed("gridid")
+    if name in _WORKSPACE_HALVES:
+        return _workspace(t, variables, _WORKSPACE_HALVES[name])
     if name == "%laneid":
         return t.b.cast(t.emit(grid.LaneId()), u32)
     if name in ("%warpid", "%nwarpid"):
@@ -121,6 +133,19 @@ def special(t: Translating, variables: Reserving, name: str) -> Value:
         if re.fullmatch(pattern, name):
             t.fail(f"{name} is refused: {why}")
     t.fail(f"{name} is neither declared nor a special register that is translated")
+
+
+def _workspace(t: Translating, variables: Reserving, shift: int) -> Value:
+    """A half of the address of the grid's workspace. It is 0 in a grid of several blocks, where
+    cooperative groups then trap in place of a wait that has no end."""
+    b = t.b
+    symbol = Symbol(_WORKSPACE.name, _WORKSPACE)
+    address = t.as_type(variables.value(t, symbol), u64)
+    half = b.cast(b.binary(arith.Shr, address, b.const(shift, u32)), u32)
+    x, y, z = (t.emit(grid.GridDim(axis)) for axis in Axis)
+    one = b.const(1, i32)
+    alone = b.and_(b.and_(b.eq(x, one), b.eq(y, one)), b.eq(z, one))
+    return b.select(alone, half, b.const(0, u32))
 
 
 def _shared_size(t: Translating, variables: Reserving) -> Value:
