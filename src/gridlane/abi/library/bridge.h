@@ -7,7 +7,7 @@
 
 #define GL_EXPORT __attribute__((visibility("default")))
 
-enum { GL_NOT_INITIALIZED = 3, GL_NO_PYTHON = 802, GL_UNKNOWN = 999 }; /* CUresult */
+enum { GL_NOT_INITIALIZED = 3, GL_DEINITIALIZED = 4, GL_NO_PYTHON = 802, GL_UNKNOWN = 999 }; /* CUresult */
 
 /* A function of CUDA's, and its callable in Python once it has been called. */
 struct gl_slot {
