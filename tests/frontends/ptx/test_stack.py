@@ -188,3 +188,13 @@ def test_ptxas_accepts_them(tmp_path: Path):
     module = ".const .u32 seven = 7; .global .u32 plain = 8;"
     for body, more in ((BODY, FILLS), (WIDE, ""), (SPACES, module)):
         assert refused_by_ptxas(text_of(body, more), tmp_path) == []
+
+
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+def test_code_for_memory_that_a_kernel_has_not(device):
+    body = """cvta.global.u64 %rd1, %source; mov.b32 %result, 7;
+    isspacep.local %p1, %rd1; @!%p1 bra over;
+    mov.b64 %rd3, 64; cvta.to.local.u64 %rd2, %rd3; ld.volatile.local.u32 %result, [%rd2];
+over:
+"""
+    assert set(results(device, body)) == {7}

@@ -2,7 +2,8 @@
  *
  * Nothing here is linked to a libpython. A process that has CPython is entered by its own
  * PyGILState_Ensure; in any other the libpython that the library was installed with is opened, at
- * the first call that needs it. Python is never finalized: what runs after main may still call.
+ * the first call that needs it. That one is never finalized: what runs after main may still call.
+ * A process's own CPython may end before; calls answer DEINITIALIZED then.
  */
 #define _GNU_SOURCE
 #include "bridge.h"
@@ -48,6 +49,8 @@ static struct {
     object *(*call)(object *, object *, object *);
     object *(*occurred)(void);
     void (*clear)(void);
+    void (*fetch)(object **, object **, object **);
+    void (*restore)(object *, object *, object *);
     void (*print)(void);
     void (*drop)(object *);
 } py;
@@ -75,6 +78,8 @@ static const struct { const char *name; void **place; } names[] = {
     { "PyObject_Call", (void **)&py.call },
     { "PyErr_Occurred", (void **)&py.occurred },
     { "PyErr_Clear", (void **)&py.clear },
+    { "PyErr_Fetch", (void **)&py.fetch },
+    { "PyErr_Restore", (void **)&py.restore },
     { "PyErr_Print", (void **)&py.print },
     { "Py_DecRef", (void **)&py.drop },
 };
@@ -293,6 +298,8 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
         return GL_DEINITIALIZED; /* the process ended its own Python */
     begin_thread();
     int state = py.ensure();
+    object *raised[3]; /* the caller's exception: destructors of extensions call while one is set */
+    py.fetch(&raised[0], &raised[1], &raised[2]);
     uint64_t code = GL_NO_PYTHON;
     object *call = resolved(slot), *given = call ? py.new_tuple(count) : NULL;
     if (given) {
@@ -311,6 +318,7 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
         py.clear();
         code = GL_UNKNOWN;
     }
+    py.restore(raised[0], raised[1], raised[2]);
     py.release(state);
     return code;
 }

@@ -253,7 +253,8 @@ class Values:
         else:
             value = self._in(operand, base, space)
         have = _space(value)
-        if space not in (have, Space.GENERIC):
+        is_number = isinstance(base, Register) and not isinstance(self.of(base).type, PointerType)
+        if not is_number and space not in (have, Space.GENERIC):  # a number got a place of its own
             self.fail(f"the address is of {have.name.lower()} memory, not of {space.name.lower()}")
         return self.b.recast(value, pointer(element, have))
 
@@ -304,8 +305,11 @@ class Values:
             if space not in self.variables.whole.numbering.spaces:
                 return [Place.GLOBAL]  # the next attempt knows the places
         known = self.places(space)
-        if not known:
-            self.fail(f"the kernel has no variable of {space.name.lower()} memory")
+        if not known:  # code behind isspacep, or a mistake: no address is of that memory
+            self.raise_(
+                "RuntimeError", f"the kernel has no variable of {space.name.lower()} memory"
+            )
+            return [Place.GLOBAL]
         return known
 
     def _at(self, number: Value, place: Place) -> Value:
