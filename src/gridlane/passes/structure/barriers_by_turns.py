@@ -198,7 +198,7 @@ class _Lowering:
         came = b.add(self._add(arrived, share), share)
         self._require(
             b.not_(b.value(arith.Gt(came, op.count))),
-            "more threads than the number of this barrier's come to it",
+            "more threads than the number of this barrier arrive at it",
         )
         none = b.const(0, u32)
         with b.if_(b.and_(b.eq(came, op.count), b.value(arith.Ne(share, none)))):
