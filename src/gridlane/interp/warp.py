@@ -44,8 +44,7 @@ def _shuffle(
         inside = (source >= 0) & (source < end)
     base = np.arange(len(own)) - own
     from_ = np.where(inside, base + source, base + own)
-    # Lanes beyond the block's threads have no value but zero.
-    values = np.where(frame.block.threads, value, np.zeros_like(value))
+    values = np.where(active, value, np.zeros_like(value))
     return values[from_], inside
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.devices import DEVICES
 
 from gridlane import cuda
 from gridlane.launch import current
@@ -86,3 +87,34 @@ def test_the_size_of_a_warp(device):
     y = np.zeros(32, np.uint32)
     launched("mov.u32 %r4, WARP_SZ; st.global.u32 [%rd6], %r4; ret; }", y, y, y, 0)
     assert (y == 32).all()
+
+
+SUM_OF_SOME = """setp.lt.u32 %p1, %r2, %r1;
+vote.sync.ballot.b32 %r4, %p1, -1;
+@!%p1 bra END;
+shfl.sync.down.b32 %r5, %r3, 16, 31, %r4; add.u32 %r3, %r3, %r5;
+shfl.sync.down.b32 %r5, %r3, 8, 31, %r4; add.u32 %r3, %r3, %r5;
+shfl.sync.down.b32 %r5, %r3, 4, 31, %r4; add.u32 %r3, %r3, %r5;
+shfl.sync.down.b32 %r5, %r3, 2, 31, %r4; add.u32 %r3, %r3, %r5;
+shfl.sync.down.b32 %r5, %r3, 1, 31, %r4; add.u32 %r3, %r3, %r5;
+END:
+st.global.u32 [%rd6], %r3;
+ret; }"""
+
+ON_AN_H200 = {
+    4: [406, 306, 205, 103],
+    8: [828, 728, 627, 525, 422, 318, 213, 107],
+    20: [2190, 2206, 2222, 2238, 2254, 2150, 2045, 1939, 1832, 1724, 1615, 1505, 1394, 1282]
+    + [1169, 1055, 940, 708, 474, 238],
+}
+"""What a GPU makes of 100, 101, … in so many lanes."""
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+@pytest.mark.parametrize("count", ON_AN_H200)
+def test_lanes_that_are_elsewhere_give_zero(count, device):
+    current.choose(get_device(device))
+    values = np.arange(100, 132, dtype=np.uint32)
+    sums = np.zeros(32, np.uint32)
+    launched(SUM_OF_SOME, values, sums, sums, np.uint32(count))
+    assert sums.tolist() == ON_AN_H200[count] + values[count:].tolist()

@@ -1,7 +1,7 @@
 """Exchange between the lanes of a warp, expanded into one op: reading another lane's word.
 
-Divergent lanes take no part, whatever the mask says, as in the IR; a read from such a lane gives an
-undefined value, as in CUDA.
+Divergent lanes take no part, whatever the mask says, as in the IR; a read from such a lane gives
+zero.
 """
 
 from __future__ import annotations
@@ -89,7 +89,10 @@ def shuffle(state: Emission, op: warp.Shuffle) -> None:
     chosen = state.let(i32, state.dialect.choose(inside, source, own))
     number = state.let(u32, state.dialect.convert(u32, chosen))
     words = in_words(state, state.name(op.value), dtype)
-    found = [state.let(u32, state.dialect.peer(state, word, number)) for word in words]
+    # What an inactive lane gives is undefined in the language, and zero in the IR.
+    is_here = state.let(b1, f"(({state.dialect.together(state)} >> {number}) & 1u) != 0u")
+    peers = [state.let(u32, state.dialect.peer(state, word, number)) for word in words]
+    found = [state.let(u32, state.dialect.choose(is_here, word, "0u")) for word in peers]
     state.give(op.results[0], of_words(state, found, dtype))
     state.set(op.results[1], inside)
 

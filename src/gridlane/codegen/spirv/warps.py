@@ -95,7 +95,12 @@ def shuffle(state: Emission, op: warp.Shuffle) -> None:
     own = code.masked(u32, thread_number(state), WARP - 1)
     source, inside = _source(state, op, own)
     lane = code.select(u32, inside, source, own)
-    state.set(op.results[0], _from_lane(state, op, state.name(op.value), dtype, lane))
+    found = _from_lane(state, op, state.name(op.value), dtype, lane)
+    # What an inactive lane gives is undefined in SPIR-V, and zero in the IR.
+    here = _ballot(state, op, code.const(True, b1))
+    bit = code.masked(u32, code.op(Opcode.ShiftRightLogical, u32, here, lane), 1)
+    is_here = code.compare(Opcode.INotEqual, bit, code.const(0, u32))
+    state.set(op.results[0], code.select(dtype, is_here, found, code.const(0, dtype)))
     state.set(op.results[1], inside)
 
 

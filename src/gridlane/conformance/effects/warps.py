@@ -47,6 +47,23 @@ def shuffles() -> Iterator[Case]:
                 return [stretched(dtype), *results]
 
             yield case("shuffle", f"{mode.value}-{dtype}", move)
+        for dtype in ALL:
+
+            def move_in_a_branch(kernel: Kernel) -> list[np.ndarray]:
+                """From lanes that are elsewhere."""
+                b = kernel.builder
+                value, third = kernel.load(dtype), b.rem(kernel.local, b.const(3, i32))
+                condition = b.eq(third, b.const(1, i32))
+                mask = taking_part(b, condition)
+                places = [kernel.own(kernel.array(dtype)) for _ in SOME_WAYS]
+                with b.if_(condition):
+                    for place, (width, lane) in zip(places, SOME_WAYS, strict=True):
+                        ends = b.const(lane, i32), b.const(width, i32)
+                        made = b.emit(warp.Shuffle(mode, mask, value, *ends))
+                        b.store(place, made.results[0])
+                return [stretched(dtype), *(out(dtype) for _ in places)]
+
+            yield case("shuffle", f"{mode.value}-{dtype}-from-inactive", move_in_a_branch)
 
 
 PRODUCTS = (

@@ -32,7 +32,8 @@ class ShuffleMode(Enum):
 @operation("shuffle")
 class Shuffle(Op):
     """(value of the source lane, whether it was in range). Out of range gives the own value. An
-    inactive source lane gives its last written value of that operand, or its zero."""
+    inactive source lane gives zero, as NVIDIA's GPUs do: CUDA leaves it undefined, and programs
+    that reduce with a partial mask add it."""
 
     mode: ShuffleMode
     mask: Value

@@ -46,6 +46,9 @@ def shuffle(state: Emission, op: Shuffle) -> None:
     value = state.vector(op.value)
     name = scalar_name(op.value.type)
     vector = widen(name, 32)
+    if state.mask is not None:  # inactive lanes give zero
+        running = f"select <32 x i1> {state.mask}"
+        value = state.body.op(f"{running}, {vector} {value}, {vector} zeroinitializer")
     if type(delta) is int and type(width) is int:
         pairs = [source_lane(op.mode, lane, delta, width) for lane in range(32)]
         picks = vector_constant([source for source, _ in pairs], "i32")

@@ -108,13 +108,16 @@ class Lanes:
     def _change(self, kind: AtomicKind, at: Value, value: Value) -> None:
         self.builder.emit(atomic.Atomic(kind, at, value, scope=MemoryScope.BLOCK))
 
-    def _tell(self, value: Value) -> str:
-        """Store a value into the thread's slot, and return the name of the slots."""
+    def _tell(self, value: Value, only: Value | None = None) -> str:
+        """Store a value into the thread's slot, zero where ``only`` is false, and return the name
+        of the slots."""
         b, dtype = self.builder, _scalar(value)
         slot_type = _slot_type(dtype)
         raw = value if dtype.is_bool else b.bitcast(value, dtype.unsigned)
-        name = _SLOTS[slot_type]
-        b.store(self._slot(name, slot_type, self.thread), b.cast(raw, slot_type))
+        name, told = _SLOTS[slot_type], b.cast(raw, slot_type)
+        if only is not None:
+            told = b.select(only, told, b.const(0, slot_type))
+        b.store(self._slot(name, slot_type, self.thread), told)
         return name
 
     def _told(self, lane: Value, dtype: DType) -> Value:
@@ -163,15 +166,15 @@ class Lanes:
         return (all_ if op.mode is VoteMode.ALL else b.or_(all_, none),)
 
     def shuffles(
-        self, ops: Sequence[warp.Shuffle], operands: Sequence[list[Value]]
+        self, ops: Sequence[warp.Shuffle], operands: Sequence[list[Value]], active: Value
     ) -> list[tuple[Value, ...]]:
-        """The results of shuffles of one value."""
+        """The results of shuffles of one value; lanes that are not active give zero."""
         b, value = self.builder, operands[0][1]
         sources = [
             source_of(b, op.mode, self.lane, lane, width)
             for op, (_, _, lane, width) in zip(ops, operands, strict=True)
         ]
-        self._tell(value)
+        self._tell(value, active)
         b.emit(grid.Barrier())
         made = [
             (self._told(b.select(inside, source, self.lane), _scalar(value)), inside)

@@ -134,7 +134,8 @@ class Uniform:
     def _shuffles(self, ops: Sequence[warp.Shuffle]) -> None:
         """Rewrite shuffles of one value, in one exchange."""
         operands = [[self._here(value) for value in op.operands()] for op in ops]
-        for op, made in zip(ops, self.lanes.shuffles(ops, operands), strict=True):
+        shuffled = self.lanes.shuffles(ops, operands, self._active())
+        for op, made in zip(ops, shuffled, strict=True):
             self.values.update(zip(op.results, made, strict=True))
 
     def _counted(self, op: grid.BarrierReduce) -> Value:
