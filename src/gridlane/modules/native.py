@@ -45,6 +45,7 @@ class NativeModule:
     def __init__(self, module: PtxModule) -> None:
         self.module = module
         self._loaded: dict[Device, LoadedModule] = {}
+        self._variables: dict[tuple[Device, str], Buffer] = {}
         self._lock = threading.RLock()
 
     @cached_property
@@ -82,6 +83,15 @@ class NativeModule:
         Raises:
             ArgumentError: the module has no such variable; the message lists those it has.
         """
+        with self._lock:
+            found = self._variables.get((device, name))
+            if found is None:
+                found = self._find_variable(name, device)
+                # The device knows the memory by its address as long as the module is loaded.
+                self._variables[device, name] = found
+            return found
+
+    def _find_variable(self, name: str, device: Device) -> Buffer:
         module = self._on(device)
         try:
             address, size = module.variable(name)
@@ -91,7 +101,7 @@ class NativeModule:
             found = self.module.variables.values()
             known = [each.name for each in found if each.space in ("global", "const")]
             raise no_variable(name, known) from None
-        return Buffer(address, size, module, device)
+        return device.memory.note(Buffer(address, size, module, device))
 
     def _on(self, device: Device) -> LoadedModule:
         with self._lock:

@@ -179,3 +179,15 @@ def test_after_a_fault_memory_of_the_ir_is_new(machine, device):
     device.download(words.view(np.uint8).data, heaps[1].address)
     assert words.any()
     assert module.get_global("count").view(np.uint32).copy_to_host() == [7]
+
+
+def test_a_variable_is_known_by_its_address(machine):
+    """As copies and attributes of pointers find it."""
+    module = cuda.RawModule(code=TEXT)
+    table, device = module.get_global("table"), current.device()
+    found = device.memory.find(table.address + 4, 8)
+    assert found is not None and (found.address, found.size) == (table.address, 12)
+    address = table.address
+    del module, table, found
+    gc.collect()
+    assert device.memory.find(address, 1) is None
