@@ -85,7 +85,7 @@ def test_threads_of_c_in_a_process_with_python(library, tmp_path):
     made = compiled("first", library, tmp_path, "-shared", "-fPIC")
     found = subprocess.run(
         [sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(made)!r}).main()"],
-        env=os.environ | {"LD_LIBRARY_PATH": str(library)},
+        env=os.environ | {"LD_LIBRARY_PATH": str(library), "PYTHONMALLOC": "debug"},
         capture_output=True,
         text=True,
         timeout=100,

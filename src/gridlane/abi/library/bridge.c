@@ -35,7 +35,8 @@ static struct {
     void *(*save_thread)(void);
     void (*restore_thread)(void *);
     void (*clear_thread)(void *);
-    void (*delete_thread)(void);
+    void (*delete_thread)(void *);
+    void (*delete_this_thread)(void);
     int (*has_gil)(void);
     int *ignores_environment;
     void (*set_program)(const wchar_t *);
@@ -64,7 +65,8 @@ static const struct { const char *name; void **place; } names[] = {
     { "PyEval_SaveThread", (void **)&py.save_thread },
     { "PyEval_RestoreThread", (void **)&py.restore_thread },
     { "PyThreadState_Clear", (void **)&py.clear_thread },
-    { "PyThreadState_DeleteCurrent", (void **)&py.delete_thread },
+    { "PyThreadState_Delete", (void **)&py.delete_thread },
+    { "PyThreadState_DeleteCurrent", (void **)&py.delete_this_thread },
     { "PyGILState_Check", (void **)&py.has_gil },
     { "Py_IgnoreEnvironmentFlag", (void **)&py.ignores_environment },
     { "Py_SetProgramName", (void **)&py.set_program },
@@ -121,14 +123,22 @@ static void in_child(void)
 
 /* A thread of the program's keeps one thread state of Python's from its first call to its end, so
  * that what Python remembers of a thread lives as long. Python may know the thread no more at its
- * end, whose keys are cleared in the order in which they were made. */
+ * end, whose keys are cleared in the order in which they were made: another state of the thread's
+ * ends the first one then, as Python's memory asks for a state that it knows ("python -X dev"). */
 static void end_thread(void *state)
 {
     if (gl_process.forked || !py.is_initialized())
         return;
-    py.restore_thread(state);
+    if (py.this_thread() == state) {
+        py.restore_thread(state);
+        py.clear_thread(state);
+        py.delete_this_thread();
+        return;
+    }
+    int held = py.ensure();
     py.clear_thread(state);
-    py.delete_thread();
+    py.delete_thread(state);
+    py.release(held);
 }
 
 static void begin_thread(void)
