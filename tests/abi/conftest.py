@@ -36,6 +36,14 @@ def device(request):
 
 
 @pytest.fixture
+def trapping(device):
+    """A device that a process may use again after a trap."""
+    if device.name == "cuda":
+        pytest.skip("a trap ends what this process can do with a GPU")
+    return device
+
+
+@pytest.fixture
 def cpu():
     """The CPU as the current device."""
     before = current.choose(get_device("cpu"))

@@ -158,7 +158,7 @@ TRAP = b"""
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["default", "own"])
-def test_a_kernel_that_fails_ends_its_context(begun, own):
+def test_a_kernel_that_fails_ends_its_context(trapping, begun, own):
     graph, seen = new_graph(), []
     stop = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(TRAP)), b"stop"))
     params = scaling(stop, 0, 0, 0, 1)

@@ -201,7 +201,7 @@ def launch_trap():
     good(cu.cuLaunchKernel(stop, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0))
 
 
-def test_the_fault_of_a_kernel_stays_until_the_reset(device):
+def test_the_fault_of_a_kernel_stays_until_the_reset(trapping):
     x = good(rt.cudaMalloc(16))
     launch_trap()
     assert error(rt.cudaDeviceSynchronize()) == E.cudaErrorLaunchFailure

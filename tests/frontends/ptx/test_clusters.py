@@ -65,7 +65,8 @@ def test_stores_that_tell_a_barrier(device):
     add.u32 %r5, %r4, %r3;
     st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r5+512], {{%t, %r3}}, [%r2];
     {WAIT} ld.shared.u32 %r6, [%r4]; ld.shared.u32 %r7, [%r5+516]; add.u32 %result, %r6, %r7;"""
-    assert (results(device, body) == 5 * I).all()
+    # Which an H200 ends as an illegal instruction.
+    assert (results(device, body, via="ir") == 5 * I).all()
 
 
 @pytest.mark.parametrize("device", ALL)
@@ -76,8 +77,8 @@ def test_copies_and_sums_to_global_memory(device):
     mov.u32 %r5, 64; add.u64 %rd1, %made, 64;
     cp.async.bulk.global.shared::cta.bulk_group [%made], [%r1], %r5;
     cp.reduce.async.bulk.global.shared::cta.bulk_group.max.u32 [%rd1], [%r1], 32;
-    cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1+8], 32;
+    cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1+16], 32;
     cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; cp.async.bulk.wait_group 0;
     DONE: ret;"""
-    wanted = np.where(I < 16, I, np.where(I < 24, 1000 + I - 14, 1000))
+    wanted = np.where(I < 16, I, np.where(I < 24, 1000 + I - 12, 1000))
     assert (results(device, body) == wanted).all()

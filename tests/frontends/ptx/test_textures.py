@@ -206,7 +206,7 @@ def test_the_type_of_a_handle(device):
     selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 2, 0, %p2; selp.u32 %r3, 4, 0, %p3;
     add.u32 %r1, %r1, %r2; add.u32 %r1, %r1, %r3; st.global.u32 [%rd1], %r1; ret; }"""
     head = REFERENCES[: REFERENCES.index("mov.u32 %r0")] + ".reg .pred %p<4>;"
-    module = cuda.RawModule(code=head + body)
+    module = cuda.RawModule(code=head + body, via="ir")  # the references are gridlane's
     resource = texture.ResourceDescriptor(0, cuArr=pixels())
     texture.TextureReference(module.get_texref("image"), resource, texture.TextureDescriptor())
     module.get_texref("canvas").bind(surface(pixels(FLAGS)))
