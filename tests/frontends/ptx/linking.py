@@ -107,6 +107,36 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
         """.visible .func (.param .b32 r) g(.param .b32 a) { st.param.b32 [r], 7; ret; }
         .visible .func (.param .b32 r) f(.param .b32 a); .alias f, g;""",
     ),
+    "less alignment": (
+        f".extern .global .align 16 .u32 x; {READS_X}",
+        ".visible .global .align 4 .u32 x;",
+    ),
+    "less alignment without a word": (
+        f".extern .global .align 64 .u32 x; {READS_X}",
+        ".visible .global .u32 x = 5;",
+    ),
+    "weak and less alignment": (
+        f".weak .global .u32 x = 1; {READS_X}",
+        ".weak .global .align 32 .u32 x = 1;",
+    ),
+    "common in a unit that declares it as well": (
+        f".extern .global .u32 x; .common .global .u32 x; {READS_X}",
+        ".visible .global .u32 x[2] = {5, 6};",
+    ),
+    "managed": (
+        f".extern .global .attribute(.managed) .align 32 .u32 x; {READS_X}",
+        ".visible .global .attribute(.managed) .u32 x;",
+    ),
+    "constants with less alignment": (
+        ".extern .const .align 16 .b8 x[]; .visible .global .u64 y = generic(x);"
+        " .visible .entry k() { ret; }",
+        ".visible .const .u32 x[2] = {1, 2};",
+    ),
+    "shared memory with less alignment": (
+        """.extern .shared .align 16 .b8 s[];
+        .visible .entry k() { .reg .b32 %r<2>; mov.u32 %r1, s; st.shared.u32 [%r1], %r1; ret; }""",
+        ".visible .shared .b8 s[16];",
+    ),
     "reference": (
         ".extern .global .texref x; .visible .entry k() { ret; }",
         ".visible .global .texref x;",
@@ -166,6 +196,10 @@ REFUSED: dict[str, tuple[str, ...]] = {
         ".common .global .u32 x[2];",
     ),
     "common and larger": (f".common .global .u32 x; {READS_X}", ".visible .global .u32 x[2];"),
+    "managed and not": (
+        f".extern .global .u32 x; {READS_X}",
+        ".visible .global .attribute(.managed) .u32 x;",
+    ),
     "a function and a variable": (
         ".visible .func x() { ret; } .visible .entry k() { call x; ret; }",
         ".visible .global .u32 x;",
@@ -190,11 +224,7 @@ STRICTER: dict[str, tuple[str, ...]] = {
           { .param .align 4 .b8 a[8]; st.param.b32 [a], 1; call f, (a); } ret; }""",
         ".visible .func f(.param .align 8 .b8 a[8]) { ret; }",
     ),
-    # The unit that declares it may access more bytes at once.
-    "less alignment": (
-        f".extern .global .align 16 .u32 x; {READS_X}",
-        ".visible .global .align 4 .u32 x;",
-    ),
+    # The order of the units decides in NVIDIA's linker, where it makes anything.
     "weak and common": (f".common .global .u32 x; {READS_X}", ".weak .global .u32 x;"),
     "a parameter in a register": (
         f"{EXTERN_F} {CALLS_F}",

@@ -106,6 +106,22 @@ def test_common_variables_have_the_one_value(tmp_path):
         assert refused_by_ptxas(made.text.text, tmp_path) == ""
 
 
+@pytest.mark.parametrize(
+    "name, align",
+    [
+        ("less alignment", 16),
+        ("less alignment without a word", 64),
+        ("managed", 32),
+        ("weak and less alignment", 32),
+        ("constants with less alignment", 16),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True], ids=["", "turned"])
+def test_variables_get_the_largest_alignment(name, align, turned):
+    units = ACCEPTED[name]
+    assert linked(*(units[::-1] if turned else units)).variables["x"].align == align
+
+
 def test_dynamic_shared_memory_gets_the_largest_alignment():
     assert linked(*ACCEPTED["dynamic shared memory"]).variables["s"].align == 16
 
@@ -126,6 +142,22 @@ def test_undefined_names_are_refused_where_a_kernel_reaches_them(tmp_path):
         assert "Undefined reference to 'f'" in refused_by_nvlink(
             (f"{EXTERN_F} {CALLS_F}", own), tmp_path
         )
+
+
+def test_shared_memory_that_another_unit_lacks(tmp_path):
+    uses = """.extern .shared .align 4 .b8 s[16];
+    .visible .entry k(.param .u64 p) {
+      .reg .b32 %r<2>; .reg .b64 %d<2>; ld.param.u64 %d1, [p];
+      st.shared.u32 [s], 7; ld.shared.u32 %r1, [s]; st.global.u32 [%d1], %r1; ret; }"""
+    for other in (".shared .align 4 .b8 s[16];", ".extern .shared .align 4 .b8 s[];"):
+        with pytest.raises(PtxError, match="s is extern, and nothing defines it"):
+            translate(linked(uses, other), "k")
+        if NVLINK:
+            assert "Undefined reference to 's'" in refused_by_nvlink((uses, other), tmp_path)
+    # Alone, NVIDIA's assembler ignores the qualifier.
+    assert ran(linked(uses)) == [7]
+    if NVLINK:
+        assert refused_by_ptxas(HEAD + uses, tmp_path) == ""
 
 
 def test_an_initial_value_that_names_nothing_defined():

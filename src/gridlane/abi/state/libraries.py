@@ -15,7 +15,6 @@ from gridlane.frontends.ptx import PtxModule
 from gridlane.modules import Code, ModuleKernel
 from gridlane.runtime.protocol import Device
 
-_MANAGED = re.compile(r"\.attribute\s*\(\s*\.managed\s*\)[^;=]*?([\w$%]+)\s*(?:\[[^\]]*\]\s*)*[;=]")
 _UNIFIED = re.compile(r"\.attribute\s*\(\s*\.unified\b")
 
 Image = Callable[[Device], PtxModule]
@@ -153,8 +152,7 @@ def function_of(handle: int, context: Context | None = None, wrong: int = 0) -> 
 
 def managed(module: PtxModule) -> tuple[str, ...]:
     """The managed variables of a module."""
-    names = (found[1] for found in _MANAGED.finditer(module.text.code))
-    return tuple(each for each in names if each in module.variables)
+    return tuple(each.name for each in module.variables.values() if each.is_managed)
 
 
 def has_unified(module: PtxModule) -> bool:

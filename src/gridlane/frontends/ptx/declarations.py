@@ -12,7 +12,8 @@ from gridlane.frontends.ptx.types import TYPES
 NAME = r"[A-Za-z_$%][\w$]*"
 """Of a variable, a function or a label."""
 _DECLARED = re.compile(
-    rf"\s*(?:\.attribute\s*\((?:[^()]|\([^()]*\))*\)\s*)?(?:\.align\s+(?P<align>\w+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
+    rf"\s*(?:\.attribute\s*\((?P<attribute>(?:[^()]|\([^()]*\))*)\)\s*)?"
+    rf"(?:\.align\s+(?P<align>\w+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
     rf"(?P<attributes>(?:\.\w+(?:\s+\d+)?\s+)*)(?P<name>{NAME})\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)$"
 )
 _LARGEST = 1 << 40
@@ -34,6 +35,7 @@ class Declared:
         linking: ``extern``, ``visible``, ``weak``, ``common`` or "".
         reference: ``texref`` or ``surfref`` of a variable that holds the handle of a texture or
             surface, which its name stands for; else "".
+        is_managed: whether host and device share it.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Declared:
     reference: str = ""
     rows: tuple[int, ...] = ()
     is_open: bool = False
+    is_managed: bool = False
 
     @property
     def size(self) -> int:
@@ -96,6 +99,7 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
         *(name, kind, space, count, align, at + found.start("name"), bool(sizes)),
         None if pointer is None else where,
         rows=_rows(sizes, int(found["vector"] or 1)),
+        is_managed=".managed" in (found["attribute"] or ""),
     )
 
 

@@ -381,7 +381,7 @@ class _Index:
         made = Declared(
             *(made.name, made.type, made.space, count, made.align, made.at),
             *(made.is_array, made.pointer, value, linking),
-            *(made.reference, made.rows),
+            *(made.reference, made.rows, made.is_open, made.is_managed),
         )
         if known is None or linking != "extern":
             self.variables[made.name] = made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from gridlane.core.dtypes import DType, u32, u64
 from gridlane.frontends.ptx.addresses import Numbering, Place
@@ -234,6 +234,9 @@ class Variables:
     def _place(self, t: Translating, variable: Declared) -> Place:
         if variable.space == "shared":
             place = Place.DYNAMIC if self._is_dynamic(variable) else Place.SHARED
+            # Of one unit alone, NVIDIA's assembler takes the declaration for the definition.
+            if place is Place.SHARED and variable.linking == "extern" and self.module.known:
+                self._undefined(t, variable)
         elif variable.space in ("local", "param"):
             place = Place.LOCAL
         elif variable.space in ("const", "global"):
@@ -268,9 +271,12 @@ class Variables:
         if place is Place.SHARED:
             return self._shared(t, variable)
         if variable.name not in self.whole.data.offsets:
-            hint = self.module.hints.get(variable.name, "")
-            t.fail(f"{variable.name} is extern, and nothing defines it{hint}")
+            self._undefined(t, variable)
         return t.offset(self._data(), self.whole.data.offsets[variable.name])
+
+    def _undefined(self, t: Translating, variable: Declared) -> NoReturn:
+        hint = self.module.hints.get(variable.name, "")
+        t.fail(f"{variable.name} is extern, and nothing defines it{hint}")
 
     def handed(self, kind: str) -> Value:
         """The start of the module's memory (``data``), of the memory of malloc (``heap``) or of the

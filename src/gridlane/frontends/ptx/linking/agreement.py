@@ -16,8 +16,8 @@ _CLANG = (
 
 
 def disagreement(declared: Made, defined: Made) -> str:
-    """What differs so that they are not one symbol; "" if nothing does. A definition may have
-    more alignment than a declaration asks for, and a size where that has none."""
+    """What differs so that they are not one symbol; "" if nothing does. Alignment does not count:
+    what is linked has the largest. A definition may have a size where a declaration has none."""
     if isinstance(declared, PtxFunction) and isinstance(defined, PtxFunction):
         if declared.is_entry != defined.is_entry:
             return "one is a kernel"
@@ -35,10 +35,10 @@ def disagreement(declared: Made, defined: Made) -> str:
             return told + _CLANG * ({declared.space, defined.space} == {"global", "const"})
         if declared.reference != defined.reference:
             return "one is a reference to a texture or surface of another kind"
+        if declared.is_managed != defined.is_managed:
+            return "one is .managed, the other not"
         if None not in (declared.count, defined.count) and declared.size != defined.size:
             return f"one has {declared.size} bytes, the other {defined.size}"
-        if declared.align > defined.align:
-            return f"one is aligned to {declared.align} bytes, the other to {defined.align}"
         return ""
     return "" if declared is defined else "they are of different kinds"
 

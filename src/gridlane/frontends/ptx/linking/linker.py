@@ -20,7 +20,11 @@ from gridlane.frontends.ptx.text import Text
 
 _LINKING = re.compile(r"\s*\.(?:visible|weak|common|extern)\b")
 _END_OF_HEAD = re.compile(r"[;=]")
-_ALIGN = re.compile(r"\.align\s+\w+|(?P<space>\.global\b(?!.*\.align\b))", re.DOTALL)
+_ALIGN = re.compile(
+    r"\.align\s+\w+|(?P<space>\.(?:global|const|shared)\b"
+    r"(?:\s*\.attribute\s*\((?:[^()]|\([^()]*\))*\))?(?!.*\.align\b))",
+    re.DOTALL,
+)
 _NEVER_RENAMED = frozenset(("_", "WARP_SZ"))
 """What operands call by these is no variable."""
 
@@ -162,7 +166,7 @@ class _Linker:
 
 
 def _aligned(text: Text, item: Item, align: int) -> Edit:
-    """What changes where a ``.common`` variable has the alignment that another unit asks for."""
+    """What changes where a variable has the alignment that another unit asks for."""
     end = _END_OF_HEAD.search(text.code, item.start)
     found = _ALIGN.search(text.code, item.start, end.start() if end else item.end)
     assert found is not None  # the index took it

@@ -51,6 +51,12 @@ class Symbol:
         return not isinstance(self.made, PtxFunction)
 
     @property
+    def align(self) -> int:
+        """The largest alignment that the unit asks for; 0 of a function."""
+        items = (*self.declarations, *([self.definition] if self.definition else []))
+        return max(each.made.align if isinstance(each.made, Declared) else 0 for each in items)
+
+    @property
     def value(self) -> str:
         """The initial value of a variable, or ""."""
         return self.made.value if isinstance(self.made, Declared) else ""
@@ -70,7 +76,7 @@ class Resolved:
         kept: the symbol whose definition it is; if nothing defines it, one that declares it.
         item: the definition or declaration that is kept.
         is_early: whether it is needed in front of its definition.
-        align: of a ``.common`` variable, if it is more than the definition has.
+        align: of a variable, if a unit asks for more than the definition has.
     """
 
     kept: Symbol
@@ -133,15 +139,15 @@ def resolve(symbols: Sequence[Symbol]) -> Resolved:
                 f"{symbol.name} is declared .{symbol.linking} and not defined here, but at "
                 f"{kept.place()}; .extern declares what another unit defines"
             )
-        for item in symbol.declarations:
-            _check(symbol, item, kept)
-        if symbol.definition is not None and symbol is not kept:
+        if symbol.definition is None:
+            for item in symbol.declarations:
+                _check(symbol, item, kept)
+        elif symbol is not kept:
             _check(symbol, symbol.definition, kept)
     item = kept.definition or _largest(kept.declarations)
     early = kept.definition is None or bool(kept.declarations) or symbols[0].unit < kept.unit
-    aligns = [each.made.align for each in symbols if isinstance(each.made, Declared)]
     own = kept.made.align if isinstance(kept.made, Declared) else 0
-    most = max(aligns, default=0) if kept.linking == "common" else 0
+    most = max(each.align for each in symbols) if kept.definition is not None else 0
     return Resolved(kept, item, early, most if most > own else 0)
 
 
@@ -195,8 +201,7 @@ def _check(symbol: Symbol, item: Item, kept: Symbol) -> None:
         given = symbol.made
     if symbol.linking == "common" and item is symbol.definition and isinstance(given, Declared):
         fits = given.size <= _size(wanted) and (kept.value or kept.linking == "common")
-        align = 1 if kept.linking == "common" else given.align
-        given = replace(given, count=None if fits else given.count, align=align)
+        given = replace(given, count=None if fits else given.count)
     told = disagreement(given, wanted)
     if told:
         where = kept.place()
