@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from gridlane.abi.library.stubs import stubs
 from gridlane.abi.table.functions import Api
 from gridlane.core.errors import CompileError
+from gridlane.core.extras import install
 
 _ROOM = Path(__file__).parent
 
@@ -70,14 +71,27 @@ def compiler() -> list[str]:
     Raises:
         CompileError: there is neither.
     """
-    found = shutil.which("cc")
+    return _command("cc")
+
+
+def archiver() -> list[str]:
+    """The command that makes static libraries: ar, else that of the ``ziglang`` package.
+
+    Raises:
+        CompileError: there is neither.
+    """
+    return _command("ar")
+
+
+def _command(name: str) -> list[str]:
+    found = shutil.which(name)
     if found:
         return [found]
     try:
         import ziglang  # noqa: F401  # pyright: ignore  # an extra
     except ImportError:
-        raise CompileError("no C compiler: install cc, or pip install gridlane[cpp]") from None
-    return [sys.executable, "-m", "ziglang", "cc"]
+        raise CompileError(f"no {name}: install it, or {install('cpp')}") from None
+    return [sys.executable, "-m", "ziglang", name]
 
 
 def build(library: Library, folder: Path) -> Path:
