@@ -45,6 +45,8 @@ LIBRARIES = (
     Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c")),
     Library("runtime", 12, "libcudart.so.12", _RUNTIME, versioned=True),
     Library("runtime", 13, "libcudart.so.13", _RUNTIME, versioned=True),
+    Library("nvrtc", 12, "libnvrtc.so.12", ("bridge.c",), versioned=True),
+    Library("nvrtc", 13, "libnvrtc.so.13", ("bridge.c",), versioned=True),
     Library(None, 13, PRELOADED, ("preload.c",)),
 )
 
@@ -112,7 +114,9 @@ def build(library: Library, folder: Path) -> Path:
 def _compile(library: Library, room: Path, made: Path) -> None:
     text, versions = room / "stubs.c", room / "versions"
     text.write_text(_text(library))
-    versions.write_text(f"{library.file} {{ global: cuda*; __cuda*; gl_process; local: *; }};\n")
+    versions.write_text(
+        f"{library.file} {{ global: cuda*; __cuda*; nvrtc*; gl_process; local: *; }};\n"
+    )
     defined = {
         "GL_LIBPYTHON": _libpython(),
         "GL_PROGRAM": _program(),
@@ -125,6 +129,7 @@ def _compile(library: Library, room: Path, made: Path) -> None:
         *("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"),
         *("-Wno-missing-field-initializers", f"-I{_ROOM}"),
         *(f'-D{name}="{value}"' for name, value in defined.items()),
+        *(["-DGL_OF_NVRTC"] if library.api == "nvrtc" else []),
         *(str(_ROOM / each) for each in library.sources),
         str(text),
         *("-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete"),

@@ -15,7 +15,7 @@ from gridlane.abi.library.build import LIBRARIES, build, digest
 from gridlane.core.errors import GridlaneError
 
 _LIST = "installed.txt"
-_ENVIRONMENT = """# Programs that are started from here find gridlane's libcuda and libcudart.
+_ENVIRONMENT = """# Programs started from here find gridlane's libcuda, libcudart and libnvrtc.
 export LD_LIBRARY_PATH="{lib}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
 # Linkers find -lcudart_gridlane, whose programs need no path.
 export LIBRARY_PATH="{lib}${{LIBRARY_PATH:+:$LIBRARY_PATH}}"
@@ -117,6 +117,7 @@ def _write(prefix: Path) -> list[Path]:
     texts = {
         include / "gridlane_types.h": headers.types(),
         include / "cuda.h": headers.functions_of("driver", 13),
+        include / "nvrtc.h": headers.functions_of("nvrtc", 13),
         include / "cuda_runtime_api.h": headers.functions_of("runtime", 13),
         prefix / "env.sh": _ENVIRONMENT.format(lib=lib),
         lib / "pkgconfig" / "gridlane-cuda.pc": _PACKAGE.format(prefix=prefix),
