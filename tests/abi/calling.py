@@ -17,6 +17,7 @@ from gridlane.abi.table.functions import Api, functions
 # With NVIDIA's own bindings the same calls come through libcuda; see test_library.py.
 NVIDIA = os.environ.get("GRIDLANE_TEST_BINDINGS") == "nvidia"
 cu = importlib.import_module("cuda.bindings.driver" if NVIDIA else "gridlane.cuda.driver")
+nvrtc = importlib.import_module("cuda.bindings.nvrtc" if NVIDIA else "gridlane.cuda.nvrtc")
 in_python = pytest.mark.skipif(NVIDIA, reason="NVIDIA's bindings do not take these values")
 """Of tests that call the runtime, or give what gridlane's own functions in Python take."""
 

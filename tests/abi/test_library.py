@@ -27,6 +27,7 @@ def library(tmp_path_factory):
     include.mkdir()
     (include / "gridlane_types.h").write_text(headers.types())
     (include / "cuda.h").write_text(headers.functions_of("driver", 13))
+    (include / "nvrtc.h").write_text(headers.functions_of("nvrtc", 13))
     (include / "cuda_runtime_api.h").write_text(headers.functions_of("runtime", 13))
     return folder
 
@@ -36,6 +37,7 @@ def compiled(name, library, tmp_path, *options):
     made = tmp_path / name
     linked = [] if name == "loaded" else [str(library / "libcuda.so.1")]
     linked += [str(library / "libcudart.so.13")] if name in ("first", "surroundings") else []
+    linked += [str(library / "libnvrtc.so.13")] if name == "compiling" else []
     subprocess.run(
         ["cc", "-Wall", "-Werror", "-O1", f"-I{library / 'include'}"]
         + [str(HERE / "programs" / f"{name}.c"), "-o", str(made), *linked]
@@ -64,6 +66,35 @@ def run(program, library, *words, **settings):
 def test_programs_without_python(name, library, tmp_path):
     found = run(compiled(name, library, tmp_path), library)
     assert found.stdout == "well\n" and found.stderr == ""
+
+
+def test_the_compiler_in_a_program_without_python(library, tmp_path):
+    found = run(compiled("compiling", library, tmp_path), library)
+    assert found.stdout == "well\n" and found.stderr == ""
+
+
+@pytest.mark.parametrize("major", [12, 13])
+def test_the_compiler_is_exported_as_nvidia_s(library, major):
+    """Each function with the version node that is the library's name."""
+    words = ["readelf", "--dyn-syms", "-W", str(library / f"libnvrtc.so.{major}")]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    names = {word for line in told.splitlines() for word in line.split() if "nvrtc" in word}
+    assert f"nvrtcCompileProgram@@libnvrtc.so.{major}" in names
+    assert all(each.endswith(f"libnvrtc.so.{major}") for each in names)
+    theirs = _theirs(major)
+    if theirs:
+        assert names >= {each for each in theirs if not each.startswith("__")}
+
+
+def _theirs(major):
+    """What NVIDIA's library of this version exports; nothing where it is not installed."""
+    for path in Path(sys.prefix).glob(
+        f"lib/python*/site-packages/nvidia/*/lib/libnvrtc.so.{major}"
+    ):
+        words = ["readelf", "--dyn-syms", "-W", str(path)]
+        told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        return {word for line in told.splitlines() for word in line.split() if "@@libnvrtc" in word}
+    return set()
 
 
 def test_all_first_calls_at_once(library, tmp_path):
@@ -123,15 +154,19 @@ def test_no_python_to_open(library, tmp_path, monkeypatch):
     [
         ["test_driver.py"],
         ["test_libraries.py", "test_functions.py", "test_links.py", "test_images.py", "-k", "cpu"],
+        ["test_nvrtc.py"],
     ],
-    ids=["driver", "code"],
+    ids=["driver", "code", "nvrtc"],
 )
 def test_nvidia_s_own_bindings(library, options):
     """Tests of the driver again, by cuda-bindings, which calls the C functions."""
     pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
+    settings = {"LD_LIBRARY_PATH": str(library), "GRIDLANE_TEST_BINDINGS": "nvidia"}
+    if options == ["test_nvrtc.py"]:  # the bindings prefer the library of NVIDIA's package
+        settings["LD_PRELOAD"] = str(library / "libnvrtc.so.13")
     found = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "0", "-x", *options],
-        env=os.environ | {"LD_LIBRARY_PATH": str(library), "GRIDLANE_TEST_BINDINGS": "nvidia"},
+        env=os.environ | settings,
         cwd=HERE,
         capture_output=True,
         text=True,

@@ -5,11 +5,9 @@ import shutil
 
 import numpy as np
 import pytest
-from tests.abi.calling import device_array, good, host_array, name
+from tests.abi.calling import cu, device_array, good, host_array, in_python, name, nvrtc
 
 from gridlane.core.errors import CompileError
-from gridlane.cuda import driver as cu
-from gridlane.cuda import nvrtc
 from gridlane.frontends.cuda_cpp import choose
 
 
@@ -168,6 +166,7 @@ OPTIONS = [
 ]
 
 
+@in_python
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda each: b" ".join(each).decode() or "none")
 def test_options_are_those_of_nvrtc(options):
     bindings = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
@@ -240,7 +239,7 @@ def test_a_function_of_the_program_cancels():
         return len(seen) > 2
 
     program = made()
-    good(nvrtc.nvrtcSetFlowCallback(program, flow, 77))
+    good(nvrtc.nvrtcSetFlowCallback(program, ctypes.cast(flow, ctypes.c_void_p).value, 77))
     good(nvrtc.nvrtcCompileProgram(program, 0, []))
     assert seen == [77, 77]
     assert name(nvrtc.nvrtcCompileProgram(program, 0, [])) == "NVRTC_ERROR_CANCELLED"
@@ -265,6 +264,10 @@ def test_what_no_program_is():
         nvrtc.nvrtcDestroyProgram(wrong),
     ):
         assert name(result) == "NVRTC_ERROR_INVALID_PROGRAM"
+
+
+@in_python
+def test_what_no_source_is():
     for values in ((b"", b"", -1, [], []), (None, b"", 0, [], []), (b"", b"", 1, [], [])):
         assert name(nvrtc.nvrtcCreateProgram(*values)) == "NVRTC_ERROR_INVALID_INPUT"
 

@@ -62,6 +62,15 @@ def test_install_and_uninstall(tmp_path):
         check=True,
         timeout=60,
     )
+    linked = tmp_path / "linked"  # env.sh names the folder to the linker, and the program no path
+    code = tmp_path / "linked.c"
+    code.write_text(
+        "int cudaDeviceSynchronize(void); int main(void) { return cudaDeviceSynchronize(); }"
+    )
+    for library in ("-lcudart_gridlane", "-lcudart_static"):
+        command = f". {prefix}/env.sh && cc {code} -o {linked} {library} -ldl -lpthread"
+        subprocess.run(command, shell=True, check=True, timeout=60)
+        assert subprocess.run([str(linked)], timeout=60).returncode == 0
     shown = subprocess.run(
         f". {prefix}/env.sh && {made} a 'b c'", shell=True, capture_output=True, text=True
     )
@@ -76,10 +85,12 @@ def test_install_and_uninstall(tmp_path):
 
 def test_it_writes_over_nothing_that_is_not_its_own(tmp_path):
     (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "libcuda.so.1").write_text("another")
-    done = gridlane("install", "--prefix", tmp_path, "--force")
-    assert done.returncode == 1 and "gridlane did not write it" in done.stderr
-    assert (tmp_path / "lib" / "libcuda.so.1").read_text() == "another"
+    for name in ("libcuda.so.1", "libcudart_static.a"):
+        (tmp_path / "lib" / name).write_text("another")
+        done = gridlane("install", "--prefix", tmp_path, "--force")
+        assert done.returncode == 1 and "gridlane did not write it" in done.stderr
+        assert (tmp_path / "lib" / name).read_text() == "another"
+        (tmp_path / "lib" / name).unlink()
 
 
 def test_a_real_driver_is_not_shadowed_without_force(tmp_path, monkeypatch):

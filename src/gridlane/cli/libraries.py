@@ -43,12 +43,12 @@ def execute(program: str, args: list[str], device: str | None, trace: bool) -> N
         inside = runtime_in(Path(found))
     except ArgumentError:
         inside = "none"  # a script, whose programs find the libraries as well
+    prefix = installing.default_prefix()
     if inside == "stripped":
         raise InstallError(
             f"{program} has NVIDIA's runtime inside, and no symbols to find it by: link it again "
-            "with nvcc -cudart shared, or leave its symbols in"
+            f"with nvcc -cudart shared or -L{prefix / 'lib'}, or leave its symbols in"
         )
-    prefix = installing.default_prefix()
     if not installing.is_current(prefix):
         installing.install(prefix, force=True)
     own, before = str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH")

@@ -33,7 +33,7 @@ def install(
         bool, typer.Option("--force", help="Also where NVIDIA's driver is installed.")
     ] = False,
 ) -> None:
-    """Install libcuda and libcudart, with headers and env.sh."""
+    """Install libcuda, libcudart and libnvrtc, with headers and env.sh."""
     from gridlane.cli import libraries
 
     libraries.install(prefix, force)

@@ -7,12 +7,21 @@
 
 #define GL_EXPORT __attribute__((visibility("default")))
 
+#ifdef GL_OF_NVRTC
+enum { /* nvrtcResult: NVRTC_ERROR_INTERNAL_ERROR */
+    GL_NOT_INITIALIZED = 11,
+    GL_DEINITIALIZED = 11,
+    GL_NO_PYTHON = 11,
+    GL_UNKNOWN = 11
+};
+#else
 enum { /* CUresult */
     GL_NOT_INITIALIZED = 3,
     GL_DEINITIALIZED = 4,
     GL_NO_PYTHON = 802,
     GL_UNKNOWN = 999
 };
+#endif
 
 /* A function of CUDA's, and its callable in Python once it has been called. */
 struct gl_slot {

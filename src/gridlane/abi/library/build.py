@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from gridlane.abi.library.stubs import stubs
 from gridlane.abi.table.functions import Api
 from gridlane.core.errors import CompileError
+from gridlane.core.extras import install
 
 _ROOM = Path(__file__).parent
 
@@ -44,6 +45,8 @@ LIBRARIES = (
     Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c")),
     Library("runtime", 12, "libcudart.so.12", _RUNTIME, versioned=True),
     Library("runtime", 13, "libcudart.so.13", _RUNTIME, versioned=True),
+    Library("nvrtc", 12, "libnvrtc.so.12", ("bridge.c",), versioned=True),
+    Library("nvrtc", 13, "libnvrtc.so.13", ("bridge.c",), versioned=True),
     Library(None, 13, PRELOADED, ("preload.c",)),
 )
 
@@ -70,14 +73,27 @@ def compiler() -> list[str]:
     Raises:
         CompileError: there is neither.
     """
-    found = shutil.which("cc")
+    return _command("cc")
+
+
+def archiver() -> list[str]:
+    """The command that makes static libraries: ar, else that of the ``ziglang`` package.
+
+    Raises:
+        CompileError: there is neither.
+    """
+    return _command("ar")
+
+
+def _command(name: str) -> list[str]:
+    found = shutil.which(name)
     if found:
         return [found]
     try:
         import ziglang  # noqa: F401  # pyright: ignore  # an extra
     except ImportError:
-        raise CompileError("no C compiler: install cc, or pip install gridlane[cpp]") from None
-    return [sys.executable, "-m", "ziglang", "cc"]
+        raise CompileError(f"no {name}: install it, or {install('cpp')}") from None
+    return [sys.executable, "-m", "ziglang", name]
 
 
 def build(library: Library, folder: Path) -> Path:
@@ -98,7 +114,9 @@ def build(library: Library, folder: Path) -> Path:
 def _compile(library: Library, room: Path, made: Path) -> None:
     text, versions = room / "stubs.c", room / "versions"
     text.write_text(_text(library))
-    versions.write_text(f"{library.file} {{ global: cuda*; __cuda*; gl_process; local: *; }};\n")
+    versions.write_text(
+        f"{library.file} {{ global: cuda*; __cuda*; nvrtc*; gl_process; local: *; }};\n"
+    )
     defined = {
         "GL_LIBPYTHON": _libpython(),
         "GL_PROGRAM": _program(),
@@ -111,6 +129,7 @@ def _compile(library: Library, room: Path, made: Path) -> None:
         *("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"),
         *("-Wno-missing-field-initializers", f"-I{_ROOM}"),
         *(f'-D{name}="{value}"' for name, value in defined.items()),
+        *(["-DGL_OF_NVRTC"] if library.api == "nvrtc" else []),
         *(str(_ROOM / each) for each in library.sources),
         str(text),
         *("-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete"),

@@ -121,8 +121,9 @@ def _text(table: bytes, start: int) -> str:
 
 
 def runtime_in(program: Path) -> str:
-    """Which runtime of CUDA is in a program: ``none``; ``shared``, a library beside it; ``static``,
-    inside with its symbols; or ``stripped``, inside without them.
+    """Which runtime of CUDA is in a program: ``none``; ``shared``, a library beside it;
+    ``gridlane``, gridlane's own inside; ``static``, NVIDIA's inside with its symbols; or
+    ``stripped``, that without them.
 
     Raises:
         ArgumentError: the file is no ELF file.
@@ -131,6 +132,8 @@ def runtime_in(program: Path) -> str:
     elf = Elf(program)
     if any(name.startswith("libcudart.so") for name in elf.needed):
         return "shared"
+    if elf.section(".gridlane") is not None:
+        return "gridlane"
     if elf.section(".nv_fatbin") is None:
         return "none"
     names = {each.name for each in elf.symbols}

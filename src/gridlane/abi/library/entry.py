@@ -25,6 +25,8 @@ from gridlane.core.errors import GridlaneError
 
 Entry = Callable[..., int]
 _PER_THREAD = 2
+_INTERNAL = 11
+"""NVRTC_ERROR_INTERNAL_ERROR."""
 _STREAMS = ("CUstream", "cudaStream_t")
 _texts: dict[bytes, Any] = {}
 """The texts that C has pointers to; they live as long as the process."""
@@ -112,7 +114,7 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
         except Exception as error:  # nothing of Python's may reach a program in C
             if trace.enabled():
                 print(f"gridlane: {row.base}: {error!r}", file=sys.stderr)
-            return UNKNOWN
+            return _INTERNAL if api == "nvrtc" else UNKNOWN
         return number
 
     return enter_call

@@ -10,6 +10,7 @@ from gridlane.abi.table.functions import Api
 from gridlane.abi.table.structs import Node, nodes
 
 _ERRORS = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
+_VERSIONS = {"driver": "CUDA_VERSION", "runtime": "CUDART_VERSION"}
 _HANDLES = {
     "CU_STREAM_LEGACY": "CUstream",
     "CU_STREAM_PER_THREAD": "CUstream",
@@ -33,8 +34,8 @@ def types() -> str:
 def functions_of(api: Api, major: int) -> str:
     """The functions of a library."""
     lines = ["#pragma once", '#include "gridlane_types.h"', ""]
-    number = 1000 * major
-    lines.append(f"#define {'CUDA_VERSION' if api == 'driver' else 'CUDART_VERSION'} {number}")
+    if api in _VERSIONS:
+        lines.append(f"#define {_VERSIONS[api]} {1000 * major}")
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif"]
     for row in rows(api, major):
         given = ", ".join(_declared(each.type, each.name) for each in row.parameters) or "void"

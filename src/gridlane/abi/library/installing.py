@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from gridlane.abi.library import headers
+from gridlane.abi.library import archive, headers
+from gridlane.abi.library.archive import ARCHIVE, build_archive
 from gridlane.abi.library.build import LIBRARIES, build, digest
 from gridlane.core.errors import GridlaneError
 
 _LIST = "installed.txt"
-_ENVIRONMENT = """# Programs that are started from here find gridlane's libcuda and libcudart.
+_ENVIRONMENT = """# Programs started from here find gridlane's libcuda, libcudart and libnvrtc.
 export LD_LIBRARY_PATH="{lib}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+# Linkers find -lcudart_gridlane, whose programs need no path.
+export LIBRARY_PATH="{lib}${{LIBRARY_PATH:+:$LIBRARY_PATH}}"
 """
 _PACKAGE = """prefix={prefix}
 libdir=${{prefix}}/lib
@@ -24,6 +28,7 @@ Name: gridlane-cuda
 Description: CUDA's driver and runtime on gridlane's devices
 Version: 13.0
 Libs: -L${{libdir}} -lcudart -lcuda
+Libs.private: -L${{libdir}} -lcudart_gridlane -ldl -lpthread
 Cflags: -I${{includedir}}
 """
 
@@ -73,16 +78,24 @@ def install(prefix: Path, force: bool = False) -> list[Path]:
     try:
         written = _write(prefix)
         listed = "".join(f"{path.relative_to(prefix)}\n" for path in written)
-        (prefix / _LIST).write_text(f"# {digest()}\n{listed}")
+        (prefix / _LIST).write_text(f"# {_digest()}\n{listed}")
     except OSError as error:
         raise InstallError(f"{prefix} cannot be written: {error}") from error
     return written
 
 
+def _digest() -> str:
+    """What all that is installed is made of."""
+    made = hashlib.sha256(digest().encode())
+    for each in archive.sources():
+        made.update(each)
+    return made.hexdigest()
+
+
 def _check_own(prefix: Path) -> None:
     """Raise if a file that would be written is there, and is not gridlane's."""
     own = {prefix / line for line in _listed(prefix)}
-    for path in (prefix / "lib" / each.file for each in LIBRARIES):
+    for path in (prefix / "lib" / name for name in (*_built(), *_links())):
         if path.exists() and path not in own:
             raise InstallError(
                 f"{path} is there, and gridlane did not write it: choose another --prefix"
@@ -95,6 +108,7 @@ def _write(prefix: Path) -> list[Path]:
     written: list[Path] = []
     for each in LIBRARIES:
         written.append(build(each, lib))
+    written.append(build_archive(lib, lib))
     for name, target in _links().items():
         link = lib / name
         link.unlink(missing_ok=True)
@@ -103,6 +117,7 @@ def _write(prefix: Path) -> list[Path]:
     texts = {
         include / "gridlane_types.h": headers.types(),
         include / "cuda.h": headers.functions_of("driver", 13),
+        include / "nvrtc.h": headers.functions_of("nvrtc", 13),
         include / "cuda_runtime_api.h": headers.functions_of("runtime", 13),
         prefix / "env.sh": _ENVIRONMENT.format(lib=lib),
         lib / "pkgconfig" / "gridlane-cuda.pc": _PACKAGE.format(prefix=prefix),
@@ -114,9 +129,15 @@ def _write(prefix: Path) -> list[Path]:
     return written
 
 
+def _built() -> list[str]:
+    """The names of what is compiled."""
+    return [*(each.file for each in LIBRARIES), ARCHIVE]
+
+
 def _links() -> dict[str, str]:
-    """The names that linkers look for: ``libcuda.so`` for the newest ``libcuda.so.N``."""
-    found: dict[str, str] = {}
+    """The names that linkers look for: ``libcuda.so`` for the newest ``libcuda.so.N``, and the name
+    that the static runtime has for CUDA's own tools."""
+    found = {"libcudart_static.a": ARCHIVE}
     for each in sorted(LIBRARIES, key=lambda each: each.major):
         if each.api:
             found[each.file.partition(".so")[0] + ".so"] = each.file
@@ -161,4 +182,4 @@ def is_current(prefix: Path) -> bool:
         first = (prefix / _LIST).read_text().partition("\n")[0]
     except OSError:
         return False
-    return first == f"# {digest()}" and all((prefix / line).exists() for line in _listed(prefix))
+    return first == f"# {_digest()}" and all((prefix / line).exists() for line in _listed(prefix))

@@ -28,7 +28,7 @@ def rows(api: Api, major: int) -> list[Function]:
 
 def stubs(api: Api, major: int) -> str:
     """The C text of a library."""
-    lines = ['#include "bridge.h"', "", *_structs(rows(api, major)), ""]
+    lines = ['#include "bridge.h"', "", *structs(rows(api, major)), ""]
     for row in rows(api, major):
         if row.name not in WRITTEN:
             lines += _stub(row, "")
@@ -44,7 +44,7 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     name = f"{row.name}{suffix}"
     given = ", ".join(f"{c_type(kind)} a{n}" for n, kind in enumerate(kinds)) or "void"
     passed = ", ".join(_as_word(kind, f"a{n}") for n, kind in enumerate(kinds)) or "0"
-    result = _result(row)
+    result = result_of(row)
     yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0 }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"
@@ -59,7 +59,8 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     yield "}"
 
 
-def _result(row: Function) -> str:
+def result_of(row: Function) -> str:
+    """The C type of what a function returns."""
     if not row.result:
         return "int"
     return "const char *" if row.result.endswith("*") else c_type(ctype(row.result))
@@ -82,7 +83,7 @@ def words_of(kind: CType) -> int:
     return -(-layout(kind.name).size // 4)
 
 
-def _structs(found: list[Function]) -> Iterator[str]:
+def structs(found: list[Function]) -> Iterator[str]:
     """The structures that functions take or return by value, without their members."""
     kinds = [ctype(each.type) for row in found for each in row.parameters]
     kinds += [ctype(row.result) for row in found if row.result]

@@ -105,6 +105,8 @@ def find_nvrtc() -> Nvrtc | None:
             found = ctypes.CDLL(path)
         except OSError:
             continue
+        if hasattr(found, "gl_process"):
+            continue  # gridlane's own library, which comes here
         found.nvrtcGetErrorString.restype = ctypes.c_char_p
         return Nvrtc(found)
     return None
