@@ -11,6 +11,7 @@ from gridlane.abi.library import installing
 from gridlane.abi.library.build import PRELOADED
 from gridlane.abi.library.elf import runtime_in
 from gridlane.abi.library.installing import InstallError
+from gridlane.abi.library.program import LINK_AGAIN
 from gridlane.core.errors import ArgumentError
 
 
@@ -45,8 +46,7 @@ def execute(program: str, args: list[str], device: str | None, trace: bool) -> N
         inside = "none"  # a script, whose programs find the libraries as well
     if inside == "stripped":
         raise InstallError(
-            f"{program} has NVIDIA's runtime inside, and no symbols to find it by: link it again "
-            "with nvcc -cudart shared, or leave its symbols in"
+            f"{program} has NVIDIA's runtime inside, and no symbols to find it by: {LINK_AGAIN}"
         )
     prefix = installing.default_prefix()
     if not installing.is_current(prefix):
