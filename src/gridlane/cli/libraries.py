@@ -53,9 +53,9 @@ def execute(program: str, args: list[str], device: str | None, trace: bool) -> N
         installing.install(prefix, force=True)
     own, before = str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH")
     settings = {"LD_LIBRARY_PATH": f"{own}:{before}" if before else own}
-    if inside == "static":
-        preloaded, already = str(prefix / "lib" / PRELOADED), os.environ.get("LD_PRELOAD")
-        settings["LD_PRELOAD"] = f"{preloaded}:{already}" if already else preloaded
+    # Also for a program without NVIDIA's runtime: a library that it opens later may have it.
+    preloaded, already = str(prefix / "lib" / PRELOADED), os.environ.get("LD_PRELOAD")
+    settings["LD_PRELOAD"] = f"{preloaded}:{already}" if already else preloaded
     if device:
         settings["GRIDLANE_DEVICE"] = device
     if trace:
