@@ -140,3 +140,25 @@ def test_exec_of_a_program_with_the_vendor_s_runtime(tmp_path):
     subprocess.run(["strip", str(made)], check=True, timeout=60)
     done = gridlane("exec", made)
     assert done.returncode == 1 and "-cudart shared" in done.stderr
+    assert "-cudart none ... -lcudart_gridlane, or gridlane cc" in done.stderr
+
+
+def test_exec_of_a_program_that_opens_the_vendor_s_runtime_later(tmp_path):
+    """The program itself makes no call of CUDA's."""
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed")
+    source, made, main = tmp_path / "l.cu", tmp_path / "libl.so", tmp_path / "main.c"
+    source.write_text(
+        '__global__ void k(int *x) { *x = 7; } extern "C" int work() { int *x, y;'
+        "cudaMalloc(&x, 4); k<<<1, 1>>>(x); cudaMemcpy(&y, x, 4, cudaMemcpyDeviceToHost);"
+        "return y; }"
+    )
+    main.write_text(
+        "#include <dlfcn.h>\nint main(int n, char **v) { void *opened = dlopen(v[1], RTLD_NOW);"
+        'return opened ? ((int (*)(void))dlsym(opened, "work"))() : 1; }\n'
+    )
+    shared = ["nvcc", "-arch=sm_80", "-shared", "-Xcompiler", "-fPIC", source, "-o", made]
+    subprocess.run(shared, check=True, timeout=200)
+    subprocess.run(["cc", main, "-o", tmp_path / "main", "-ldl"], check=True, timeout=60)
+    done = gridlane("exec", tmp_path / "main", made)
+    assert done.returncode == 7, done.stderr

@@ -30,6 +30,14 @@ def copied(address: int, size: int) -> bytes:
     Raises:
         Failure: INVALID_IMAGE, there are not so many; on Linux, else the process faults.
     """
+    made = readable(address, size)
+    if len(made) != size:
+        fail(INVALID_IMAGE, f"{size} bytes at {address:#x}, of which {len(made)} are there")
+    return made
+
+
+def readable(address: int, size: int) -> bytes:
+    """As many of the bytes at an address as there are, on Linux; else the process faults."""
     try:
         memory = os.open(_OWN_MEMORY, os.O_RDONLY)
     except OSError:
@@ -45,8 +53,6 @@ def copied(address: int, size: int) -> bytes:
         pass  # what was read so far is all
     finally:
         os.close(memory)
-    if len(made) != size:
-        fail(INVALID_IMAGE, f"{size} bytes at {address:#x}, of which {len(made)} are there")
     return bytes(made)
 
 

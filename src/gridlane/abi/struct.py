@@ -39,7 +39,7 @@ class Struct:
         object.__setattr__(self, "_kept", (kept, address))
 
     @classmethod
-    def of(cls, name: str, data: bytes) -> Struct:
+    def of(cls, name: str | Layout, data: bytes) -> Struct:
         """A structure of its own with these bytes first; the others are zero."""
         made = cls(name)
         made._memory[: len(data)] = data

@@ -271,11 +271,23 @@ def devices() -> None:
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    program: Annotated[
+        str | None,
+        typer.Argument(help="A CUDA program or library in C or C++.", show_default=False),
+    ] = None,
+) -> None:
     """Try each device, and show the first step that fails and why.
 
-    The status is 1 when the device in use does not pass all steps.
+    With PROGRAM, say which libcuda it gets and why, which runtime and which images are in it, and
+    what to do so that it runs on gridlane.
+
+    The status is 1 when the device in use does not pass all steps, or the program does not run.
     """
+    if program is not None:
+        from gridlane.cli import program as command
+
+        raise typer.Exit(command.show(program))
     from gridlane.cli.doctor import show
 
     raise typer.Exit(show())

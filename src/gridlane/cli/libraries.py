@@ -11,6 +11,7 @@ from gridlane.abi.library import installing
 from gridlane.abi.library.build import PRELOADED
 from gridlane.abi.library.elf import runtime_in
 from gridlane.abi.library.installing import InstallError
+from gridlane.abi.library.program import LINK_AGAIN
 from gridlane.core.errors import ArgumentError
 
 
@@ -46,16 +47,15 @@ def execute(program: str, args: list[str], device: str | None, trace: bool) -> N
     prefix = installing.default_prefix()
     if inside == "stripped":
         raise InstallError(
-            f"{program} has NVIDIA's runtime inside, and no symbols to find it by: link it again "
-            f"with nvcc -cudart shared or -L{prefix / 'lib'}, or leave its symbols in"
+            f"{program} has NVIDIA's runtime inside, and no symbols to find it by: {LINK_AGAIN}"
         )
     if not installing.is_current(prefix):
         installing.install(prefix, force=True)
     own, before = str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH")
     settings = {"LD_LIBRARY_PATH": f"{own}:{before}" if before else own}
-    if inside == "static":
-        preloaded, already = str(prefix / "lib" / PRELOADED), os.environ.get("LD_PRELOAD")
-        settings["LD_PRELOAD"] = f"{preloaded}:{already}" if already else preloaded
+    # Also for a program without NVIDIA's runtime: a library that it opens later may have it.
+    preloaded, already = str(prefix / "lib" / PRELOADED), os.environ.get("LD_PRELOAD")
+    settings["LD_PRELOAD"] = f"{preloaded}:{already}" if already else preloaded
     if device:
         settings["GRIDLANE_DEVICE"] = device
     if trace:

@@ -53,7 +53,11 @@ def execute(
         str | None, typer.Option(help="The device; as GRIDLANE_DEVICE.", show_default=False)
     ] = None,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Say on stderr what fails and what is launched.")
+        bool,
+        typer.Option(
+            "--trace",
+            help="Print each call of CUDA's with its result and time to stderr, and launches.",
+        ),
     ] = False,
 ) -> None:
     """Run a CUDA program; it finds gridlane's libcuda and libcudart.

@@ -85,8 +85,10 @@ def run(request: Request) -> None:
         os.environ["GRIDLANE_TRACE"] = "1"
     check_settings()
     from gridlane import cuda
+    from gridlane.cuda.bindings_compat import install_as_bindings
 
     cuda.install_as_numba(children=True)
+    install_as_bindings()
     try:
         code, main = (_module if request.is_module else _script)(request)
         sys.modules["__main__"] = main

@@ -24,7 +24,8 @@ class Config:
         device: GRIDLANE_DEVICE, the device that ``cuda`` means: ``cpu`` (default),
             ``interp``, ``cuda``, ``vulkan``, ``webgpu``, ``opengl``, ``metal`` or, of several GPUs,
             ``cuda:1`` and the like.
-        trace: GRIDLANE_TRACE=1 prints a line for each launch; all launches take the slow path then.
+        trace: GRIDLANE_TRACE=1 prints a line for each launch and for each call of CUDA's own
+            interface; all launches take the slow path then.
         cpu: GRIDLANE_CPU, the processor that the CPU target compiles for, ``NAME[,+feature,
             -feature]``; "" (default) is the one that Python runs on.
         threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one per core.

@@ -42,7 +42,7 @@ class Library:
 _RUNTIME = "bridge.c", "registration.c"
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (
-    Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c")),
+    Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c", "export_table.c")),
     Library("runtime", 12, "libcudart.so.12", _RUNTIME, versioned=True),
     Library("runtime", 13, "libcudart.so.13", _RUNTIME, versioned=True),
     Library("nvrtc", 12, "libnvrtc.so.12", ("bridge.c",), versioned=True),

@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from gridlane.core.errors import ArgumentError
 
-_SYMBOLS, _STRINGS, _DYNAMIC = 2, 3, 6
-_NEEDED, _STRING_TABLE_END = 1, b"\0"
+_SYMBOLS, _DYNAMIC, _DYNAMIC_SYMBOLS = 2, 6, 11
+_NEEDED, _SONAME, _RPATH, _RUNPATH = 1, 14, 15, 29
+_STRING_TABLE_END = b"\0"
+_MACHINES = {62: "x86-64", 183: "AArch64"}
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _WORDS = struct.Struct("<qQ")
@@ -50,10 +53,14 @@ class Elf:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if path.exists() and not path.is_file():  # a pipe has no end, and a folder no bytes
+            raise ArgumentError(f"{path} is no file")
         self.data = path.read_bytes()
         if self.data[:6] != b"\x7fELF\x02\x01":
             raise ArgumentError(f"{path} is no ELF file of a 64-bit little-endian machine")
         with self._reading():
+            (number,) = struct.unpack_from("<H", self.data, 0x12)
+            self.machine = _MACHINES.get(number, f"machine {number}")
             self.sections = self._read_sections()
 
     @contextmanager
@@ -85,34 +92,74 @@ class Elf:
         return next((each for each in self.sections if each.name == name), None)
 
     @property
+    def is_dynamic(self) -> bool:
+        """Whether the loader of libraries starts it, or loads it."""
+        return any(each.kind == _DYNAMIC for each in self.sections)
+
+    @property
     def needed(self) -> tuple[str, ...]:
         """The libraries that it is linked with."""
+        return self._dynamic(_NEEDED)
+
+    @property
+    def soname(self) -> str:
+        """The name that a library gives itself, or ""."""
+        return next(iter(self._dynamic(_SONAME)), "")
+
+    @property
+    def rpath(self) -> tuple[str, ...]:
+        """The folders that come before LD_LIBRARY_PATH; none counts where there is a RUNPATH."""
+        return () if self.runpath else _folders(self._dynamic(_RPATH))
+
+    @property
+    def runpath(self) -> tuple[str, ...]:
+        """The folders that come after LD_LIBRARY_PATH."""
+        return _folders(self._dynamic(_RUNPATH))
+
+    def _dynamic(self, wanted: int) -> tuple[str, ...]:
+        """The texts of a tag of the dynamic section."""
         found: list[str] = []
         with self._reading():
             for each in self.sections:
                 if each.kind == _DYNAMIC:
-                    texts = self._contents(self.sections[each.link])
-                    for tag, value in _WORDS.iter_unpack(self._contents(each)):
-                        if tag == _NEEDED:
+                    texts = self.contents(self.sections[each.link])
+                    for tag, value in _WORDS.iter_unpack(self.contents(each)):
+                        if tag == wanted:
                             found.append(_text(texts, value))
         return tuple(found)
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols of its own table, which ``strip`` removes."""
-        found: list[Symbol] = []
+        return tuple(self._symbols(_SYMBOLS, True))
+
+    @property
+    def imported(self) -> frozenset[str]:
+        """The names that it takes from other libraries."""
+        return frozenset(each.name for each in self._symbols(_DYNAMIC_SYMBOLS, False))
+
+    def _symbols(self, kind: int, defined: bool) -> Iterator[Symbol]:
         with self._reading():
             for each in self.sections:
-                if each.kind == _SYMBOLS:
-                    texts = self._contents(self.sections[each.link])
-                    for row in _SYMBOL.iter_unpack(self._contents(each)):
+                if each.kind == kind:
+                    texts = self.contents(self.sections[each.link])
+                    for row in _SYMBOL.iter_unpack(self.contents(each)):
                         name, _, _, place, address, size = row
-                        if place and name:
-                            found.append(Symbol(_text(texts, name), address, size))
-        return tuple(found)
+                        if bool(place) == defined and name:
+                            yield Symbol(_text(texts, name), address, size)
 
-    def _contents(self, section: Section) -> bytes:
-        return self._bytes(section.start, section.size)
+    def contents(self, section: Section) -> bytes:
+        """The bytes of a section.
+
+        Raises:
+            ArgumentError: the file does not have them.
+        """
+        with self._reading():
+            return self._bytes(section.start, section.size)
+
+
+def _folders(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(each for text in texts for each in text.split(":") if each)
 
 
 def _text(table: bytes, start: int) -> str:
@@ -120,25 +167,40 @@ def _text(table: bytes, start: int) -> str:
     return table[start : end if end >= 0 else len(table)].decode("utf-8", "replace")
 
 
-def runtime_in(program: Path) -> str:
-    """Which runtime of CUDA is in a program: ``none``; ``shared``, a library beside it;
-    ``gridlane``, gridlane's own inside; ``static``, NVIDIA's inside with its symbols; or
-    ``stripped``, that without them.
+Runtime = Literal["none", "shared", "static", "stripped", "gridlane"]
+_OURS = b"gridlane.abi.library.entry\0"
+"""What all of gridlane's libraries name: the module that they enter."""
+_VENDOR_S = b"cudaErrorSoftwareValidityNotEstablished\0", b"libcuda.so.1\0"
+"""What the vendor's runtime names: an error that it has, and the driver that it opens."""
+
+
+def is_ours(data: bytes) -> bool:
+    """Whether one of gridlane's libraries is in a file."""
+    return _OURS in data
+
+
+def runtime_in(program: Path) -> Runtime:
+    """Which runtime of CUDA is in a program: see ``runtime_of``.
 
     Raises:
         ArgumentError: the file is no ELF file.
         OSError: it cannot be read.
     """
-    elf = Elf(program)
+    return runtime_of(Elf(program))
+
+
+def runtime_of(elf: Elf) -> Runtime:
+    """Which runtime of CUDA is in a program: ``none``; ``shared``, a library beside it; ``static``,
+    NVIDIA's inside with its symbols; ``stripped``, inside without them; or ``gridlane``, its own
+    inside."""
+    if is_ours(elf.data) or elf.section(".gridlane") is not None:
+        return "gridlane"
     if any(name.startswith("libcudart.so") for name in elf.needed):
         return "shared"
-    if elf.section(".gridlane") is not None:
-        return "gridlane"
-    if elf.section(".nv_fatbin") is None:
-        return "none"
     names = {each.name for each in elf.symbols}
-    return (
-        "static"
-        if "cudaLaunchKernel" in names or "__cudaRegisterFatBinary" in names
-        else ("stripped")
-    )
+    if "cudaLaunchKernel" in names or "__cudaRegisterFatBinary" in names:
+        return "static"
+    if "__cudaRegisterFatBinary" in elf.imported:
+        return "shared"  # of whoever loads it
+    kernels = elf.section(".nv_fatbin") is not None
+    return "stripped" if kernels or all(each in elf.data for each in _VENDOR_S) else "none"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from gridlane.abi import raw
+from gridlane.abi import raw, tracing
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
@@ -27,6 +27,8 @@ Entry = Callable[..., int]
 _PER_THREAD = 2
 _INTERNAL = 11
 """NVRTC_ERROR_INTERNAL_ERROR."""
+_TRACED = "__traced_"
+"""Before the name of a function that C answered alone: its call is to be printed."""
 _STREAMS = ("CUstream", "cudaStream_t")
 _texts: dict[bytes, Any] = {}
 """The texts that C has pointers to; they live as long as the process."""
@@ -59,6 +61,8 @@ def resolve(symbol: str) -> Entry:
     assert api in ("driver", "runtime", "nvrtc")
     if name in _OWN:
         return _OWN[name]
+    if name.startswith(_TRACED):
+        return tracing.of_c(functions(api)[name.removeprefix(_TRACED)])
     plain = name.removesuffix("_ptsz").removesuffix("_ptds")
     return _entry(symbol, functions(api)[plain], plain != name)
 
@@ -117,7 +121,8 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
             return _INTERNAL if api == "nvrtc" else UNKNOWN
         return number
 
-    return enter_call
+    name = symbol.partition(":")[2]
+    return tracing.traced(name, row, enter_call) if trace.enabled() else enter_call
 
 
 Given = tuple[int, ...]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from gridlane.abi.library import archive, headers
 from gridlane.abi.library.archive import ARCHIVE, build_archive
 from gridlane.abi.library.build import LIBRARIES, build, digest
+from gridlane.abi.library.search import cached
 from gridlane.core.errors import GridlaneError
 
 _LIST = "installed.txt"
@@ -44,17 +43,7 @@ def default_prefix() -> Path:
 
 def shadowed() -> list[Path]:
     """NVIDIA's own drivers on this machine, which the libraries would take the place of."""
-    found: list[Path] = []
-    loader = shutil.which("ldconfig") or "/sbin/ldconfig"
-    try:
-        told = subprocess.run([loader, "-p"], capture_output=True, text=True, timeout=30).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        told = ""
-    for line in told.splitlines():
-        name, _, path = line.strip().partition(" => ")
-        if name.startswith("libcuda.so.1 ") and path:
-            found.append(Path(path))
-    return found
+    return list(cached().get("libcuda.so.1", ()))
 
 
 def install(prefix: Path, force: bool = False) -> list[Path]:

@@ -1,13 +1,19 @@
-/* For programs that nvcc linked with the vendor's static runtime: before their constructors run,
- * each function of that runtime jumps to the one of libcudart that lies beside this file.
+/* For programs and libraries that nvcc linked with the vendor's static runtime: before their
+ * constructors run, each function of that runtime jumps to the one of libcudart that lies beside
+ * this file.
  *
- * The runtime's functions are known by the program's own symbol table and the names that libcudart
+ * The runtime's functions are known by the file's own symbol table and the names that libcudart
  * exports. A function's first bytes become a jump to a near trampoline, which jumps on; pages are
  * writable only for that.
+ *
+ * This library's constructor runs before all others (build.py sets DF_1_INITFIRST). A library that
+ * is opened later is seen in time by its own _init, which glibc's crti.o lets call __gmon_start__
+ * where a process has it, before its constructors: that is the hook of profilers.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdint.h>
@@ -113,6 +119,15 @@ static int defines(const struct image *image, const char *name)
 
 static uint8_t *trampolines; /* the next free one */
 
+static int is_jump(const uint8_t *place)
+{
+#if defined(__x86_64__)
+    return *place == 0xE9;
+#else
+    return (place[3] & 0xFC) == 0x14;
+#endif
+}
+
 /* Pages for trampolines, within reach of an address; the program may not lie there. */
 static uint8_t *make_trampolines(uintptr_t near, size_t size)
 {
@@ -210,31 +225,136 @@ static void *libcudart(const struct image *image)
     return found;
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *unused)
+/* --- the files of the process --- */
+
+/* A file that was looked at, and what was done. */
+struct known {
+    uintptr_t base;
+    const void *headers;
+    int present;
+    uint8_t *place; /* a function that jumps, or null */
+    uint8_t *pages; /* the trampolines */
+    size_t size;
+};
+
+static struct known *files;
+static size_t file_count, file_room;
+static unsigned long long loads; /* what was loaded in all when the process was last looked at */
+
+static void replace_runtime(const char *path, struct known *file)
 {
-    (void)size, (void)unused;
-    const char *path = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
     const char *last = strrchr(path, '/');
     struct image image;
     if (last && !strncmp(last + 1, "libcudart.so", 12))
-        return 0;
+        return;
     if (!open_image(path, &image))
-        return 0;
-    if (defines(&image, "__cudaRegisterFatBinary")) {
+        return;
+    /* gridlane's own runtime may be inside as well: it has gl_enter. */
+    if (defines(&image, "__cudaRegisterFatBinary") && !defines(&image, "gl_enter")) {
         runtime = libcudart(&image);
-        uint8_t *base = (uint8_t *)info->dlpi_addr, *place = base;
+        uint8_t *base = (uint8_t *)file->base, *place = base;
         size_t count = redirect(&image, base, 0, &place);
-        size_t size = (count * TRAMPOLINE + page - 1) / page * page;
-        uint8_t *first = trampolines = make_trampolines((uintptr_t)place, size);
+        file->size = (count * TRAMPOLINE + page - 1) / page * page;
+        file->pages = trampolines = make_trampolines((uintptr_t)place, file->size);
         redirect(&image, base, 1, &place);
-        set_pages(first, size, PROT_READ | PROT_EXEC);
+        set_pages(file->pages, file->size, PROT_READ | PROT_EXEC);
+        file->place = place;
     }
     munmap((void *)image.data, image.size);
-    return 0;
 }
 
-__attribute__((constructor)) static void replace_runtimes(void)
+static struct known *known_file(const struct dl_phdr_info *info)
 {
+    for (size_t n = 0; n < file_count; n++)
+        if (files[n].base == info->dlpi_addr && files[n].headers == info->dlpi_phdr)
+            return &files[n];
+    if (file_count == file_room) {
+        size_t room = file_room ? 2 * file_room : 64;
+        struct known *more = realloc(files, room * sizeof *more);
+        if (!more)
+            refuse("the program's runtime cannot be replaced", "no memory is left");
+        files = more;
+        file_room = room;
+    }
+    files[file_count] = (struct known){ .base = info->dlpi_addr, .headers = info->dlpi_phdr };
+    return NULL;
+}
+
+struct fresh {
+    const char *path;
+    size_t file;
+};
+
+/* The next file that was not looked at yet. Nothing is opened in here: the loader iterates. */
+static int find_fresh(struct dl_phdr_info *info, size_t size, void *made)
+{
+    struct fresh *fresh = made;
+    struct known *file = known_file(info);
+    (void)size;
+    loads = info->dlpi_adds;
+    /* The same file can come back to the same place, without the jumps. */
+    if (file && file->place && !is_jump(file->place))
+        file->place = NULL;
+    else if (file)
+        return file->present = 1, 0;
+    size_t place = file ? (size_t)(file - files) : file_count++;
+    if (file && file->pages)
+        munmap(file->pages, file->size);
+    files[place].pages = NULL;
+    files[place].present = 1;
+    fresh->path = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+    fresh->file = place;
+    return 1;
+}
+
+/* Forget files that were closed. */
+static void forget_absent(void)
+{
+    size_t kept = 0;
+    for (size_t n = 0; n < file_count; n++) {
+        if (files[n].present)
+            files[kept++] = files[n];
+        else if (files[n].pages)
+            munmap(files[n].pages, files[n].size);
+    }
+    file_count = kept;
+}
+
+static int has_more(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    return info->dlpi_adds != loads;
+}
+
+/* The loader holds its lock while it runs constructors, so no two threads are in here. */
+static void replace_runtimes(void)
+{
+    struct fresh fresh;
     page = (size_t)sysconf(_SC_PAGESIZE);
-    dl_iterate_phdr(visit, NULL);
+    for (size_t n = 0; n < file_count; n++)
+        files[n].present = 0;
+    while (dl_iterate_phdr(find_fresh, &fresh)) {
+        struct known file = files[fresh.file];
+        replace_runtime(fresh.path, &file); /* which may open libcudart, and come back here */
+        for (size_t n = 0; n < file_count; n++)
+            if (files[n].base == file.base && files[n].headers == file.headers)
+                files[n] = file;
+    }
+    forget_absent();
+}
+
+/* That this file is here, for the driver's words. */
+__attribute__((visibility("default"))) const char gl_preloaded = 1;
+
+__attribute__((visibility("default"))) void __gmon_start__(void)
+{
+    int error = errno;
+    if (dl_iterate_phdr(has_more, NULL))
+        replace_runtimes();
+    errno = error;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    __gmon_start__();
 }

@@ -1,5 +1,5 @@
 /* cuGetProcAddress: the driver's functions by name and version. */
-#include "bridge.h"
+#include "traced.h"
 
 #include <string.h>
 
@@ -42,8 +42,7 @@ static int find(const char *name, int version, uint64_t flags, void **made)
     return status;
 }
 
-GL_EXPORT int cuGetProcAddress_v2(const char *symbol, void **made, int version, uint64_t flags,
-                                  int *status)
+static int answer(const char *symbol, void **made, int version, uint64_t flags, int *status)
 {
     if (!symbol || !made || flags & ~(uint64_t)(LEGACY | PER_THREAD))
         return INVALID_VALUE;
@@ -55,7 +54,24 @@ GL_EXPORT int cuGetProcAddress_v2(const char *symbol, void **made, int version, 
     return SUCCESS;
 }
 
+GL_EXPORT int cuGetProcAddress_v2(const char *symbol, void **made, int version, uint64_t flags,
+                                  int *status)
+{
+    static struct gl_slot slot = { "driver:__traced_cuGetProcAddress_v2", 0 };
+    const uint64_t words[] = { (uintptr_t)symbol, (uintptr_t)made, (uint64_t)version, flags,
+                               (uintptr_t)status };
+    uint64_t began = gl_began();
+    int code = answer(symbol, made, version, flags, status);
+    gl_ended(began, &slot, words, 5, (uint64_t)code);
+    return code;
+}
+
 GL_EXPORT int cuGetProcAddress(const char *symbol, void **made, int version, uint64_t flags)
 {
-    return cuGetProcAddress_v2(symbol, made, version, flags, NULL);
+    static struct gl_slot slot = { "driver:__traced_cuGetProcAddress", 0 };
+    const uint64_t words[] = { (uintptr_t)symbol, (uintptr_t)made, (uint64_t)version, flags };
+    uint64_t began = gl_began();
+    int code = answer(symbol, made, version, flags, NULL);
+    gl_ended(began, &slot, words, 4, (uint64_t)code);
+    return code;
 }

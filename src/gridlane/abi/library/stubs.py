@@ -12,7 +12,7 @@ from gridlane.abi.table import CType, ctype, functions, layout
 from gridlane.abi.table.functions import Api, Function
 
 _INTEGERS = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
-WRITTEN = frozenset({"cuGetProcAddress", "cuGetProcAddress_v2"})
+WRITTEN = frozenset({"cuGetProcAddress", "cuGetProcAddress_v2", "cuGetExportTable"})
 """Functions that C has itself."""
 
 
@@ -104,7 +104,7 @@ def _as_word(kind: CType, name: str) -> str:
 def _symbols(found: list[Function]) -> Iterator[str]:
     """The table of ``cuGetProcAddress``, sorted by name and version."""
     ordered = sorted(found, key=lambda row: (row.base, row.since))
-    yield "extern int cuGetProcAddress(), cuGetProcAddress_v2();"
+    yield f"extern int {', '.join(f'{name}()' for name in sorted(WRITTEN))};"
     yield "const struct gl_symbol gl_symbols[] = {"
     for row in ordered:
         own = f"(void *){row.name}_{row.per_thread}" if row.per_thread else "0"

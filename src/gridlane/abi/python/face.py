@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.abi import tracing
 from gridlane.abi.calls.registry import Call, calls
 from gridlane.abi.errors import UNDONE, called
 from gridlane.abi.python.values import (
@@ -26,6 +27,7 @@ from gridlane.abi.table import CType, aliases, callbacks, constants, ctype, enum
 from gridlane.abi.table.functions import Api, Function, Parameter
 from gridlane.abi.table.structs import nodes
 from gridlane.abi.typed import Typed
+from gridlane.core import trace
 
 _ERRORS: dict[Api, str] = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
 _PREFIXES: dict[Api, tuple[str, ...]] = {
@@ -145,7 +147,7 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
 
     function.__name__ = function.__qualname__ = row.base
     function.__doc__ = _doc(row, names, call)
-    return function
+    return tracing.traced_values(row, names, function) if trace.enabled() else function
 
 
 def _is_given(row: Function, parameter: Parameter) -> bool:

@@ -9,7 +9,8 @@ from pathlib import Path
 from gridlane.cuda.kernels.sources import watch_exec
 from gridlane.cuda.numba_compat.finder import Fallback, NumbaFinder
 
-_SHIM = Path(__file__).with_name("shim")
+SHIM = str(Path(__file__).with_name("shim"))
+"""The folder on the PYTHONPATH of child processes."""
 _SOURCES = Path(__file__).parents[3]
 
 
@@ -22,14 +23,13 @@ def install_as_numba(children: bool = False) -> None:
         children: whether child processes in Python find it as well, by their PYTHONPATH.
     """
     if children:
-        _put_on_python_path(str(_SHIM), str(_SOURCES))
-        if str(_SHIM) not in sys.path:  # which processes that multiprocessing spawns inherit
-            sys.path.insert(1, str(_SHIM))
+        _put_on_python_path(SHIM, str(_SOURCES))
+        if SHIM not in sys.path:  # which processes that multiprocessing spawns inherit
+            sys.path.insert(1, SHIM)
     if any(isinstance(finder, NumbaFinder) for finder in sys.meta_path):
         return
     for name in [n for n in sys.modules if n == "numba" or n.startswith("numba.")]:
         del sys.modules[name]
-    watch_exec()
     watch_exec()
     sys.meta_path.insert(0, NumbaFinder())
     sys.meta_path.append(Fallback())

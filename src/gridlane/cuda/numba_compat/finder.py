@@ -85,7 +85,8 @@ class _Alias:
         sys.modules[module.__name__] = target
 
 
-def _alias(fullname: str, module: str) -> ModuleSpec:
+def alias(fullname: str, module: str) -> ModuleSpec:
+    """The spec that binds an existing module to another name."""
     return ModuleSpec(fullname, _Alias(module), is_package=True)  # type: ignore[arg-type]
 
 
@@ -100,7 +101,7 @@ class NumbaFinder:
             return None
         module = MODULES.get(fullname)
         if module is not None:
-            return _alias(fullname, module)
+            return alias(fullname, module)
         if fullname == _TESTS or fullname.startswith(_TESTS + "."):
             return _test_module(fullname)
         raise ModuleNotFoundError(
@@ -113,7 +114,7 @@ def _test_module(fullname: str) -> ModuleSpec | None:
     package = importlib.util.find_spec("numba_cuda")
     if package is None or not package.submodule_search_locations:
         if fullname == _TESTS:  # which still holds numba.cuda.tests.support
-            return _alias(fullname, f"{_HERE}.core")
+            return alias(fullname, f"{_HERE}.core")
         raise ModuleNotFoundError(
             f"{fullname}: numba-cuda's tests are not installed (pip install numba-cuda)",
             name=fullname,
@@ -132,7 +133,7 @@ class Fallback:
         clearer error than Python's."""
         module = FALLBACKS.get(fullname)
         if module is not None:
-            return _alias(fullname, module)
+            return alias(fullname, module)
         parent, _, name = fullname.rpartition(".")
         if parent in _NAMES:
             raise ModuleNotFoundError(str(missing(name, _NAMES[parent])))

@@ -12,6 +12,7 @@ from typing import Any
 from gridlane.core.device_errors import NEWER_DRIVER, NO_DEVICE, NOT_SUPPORTED, device_error, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.extras import install
+from gridlane.core.originals import originals
 
 # These lose the context: every later call in it fails with the same number.
 STICKY = frozenset((214, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999))
@@ -29,7 +30,8 @@ def bindings() -> Any:
     """
     try:
         # The extra ``cuda``; loaded when a GPU is asked for.
-        driver: Any = import_module("cuda.bindings.driver")
+        with originals():  # gridlane.cuda.driver has its name in programs of "gridlane run"
+            driver: Any = import_module("cuda.bindings.driver")
     except ImportError as error:
         fail(NO_DEVICE, f"cuda-bindings does not load ({error})", install("cuda"))
     try:

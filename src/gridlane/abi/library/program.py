@@ -1,0 +1,65 @@
+"""What a program or library of CUDA's holds: its runtime, and the images of its kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridlane.abi import fatbin
+from gridlane.abi.failure import Failure
+from gridlane.abi.library.elf import Elf
+from gridlane.core.errors import ArgumentError
+
+SECTIONS = {".nv_fatbin": "", "__nv_relfatbin": "parts of -rdc=true"}
+"""Where nvcc puts fatbins, and what those there are."""
+LINK_AGAIN = (
+    "link it again with nvcc -cudart shared, or with gridlane's runtime inside (nvcc -cudart none "
+    "... -lcudart_gridlane, or gridlane cc), or leave its symbols in"
+)
+"""What to do with a program whose runtime cannot be found."""
+_STEP = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """The fatbins of a section.
+
+    Attributes:
+        section: its name.
+        images: of all of its fatbins.
+        damage: why no more of it could be read; "" if all was.
+    """
+
+    section: str
+    images: tuple[fatbin.Image, ...]
+    damage: str = ""
+
+
+def images_in(elf: Elf) -> list[Images]:
+    """The images of each section that holds fatbins."""
+    found: list[Images] = []
+    for name in SECTIONS:
+        section = elf.section(name)
+        if section is None:
+            continue
+        try:
+            found.append(_images(name, elf.contents(section)))
+        except ArgumentError as error:
+            found.append(Images(name, (), str(error)))
+    return found
+
+
+def _images(section: str, data: bytes) -> Images:
+    """The fatbins of a section, with zeros between them."""
+    made: list[fatbin.Image] = []
+    at = 0
+    while at < len(data):
+        if not any(data[at : at + _STEP]):
+            at += _STEP
+            continue
+        try:
+            size = fatbin.region_size(data[at : at + fatbin.HEAD].ljust(fatbin.HEAD, b"\0"))
+            made += fatbin.images(data[at : at + size])
+        except Failure as failure:
+            return Images(section, tuple(made), f"at byte {at}: {failure.what}")
+        at += -(-size // _STEP) * _STEP
+    return Images(section, tuple(made))

@@ -1,0 +1,37 @@
+/* Print calls that C answers alone, where GRIDLANE_TRACE asks for it; Python prints all others. */
+#ifndef GRIDLANE_TRACED_H
+#define GRIDLANE_TRACED_H
+
+#include "bridge.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { GL_MOST_WORDS = 16 };
+
+/* When a call began, in nanoseconds; 0 if none is to be printed. */
+static inline uint64_t gl_began(void)
+{
+    const char *asked = getenv("GRIDLANE_TRACE");
+    struct timespec now;
+    if (!asked || !*asked || !strcmp(asked, "0"))
+        return 0;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Print a call that has ended. The name of its slot is the function's behind "__traced_". */
+static inline void gl_ended(uint64_t began, struct gl_slot *slot, const uint64_t *arguments,
+                            int count, uint64_t code)
+{
+    uint64_t words[GL_MOST_WORDS + 2];
+    if (!began || count > GL_MOST_WORDS)
+        return;
+    memcpy(words, arguments, (size_t)count * sizeof *words);
+    words[count] = code;
+    words[count + 1] = gl_began() - began;
+    gl_enter(slot, words, count + 2);
+}
+
+#endif

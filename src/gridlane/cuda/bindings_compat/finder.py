@@ -1,0 +1,99 @@
+"""An import finder for the modules of NVIDIA's bindings that gridlane has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from gridlane.core.originals import originals, wanted
+from gridlane.cuda import numba_compat
+from gridlane.cuda.numba_compat.finder import alias
+
+# The module of NVIDIA's: gridlane's.
+MODULES = {
+    "cuda.bindings.driver": "gridlane.cuda.driver",
+    "cuda.bindings.runtime": "gridlane.cuda.runtime",
+    "cuda.bindings.nvrtc": "gridlane.cuda.nvrtc",
+    "cuda.cuda": "gridlane.cuda.driver",
+    "cuda.cudart": "gridlane.cuda.runtime",
+    "cuda.nvrtc": "gridlane.cuda.nvrtc",
+}
+
+# Packages around them, if NVIDIA's are not installed: the files that are executed as these.
+PACKAGES = {
+    "cuda": Path(numba_compat.__file__).with_name("bindings.py"),
+    "cuda.bindings": Path(__file__).with_name("package.py"),
+}
+
+_LINKED = "cuda.core"
+"""The package that is linked with NVIDIA's modules in C."""
+_PARTS = "bindings", "ccuda.pxd"
+"""What NVIDIA's package cuda has in its folder, where it is no namespace."""
+
+
+class BindingsFinder:
+    """Precedes all other finders."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The replacement of a module of NVIDIA's."""
+        if fullname != "cuda" and not fullname.startswith("cuda."):
+            return None
+        if fullname in MODULES:
+            return None if wanted() or _is_of_the_program() else alias(fullname, MODULES[fullname])
+        if fullname in PACKAGES:
+            return _installed(fullname, path) or _package(fullname)
+        if fullname == _LINKED or fullname.startswith(f"{_LINKED}."):
+            spec = PathFinder.find_spec(fullname, path)
+            if spec is not None and spec.loader is not None:
+                spec.loader = _OnOriginals(spec.loader)
+            return spec
+        return None
+
+
+def _installed(fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    """A package of NVIDIA's beside the shim, which child processes find."""
+    folders = sys.path if path is None else path
+    return PathFinder.find_spec(fullname, [each for each in folders if each != numba_compat.SHIM])
+
+
+def _package(fullname: str) -> ModuleSpec | None:
+    made = spec_from_file_location(fullname, PACKAGES[fullname], submodule_search_locations=[])
+    if made is not None:
+        made.submodule_search_locations = []  # of its modules none is a file
+    return made
+
+
+def _is_of_the_program() -> bool:
+    """Whether the package cuda is the program's own, whatever it has in it."""
+    file = getattr(sys.modules.get("cuda"), "__file__", None)
+    if file is None or Path(file) == PACKAGES["cuda"]:
+        return False  # a namespace, or gridlane's
+    return not any((Path(file).parent / part).exists() for part in _PARTS)
+
+
+class _OnOriginals(Loader):
+    """The loader of a module that finds NVIDIA's modules while it is loaded."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Create it, as its own loader does."""
+        with originals():
+            return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute it."""
+        with originals():
+            self._loader.exec_module(module)
