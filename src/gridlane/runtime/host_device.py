@@ -31,6 +31,10 @@ class HostDevice:
 
     Args:
         resource: the device's memory resource.
+
+    Attributes:
+        is_plain: whether C may do its work: its memory is the process's, and its kernels are
+            machine code.
     """
 
     name: str
@@ -39,6 +43,7 @@ class HostDevice:
     host_visible: bool
     route: Route = "inline"
     several_buffers: bool | None = None
+    is_plain = False
     # Kernels may use all instructions of an NVIDIA device of this generation.
     compute_capability = (8, 0)
 

@@ -38,10 +38,11 @@ class Library:
     versioned: bool = False
 
 
-_RUNTIME = "bridge.c", "registration.c"
+_HOT = "bridge.c", "hot.c"
+_RUNTIME = *_HOT, "registration.c"
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (
-    Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c")),
+    Library("driver", 13, "libcuda.so.1", (*_HOT, "proc_address.c")),
     Library("runtime", 12, "libcudart.so.12", _RUNTIME, versioned=True),
     Library("runtime", 13, "libcudart.so.13", _RUNTIME, versioned=True),
     Library(None, 13, PRELOADED, ("preload.c",)),
@@ -51,6 +52,8 @@ LIBRARIES = (
 def digest() -> str:
     """What the libraries are made of: their text, and the Python that they open."""
     made = hashlib.sha256()
+    for header in sorted(_ROOM.glob("*.h")):
+        made.update(header.read_bytes())
     for each in LIBRARIES:
         made.update(_text(each).encode())
         for name in each.sources:

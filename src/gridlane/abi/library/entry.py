@@ -14,7 +14,7 @@ from gridlane.abi import raw
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
-from gridlane.abi.library import output, registration
+from gridlane.abi.library import hot, output, registration
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
 from gridlane.abi.table.functions import Function, Parameter
@@ -30,17 +30,19 @@ _texts: dict[bytes, Any] = {}
 """The texts that C has pointers to; they live as long as the process."""
 
 
-def begin(embedded: int) -> None:
+def begin(embedded: int, table: int) -> None:
     """Prepare for calls from C.
 
     Args:
         embedded: whether the process had no Python before.
+        table: the address of what C can be told by, or 0; see ``hot.py``.
     """
     if embedded:
         sys.argv = ["gridlane"]
         import_module("signal")  # it takes SIGINT at its first import, which the caller undoes
         enter()
         output.take()
+    hot.begin(table)
 
 
 def resolve(symbol: str) -> Entry:
@@ -54,9 +56,9 @@ def resolve(symbol: str) -> Entry:
         KeyError: the table has no such function.
     """
     api, _, name = symbol.partition(":")
-    assert api in ("driver", "runtime", "nvrtc")
     if name in _OWN:
         return _OWN[name]
+    assert api in ("driver", "runtime", "nvrtc")
     plain = name.removesuffix("_ptsz").removesuffix("_ptds")
     return _entry(symbol, functions(api)[plain], plain != name)
 
@@ -74,6 +76,7 @@ def _initialise(binary: int) -> int:
 _OWN: dict[str, Entry] = {
     "__register": registration.register,
     "__initialise_module": _initialise,
+    "tell": hot.tell,
 }
 """What the libraries call beside the functions of CUDA."""
 

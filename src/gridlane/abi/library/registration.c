@@ -45,7 +45,7 @@ static void add(enum kind kind, void *binary, const void *host, const char *name
 
 /* Tell Python what was registered since the last time. Threads may tell the same: Python takes each
  * record once, and no thread goes on before it has those that it saw. */
-void gl_before(uint64_t (*enter)(struct gl_slot *, const uint64_t *, int))
+void gl_before(gl_caller *enter)
 {
     static struct gl_slot slot = { "runtime:__register", 0 };
     if (__atomic_load_n(&told, __ATOMIC_ACQUIRE) == __atomic_load_n(&count, __ATOMIC_ACQUIRE))

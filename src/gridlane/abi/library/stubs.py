@@ -12,6 +12,16 @@ from gridlane.abi.table import CType, ctype, functions, layout
 from gridlane.abi.table.functions import Api, Function
 
 _INTEGERS = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
+_NO_ERROR = "if (gl_knows(GL_NO_ERROR))\n        return 0;"
+HOT = {
+    "cudaGetLastError": _NO_ERROR,
+    "cudaPeekAtLastError": _NO_ERROR,
+    "cudaGetDevice": "if (gl_get_device(a0))\n        return 0;",
+    "cudaSetDevice": "if (gl_knows(GL_KNOWS_DEVICE) && gl_thread.chosen == a0)\n        return 0;",
+    "cuCtxGetCurrent": "if (gl_get_context(a0))\n        return 0;",
+    "cuCtxGetDevice": "if (gl_knows(GL_READY) && gl_get_device(a0))\n        return 0;",
+}
+"""What functions that C answers alone try first; the others' way is behind it."""
 WRITTEN = frozenset({"cuGetProcAddress", "cuGetProcAddress_v2"})
 """Functions that C has itself."""
 
@@ -28,7 +38,7 @@ def rows(api: Api, major: int) -> list[Function]:
 
 def stubs(api: Api, major: int) -> str:
     """The C text of a library."""
-    lines = ['#include "bridge.h"', "", *_structs(rows(api, major)), ""]
+    lines = ['#include "hot.h"', "", *_structs(rows(api, major)), ""]
     for row in rows(api, major):
         if row.name not in WRITTEN:
             lines += _stub(row, "")
@@ -45,9 +55,13 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     given = ", ".join(f"{c_type(kind)} a{n}" for n, kind in enumerate(kinds)) or "void"
     passed = ", ".join(_as_word(kind, f"a{n}") for n, kind in enumerate(kinds)) or "0"
     result = _result(row)
-    yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0 }};'
+    hot = HOT.get(row.name)
+    is_hot = int(hot is not None)
+    yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0, {is_hot} }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"
+    if hot is not None:
+        yield f"    {hot}"
     if result.startswith("struct"):  # Python writes it behind the address that comes last
         yield f"    {result} made = {{ {{ 0 }} }};"
         yield f"    const uint64_t words[] = {{ {passed}, (uint64_t)(uintptr_t)&made }};"

@@ -102,6 +102,7 @@ class CpuDevice(HostDevice):
 
     name = "cpu"
     host_visible = True
+    is_plain = True
 
     def __init__(self) -> None:
         super().__init__(HostResource())

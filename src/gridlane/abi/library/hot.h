@@ -1,0 +1,59 @@
+/* What C answers alone: the calls that programs make most often, in the states in which they succeed.
+ *
+ * Python's state is the truth. Python tells a thread what it may answer, together with the numbers
+ * of core/epochs.py from before it looked; while the numbers are those, that is still so. All that
+ * fails, and all that is not known, enters Python as every other call does. */
+#ifndef GRIDLANE_HOT_H
+#define GRIDLANE_HOT_H
+
+#include "bridge.h"
+
+enum { /* what a thread knows; see hot.py */
+    GL_KNOWS_DEVICE = 1,
+    GL_KNOWS_CONTEXT = 2,
+    GL_NO_ERROR = 4, /* the runtime's last error */
+    GL_READY = 8,    /* the current context is fit for work, on a device whose memory is C's */
+    GL_QUIET = 16,   /* streams have no work and no error, and none is captured */
+    GL_IDLE = 32     /* and a wait for work has nothing else to do */
+};
+
+/* What Python told a thread. It is of one library: Python tells each what it asks. */
+struct gl_thread {
+    uint64_t state, work; /* the numbers */
+    uint64_t context;     /* the current one's handle, or 0 */
+    int32_t device;
+    int32_t chosen; /* the device that cudaSetDevice would not change, or -1 */
+    uint32_t knows;
+};
+
+extern __thread struct gl_thread gl_thread;
+
+static inline int gl_knows(unsigned what)
+{
+    const struct gl_thread *me = &gl_thread;
+    if (me->state != __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE))
+        return 0;
+    if (what & (GL_QUIET | GL_IDLE) &&
+        me->work != __atomic_load_n(&gl_process.work, __ATOMIC_ACQUIRE))
+        return 0;
+    return (me->knows & what) == what;
+}
+
+/* Each returns whether it did what the function of CUDA's does. */
+static inline int gl_get_device(int *made)
+{
+    if (!made || !gl_knows(GL_KNOWS_DEVICE))
+        return 0;
+    *made = gl_thread.device;
+    return 1;
+}
+
+static inline int gl_get_context(void **made)
+{
+    if (!made || !gl_knows(GL_KNOWS_CONTEXT))
+        return 0;
+    *made = (void *)(uintptr_t)gl_thread.context;
+    return 1;
+}
+
+#endif

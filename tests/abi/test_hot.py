@@ -1,0 +1,109 @@
+"""What the C libraries answer alone is what Python answers.
+
+Each program prints the same with GRIDLANE_NATIVE=0, where every call enters Python.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.abi.test_library import compiled, library, run  # noqa: F401  # a fixture
+
+IN_PYTHON = """
+import ctypes, threading
+from gridlane.cuda import runtime as rt
+from gridlane.abi.library import entry
+from gridlane.abi.state import contexts
+
+c = ctypes.CDLL("libcudart.so.13")
+entered = []
+called = entry.called
+
+def counted(row, *given):
+    entered.append(row.name)
+    return called(row, *given)
+
+entry.called = counted
+
+def calls_of_python(call, *given):
+    call(*given), call(*given)
+    entered.clear()
+    for _ in range(100):
+        assert call(*given) == 0
+    return len(entered)
+"""
+
+
+def in_python(library, text):  # noqa: F811
+    """Run a program in Python that has the C library and gridlane's own functions."""
+    found = subprocess.run(
+        [sys.executable, "-c", IN_PYTHON + text],
+        env=os.environ | {"LD_LIBRARY_PATH": str(library)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
+
+
+@pytest.mark.parametrize("name", ["hot_state"])
+def test_a_program_prints_the_same(name, library, tmp_path):  # noqa: F811
+    made = compiled(name, library, tmp_path, str(library / "libcudart.so.13"))
+    hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
+    assert hot.stdout == cold.stdout and hot.stderr == cold.stderr == ""
+    assert hot.stdout.count("\n") > 100
+
+
+def test_known_state_enters_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        """
+device = ctypes.byref(ctypes.c_int())
+assert c.cudaFree(None) == 0
+assert calls_of_python(c.cudaGetDevice, device) == 0
+assert calls_of_python(c.cudaGetLastError) == 0
+assert calls_of_python(c.cudaPeekAtLastError) == 0
+assert calls_of_python(c.cudaSetDevice, 0) == 0
+print("well")
+""",
+    )
+
+
+def test_python_and_c_have_one_state(library):  # noqa: F811
+    """What gridlane's functions in Python do is seen by those in C at once."""
+    in_python(
+        library,
+        """
+device = ctypes.c_int()
+assert c.cudaFree(None) == 0
+for _ in range(3):
+    assert c.cudaGetLastError() == 0
+    assert rt.cudaSetDevice(9)[0] == 101
+    assert c.cudaPeekAtLastError() == 101 and c.cudaSetDevice(0) == 0
+    assert rt.cudaGetLastError()[0] == 101
+    assert c.cudaGetLastError() == 0
+    assert c.cudaSetDevice(9) == 101
+    assert rt.cudaGetLastError()[0] == 101
+    assert c.cudaGetLastError() == 0
+    assert c.cudaGetDevice(ctypes.byref(device)) == 0
+    found = contexts.top()
+    assert rt.cudaDeviceReset()[0] == 0
+    assert c.cudaSetDevice(0) == 0
+    assert contexts.top() is not found
+
+def other():
+    assert c.cudaGetLastError() == 0
+    assert contexts.top() is None
+    assert c.cudaSetDevice(0) == 0
+    assert contexts.top() is not None
+    assert c.cudaSetDevice(8) == 101
+
+for _ in range(20):
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+assert c.cudaGetLastError() == 0
+print("well")
+""",
+    )
