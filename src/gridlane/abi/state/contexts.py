@@ -11,6 +11,7 @@ from gridlane.abi.failure import (
     CONTEXT_IS_DESTROYED,
     INVALID_CONTEXT,
     INVALID_VALUE,
+    STICKY,
     Failure,
     fail,
     failure_of,
@@ -110,19 +111,24 @@ class Context:
             epochs.state.changed()
         return failure
 
+    def failed_by(self, error: BaseException) -> Failure:
+        """The failure to raise for an error of the device's: a kernel's stays with the context."""
+        failure = failure_of(error)
+        return self.fault(failure) if failure.number in STICKY else failure
+
     def synchronize(self) -> None:
         """Wait for all work of the device.
 
         Raises:
-            Failure: of the first kernel that failed; STREAM_CAPTURE_UNSUPPORTED, a stream is
-                captured.
+            Failure: of the first kernel that failed; NOT_PERMITTED, a callback of a stream waits;
+                STREAM_CAPTURE_UNSUPPORTED, a stream is captured.
         """
         for each in tuple(self.captures):
             each.refuse("waiting for a context with a captured stream")
         try:
             self.device.synchronize()
         except GridlaneError as error:
-            raise self.fault(error) from None
+            raise self.failed_by(error) from None
         waited(self.device)
 
     def end(self) -> None:
