@@ -47,7 +47,7 @@ def in_python(library, text):  # noqa: F811
     assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
 
 
-@pytest.mark.parametrize("name", ["hot_state"])
+@pytest.mark.parametrize("name", ["hot_state", "hot_memory", "hot_work"])
 def test_a_program_prints_the_same(name, library, tmp_path):  # noqa: F811
     made = compiled(name, library, tmp_path, str(library / "libcudart.so.13"))
     hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
@@ -107,3 +107,87 @@ assert c.cudaGetLastError() == 0
 print("well")
 """,
     )
+
+
+def test_allocations_and_copies_enter_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        """
+class Twice:
+    def __init__(self):
+        self.place = ctypes.c_void_p()
+
+    def __call__(self, size):
+        made = c.cudaMalloc(ctypes.byref(self.place), ctypes.c_size_t(size))
+        return made or c.cudaFree(self.place)
+
+p, value = ctypes.c_void_p(), ctypes.create_string_buffer(64)
+for size in (64, 5 << 20):
+    assert c.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(size)) == 0
+    inner = ctypes.c_void_p(p.value + 60)
+    assert calls_of_python(c.cudaMemcpy, p, value, ctypes.c_size_t(64), 1) == 0
+    assert calls_of_python(c.cudaMemcpy, value, inner, ctypes.c_size_t(4), 2) == 0
+    assert calls_of_python(c.cudaMemset, p, 5, ctypes.c_size_t(64)) == 0
+assert calls_of_python(Twice(), 1000) == 0
+assert calls_of_python(c.cudaDeviceSynchronize) == 0
+assert calls_of_python(c.cudaStreamSynchronize, None) == 0
+print("well")
+""",
+    )
+
+
+def test_python_finds_what_c_allocated(library):  # noqa: F811
+    """Other interfaces of gridlane's know the memory, and a block that they hold stays."""
+    in_python(
+        library,
+        """
+import gc
+import numpy as np
+from gridlane import cuda
+
+class Foreign:
+    def __init__(self, address, size):
+        self.__cuda_array_interface__ = {
+            "shape": (size,), "typestr": "<u1", "data": (address, False), "version": 3
+        }
+
+p = ctypes.c_void_p()
+assert c.cudaMalloc(ctypes.byref(p), 1000) == 0
+assert c.cudaMemset(p, 7, 1000) == 0
+array = cuda.as_cuda_array(Foreign(p.value + 10, 900))
+assert (array.copy_to_host() == 7).all()
+assert rt.cudaPointerGetAttributes(p.value + 99)[1].type == 2
+assert c.cudaMemset(p, 8, 1000) == 0 and (array.copy_to_host() == 8).all()
+assert c.cudaFree(p) == 0 and c.cudaFree(p) == 1
+places = []
+for n in range(20):
+    places.append(ctypes.c_void_p())
+    assert c.cudaMalloc(ctypes.byref(places[-1]), 1000) == 0
+    assert c.cudaMemset(places[-1], 9, 1000) == 0
+assert (array.copy_to_host() == 8).all()
+del array
+gc.collect()
+for each in places:
+    assert rt.cudaFree(each.value)[0] == 0 and c.cudaFree(each) == 1
+print("well")
+""",
+    )
+
+
+def test_a_limit_of_the_device_s_memory_holds_in_c(library):  # noqa: F811
+    in_python(
+        library,
+        """
+p = ctypes.c_void_p()
+assert c.cudaMalloc(ctypes.byref(p), 100) == 0 and c.cudaMalloc(ctypes.byref(p), 100) == 0
+contexts.top().device.memory.limit = 1000
+assert c.cudaMalloc(ctypes.byref(p), 600) == 0
+assert c.cudaMalloc(ctypes.byref(p), 600) == 2
+print("well")
+""",
+    )
+
+
+def test_memory_stays_flat(library, tmp_path):  # noqa: F811
+    made = compiled("hot_flat", library, tmp_path, str(library / "libcudart.so.13"))
+    assert int(run(made, library).stdout) < 8000  # KiB

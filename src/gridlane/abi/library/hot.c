@@ -6,7 +6,8 @@ __thread struct gl_thread gl_thread;
 static const struct { /* see hot.py */
     uint64_t *state, *work, *code;
     int *offers;
-} table = { &gl_process.state, &gl_process.work, &gl_process.code, &gl_process.offers };
+    const struct gl_memory *memory;
+} table = { &gl_process.state, &gl_process.work, &gl_process.code, &gl_process.offers, &gl_memory };
 
 const void *gl_hot_table(void)
 {

@@ -14,7 +14,17 @@ enum { /* what a thread knows; see hot.py */
     GL_NO_ERROR = 4, /* the runtime's last error */
     GL_READY = 8,    /* the current context is fit for work, on a device whose memory is C's */
     GL_QUIET = 16,   /* streams have no work and no error, and none is captured */
-    GL_IDLE = 32     /* and a wait for work has nothing else to do */
+    GL_IDLE = 32,    /* and a wait for work has nothing else to do */
+    GL_UNCAPTURED = 64, /* no stream is captured */
+    GL_ALLOCATES = 128, /* the device's memory is what the system gives, without a limit */
+    GL_OF_WORK = GL_QUIET | GL_IDLE | GL_UNCAPTURED /* what holds for one number of "work" */
+};
+
+enum { /* kinds of ranges that Python tells */
+    GL_DEVICE = 1,
+    GL_MANAGED,
+    GL_HOST,
+    GL_FOREIGN /* of a device whose memory is not C's */
 };
 
 /* What Python told a thread. It is of one library: Python tells each what it asks. */
@@ -33,8 +43,7 @@ static inline int gl_knows(unsigned what)
     const struct gl_thread *me = &gl_thread;
     if (me->state != __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE))
         return 0;
-    if (what & (GL_QUIET | GL_IDLE) &&
-        me->work != __atomic_load_n(&gl_process.work, __ATOMIC_ACQUIRE))
+    if (what & GL_OF_WORK && me->work != __atomic_load_n(&gl_process.work, __ATOMIC_ACQUIRE))
         return 0;
     return (me->knows & what) == what;
 }
@@ -54,6 +63,35 @@ static inline int gl_get_context(void **made)
         return 0;
     *made = (void *)(uintptr_t)gl_thread.context;
     return 1;
+}
+
+/* --- memory --- */
+
+/* What Python calls; see hot_memory.c. */
+struct gl_memory {
+    int (*begin)(uint64_t *told);
+    void (*add_range)(int of, uint64_t start, uint64_t size, uint32_t kind);
+    void (*remove_range)(int of, uint64_t start);
+    int (*adopt)(uint64_t address, uint64_t *told);
+    void (*release)(uint64_t start);
+    void (*end_context)(uint64_t context);
+};
+
+extern const struct gl_memory gl_memory;
+
+int gl_allocate(void *made, size_t size);
+int gl_free(uint64_t address);
+int gl_copy(const void *to, const void *from, size_t size, int kind);
+int gl_copy_to_device(uint64_t to, const void *from, size_t size);
+int gl_copy_to_host(const void *to, uint64_t from, size_t size);
+int gl_copy_within(uint64_t to, uint64_t from, size_t size);
+int gl_copy_between(uint64_t to, uint64_t from, size_t size);
+int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width);
+
+/* Whether a stream is one of the default ones, whose work the caller does. */
+static inline int gl_is_default(const void *stream)
+{
+    return (uintptr_t)stream <= 2;
 }
 
 #endif

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import threading
 
+from gridlane.abi.library import hot_memory
 from gridlane.abi.state import captures, contexts, devices, pools, threads
 from gridlane.abi.state.contexts import Context
 from gridlane.core import epochs
@@ -18,7 +19,7 @@ from gridlane.core.endings import at_end
 from gridlane.runtime.host_device import HostDevice
 from gridlane.runtime.queues.host_queue import is_quiet
 
-DEVICE, CONTEXT, NO_ERROR, READY, QUIET, IDLE = (1 << n for n in range(6))
+DEVICE, CONTEXT, NO_ERROR, READY, QUIET, IDLE, UNCAPTURED, ALLOCATES = (1 << n for n in range(8))
 
 
 class _Known(ctypes.Structure):
@@ -42,6 +43,7 @@ class _Table(ctypes.Structure):
         ("work", ctypes.c_uint64),
         ("code", ctypes.c_uint64),
         ("offers", ctypes.c_uint64),
+        ("memory", ctypes.c_uint64),
     )
 
 
@@ -53,6 +55,8 @@ class _Offer:
 
     def begin(self, table: _Table) -> None:
         """Tell from now on."""
+        if not hot_memory.begin(table.memory):
+            return
         for epoch, address in (
             (epochs.state, table.state),
             (epochs.work, table.work),
@@ -113,8 +117,9 @@ def tell(address: int) -> int:
     if devices.is_initialised():
         knows = CONTEXT
         knows |= DEVICE if known.device >= 0 else 0
-        knows |= READY if context is not None and _is_fit(context) else 0
         knows |= _of_work(context)
+        if context is not None and _is_fit(context):
+            knows |= READY | (ALLOCATES if hot_memory.watch(context) else 0)
     if not threads.last():
         knows |= NO_ERROR
     known.knows = knows
@@ -143,6 +148,9 @@ def _is_fit(context: Context) -> bool:
 
 
 def _of_work(context: Context | None) -> int:
-    if not is_quiet() or captures.any_active():
+    if captures.any_active():
         return 0
-    return QUIET if context is None or pools.holds_any(context.device) else QUIET | IDLE
+    if not is_quiet():
+        return UNCAPTURED
+    is_idle = context is not None and not pools.holds_any(context.device)
+    return UNCAPTURED | QUIET | (IDLE if is_idle else 0)

@@ -12,16 +12,41 @@ from gridlane.abi.table import CType, ctype, functions, layout
 from gridlane.abi.table.functions import Api, Function
 
 _INTEGERS = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
-_NO_ERROR = "if (gl_knows(GL_NO_ERROR))\n        return 0;"
 HOT = {
-    "cudaGetLastError": _NO_ERROR,
-    "cudaPeekAtLastError": _NO_ERROR,
-    "cudaGetDevice": "if (gl_get_device(a0))\n        return 0;",
-    "cudaSetDevice": "if (gl_knows(GL_KNOWS_DEVICE) && gl_thread.chosen == a0)\n        return 0;",
-    "cuCtxGetCurrent": "if (gl_get_context(a0))\n        return 0;",
-    "cuCtxGetDevice": "if (gl_knows(GL_READY) && gl_get_device(a0))\n        return 0;",
+    "cudaGetLastError": "gl_knows(GL_NO_ERROR)",
+    "cudaPeekAtLastError": "gl_knows(GL_NO_ERROR)",
+    "cudaGetDevice": "gl_get_device(a0)",
+    "cudaSetDevice": "gl_knows(GL_KNOWS_DEVICE) && gl_thread.chosen == a0",
+    "cuCtxGetCurrent": "gl_get_context(a0)",
+    "cuCtxGetDevice": "gl_knows(GL_READY) && gl_get_device(a0)",
+    "cudaMalloc": "gl_allocate(a0, a1)",
+    "cuMemAlloc_v2": "gl_allocate(a0, a1)",
+    "cudaFree": "gl_free((uintptr_t)a0)",
+    "cuMemFree_v2": "gl_free(a0)",
+    "cudaMemcpy": "gl_copy(a0, a1, a2, a3)",
+    "cudaMemcpyAsync": "gl_is_default(a4) && gl_copy(a0, a1, a2, a3)",
+    "cudaMemset": "gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1)",
+    "cudaMemsetAsync": "gl_is_default(a3) && gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1)",
+    "cuMemcpy": "gl_copy_between(a0, a1, a2)",
+    "cuMemcpyAsync": "gl_is_default(a3) && gl_copy_between(a0, a1, a2)",
+    "cuMemcpyHtoD_v2": "gl_copy_to_device(a0, a1, a2)",
+    "cuMemcpyHtoDAsync_v2": "gl_is_default(a3) && gl_copy_to_device(a0, a1, a2)",
+    "cuMemcpyDtoH_v2": "gl_copy_to_host(a0, a1, a2)",
+    "cuMemcpyDtoHAsync_v2": "gl_is_default(a3) && gl_copy_to_host(a0, a1, a2)",
+    "cuMemcpyDtoD_v2": "gl_copy_within(a0, a1, a2)",
+    "cuMemcpyDtoDAsync_v2": "gl_is_default(a3) && gl_copy_within(a0, a1, a2)",
+    "cuMemsetD8_v2": "gl_fill(a0, a1, a2, 1)",
+    "cuMemsetD16_v2": "gl_fill(a0, a1, a2, 2)",
+    "cuMemsetD32_v2": "gl_fill(a0, a1, a2, 4)",
+    "cuMemsetD8Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 1)",
+    "cuMemsetD16Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 2)",
+    "cuMemsetD32Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 4)",
+    "cudaDeviceSynchronize": "gl_knows(GL_READY | GL_IDLE)",
+    "cudaStreamSynchronize": "gl_is_default(a0) && gl_knows(GL_READY | GL_IDLE)",
+    "cuCtxSynchronize": "gl_knows(GL_READY | GL_IDLE)",
+    "cuStreamSynchronize": "gl_is_default(a0) && gl_knows(GL_READY | GL_IDLE)",
 }
-"""What functions that C answers alone try first; the others' way is behind it."""
+"""When functions that C answers alone have done so; what is behind it enters Python."""
 WRITTEN = frozenset({"cuGetProcAddress", "cuGetProcAddress_v2"})
 """Functions that C has itself."""
 
@@ -61,7 +86,7 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"
     if hot is not None:
-        yield f"    {hot}"
+        yield f"    if ({hot})\n        return 0;"
     if result.startswith("struct"):  # Python writes it behind the address that comes last
         yield f"    {result} made = {{ {{ 0 }} }};"
         yield f"    const uint64_t words[] = {{ {passed}, (uint64_t)(uintptr_t)&made }};"
