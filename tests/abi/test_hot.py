@@ -4,11 +4,15 @@ Each program prints the same with GRIDLANE_NATIVE=0, where every call enters Pyt
 """
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.abi.test_library import compiled, library, run  # noqa: F401  # a fixture
+
+HERE = Path(__file__).parent
 
 IN_PYTHON = """
 import ctypes, threading
@@ -191,3 +195,73 @@ print("well")
 def test_memory_stays_flat(library, tmp_path):  # noqa: F811
     made = compiled("hot_flat", library, tmp_path, str(library / "libcudart.so.13"))
     assert int(run(made, library).stdout) < 8000  # KiB
+
+
+LAUNCH = """
+from gridlane.abi.library import hot_launches
+
+cu = ctypes.CDLL("libcuda.so.1")
+text = (
+    b".version 8.0\\n.target sm_80\\n.address_size 64\\n"
+    b".visible .entry adds(.param .u64 p) { .reg .b64 %rd<2>; .reg .b32 %r<3>;\\n"
+    b"ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; add.u32 %r2, %r1, 1;\\n"
+    b"st.global.u32 [%rd1], %r2; ret; }\\n"
+)
+module, function, p = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+assert c.cudaMalloc(ctypes.byref(p), 4) == 0 and c.cudaMemset(p, 0, 4) == 0
+assert cu.cuModuleLoadData(ctypes.byref(module), text) == 0
+assert cu.cuModuleGetFunction(ctypes.byref(function), module, b"adds") == 0
+arguments = (ctypes.c_void_p * 1)(ctypes.addressof(p))
+
+def launch(library=cu):
+    return library.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, arguments, None)
+
+def added():
+    value = ctypes.c_int()
+    assert c.cudaMemcpy(ctypes.byref(value), p, ctypes.c_size_t(4), 2) == 0
+    return value.value
+"""
+
+
+def test_launches_enter_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+assert calls_of_python(launch) == 0 and added() == 102
+# Who holds Python's lock lets Python launch: a kernel that prints waits for the lock.
+assert calls_of_python(launch, ctypes.PyDLL("libcuda.so.1")) == 100 and added() == 204
+print("well")
+""",
+    )
+
+
+def test_a_module_s_end_ends_its_plans(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+assert calls_of_python(launch) == 0
+(known,) = hot_launches._known.values()
+assert known.plan.usable and not known.plan.users
+assert cu.cuModuleUnload(module) == 0
+assert launch() == 400 and added() == 102
+assert not hot_launches._known
+print("well")
+""",
+    )
+
+
+def test_launches_by_the_runtime_print_the_same(library, tmp_path):  # noqa: F811
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed, and it builds the program")
+    made = tmp_path / "hot_launches"
+    subprocess.run(
+        ["nvcc", "-w", "-arch=sm_80", "-cudart", "shared", "-o", str(made)]
+        + [str(HERE / "programs" / "hot_launches.cu"), "-Xlinker", str(library / "libcuda.so.1")],
+        check=True,
+        timeout=100,
+    )
+    hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
+    assert hot.stdout == cold.stdout and hot.stderr == cold.stderr == ""
+    assert hot.stdout.count("\n") > 300 and "wrong 0" in hot.stdout

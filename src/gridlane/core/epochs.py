@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+from collections.abc import Callable
 
 
 class Epoch:
@@ -23,10 +24,17 @@ class Epoch:
     def __init__(self) -> None:
         self._cell = ctypes.c_uint64(0)
         self._numbers = itertools.count(1)
+        self._then: list[Callable[[], object]] = []
 
     def changed(self) -> None:
         """Say that what was noted is old."""
         self._cell.value = next(self._numbers)
+        for each in self._then:
+            each()
+
+    def then(self, call: Callable[[], object]) -> None:
+        """Call a function after each change."""
+        self._then.append(call)
 
     @property
     def number(self) -> int:

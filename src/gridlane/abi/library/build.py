@@ -38,7 +38,7 @@ class Library:
     versioned: bool = False
 
 
-_HOT = "bridge.c", "hot.c", "hot_memory.c"
+_HOT = "bridge.c", "hot.c", "hot_memory.c", "hot_launches.c"
 _RUNTIME = *_HOT, "registration.c"
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (

@@ -14,7 +14,7 @@ from gridlane.abi import raw
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
-from gridlane.abi.library import hot, output, registration
+from gridlane.abi.library import hot, hot_launches, output, registration
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
 from gridlane.abi.table.functions import Function, Parameter
@@ -77,6 +77,8 @@ _OWN: dict[str, Entry] = {
     "__register": registration.register,
     "__initialise_module": _initialise,
     "tell": hot.tell,
+    "learn": hot_launches.learn,
+    "failed": hot_launches.failed,
 }
 """What the libraries call beside the functions of CUDA."""
 

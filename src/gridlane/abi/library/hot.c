@@ -25,9 +25,10 @@ void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, 
 {
     static struct gl_slot told = { "hot:tell", 0, 0 };
     const struct gl_thread *me = &gl_thread;
-    (void)slot, (void)arguments, (void)code;
-    if (me->knows && me->state == gl_process.state && me->work == gl_process.work)
-        return;
-    uint64_t words[] = { (uintptr_t)me };
-    call(&told, words, 1);
+    (void)slot, (void)arguments;
+    if (!me->knows || me->state != gl_process.state || me->work != gl_process.work) {
+        uint64_t words[] = { (uintptr_t)me };
+        call(&told, words, 1);
+    }
+    gl_learn(call, code);
 }

@@ -88,6 +88,43 @@ int gl_copy_within(uint64_t to, uint64_t from, size_t size);
 int gl_copy_between(uint64_t to, uint64_t from, size_t size);
 int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width);
 
+/* --- launches --- */
+
+enum { GL_DRIVER, GL_RUNTIME }; /* whose names of functions a plan is for */
+
+/* A part of a parameter, and where it belongs in the block of the code. */
+struct gl_piece {
+    uint32_t argument, from, to, size;
+};
+
+/* How a function is launched; made and freed by Python, see hot_launches.py. */
+struct gl_plan {
+    uint64_t function, context, code;
+    uint32_t api, block[3];
+    uint32_t usable, parameters, pieces, bytes;
+    uint32_t most_grid[3], most_shared;
+    int (*launch)(void *native, const void *params, uint32_t gx, uint32_t gy, uint32_t gz,
+                  uint32_t shared, void *report);
+    void *native;
+    const struct gl_piece *piece;
+    const uint8_t *constants; /* the block, without the parameters */
+    struct gl_plan *next;
+    uint32_t users;
+};
+
+/* What Python calls. */
+struct gl_launches {
+    void (*add_plan)(struct gl_plan *plan);
+    void (*remove_plan)(struct gl_plan *plan);
+};
+
+int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
+              void **arguments, size_t shared, const void *stream);
+void gl_learn(gl_caller *call, uint64_t code);
+
+/* Whether Python knows all kernels that the program registered, and lacks none that it withdrew. */
+int gl_told_all(void);
+
 /* Whether a stream is one of the default ones, whose work the caller does. */
 static inline int gl_is_default(const void *stream)
 {

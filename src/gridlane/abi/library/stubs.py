@@ -47,6 +47,12 @@ HOT = {
     "cuStreamSynchronize": "gl_is_default(a0) && gl_knows(GL_READY | GL_IDLE)",
 }
 """When functions that C answers alone have done so; what is behind it enters Python."""
+LAUNCHES = {
+    "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
+    "cuLaunchKernel": "a10 ? -1 : gl_launch(GL_DRIVER, (uintptr_t)a0, "
+    "(const uint32_t[]){ a1, a2, a3 }, (const uint32_t[]){ a4, a5, a6 }, a9, a7, a8)",
+}
+"""The codes of launches that C does alone; less than 0 for those that enter Python."""
 WRITTEN = frozenset({"cuGetProcAddress", "cuGetProcAddress_v2"})
 """Functions that C has itself."""
 
@@ -81,12 +87,15 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     passed = ", ".join(_as_word(kind, f"a{n}") for n, kind in enumerate(kinds)) or "0"
     result = _result(row)
     hot = HOT.get(row.name)
-    is_hot = int(hot is not None)
+    is_hot = int(hot is not None or row.name in LAUNCHES)
     yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0, {is_hot} }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"
     if hot is not None:
         yield f"    if ({hot})\n        return 0;"
+    if row.name in LAUNCHES:
+        yield f"    const int code = {LAUNCHES[row.name]};"
+        yield "    if (code >= 0)\n        return code;"
     if result.startswith("struct"):  # Python writes it behind the address that comes last
         yield f"    {result} made = {{ {{ 0 }} }};"
         yield f"    const uint64_t words[] = {{ {passed}, (uint64_t)(uintptr_t)&made }};"
