@@ -6,6 +6,7 @@ import pytest
 from tests.devices import DEVICES
 
 from gridlane.abi.state import captures, contexts, devices, pools, threads
+from gridlane.core import epochs
 from gridlane.cuda import driver as cu
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -22,6 +23,7 @@ def forget() -> None:
     pools._defaults.clear()
     pools._chosen.clear()
     devices._driver.process = 0
+    epochs.state.changed()
 
 
 @pytest.fixture(params=DEVICES)

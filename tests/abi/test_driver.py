@@ -248,6 +248,22 @@ def test_host_functions_run_in_order(context):
     assert seen == [1, 2, 3]
 
 
+def test_a_callback_that_waits_leaves_the_context_as_it_was(begun):
+    """CUDA forbids its calls in host functions; the refusal is the call's alone."""
+    seen = []
+
+    def wait(data):
+        good(cu.cuCtxSetCurrent(begun))
+        seen.append(int(cu.cuCtxSynchronize()[0]))
+
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(wait)
+    stream = good(cu.cuStreamCreate(0))
+    good(cu.cuLaunchHostFunc(stream, ctypes.cast(function, ctypes.c_void_p).value, 0))
+    good(cu.cuStreamSynchronize(stream))
+    assert len(seen) == 1 and seen[0] in (0, 800)
+    good(cu.cuMemFree(good(cu.cuMemAlloc(16))))
+
+
 def test_contexts_are_a_stack_and_own_what_is_made_in_them(device):
     good(cu.cuInit(0))
     first, second = good(cu.cuCtxCreate(None, 0, 0)), good(cu.cuCtxCreate(None, 0, 0))

@@ -116,6 +116,9 @@ def test_variables_of_modules(context):
     assert good(ask("MEMORY_TYPE", int(x) + 8)) == cu.CUmemorytype.CU_MEMORYTYPE_DEVICE
     base, room = good(cu.cuMemGetAddressRange(int(x) + 8))
     assert int(base) <= int(x) and int(base) + room >= int(x) + size
+    good(cu.cuMemsetD8(x, 1, size))
+    assert cu.cuMemsetD8(x, 1, room + 1)[0] == BAD
+    assert cu.cuMemcpyDtoD(base, base, room + 1)[0] == BAD
 
 
 def test_without_a_context(context):

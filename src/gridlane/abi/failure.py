@@ -54,6 +54,8 @@ STREAM_CAPTURE_WRONG_THREAD = 908
 GRAPH_EXEC_UPDATE_FAILURE = 910
 INVALID_CLUSTER_SIZE = 912
 UNKNOWN = 999
+STICKY = frozenset({*range(700, 703), 710, 714, 715, 716, 717, 718, 719})
+"""The numbers of failed kernels, which stay with the context; see CUDA's documentation of each."""
 
 
 class Failure(Exception):

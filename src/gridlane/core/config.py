@@ -32,7 +32,8 @@ class Config:
         cache: GRIDLANE_CACHE=0 turns the disk cache off.
         cache_dir: GRIDLANE_CACHE_DIR, where compiled kernels are kept.
         verify: GRIDLANE_VERIFY=1 runs the IR verifier after every pass (the tests do).
-        native: GRIDLANE_NATIVE=0 launches GPU kernels without the C extension.
+        native: GRIDLANE_NATIVE=0 launches GPU kernels without the C extension, and every
+            call of the C libraries enters Python then.
         libdevice: GRIDLANE_LIBDEVICE, the libdevice.10.bc to use for NVIDIA GPUs. Without one
             (and where this names no file) they compute with gridlane's own functions.
         toolkits: CUDA_HOME and CUDA_PATH, where NVIDIA's own programs look for its toolkit.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.forks import hold_at_forks
-from gridlane.memory.addresses import AddressMap
+from gridlane.memory.addresses import AddressMap, Mirror
 from gridlane.memory.resource import Buffer, goes_with_owner
 
 Deallocate = Callable[[int, int], object]
@@ -170,6 +170,12 @@ class Accounting:
                     return buffer
                 self._map.discard(found[0].start, found[0])  # its end is not queued yet
         return None
+
+    def mirror(self, mirror: Mirror[object]) -> None:
+        """Add the ranges of buffers, and from now on each change, to a mirror."""
+        with _lock:
+            self._settle()
+            self._map.mirror(mirror)
 
     def buffers(self) -> list[Buffer]:
         """The live buffers, in order of their addresses."""

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Mirror(Protocol[T_contra]):
+    """What has the same ranges as a map."""
+
+    def add(self, start: int, size: int, piece: T_contra) -> None:
+        """Add a range; it replaces one with the same start."""
+        ...
+
+    def remove(self, start: int) -> None:
+        """Remove the range with this start."""
+        ...
 
 
 class AddressMap(Generic[T]):
@@ -19,6 +32,13 @@ class AddressMap(Generic[T]):
         self._changes = 0
         self._starts: list[int] = []
         self._pieces: dict[int, tuple[int, T]] = {}
+        self._mirror: Mirror[T] | None = None
+
+    def mirror(self, mirror: Mirror[T]) -> None:
+        """Add what is in the map, and from now on each change, to a mirror."""
+        for start, (size, piece) in tuple(self._pieces.items()):
+            mirror.add(start, size, piece)
+        self._mirror = mirror
 
     def add(self, start: int, size: int, piece: T) -> None:
         """Add a range; it replaces one with the same start."""
@@ -28,6 +48,8 @@ class AddressMap(Generic[T]):
         if not known:
             insort(self._starts, start)
             self._changes += 1
+        if self._mirror is not None:
+            self._mirror.add(start, size, piece)
 
     def remove(self, start: int) -> None:
         """Remove the range with this start."""
@@ -38,6 +60,8 @@ class AddressMap(Generic[T]):
                 break
         del self._starts[n], self._pieces[start]
         self._changes += 1
+        if self._mirror is not None:
+            self._mirror.remove(start)
 
     def discard(self, start: int, piece: T) -> None:
         """Remove a range, unless another one has replaced it."""
@@ -51,6 +75,8 @@ class AddressMap(Generic[T]):
             return
         del self._starts[n], self._pieces[start]
         self._changes += 1
+        if self._mirror is not None:
+            self._mirror.remove(start)
 
     def at(self, start: int) -> T | None:
         """The range with this start, or None."""

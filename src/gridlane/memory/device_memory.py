@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Generic, NoReturn, TypeVar
 
+from gridlane.core import epochs
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.memory.accounting import Accounting, PoolStatistics
 from gridlane.memory.resource import ALIGNMENT, Buffer, MemoryResource, Pool
@@ -25,8 +26,10 @@ class DeviceMemory(Generic[B]):
     """
 
     def __init__(self, resource: MemoryResource[B], device: Any = None) -> None:
-        self.resource, self.device = resource, device
+        self._resource, self.device = resource, device
         self.accounting = Accounting()
+        self.outside: Callable[[int], object] | None = None
+        """Is called with an address before it is looked for: it adds what others allocated."""
         self.kept: dict[str, Any] = {}
         """What lives as long as this memory, by its name."""
 
@@ -37,7 +40,7 @@ class DeviceMemory(Generic[B]):
             DeviceError: OUT_OF_MEMORY; INVALID_VALUE for a negative size, and if the resource's
                 buffer has another size or is not aligned.
         """
-        accounting, resource = self.accounting, self.resource
+        accounting, resource = self.accounting, self._resource
         if size < 0:
             fail(INVALID_VALUE, f"{size} bytes")
         if accounting.limit is not None:
@@ -51,7 +54,7 @@ class DeviceMemory(Generic[B]):
 
     def _allocate_within(self, size: int) -> B:
         """Allocate under a limit."""
-        accounting, resource = self.accounting, self.resource
+        accounting, resource = self.accounting, self._resource
         accounting.reserve(size)
         try:
             buffer, deallocate = resource.allocate(size), resource.deallocate
@@ -79,6 +82,16 @@ class DeviceMemory(Generic[B]):
     # --- facts ---
 
     @property
+    def resource(self) -> MemoryResource[B]:
+        """What allocates the memory."""
+        return self._resource
+
+    @resource.setter
+    def resource(self, resource: MemoryResource[B]) -> None:
+        self._resource = resource
+        epochs.state.changed()
+
+    @property
     def limit(self) -> int | None:
         """The most bytes that may be used; None for the device's memory."""
         return self.accounting.limit
@@ -94,9 +107,12 @@ class DeviceMemory(Generic[B]):
         if limit is not None and operator.index(limit) < 0:
             fail(INVALID_VALUE, f"a limit of {limit} bytes", "give 0 or more, or None for none")
         self.accounting.limit = None if limit is None else operator.index(limit)
+        epochs.state.changed()
 
     def find(self, address: int, size: int) -> Buffer | None:
         """The live buffer that holds bytes, inside it or at its start; None if none does."""
+        if self.outside is not None:
+            self.outside(address)
         return self.accounting.find(address, size)
 
     def trim(self, keep: int = 0) -> None:

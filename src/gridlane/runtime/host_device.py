@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import uuid
-from typing import Self
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn, Self
 
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
@@ -31,6 +33,10 @@ class HostDevice:
 
     Args:
         resource: the device's memory resource.
+
+    Attributes:
+        is_plain: whether C may do its work: its memory is the process's, and its kernels are
+            machine code.
     """
 
     name: str
@@ -39,6 +45,7 @@ class HostDevice:
     host_visible: bool
     route: Route = "inline"
     several_buffers: bool | None = None
+    is_plain = False
     # Kernels may use all instructions of an NVIDIA device of this generation.
     compute_capability = (8, 0)
 
@@ -170,10 +177,31 @@ def machine_uuid() -> str:
     return "GPU-" + "-".join(parts)
 
 
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """How C launches a kernel.
+
+    Attributes:
+        launch: the address of a function: of the next, the parameter block, the grid's x, y and z,
+            bytes of dynamic shared memory, and a report of 40 bytes; 0 is success.
+        plan: the address of its first argument.
+        fail: raises the error of another number: of that, the report's address, the grid's x and y.
+    """
+
+    launch: int
+    plan: int
+    fail: Callable[[int, int, int, int], NoReturn]
+
+
 class HostKernel:
     """Base of the kernels of host devices, whose code is specific to a block shape."""
 
     artifact: Artifact
+
+    @property
+    def machine_code(self) -> MachineCode | None:
+        """How C launches the kernel, if it can."""
+        return None
 
     def __init__(self, artifact: Artifact) -> None:
         self.artifact = artifact

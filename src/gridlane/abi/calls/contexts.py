@@ -60,7 +60,7 @@ def primary_state(ordinal: int) -> tuple[int, int]:
 def _created(flags: int, ordinal: int) -> int:
     check_flags(flags, _FLAGS)
     made = Context(ordinal, flags)
-    contexts.stack().append(made)
+    contexts.push(made)
     return made.handle
 
 
@@ -85,7 +85,7 @@ def destroy(handle: int) -> None:
     if any(contexts.primary(n).context is found for n in (found.ordinal,)):
         fail(PRIMARY_CONTEXT_ACTIVE, "a primary context ends by cuDevicePrimaryCtxRelease")
     if contexts.top() is found:
-        contexts.stack().pop()
+        contexts.pop()
     found.end()
 
 
@@ -94,7 +94,7 @@ def push(handle: int) -> None:
     """Make a context current, above the present one."""
     if not handle:
         fail(INVALID_CONTEXT, "no context")
-    contexts.stack().append(contexts.of_handle(handle))
+    contexts.push(contexts.of_handle(handle))
 
 
 @implements("cuCtxPopCurrent_v2")
@@ -102,7 +102,7 @@ def pop() -> int:
     """Take the current context off the stack."""
     if not contexts.stack():
         fail(INVALID_CONTEXT, "no context is current on this thread")
-    return contexts.stack().pop().handle
+    return contexts.pop().handle
 
 
 @implements("cuCtxSetCurrent")

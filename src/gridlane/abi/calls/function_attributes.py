@@ -8,6 +8,7 @@ from functools import cached_property
 from gridlane.abi.failure import INVALID_VALUE, NOT_PERMITTED, fail
 from gridlane.abi.state.modules import Function
 from gridlane.abi.table import enums
+from gridlane.core import epochs
 from gridlane.modules import ModuleKernel
 from gridlane.runtime.protocol import Device, Figures
 
@@ -100,6 +101,7 @@ class Attributes:
         else:
             fail(INVALID_VALUE, f"{_PREFIX}{name or number} cannot be set")
         self._own[number] = value
+        epochs.code.changed()
 
     # --- what the code takes; the names are CUDA's ---
 

@@ -86,25 +86,15 @@ static const struct { const char *name; void **place; } names[] = {
     { "Py_DecRef", (void **)&py.drop },
 };
 
-/* What all libraries with this file have together in a process, however they were opened: a unique
- * symbol. There is one Python to make ready, and one fork that none can use it after. */
-struct process {
-    pthread_mutex_t beginning;
-    pthread_t beginner; /* who has the lock, while "begins" */
-    int begins;
-    int begun;  /* Python has been entered, or is about to be */
-    int forked; /* this process is the child of one that had begun */
-};
-
+/* See bridge.h. */
 __asm__(".pushsection .data\n"
         ".balign 64\n"
         ".weak gl_process\n"
         ".type gl_process, %gnu_unique_object\n"
         ".size gl_process, 128\n"
-        "gl_process: .zero 128\n" /* a mutex that is free, and two zeros */
+        "gl_process: .zero 128\n" /* a mutex that is free, and zeros */
         ".popsection\n");
-GL_EXPORT extern struct process gl_process;
-_Static_assert(sizeof(struct process) <= 128, "the size that the assembler is told");
+_Static_assert(sizeof(struct gl_process) <= 128, "the size that the assembler is told");
 
 static pthread_mutex_t finding = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t at_end_of_thread;
@@ -119,6 +109,8 @@ static void tell(const char *what, const char *why)
 static void in_child(void)
 {
     gl_process.forked = gl_process.begun;
+    if (gl_process.forked) /* numbers that no thread was told, nor will be */
+        gl_process.state = gl_process.work = gl_process.code = UINT64_MAX;
 }
 
 /* A thread of the program's keeps one thread state of Python's from its first call to its end, so
@@ -127,6 +119,7 @@ static void in_child(void)
  * ends the first one then, as Python's memory asks for a state that it knows ("python -X dev"). */
 static void end_thread(void *state)
 {
+    gl_forget_thread();
     if (gl_process.forked || !py.is_initialized())
         return;
     if (py.this_thread() == state) {
@@ -228,7 +221,8 @@ static int enter_first(void)
     py.clear();
     entry = py.import("gridlane.abi.library.entry");
     if (entry) {
-        object *done = py.call_method(entry, "begin", "i", embedded);
+        object *done = py.call_method(entry, "begin", "iK", embedded,
+                                       (unsigned long long)(uintptr_t)gl_hot_table());
         if (done)
             py.drop(done);
     }
@@ -293,29 +287,40 @@ static object *resolved(struct gl_slot *slot)
     return slot->call;
 }
 
-__attribute__((weak)) void gl_before(uint64_t (*enter)(struct gl_slot *, const uint64_t *, int))
+__attribute__((weak)) void gl_before(gl_caller *enter)
 {
     (void)enter;
 }
 
-/* Call with the GIL. */
-static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count)
+__attribute__((weak)) void gl_after(gl_caller *call, struct gl_slot *slot,
+                                    const uint64_t *arguments, uint64_t code)
 {
-    int known = __atomic_load_n(&ready, __ATOMIC_ACQUIRE);
-    if (known < 0 || (!known && !enter_once()))
-        return GL_NO_PYTHON;
-    if (!py.is_initialized())
-        return GL_DEINITIALIZED; /* the process ended its own Python */
-    begin_thread();
-    int state = py.ensure();
-    object *raised[3]; /* the caller's exception: destructors of extensions call while one is set */
-    py.fetch(&raised[0], &raised[1], &raised[2]);
+    (void)call, (void)slot, (void)arguments, (void)code;
+}
+
+__attribute__((weak)) void gl_forget_thread(void)
+{
+}
+
+__attribute__((weak)) const void *gl_hot_table(void)
+{
+    return NULL;
+}
+
+int gl_holds_python(void)
+{
+    return __atomic_load_n(&ready, __ATOMIC_ACQUIRE) > 0 && py.is_initialized() && py.has_gil();
+}
+
+/* Call a function of Python's, with the GIL. */
+static uint64_t call(struct gl_slot *slot, const uint64_t *arguments, int count)
+{
     uint64_t code = GL_NO_PYTHON;
-    object *call = resolved(slot), *given = call ? py.new_tuple(count) : NULL;
+    object *function = resolved(slot), *given = function ? py.new_tuple(count) : NULL;
     if (given) {
         for (int n = 0; n < count; n++)
             py.set_item(given, n, py.of_u64(arguments[n]));
-        object *made = py.call(call, given, NULL);
+        object *made = py.call(function, given, NULL);
         if (made) {
             code = py.to_u64(made);
             py.drop(made);
@@ -328,6 +333,24 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
         py.clear();
         code = GL_UNKNOWN;
     }
+    return code;
+}
+
+/* Take the GIL, and call. */
+static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count)
+{
+    int known = __atomic_load_n(&ready, __ATOMIC_ACQUIRE);
+    if (known < 0 || (!known && !enter_once()))
+        return GL_NO_PYTHON;
+    if (!py.is_initialized())
+        return GL_DEINITIALIZED; /* the process ended its own Python */
+    begin_thread();
+    int state = py.ensure();
+    object *raised[3]; /* the caller's exception: destructors of extensions call while one is set */
+    py.fetch(&raised[0], &raised[1], &raised[2]);
+    uint64_t code = call(slot, arguments, count);
+    if (slot->hot && gl_process.offers)
+        gl_after(call, slot, arguments, code);
     py.restore(raised[0], raised[1], raised[2]);
     py.release(state);
     return code;

@@ -2,6 +2,7 @@
 #ifndef GRIDLANE_BRIDGE_H
 #define GRIDLANE_BRIDGE_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,23 @@ enum { /* CUresult */
 struct gl_slot {
     const char *name;
     void *call;
+    int hot; /* C answers it alone where it can: gl_after is called after Python did */
 };
+
+/* What all libraries with this file have together in a process, however they were opened: a unique
+ * symbol. There is one Python to make ready, and one fork that none can use it after. */
+struct gl_process {
+    pthread_mutex_t beginning;
+    pthread_t beginner; /* who has the lock, while "begins" */
+    int begins;
+    int begun;  /* Python has been entered, or is about to be */
+    int forked; /* this process is the child of one that had begun */
+    int offers; /* Python tells what C may answer alone */
+    uint64_t state, work, code; /* the numbers of core/epochs.py */
+    void *shared;               /* what the hot functions of all libraries share */
+};
+
+GL_EXPORT extern struct gl_process gl_process;
 
 /* A function by the name that programs ask cuGetProcAddress for. */
 struct gl_symbol {
@@ -40,8 +57,21 @@ struct gl_symbol {
 /* Call a function with its arguments, each as 64 bits. The error code, or a pointer. */
 uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count);
 
+typedef uint64_t gl_caller(struct gl_slot *, const uint64_t *, int);
+
 /* What a library does in Python before each of its calls; most have nothing to do. */
-void gl_before(uint64_t (*enter)(struct gl_slot *, const uint64_t *, int));
+void gl_before(gl_caller *enter);
+
+/* What it does after a call of a function that C can answer alone; ``call`` is without the checks
+ * of gl_enter. And what it does when a thread of the program's ends. */
+void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, uint64_t code);
+void gl_forget_thread(void);
+
+/* The addresses by which Python tells what C may answer alone; null where it answers nothing. */
+const void *gl_hot_table(void);
+
+/* Whether this thread holds Python's lock: kernels that print need that. */
+int gl_holds_python(void);
 
 static inline uint64_t gl_of_float(float value)
 {

@@ -39,10 +39,11 @@ class Library:
     versioned: bool = False
 
 
-_RUNTIME = "bridge.c", "registration.c"
+_HOT = "bridge.c", "hot.c", "hot_memory.c", "hot_launches.c"
+_RUNTIME = *_HOT, "registration.c"
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (
-    Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c", "export_table.c")),
+    Library("driver", 13, "libcuda.so.1", (*_HOT, "proc_address.c", "export_table.c")),
     Library("runtime", 12, "libcudart.so.12", _RUNTIME, versioned=True),
     Library("runtime", 13, "libcudart.so.13", _RUNTIME, versioned=True),
     Library("nvrtc", 12, "libnvrtc.so.12", ("bridge.c",), versioned=True),
@@ -54,6 +55,8 @@ LIBRARIES = (
 def digest() -> str:
     """What the libraries are made of: their text, and the Python that they open."""
     made = hashlib.sha256()
+    for header in sorted(_ROOM.glob("*.h")):
+        made.update(header.read_bytes())
     for each in LIBRARIES:
         made.update(_text(each).encode())
         for name in each.sources:

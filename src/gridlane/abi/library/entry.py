@@ -14,7 +14,7 @@ from gridlane.abi import raw, tracing
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
-from gridlane.abi.library import output, registration
+from gridlane.abi.library import hot, hot_launches, output, registration
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
 from gridlane.abi.table.functions import Function, Parameter
@@ -34,17 +34,19 @@ _texts: dict[bytes, Any] = {}
 """The texts that C has pointers to; they live as long as the process."""
 
 
-def begin(embedded: int) -> None:
+def begin(embedded: int, table: int) -> None:
     """Prepare for calls from C.
 
     Args:
         embedded: whether the process had no Python before.
+        table: the address of what C can be told by, or 0; see ``hot.py``.
     """
     if embedded:
         sys.argv = ["gridlane"]
         import_module("signal")  # it takes SIGINT at its first import, which the caller undoes
         enter()
         output.take()
+    hot.begin(table)
 
 
 def resolve(symbol: str) -> Entry:
@@ -58,9 +60,9 @@ def resolve(symbol: str) -> Entry:
         KeyError: the table has no such function.
     """
     api, _, name = symbol.partition(":")
-    assert api in ("driver", "runtime", "nvrtc")
     if name in _OWN:
         return _OWN[name]
+    assert api in ("driver", "runtime", "nvrtc")
     if name.startswith(_TRACED):
         return tracing.of_c(functions(api)[name.removeprefix(_TRACED)])
     plain = name.removesuffix("_ptsz").removesuffix("_ptds")
@@ -80,6 +82,9 @@ def _initialise(binary: int) -> int:
 _OWN: dict[str, Entry] = {
     "__register": registration.register,
     "__initialise_module": _initialise,
+    "tell": hot.tell,
+    "learn": hot_launches.learn,
+    "failed": hot_launches.failed,
 }
 """What the libraries call beside the functions of CUDA."""
 

@@ -1,7 +1,7 @@
 /* What nvcc's host code tells the runtime before main: the program's fatbins, kernels and
  * variables. Nothing is read or compiled then: the records wait until Python is entered.
  */
-#include "bridge.h"
+#include "hot.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -43,12 +43,17 @@ static void add(enum kind kind, void *binary, const void *host, const char *name
     pthread_mutex_unlock(&lock);
 }
 
+int gl_told_all(void)
+{
+    return __atomic_load_n(&told, __ATOMIC_ACQUIRE) == __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+}
+
 /* Tell Python what was registered since the last time. Threads may tell the same: Python takes each
  * record once, and no thread goes on before it has those that it saw. */
-void gl_before(uint64_t (*enter)(struct gl_slot *, const uint64_t *, int))
+void gl_before(gl_caller *enter)
 {
     static struct gl_slot slot = { "runtime:__register", 0 };
-    if (__atomic_load_n(&told, __ATOMIC_ACQUIRE) == __atomic_load_n(&count, __ATOMIC_ACQUIRE))
+    if (gl_told_all())
         return;
     pthread_mutex_lock(&lock);
     size_t from = told, to = count;

@@ -12,6 +12,47 @@ from gridlane.abi.table import CType, ctype, functions, layout
 from gridlane.abi.table.functions import Api, Function
 
 _INTEGERS = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
+HOT = {
+    "cudaGetLastError": "gl_knows(GL_NO_ERROR)",
+    "cudaPeekAtLastError": "gl_knows(GL_NO_ERROR)",
+    "cudaGetDevice": "gl_get_device(a0)",
+    "cudaSetDevice": "gl_knows(GL_KNOWS_DEVICE) && gl_thread.chosen == a0",
+    "cuCtxGetCurrent": "gl_get_context(a0)",
+    "cuCtxGetDevice": "gl_knows(GL_READY) && gl_get_device(a0)",
+    "cudaMalloc": "gl_allocate(a0, a1)",
+    "cuMemAlloc_v2": "gl_allocate(a0, a1)",
+    "cudaFree": "gl_free((uintptr_t)a0)",
+    "cuMemFree_v2": "gl_free(a0)",
+    "cudaMemcpy": "gl_copy(a0, a1, a2, a3)",
+    "cudaMemcpyAsync": "gl_is_default(a4) && gl_copy(a0, a1, a2, a3)",
+    "cudaMemset": "gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1)",
+    "cudaMemsetAsync": "gl_is_default(a3) && gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1)",
+    "cuMemcpy": "gl_copy_between(a0, a1, a2)",
+    "cuMemcpyAsync": "gl_is_default(a3) && gl_copy_between(a0, a1, a2)",
+    "cuMemcpyHtoD_v2": "gl_copy_to_device(a0, a1, a2)",
+    "cuMemcpyHtoDAsync_v2": "gl_is_default(a3) && gl_copy_to_device(a0, a1, a2)",
+    "cuMemcpyDtoH_v2": "gl_copy_to_host(a0, a1, a2)",
+    "cuMemcpyDtoHAsync_v2": "gl_is_default(a3) && gl_copy_to_host(a0, a1, a2)",
+    "cuMemcpyDtoD_v2": "gl_copy_within(a0, a1, a2)",
+    "cuMemcpyDtoDAsync_v2": "gl_is_default(a3) && gl_copy_within(a0, a1, a2)",
+    "cuMemsetD8_v2": "gl_fill(a0, a1, a2, 1)",
+    "cuMemsetD16_v2": "gl_fill(a0, a1, a2, 2)",
+    "cuMemsetD32_v2": "gl_fill(a0, a1, a2, 4)",
+    "cuMemsetD8Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 1)",
+    "cuMemsetD16Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 2)",
+    "cuMemsetD32Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 4)",
+    "cudaDeviceSynchronize": "gl_knows(GL_READY | GL_IDLE)",
+    "cudaStreamSynchronize": "gl_is_default(a0) && gl_knows(GL_READY | GL_IDLE)",
+    "cuCtxSynchronize": "gl_knows(GL_READY | GL_IDLE)",
+    "cuStreamSynchronize": "gl_is_default(a0) && gl_knows(GL_READY | GL_IDLE)",
+}
+"""When functions that C answers alone have done so; what is behind it enters Python."""
+LAUNCHES = {
+    "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
+    "cuLaunchKernel": "a10 ? -1 : gl_launch(GL_DRIVER, (uintptr_t)a0, "
+    "(const uint32_t[]){ a1, a2, a3 }, (const uint32_t[]){ a4, a5, a6 }, a9, a7, a8)",
+}
+"""The codes of launches that C does alone; less than 0 for those that enter Python."""
 WRITTEN = frozenset({"cuGetProcAddress", "cuGetProcAddress_v2", "cuGetExportTable"})
 """Functions that C has itself."""
 
@@ -28,7 +69,7 @@ def rows(api: Api, major: int) -> list[Function]:
 
 def stubs(api: Api, major: int) -> str:
     """The C text of a library."""
-    lines = ['#include "bridge.h"', "", *structs(rows(api, major)), ""]
+    lines = ['#include "hot.h"', "", *structs(rows(api, major)), ""]
     for row in rows(api, major):
         if row.name not in WRITTEN:
             lines += _stub(row, "")
@@ -45,9 +86,16 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     given = ", ".join(f"{c_type(kind)} a{n}" for n, kind in enumerate(kinds)) or "void"
     passed = ", ".join(_as_word(kind, f"a{n}") for n, kind in enumerate(kinds)) or "0"
     result = result_of(row)
-    yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0 }};'
+    hot = HOT.get(row.name)
+    is_hot = int(hot is not None or row.name in LAUNCHES)
+    yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0, {is_hot} }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"
+    if hot is not None:
+        yield f"    if ({hot})\n        return 0;"
+    if row.name in LAUNCHES:
+        yield f"    const int code = {LAUNCHES[row.name]};"
+        yield "    if (code >= 0)\n        return code;"
     if result.startswith("struct"):  # Python writes it behind the address that comes last
         yield f"    {result} made = {{ {{ 0 }} }};"
         yield f"    const uint64_t words[] = {{ {passed}, (uint64_t)(uintptr_t)&made }};"

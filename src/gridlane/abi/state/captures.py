@@ -26,6 +26,7 @@ from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.graphs import Graph, Node
 from gridlane.abi.state.streams import LEGACY, Event, Stream, Work
 from gridlane.abi.table import enums
+from gridlane.core import epochs
 
 GLOBAL, THREAD_LOCAL, RELAXED = enums()["CUstreamCaptureMode"].values.values()
 NON_BLOCKING = enums()["CUstream_flags"].values["CU_STREAM_NON_BLOCKING"]
@@ -111,6 +112,7 @@ class Capture:
         self.streams: dict[Stream, Place] = {}
         self.join(origin, dict.fromkeys(after), set())
         _active.add(self)
+        epochs.work.changed()
 
     def join(self, stream: Stream, after: dict[Node, None], seen: set[Node]) -> None:
         """Capture the work of a stream as well."""
@@ -183,6 +185,12 @@ class Capture:
         self.graph.captures -= 1
         for stream in tuple(self.streams):
             self.leave(stream)
+        epochs.work.changed()
+
+
+def any_active() -> bool:
+    """Whether a capture is in progress, in whatever context."""
+    return bool(_active)
 
 
 def begin(

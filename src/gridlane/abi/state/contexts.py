@@ -11,12 +11,14 @@ from gridlane.abi.failure import (
     CONTEXT_IS_DESTROYED,
     INVALID_CONTEXT,
     INVALID_VALUE,
+    STICKY,
     Failure,
     fail,
     failure_of,
 )
 from gridlane.abi.state import devices
 from gridlane.abi.state.handles import Handles
+from gridlane.core import epochs
 from gridlane.core.errors import GridlaneError
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.protocol import Device
@@ -63,6 +65,7 @@ class Context:
         kept: what else lives as long as it, by its owner's name.
         ends: functions that its end calls, in reverse order.
         captures: those in progress of its streams.
+        ends_now: whether its end has begun.
     """
 
     def __init__(self, ordinal: int, flags: int = 0, is_primary: bool = False) -> None:
@@ -74,6 +77,7 @@ class Context:
         self.ends: list[Callable[[], object]] = []
         self.captures: set[Capture] = set()
         self._fault: Failure | None = None
+        self.ends_now = False
         self.handle = handles.add(self)
 
     @property
@@ -104,25 +108,33 @@ class Context:
         failure = failure_of(error)
         if self._fault is None:  # a copy, which keeps no frames
             self._fault = Failure(failure.number, failure.what)
+            epochs.state.changed()
         return failure
+
+    def failed_by(self, error: BaseException) -> Failure:
+        """The failure to raise for an error of the device's: a kernel's stays with the context."""
+        failure = failure_of(error)
+        return self.fault(failure) if failure.number in STICKY else failure
 
     def synchronize(self) -> None:
         """Wait for all work of the device.
 
         Raises:
-            Failure: of the first kernel that failed; STREAM_CAPTURE_UNSUPPORTED, a stream is
-                captured.
+            Failure: of the first kernel that failed; NOT_PERMITTED, a callback of a stream waits;
+                STREAM_CAPTURE_UNSUPPORTED, a stream is captured.
         """
         for each in tuple(self.captures):
             each.refuse("waiting for a context with a captured stream")
         try:
             self.device.synchronize()
         except GridlaneError as error:
-            raise self.fault(error) from None
+            raise self.failed_by(error) from None
         waited(self.device)
 
     def end(self) -> None:
         """Wait for its work, and free what is in it."""
+        self.ends_now = True
+        epochs.state.changed()
         for each in tuple(self.captures):
             each.abandon()
         with suppress(GridlaneError):
@@ -137,6 +149,7 @@ class Context:
         self.buffers.clear()
         handles.discard(self.handle)
         self.handle = 0
+        epochs.state.changed()
 
 
 # --- the primary context of each device ---
@@ -193,6 +206,7 @@ class Primary:
         with _lock:
             self.holders -= self.in_runtime
             self.in_runtime = False
+            epochs.state.changed()
             self.reset()
 
     def reset(self) -> None:
@@ -234,6 +248,19 @@ def stack() -> list[Context]:
     return _thread.stack
 
 
+def push(context: Context) -> None:
+    """Make a context current, above the present one."""
+    _thread.stack.append(context)
+    epochs.state.changed()
+
+
+def pop() -> Context:
+    """Take the current context off the stack, which has one."""
+    found = _thread.stack.pop()
+    epochs.state.changed()
+    return found
+
+
 def top() -> Context | None:
     """The current context of this thread, whatever its state."""
     return _thread.stack[-1] if _thread.stack else None
@@ -257,6 +284,7 @@ def make_current(context: Context | None) -> None:
         _thread.stack.pop()
     if context is not None:
         _thread.stack.append(context)
+    epochs.state.changed()
 
 
 def of_handle(number: int) -> Context:

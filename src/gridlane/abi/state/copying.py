@@ -50,13 +50,18 @@ def side(address: int, size: int, context: Context) -> bool:
         Failure: INVALID_VALUE, they reach over the end of what was allocated.
     """
     found = memory.find(address, 1, context.ordinal)
-    if found is not None and address + size > found.address + found.size:
+    known = found or memory.variable(address, context)
+    if known is None:
+        return False
+    if address + size > known.address + known.size:
         fail(
             INVALID_VALUE,
-            f"{size} bytes at {address:#x}: the allocation there has {found.size} from "
-            f"{found.address:#x} on",
+            f"{size} bytes at {address:#x}: the memory there has {known.size} from "
+            f"{known.address:#x} on",
         )
-    return memory.is_device(address, size, context)
+    if found is not None and found.kind in ("device", "managed"):
+        return True
+    return memory.variable(address, context) is not None
 
 
 def check_device(address: int, size: int, context: Context) -> None:

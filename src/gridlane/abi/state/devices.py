@@ -109,7 +109,7 @@ def initialise() -> None:
         Failure: NOT_INITIALIZED, the process is the child of one that had initialised it.
         DeviceError: NO_DEVICE and others, no device opens.
     """
-    if _driver.process == process():
+    if is_initialised():
         return
     check_not_forked()
     current.device()  # opens it, or raises why it does not open
@@ -118,9 +118,14 @@ def initialise() -> None:
     _driver.process = process()
 
 
+def is_initialised() -> bool:
+    """Whether the driver is ready in this process."""
+    return _driver.process == process()
+
+
 def check_initialised() -> None:
     """Raise NOT_INITIALIZED if the driver is not ready in this process."""
-    if _driver.process != process():
+    if not is_initialised():
         raise Failure(NOT_INITIALIZED, "call cuInit(0) first, and again after a fork")
 
 

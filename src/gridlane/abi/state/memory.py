@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from gridlane.abi import raw
 from gridlane.abi.failure import INVALID_VALUE, OUT_OF_MEMORY, Failure, fail
 from gridlane.abi.state.contexts import Context
 from gridlane.core.errors import GridlaneError
-from gridlane.memory.addresses import AddressMap
+from gridlane.memory.addresses import AddressMap, Mirror
 from gridlane.memory.resource import Buffer
 from gridlane.runtime import protocol
 
@@ -50,22 +51,39 @@ class Allocation:
     advice: Any = field(default=None, repr=False)
 
 
-_lock = threading.RLock()
+lock = threading.RLock()
 _host: AddressMap[Allocation] = AddressMap()
 _of_devices: dict[int, AddressMap[Allocation]] = {}
 _count = 0
+
+outside: list[Callable[[int], object]] = []
+"""What is called with an address, and the lock, before it is looked for: it adds what others
+allocated there."""
+_mirrors: list[Mirror[Allocation]] = []
+
+
+def mirror(made: Mirror[Allocation]) -> None:
+    """Add all allocations, and from now on each change, to a mirror."""
+    with lock:
+        for each in (_host, *_of_devices.values()):
+            each.mirror(made)
+        _mirrors.append(made)
 
 
 def _map(kind: Kind, ordinal: int) -> AddressMap[Allocation]:
     if kind in ("host", "registered"):
         return _host
-    return _of_devices.setdefault(ordinal, AddressMap())
+    if ordinal not in _of_devices:
+        _of_devices[ordinal] = AddressMap()
+        for each in _mirrors:
+            _of_devices[ordinal].mirror(each)
+    return _of_devices[ordinal]
 
 
 def add(made: Allocation) -> Allocation:
     """Note an allocation; its context frees it at its end."""
     global _count
-    with _lock:
+    with lock:
         _count += 1
         made.number = _count
         _map(made.kind, made.context.ordinal).add(made.address, made.size, made)
@@ -97,7 +115,7 @@ def remove(made: Allocation, freed: Freed | None = None) -> None:
     Raises:
         Failure: INVALID_VALUE, another thread freed it.
     """
-    with _lock:
+    with lock:
         if made.context.kept["memory"].pop(made.number, None) is None:
             fail(INVALID_VALUE, f"{made.address:#x} was freed")
         _map(made.kind, made.context.ordinal).discard(made.address, made)
@@ -107,7 +125,9 @@ def remove(made: Allocation, freed: Freed | None = None) -> None:
 
 def find(address: int, size: int = 1, ordinal: int = 0) -> Allocation | None:
     """The allocation that holds bytes; of the device with the number first."""
-    with _lock:
+    with lock:
+        for each in outside:
+            each(address)
         maps = [_of_devices[ordinal]] if ordinal in _of_devices else []
         maps += [each for number, each in _of_devices.items() if number != ordinal]
         for each in (*maps, _host):
@@ -154,14 +174,6 @@ def free(made: Allocation) -> None:
     with suppress(GridlaneError):
         made.context.device.synchronize()
     remove(made)
-
-
-def is_device(address: int, size: int, context: Context) -> bool:
-    """Whether bytes are in memory of the context's device: allocated, or variables of modules."""
-    found = find(address, 1, context.ordinal)
-    if found is not None and found.kind in ("device", "managed"):
-        return True
-    return variable(address, context) is not None
 
 
 hidden: weakref.WeakSet[Buffer] = weakref.WeakSet()

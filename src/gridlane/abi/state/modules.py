@@ -9,6 +9,7 @@ from typing import Any
 from gridlane.abi.failure import INVALID_VALUE, NOT_FOUND, fail
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
+from gridlane.core import epochs
 from gridlane.core.errors import ArgumentError
 from gridlane.frontends.ptx import PtxModule
 from gridlane.frontends.ptx.module import Declared
@@ -129,6 +130,7 @@ def _forget(handle: int) -> None:
         for each in found.functions.values():
             functions.discard(each.handle)
         modules.discard(handle)
+        epochs.code.changed()
 
 
 def function(module: Module, name: str) -> Function:

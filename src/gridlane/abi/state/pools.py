@@ -13,6 +13,7 @@ from gridlane.abi.state import contexts, memory
 from gridlane.abi.state.handles import Handles
 from gridlane.abi.state.memory import Allocation
 from gridlane.abi.state.streams import Stream
+from gridlane.core import epochs
 from gridlane.core.errors import DeviceError, GridlaneError
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
@@ -182,6 +183,7 @@ class Pool:
             buffer = self.device.allocate(size)
         memory.hidden.add(buffer)
         self.reserved += size
+        epochs.work.changed()
         self.reserved_high = max(self.reserved_high, self.reserved)
         return Piece(buffer, self.device.memory, size)
 
@@ -295,6 +297,12 @@ def settle(device: protocol.Device) -> None:
                 each.settle()
         if each.destroyed and not each.reserved:
             _leaving.discard(each)
+
+
+def holds_any(device: protocol.Device) -> bool:
+    """Whether pools of a device hold memory, so that ``settle`` may have something to do."""
+    every = (*pools.objects(), *_leaving)
+    return any(each.device is device and each.reserved for each in every)
 
 
 contexts.after_wait.append(settle)

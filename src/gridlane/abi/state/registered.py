@@ -15,6 +15,7 @@ from gridlane.abi.state import libraries, modules
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.libraries import Image, Library, LibraryKernel
 from gridlane.abi.state.modules import Function
+from gridlane.core import epochs
 from gridlane.memory.addresses import AddressMap
 from gridlane.memory.resource import Buffer
 
@@ -48,6 +49,7 @@ def add_kernel(address: int, image: int, name: str) -> None:
     """Register a host function that stands for a kernel."""
     with _lock:
         _kernels[address] = Symbol(image, name, address)
+        epochs.code.changed()
 
 
 def add_variable(address: int, size: int, image: int, name: str) -> None:
@@ -67,6 +69,7 @@ def remove_image(image: int) -> None:
             del _kernels[symbol.address]
         for symbol in [each for each in _variables.pieces() if each.image == image]:
             _variables.remove(symbol.address)
+        epochs.code.changed()
 
 
 def _library(image: int) -> Library:

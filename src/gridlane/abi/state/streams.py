@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn, Protocol
 
-from gridlane.abi.failure import INVALID_CONTEXT, fail, failure_of
+from gridlane.abi.failure import INVALID_CONTEXT, fail
 from gridlane.abi.state import contexts
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
@@ -237,9 +237,4 @@ def wait(found: Stream) -> None:
 
 def faulted(context: Context, error: GridlaneError) -> Exception:
     """The error to raise for one of the device's: a kernel's stays with its context."""
-    failure = failure_of(error)
-    return context.fault(failure) if failure.number in _STICKY else failure
-
-
-_STICKY = frozenset({*range(700, 703), 710, 714, 715, 716, 717, 718, 719})
-"""The numbers of failed kernels; see CUDA's documentation of each."""
+    return context.failed_by(error)

@@ -7,6 +7,7 @@ import threading
 from gridlane.abi.failure import NOT_READY, Failure, fail
 from gridlane.abi.state import contexts, devices
 from gridlane.abi.state.contexts import Context
+from gridlane.core import epochs
 from gridlane.core.errors import GridlaneError
 
 
@@ -39,8 +40,10 @@ def ready() -> Context:
 def bind(ordinal: int) -> Context:
     """Make the primary context of a device current."""
     made = contexts.primary(ordinal).for_runtime()
-    contexts.make_current(made)
-    _thread.device = ordinal
+    if contexts.top() is not made or _thread.device != ordinal:
+        contexts.make_current(made)
+        _thread.device = ordinal
+        epochs.state.changed()
     return made.check()
 
 
@@ -51,6 +54,11 @@ def device() -> int:
     if found is not None and (found.handle or found.is_primary):
         return found.ordinal
     return _thread.device if _thread.device is not None else _first()
+
+
+def chosen() -> int | None:
+    """The number of the device that the runtime made this thread's; None if it made none."""
+    return _thread.device
 
 
 def _first() -> int:
@@ -68,6 +76,7 @@ def _first() -> int:
 def set_valid(ordinals: list[int]) -> None:
     """Set the devices of threads that choose none, in their order; [] for all devices."""
     _valid[:] = ordinals
+    epochs.state.changed()
 
 
 # --- the last error ---
@@ -77,6 +86,7 @@ def note(number: int) -> None:
     """Note the error of a call; that work is not done yet is none."""
     if number != NOT_READY:
         _thread.last = number
+        epochs.state.changed()
 
 
 def last() -> int:
@@ -89,13 +99,16 @@ def last() -> int:
 
 def forget() -> None:
     """Forget the last error."""
-    _thread.last = 0
+    if _thread.last:
+        _thread.last = 0
+        epochs.state.changed()
 
 
 def start_again() -> None:
     """Forget device and error, as a new thread."""
     _thread.device, _thread.last = None, 0
     _valid.clear()
+    epochs.state.changed()
 
 
 def raise_last() -> None:

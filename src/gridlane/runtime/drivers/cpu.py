@@ -7,6 +7,7 @@ import itertools
 import platform
 import sys
 from functools import partial
+from typing import NoReturn
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from gridlane.core.errors import KernelError
 from gridlane.core.processors import available_processors
 from gridlane.memory.host import HostResource, address_of
 from gridlane.runtime.drivers.cpu_native import Linked, missing, pool
-from gridlane.runtime.host_device import HostDevice, HostKernel, machine_uuid
+from gridlane.runtime.host_device import HostDevice, HostKernel, MachineCode, machine_uuid
 from gridlane.runtime.printing import line
 from gridlane.runtime.protocol import Limits
 
@@ -70,7 +71,15 @@ class CpuKernel(HostKernel):
         if code:
             self._fail(code, report, gx, gy)
 
-    def _fail(self, code: int, report: ctypes.Array[ctypes.c_int64], gx: int, gy: int) -> None:
+    @property
+    def machine_code(self) -> MachineCode:
+        """How C launches the kernel."""
+        return MachineCode(self._pool.address_of_launch, self._plan_address, self._fail_in_c)
+
+    def _fail_in_c(self, code: int, report: int, gx: int, gy: int) -> NoReturn:
+        self._fail(code, _Report.from_address(report), gx, gy)
+
+    def _fail(self, code: int, report: ctypes.Array[ctypes.c_int64], gx: int, gy: int) -> NoReturn:
         """Raise the error that the kernel reported, or the exception that stopped it."""
         if code == STOPPED:
             if report[2]:
@@ -102,6 +111,7 @@ class CpuDevice(HostDevice):
 
     name = "cpu"
     host_visible = True
+    is_plain = True
 
     def __init__(self) -> None:
         super().__init__(HostResource())

@@ -119,7 +119,8 @@ class Pool:
         table = (pointer * len(_PYTHON)).from_address(self.code["gridlane_python"])
         for place, name in enumerate(_PYTHON):
             table[place] = ctypes.cast(getattr(ctypes.pythonapi, name), pointer)
-        self.launch = launch(self.code["gridlane_launch"])
+        self.address_of_launch = self.code["gridlane_launch"]
+        self.launch = launch(self.address_of_launch)
         self.stop = stop(self.code["gridlane_stop"])
         self._start = start(self.code["gridlane_start"])
         self.threads = threads

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable
 from typing import Protocol
 
+from gridlane.core import epochs
 from gridlane.core.device_errors import NOT_PERMITTED, device_error, fail
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
@@ -68,6 +69,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
             BUSY.add(self)  # an exception may come after each line
             self.append(piece)
             BUSY.add(self)  # a handler may have waited until the queue was empty
+            epochs.work.changed()
 
     def put_all(self, pieces: tuple[HostPiece, ...]) -> None:
         """Append work, uninterrupted by other threads."""
@@ -77,12 +79,20 @@ class HostQueue(SoftwareQueue[HostPiece]):
             BUSY.add(self)  # as in put
             self.extend(pieces)
             BUSY.add(self)
+            epochs.work.changed()
 
     def forget_if_empty(self) -> None:
         """Remove the queue from BUSY if nothing is pending."""
         with self._lock:
             if not self.pending:
                 BUSY.discard(self)
+                epochs.work.changed()
+
+    def raise_error(self) -> None:
+        """Raise the error, once."""
+        if self.error is not None:
+            epochs.work.changed()
+        super().raise_error()
 
     def _on_thread(self) -> None:
         _current.queue = self
@@ -130,6 +140,12 @@ _waits = threading.Lock()
 def is_busy() -> bool:
     """Whether a queue has unfinished work."""
     return any(queue.pending for queue in tuple(BUSY))
+
+
+def is_quiet() -> bool:
+    """Whether the default stream would wait for nothing, and no stream has an error that a wait for
+    it would raise."""
+    return not BUSY and all(queue.error is None for queue in tuple(_queues))
 
 
 def own_queue() -> HostQueue | None:

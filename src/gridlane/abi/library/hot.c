@@ -1,0 +1,34 @@
+/* What a thread was told by Python, and how it asks again. */
+#include "hot.h"
+
+__thread struct gl_thread gl_thread;
+
+static const struct { /* see hot.py */
+    uint64_t *state, *work, *code;
+    int *offers;
+    const struct gl_memory *memory;
+} table = { &gl_process.state, &gl_process.work, &gl_process.code, &gl_process.offers, &gl_memory };
+
+const void *gl_hot_table(void)
+{
+    return &table;
+}
+
+void gl_forget_thread(void)
+{
+    gl_thread.knows = 0;
+}
+
+/* A thread that Python told so little that a function entered Python is told again, once for each
+ * change. */
+void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, uint64_t code)
+{
+    static struct gl_slot told = { "hot:tell", 0, 0 };
+    const struct gl_thread *me = &gl_thread;
+    (void)slot, (void)arguments;
+    if (!me->knows || me->state != gl_process.state || me->work != gl_process.work) {
+        uint64_t words[] = { (uintptr_t)me };
+        call(&told, words, 1);
+    }
+    gl_learn(call, code);
+}

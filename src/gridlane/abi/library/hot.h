@@ -1,0 +1,134 @@
+/* What C answers alone: the calls that programs make most often, in the states in which they succeed.
+ *
+ * Python's state is the truth. Python tells a thread what it may answer, together with the numbers
+ * of core/epochs.py from before it looked; while the numbers are those, that is still so. All that
+ * fails, and all that is not known, enters Python as every other call does. */
+#ifndef GRIDLANE_HOT_H
+#define GRIDLANE_HOT_H
+
+#include "bridge.h"
+
+enum { /* what a thread knows; see hot.py */
+    GL_KNOWS_DEVICE = 1,
+    GL_KNOWS_CONTEXT = 2,
+    GL_NO_ERROR = 4, /* the runtime's last error */
+    GL_READY = 8,    /* the current context is fit for work, on a device whose memory is C's */
+    GL_QUIET = 16,   /* streams have no work and no error, and none is captured */
+    GL_IDLE = 32,    /* and a wait for work has nothing else to do */
+    GL_UNCAPTURED = 64, /* no stream is captured */
+    GL_ALLOCATES = 128, /* the device's memory is what the system gives, without a limit */
+    GL_OF_WORK = GL_QUIET | GL_IDLE | GL_UNCAPTURED /* what holds for one number of "work" */
+};
+
+enum { /* kinds of ranges that Python tells */
+    GL_DEVICE = 1,
+    GL_MANAGED,
+    GL_HOST,
+    GL_FOREIGN /* of a device whose memory is not C's */
+};
+
+/* What Python told a thread. It is of one library: Python tells each what it asks. */
+struct gl_thread {
+    uint64_t state, work; /* the numbers */
+    uint64_t context;     /* the current one's handle, or 0 */
+    int32_t device;
+    int32_t chosen; /* the device that cudaSetDevice would not change, or -1 */
+    uint32_t knows;
+};
+
+extern __thread struct gl_thread gl_thread;
+
+static inline int gl_knows(unsigned what)
+{
+    const struct gl_thread *me = &gl_thread;
+    if (me->state != __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE))
+        return 0;
+    if (what & GL_OF_WORK && me->work != __atomic_load_n(&gl_process.work, __ATOMIC_ACQUIRE))
+        return 0;
+    return (me->knows & what) == what;
+}
+
+/* Each returns whether it did what the function of CUDA's does. */
+static inline int gl_get_device(int *made)
+{
+    if (!made || !gl_knows(GL_KNOWS_DEVICE))
+        return 0;
+    *made = gl_thread.device;
+    return 1;
+}
+
+static inline int gl_get_context(void **made)
+{
+    if (!made || !gl_knows(GL_KNOWS_CONTEXT))
+        return 0;
+    *made = (void *)(uintptr_t)gl_thread.context;
+    return 1;
+}
+
+/* --- memory --- */
+
+/* What Python calls; see hot_memory.c. */
+struct gl_memory {
+    int (*begin)(uint64_t *told);
+    void (*add_range)(int of, uint64_t start, uint64_t size, uint32_t kind);
+    void (*remove_range)(int of, uint64_t start);
+    int (*adopt)(uint64_t address, uint64_t *told);
+    void (*release)(uint64_t start);
+    void (*end_context)(uint64_t context);
+};
+
+extern const struct gl_memory gl_memory;
+
+int gl_allocate(void *made, size_t size);
+int gl_free(uint64_t address);
+int gl_copy(const void *to, const void *from, size_t size, int kind);
+int gl_copy_to_device(uint64_t to, const void *from, size_t size);
+int gl_copy_to_host(const void *to, uint64_t from, size_t size);
+int gl_copy_within(uint64_t to, uint64_t from, size_t size);
+int gl_copy_between(uint64_t to, uint64_t from, size_t size);
+int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width);
+
+/* --- launches --- */
+
+enum { GL_DRIVER, GL_RUNTIME }; /* whose names of functions a plan is for */
+
+/* A part of a parameter, and where it belongs in the block of the code. */
+struct gl_piece {
+    uint32_t argument, from, to, size;
+};
+
+/* How a function is launched; made and freed by Python, see hot_launches.py. */
+struct gl_plan {
+    uint64_t function, context, code;
+    uint32_t api, block[3];
+    uint32_t usable, parameters, pieces, bytes;
+    uint32_t most_grid[3], most_shared;
+    int (*launch)(void *native, const void *params, uint32_t gx, uint32_t gy, uint32_t gz,
+                  uint32_t shared, void *report);
+    void *native;
+    const struct gl_piece *piece;
+    const uint8_t *constants; /* the block, without the parameters */
+    struct gl_plan *next;
+    uint32_t users;
+};
+
+/* What Python calls. */
+struct gl_launches {
+    void (*add_plan)(struct gl_plan *plan);
+    void (*remove_plan)(struct gl_plan *plan);
+};
+
+int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
+              void **arguments, size_t shared, const void *stream);
+void gl_learn(gl_caller *call, uint64_t code);
+
+/* Whether Python knows all kernels that the program registered, and lacks none that it withdrew. */
+int gl_told_all(void);
+
+/* Whether a stream is one of the default ones, whose work the caller does. */
+static inline int gl_is_default(const void *stream)
+{
+    return (uintptr_t)stream <= 2;
+}
+
+#endif

@@ -1,0 +1,156 @@
+"""What C answers alone: Python tells a thread what that may be. See ``hot.h``.
+
+A call that enters Python costs a microsecond and more, so the calls that programs make most often
+are done in C in the states in which they succeed. Python's state stays the truth: a thread is told
+what Python would answer, with the numbers of ``core.epochs`` from before Python looked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+
+from gridlane.abi.library import hot_memory
+from gridlane.abi.state import captures, contexts, devices, pools, threads
+from gridlane.abi.state.contexts import Context
+from gridlane.core import epochs
+from gridlane.core.config import config
+from gridlane.core.endings import at_end
+from gridlane.runtime.host_device import HostDevice
+from gridlane.runtime.queues.host_queue import is_quiet
+
+DEVICE, CONTEXT, NO_ERROR, READY, QUIET, IDLE, UNCAPTURED, ALLOCATES = (1 << n for n in range(8))
+
+
+class _Known(ctypes.Structure):
+    """``struct gl_thread``."""
+
+    _fields_ = (
+        ("state", ctypes.c_uint64),
+        ("work", ctypes.c_uint64),
+        ("context", ctypes.c_uint64),
+        ("device", ctypes.c_int32),
+        ("chosen", ctypes.c_int32),
+        ("knows", ctypes.c_uint32),
+    )
+
+
+class _Table(ctypes.Structure):
+    """The addresses of C's, in ``hot.c``."""
+
+    _fields_ = (
+        ("state", ctypes.c_uint64),
+        ("work", ctypes.c_uint64),
+        ("code", ctypes.c_uint64),
+        ("offers", ctypes.c_uint64),
+        ("memory", ctypes.c_uint64),
+    )
+
+
+class _Offer:
+    """Whether Python tells C what to answer: not before C asks, nor at the process's end."""
+
+    def __init__(self) -> None:
+        self.offers: ctypes.c_int | None = None
+
+    def begin(self, table: _Table) -> None:
+        """Tell from now on."""
+        if not hot_memory.begin(table.memory):
+            return
+        for epoch, address in (
+            (epochs.state, table.state),
+            (epochs.work, table.work),
+            (epochs.code, table.code),
+        ):
+            epoch.lies_at(address)
+        self.offers = ctypes.c_int.from_address(table.offers)
+        self.offers.value = 1
+        at_end(self.end)
+
+    def end(self) -> None:
+        """Tell no more, as Python ends."""
+        if self.offers is not None:
+            self.offers.value = 0
+        epochs.state.changed()
+
+
+_offer = _Offer()
+_lock = threading.Lock()
+
+
+class _End:
+    """What ends with a thread's state in Python: what C knows of the thread is old then."""
+
+    def __del__(self) -> None:
+        epochs.state.changed()
+
+
+_of_thread = threading.local()
+
+
+def begin(address: int) -> None:
+    """Prepare for a library whose table is at an address; 0 for one that answers nothing alone."""
+    if not address or config().trace or not config().native:
+        return
+    with _lock:
+        if _offer.offers is None:
+            _offer.begin(_Table.from_address(address))
+
+
+def tell(address: int) -> int:
+    """Tell this thread what C may answer alone.
+
+    Args:
+        address: of its ``struct gl_thread``.
+    """
+    known = _Known.from_address(address)
+    known.knows = 0
+    known.state, known.work = epochs.state.number, epochs.work.number
+    if _offer.offers is None or not _offer.offers.value:
+        return 0
+    if not hasattr(_of_thread, "end"):
+        _of_thread.end = _End()
+    context = contexts.top()
+    known.context = context.handle if context is not None else 0
+    known.device, known.chosen = _devices(context)
+    knows = 0
+    if devices.is_initialised():
+        knows = CONTEXT
+        knows |= DEVICE if known.device >= 0 else 0
+        knows |= _of_work(context)
+        if context is not None and _is_fit(context):
+            knows |= READY | (ALLOCATES if hot_memory.watch(context) else 0)
+    if not threads.last():
+        knows |= NO_ERROR
+    known.knows = knows
+    return 0
+
+
+def _devices(context: Context | None) -> tuple[int, int]:
+    """The device of this thread, and the one that cudaSetDevice would not change; -1 for none."""
+    chosen = threads.chosen()
+    if context is None or not (context.handle or context.is_primary):
+        return -1 if chosen is None else chosen, -1
+    bound = context.is_primary and _is_alive(context) and chosen == context.ordinal
+    bound = bound and contexts.primary(context.ordinal).in_runtime
+    return context.ordinal, context.ordinal if bound else -1
+
+
+def _is_alive(context: Context) -> bool:
+    """Whether calls in a context may succeed."""
+    return bool(context.handle) and not context.ends_now and not context.faulted
+
+
+def _is_fit(context: Context) -> bool:
+    """Whether a context's work may be done by C."""
+    device = context.device
+    return _is_alive(context) and isinstance(device, HostDevice) and device.is_plain
+
+
+def _of_work(context: Context | None) -> int:
+    if captures.any_active():
+        return 0
+    if not is_quiet():
+        return UNCAPTURED
+    is_idle = context is not None and not pools.holds_any(context.device)
+    return UNCAPTURED | QUIET | (IDLE if is_idle else 0)

@@ -1,0 +1,151 @@
+/* Launches of kernels that were launched before: Python leaves a plan of each, by which C packs the
+ * parameters and runs the grid. A plan is for one function, block shape and context, while the
+ * number "code" is what it was. Python frees none that a launch uses.
+ */
+#include "hot.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <string.h>
+
+enum { BUCKETS = 1024, MOST_BYTES = 4096, REPORT = 5 };
+
+static struct gl_plan *plans[BUCKETS]; /* of one library: each is told of its own launches */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The launch that this thread asked Python for, as there was no plan for it. */
+static __thread struct {
+    uint64_t function;
+    uint32_t api, block[3], is_asked;
+} missed;
+
+static unsigned bucket_of(uint64_t function, const uint32_t *block)
+{
+    uint64_t mixed = function / 16 + 31 * block[0] + 1009 * block[1] + 7919 * block[2];
+    return (unsigned)(mixed ^ mixed / BUCKETS) % BUCKETS;
+}
+
+static void add_plan(struct gl_plan *plan)
+{
+    pthread_mutex_lock(&lock);
+    struct gl_plan **bucket = &plans[bucket_of(plan->function, plan->block)];
+    plan->next = *bucket;
+    *bucket = plan;
+    pthread_mutex_unlock(&lock);
+}
+
+/* No later launch uses it; "users" says how many still do. */
+static void remove_plan(struct gl_plan *plan)
+{
+    pthread_mutex_lock(&lock);
+    struct gl_plan **place = &plans[bucket_of(plan->function, plan->block)];
+    while (*place && *place != plan)
+        place = &(*place)->next;
+    if (*place)
+        *place = plan->next;
+    pthread_mutex_unlock(&lock);
+}
+
+const struct gl_launches gl_launches = { add_plan, remove_plan };
+
+/* A plan that nobody frees before its user is done; null if there is none. */
+static struct gl_plan *used_plan(uint32_t api, uint64_t function, const uint32_t *block)
+{
+    uint64_t code = __atomic_load_n(&gl_process.code, __ATOMIC_ACQUIRE);
+    pthread_mutex_lock(&lock);
+    struct gl_plan *plan = plans[bucket_of(function, block)];
+    while (plan && (plan->function != function || plan->code != code || plan->api != api ||
+                    plan->context != gl_thread.context ||
+                    memcmp(plan->block, block, sizeof plan->block)))
+        plan = plan->next;
+    if (plan)
+        __atomic_add_fetch(&plan->users, 1, __ATOMIC_ACQ_REL);
+    pthread_mutex_unlock(&lock);
+    return plan;
+}
+
+/* Pack the parameters; false where Python has to say what is wrong with them. */
+static int packed(const struct gl_plan *plan, void **arguments, uint8_t *made)
+{
+    if (plan->parameters && !arguments)
+        return 0;
+    for (uint32_t n = 0; n < plan->parameters; n++)
+        if (!arguments[n])
+            return 0;
+    memcpy(made, plan->constants, plan->bytes);
+    for (uint32_t n = 0; n < plan->pieces; n++) {
+        const struct gl_piece *each = &plan->piece[n];
+        memcpy(made + each->to, (const char *)arguments[each->argument] + each->from, each->size);
+    }
+    return 1;
+}
+
+static int fits(const struct gl_plan *plan, const uint32_t *grid, size_t shared)
+{
+    for (int n = 0; n < 3; n++)
+        if (!grid[n] || grid[n] > plan->most_grid[n])
+            return 0;
+    return shared <= plan->most_shared;
+}
+
+static int run(struct gl_plan *plan, const uint32_t *grid, const uint8_t *params, size_t shared)
+{
+    static struct gl_slot failed = { "hot:failed", 0, 0 };
+    int64_t report[REPORT] = { 0 };
+    int error = errno;
+    fenv_t floats;
+    fegetenv(&floats);
+    fesetenv(FE_DFL_ENV); /* as gl_enter does */
+    int code = plan->launch(plan->native, params, grid[0], grid[1], grid[2], (uint32_t)shared,
+                            report);
+    fesetenv(&floats);
+    errno = error;
+    if (!code)
+        return 0;
+    const uint64_t words[] = { (uintptr_t)plan, (uint64_t)(int64_t)code, (uintptr_t)report,
+                               grid[0], grid[1] };
+    return (int)gl_enter(&failed, words, 5);
+}
+
+/* The code of a launch, or -1 if Python has to do it. */
+int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
+              void **arguments, size_t shared, const void *stream)
+{
+    if (!gl_is_default(stream) || !gl_knows(GL_READY | GL_QUIET) || !gl_told_all())
+        return -1;
+    struct gl_plan *plan = used_plan(api, function, block);
+    if (!plan) {
+        missed.is_asked = 1;
+        missed.api = api;
+        missed.function = function;
+        memcpy(missed.block, block, sizeof missed.block);
+        return -1;
+    }
+    _Alignas(64) uint8_t params[MOST_BYTES];
+    int code = -1;
+    /* A kernel that prints takes Python's lock, in whatever thread its blocks run. */
+    if (plan->usable && plan->bytes <= MOST_BYTES && fits(plan, grid, shared) &&
+        packed(plan, arguments, params) && !gl_holds_python())
+        code = run(plan, grid, params, shared);
+    __atomic_sub_fetch(&plan->users, 1, __ATOMIC_ACQ_REL);
+    return code;
+}
+
+/* After a launch by Python: ask for its plan. */
+void gl_learn(gl_caller *call, uint64_t code)
+{
+    static struct gl_slot slot = { "hot:learn", 0, 0 };
+    if (!missed.is_asked)
+        return;
+    missed.is_asked = 0;
+    if (code)
+        return;
+    const uint64_t words[] = { (uintptr_t)&gl_launches, missed.api, missed.function,
+                               missed.block[0], missed.block[1], missed.block[2] };
+    call(&slot, words, 6);
+}
+
+__attribute__((weak)) int gl_told_all(void)
+{
+    return 1;
+}

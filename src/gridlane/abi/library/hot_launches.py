@@ -1,0 +1,203 @@
+"""The plans by which C launches kernels alone; see ``hot_launches.c``.
+
+A plan is made after a launch that Python did, and used while ``epochs.code`` is the same. It is
+freed once it is old and no launch uses it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from gridlane.abi.calls.function_attributes import MAX_DYNAMIC_SHARED, attributes
+from gridlane.abi.calls.registry import calls
+from gridlane.abi.errors import called
+from gridlane.abi.state import contexts, libraries, registered, streams
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.modules import Function
+from gridlane.abi.table import functions
+from gridlane.abi.table.functions import Api
+from gridlane.core import epochs
+from gridlane.core.device_errors import KernelStop
+from gridlane.core.errors import DeviceError, KernelError
+from gridlane.launch.dimensions import Dim3
+from gridlane.launch.plan import Plan
+from gridlane.memory.resource import Buffer
+from gridlane.runtime.host_device import HostKernel, MachineCode
+
+_LAUNCHES: tuple[tuple[Api, str], ...] = (
+    ("driver", "cuLaunchKernel"),
+    ("runtime", "cudaLaunchKernel"),
+)
+"""The function of each number of ``enum { GL_DRIVER, GL_RUNTIME }``."""
+_MOST_BYTES = 4096
+_LAUNCH_NUMBER = 2
+"""The place of the launch's number in what code takes beside its parameters: it is never twice the
+same."""
+
+_u32, _u64, _pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+_Change = ctypes.PYFUNCTYPE(None, _pointer)
+
+
+class _Plan(ctypes.Structure):
+    """``struct gl_plan``."""
+
+    _fields_ = (
+        *((name, _u64) for name in ("function", "context", "code")),
+        ("api", _u32),
+        ("block", _u32 * 3),
+        *((name, _u32) for name in ("usable", "parameters", "pieces", "bytes")),
+        ("most_grid", _u32 * 3),
+        ("most_shared", _u32),
+        *((name, _u64) for name in ("launch", "native", "piece", "constants", "next")),
+        ("users", _u32),
+    )
+
+
+@dataclass(slots=True)
+class _Known:
+    """A plan that C has.
+
+    Attributes:
+        remove: C's function that takes it away.
+        keep: what it points to.
+        code: what raises the errors of its launches.
+    """
+
+    plan: _Plan
+    context: Context
+    remove: Any
+    keep: tuple[Any, ...] = ()
+    code: HostKernel | None = None
+
+
+_lock = threading.RLock()
+_known: dict[int, _Known] = {}
+"""By address. Also those that are old, while launches use them."""
+
+
+def learn(launches: int, api: int, number: int, *block: int) -> int:
+    """Leave C a plan of a launch that was done; one that says so, if only Python can do it.
+
+    Args:
+        launches: the address of the library's ``struct gl_launches``.
+        number: of the function, as the launch had it; ``api``: whose name that is.
+    """
+    code = epochs.code.number  # before what the plan is made of is read
+    context = contexts.top()
+    if context is None or context.faulted:
+        return 0
+    add, remove = (_Change(place) for place in (_u64 * 2).from_address(launches))
+    function = (registered.function if api else libraries.function_of)(number, context)
+    plan = _Plan(number, context.handle, code, api, (_u32 * 3)(*block))
+    made = _Known(plan, context, remove)
+    x, y, z = block
+    _fill(made, function, (x, y, z))
+    with _lock:
+        _known[ctypes.addressof(plan)] = made
+        add(ctypes.addressof(plan))
+    if code != epochs.code.number:
+        _forget_old()
+    return 0
+
+
+def _forget_old() -> None:
+    """Free the plans that no launch will use, nor does now."""
+    if not _known:
+        return
+    with _lock:
+        code = epochs.code.number
+        for address, known in tuple(_known.items()):
+            if known.plan.code != code:
+                known.remove(address)
+                if not known.plan.users:
+                    del _known[address]
+
+
+epochs.code.then(_forget_old)
+
+
+def _fill(made: _Known, function: Function, block: Dim3) -> None:
+    """Say how C launches a function, if it can."""
+    device, kernel = made.context.device, function.kernel
+    if function.device is not device:
+        return
+    _, plan = kernel.plan(block, device)
+    bound, artifact = plan.kernel, plan.kernel.artifact
+    code = bound.machine_code if isinstance(bound, HostKernel) else None
+    count = len(function.params)
+    takes_number = any(slot.argument == count + _LAUNCH_NUMBER for slot in artifact.params)
+    static, limits = artifact.static_shared, device.limits
+    if (
+        code is None
+        or takes_number
+        or artifact.param_bytes > _MOST_BYTES
+        or static > limits.max_shared
+    ):
+        return
+    assert isinstance(bound, HostKernel)
+    made.code = bound
+    told = made.plan
+    told.parameters = count
+    told.most_grid[:] = limits.max_grid
+    most = attributes(function).read(MAX_DYNAMIC_SHARED)
+    told.most_shared = max(0, min(most, limits.max_dynamic_shared - static))
+    _fill_block(made, function, plan, code)
+    told.usable = 1
+
+
+def _fill_block(made: _Known, function: Function, plan: Plan, code: MachineCode) -> None:
+    """Say where parameters belong in the block of the code, and what else is in it."""
+    artifact, count = plan.kernel.artifact, len(function.params)
+    further = function.kernel.further(artifact, plan.device)
+    constants = ctypes.create_string_buffer(max(1, artifact.param_bytes))
+    pieces: list[int] = []
+    for slot in artifact.params:
+        if slot.argument >= count:
+            value = further[slot.argument - count]
+            number = value.address if isinstance(value, Buffer) else value
+            constants[slot.offset : slot.end] = number.to_bytes(slot.size, "little")
+        else:
+            path = slot.path[0] if slot.path else 0
+            assert isinstance(path, int)
+            pieces += (slot.argument, path, slot.offset, slot.size)
+    told, array = made.plan, (_u32 * max(1, len(pieces)))(*pieces)
+    told.pieces, told.bytes = len(pieces) // 4, artifact.param_bytes
+    told.piece, told.constants = ctypes.addressof(array), ctypes.addressof(constants)
+    told.launch, told.native = code.launch, code.plan
+    made.keep = array, constants, further, function, plan
+
+
+def failed(address: int, code: int, report: int, gx: int, gy: int) -> int:
+    """Note the error of a launch that C did; that the kernel failed is told by later calls.
+
+    Args:
+        address: of the plan.
+        code: the kernel's, as 64 bits; ``report``: the address of what it reported.
+    """
+    known = _known[address]
+    api, name = _LAUNCHES[known.plan.api]
+    number = code - (1 << 64) if code >> 63 else code
+
+    def tell() -> None:
+        assert known.code is not None and known.code.machine_code is not None
+        try:
+            _raise(known.code, number, report, gx, gy)
+        except KernelError as error:
+            known.context.fault(error)
+        except DeviceError as error:
+            raise streams.faulted(known.context, error) from None
+
+    assert calls(api)
+    return called(functions(api)[name], tell, ())[0]
+
+
+def _raise(kernel: HostKernel, code: int, report: int, gx: int, gy: int) -> None:
+    """Raise the error of a launch, as its stream does."""
+    assert kernel.machine_code is not None
+    try:
+        kernel.machine_code.fail(code, report, gx, gy)
+    except KernelStop as error:
+        raise (kernel.explain(error) if kernel.explain else error) from None

@@ -1,0 +1,463 @@
+/* Memory of a device whose memory is the process's: small allocations, copies and fills.
+ *
+ * Blocks lie in one reserved region, so that whether an address is in one, and in which, is
+ * arithmetic. Python does not know them: where it looks for an address, it takes the block over
+ * (adopt), and from then on only Python frees it. What Python allocates it tells as ranges.
+ */
+#define _GNU_SOURCE
+#include "hot.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    CHUNK = 1 << 20,  /* bytes that blocks of one size share */
+    UNIT = 256,       /* the alignment of blocks */
+    MOST = 256 << 10, /* the largest block; larger allocations are Python's */
+    CLASSES = 36,
+    NONE = 0 /* no chunk: numbers are one more than indices */
+};
+static const uint64_t END = 1ull << 56; /* no program has memory from here on; see abi/raw.py */
+
+enum state { FREE, LIVE, ADOPTED };
+
+struct block {
+    uint64_t context;
+    uint32_t size, next; /* the next free one of its chunk, and one more */
+    uint32_t state;
+};
+
+struct chunk {
+    struct block *blocks; /* null for a chunk that is in no use */
+    uint32_t unit, count, used, free;
+    uint32_t before, after; /* chunks of its class that have a free block; "after" of unused ones */
+};
+
+struct range {
+    uint64_t start, end;
+    uint32_t kind;
+};
+
+struct map {
+    struct range *ranges; /* sorted, disjoint */
+    size_t count, room;
+};
+
+struct gl_shared {
+    pthread_mutex_t lock;
+    char *region;
+    struct chunk *chunks;
+    uint32_t most, fresh, unused; /* chunks: all, the first that never was in use, a list */
+    uint32_t partial[CLASSES];
+    struct map maps[2];
+    int is_lost; /* a range could not be noted: C answers nothing about addresses any more */
+};
+
+enum { ALLOCATIONS, BUFFERS }; /* what programs allocated, and all that Python's devices have */
+
+static struct gl_shared *shared(void)
+{
+    return __atomic_load_n(&gl_process.shared, __ATOMIC_ACQUIRE);
+}
+
+static struct gl_shared *locked(void)
+{
+    struct gl_shared *all = shared();
+    pthread_mutex_lock(&all->lock);
+    return all;
+}
+
+/* --- blocks; with the lock --- */
+
+/* Blocks are multiples of UNIT, from 2 KiB on four sizes for each power of two. */
+static unsigned class_of(size_t size, uint32_t *unit)
+{
+    uint32_t count = (uint32_t)((size + UNIT - 1) / UNIT);
+    if (count <= 8) {
+        *unit = count * UNIT;
+        return count - 1;
+    }
+    unsigned shift = 29 - __builtin_clz(count - 1); /* a quarter of the power of two below */
+    uint32_t quarter = (count - 1) >> shift;        /* 4 to 7 */
+    *unit = ((quarter + 1) << shift) * UNIT;
+    return 8 + (shift - 1) * 4 + quarter - 4;
+}
+
+static void link_chunk(struct gl_shared *all, unsigned class, uint32_t number)
+{
+    struct chunk *each = &all->chunks[number - 1];
+    each->before = NONE;
+    each->after = all->partial[class];
+    if (each->after)
+        all->chunks[each->after - 1].before = number;
+    all->partial[class] = number;
+}
+
+static void unlink_chunk(struct gl_shared *all, unsigned class, uint32_t number)
+{
+    struct chunk *each = &all->chunks[number - 1];
+    if (each->after)
+        all->chunks[each->after - 1].before = each->before;
+    if (each->before)
+        all->chunks[each->before - 1].after = each->after;
+    else
+        all->partial[class] = each->after;
+}
+
+static uint32_t new_chunk(struct gl_shared *all, uint32_t unit)
+{
+    uint32_t count = CHUNK / unit, number = all->unused;
+    struct block *blocks = calloc(count, sizeof *blocks);
+    if (!blocks || (!number && all->fresh == all->most)) {
+        free(blocks);
+        return NONE;
+    }
+    if (number)
+        all->unused = all->chunks[number - 1].after;
+    else
+        number = ++all->fresh;
+    for (uint32_t n = 0; n < count; n++)
+        blocks[n].next = n + 1 < count ? n + 2 : NONE;
+    all->chunks[number - 1] = (struct chunk){ blocks, unit, count, 0, 1, NONE, NONE };
+    return number;
+}
+
+static uint64_t take(struct gl_shared *all, size_t size, uint64_t context)
+{
+    uint32_t unit;
+    unsigned class = class_of(size, &unit);
+    uint32_t number = all->partial[class];
+    if (!number) {
+        number = new_chunk(all, unit);
+        if (!number)
+            return 0;
+        link_chunk(all, class, number);
+    }
+    struct chunk *chunk = &all->chunks[number - 1];
+    uint32_t index = chunk->free - 1;
+    struct block *block = &chunk->blocks[index];
+    chunk->free = block->next;
+    chunk->used++;
+    if (!chunk->free)
+        unlink_chunk(all, class, number);
+    *block = (struct block){ context, (uint32_t)size, NONE, LIVE };
+    return (uint64_t)(uintptr_t)all->region + (uint64_t)(number - 1) * CHUNK +
+           (uint64_t)index * chunk->unit;
+}
+
+/* A chunk without blocks goes back, unless it is the only one of its class with room. */
+static void give(struct gl_shared *all, uint32_t number, uint32_t index)
+{
+    struct chunk *chunk = &all->chunks[number - 1];
+    struct block *block = &chunk->blocks[index];
+    uint32_t unit;
+    unsigned class = class_of(chunk->unit, &unit);
+    block->state = FREE;
+    block->next = chunk->free;
+    if (!chunk->free)
+        link_chunk(all, class, number);
+    chunk->free = index + 1;
+    if (--chunk->used || (!chunk->before && !chunk->after))
+        return;
+    unlink_chunk(all, class, number);
+    free(chunk->blocks);
+    madvise(all->region + (size_t)(number - 1) * CHUNK, CHUNK, MADV_DONTNEED);
+    chunk->blocks = NULL;
+    chunk->after = all->unused;
+    all->unused = number;
+}
+
+static int in_region(const struct gl_shared *all, uint64_t address)
+{
+    return address - (uint64_t)(uintptr_t)all->region < (uint64_t)all->fresh * CHUNK;
+}
+
+/* The block that an address is in, or behind the last byte of whose size it is. */
+static struct block *block_at(struct gl_shared *all, uint64_t address, uint64_t *start,
+                              uint32_t *number, uint32_t *index)
+{
+    if (!in_region(all, address))
+        return NULL;
+    uint64_t offset = address - (uint64_t)(uintptr_t)all->region;
+    struct chunk *chunk = &all->chunks[offset / CHUNK];
+    if (!chunk->blocks)
+        return NULL;
+    *number = (uint32_t)(offset / CHUNK) + 1;
+    *index = (uint32_t)(offset % CHUNK) / chunk->unit;
+    if (*index >= chunk->count)
+        return NULL;
+    *start = address - (uint32_t)(offset % CHUNK) % chunk->unit;
+    return &chunk->blocks[*index];
+}
+
+/* --- ranges; with the lock --- */
+
+/* The first range that ends behind an address. */
+static size_t place_of(const struct map *map, uint64_t address)
+{
+    size_t low = 0, high = map->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (map->ranges[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const struct range *range_at(const struct map *map, uint64_t address)
+{
+    size_t n = place_of(map, address);
+    return n < map->count && map->ranges[n].start <= address ? &map->ranges[n] : NULL;
+}
+
+/* --- what Python calls --- */
+
+static void remove_range(int of, uint64_t start)
+{
+    struct gl_shared *all = locked();
+    struct map *map = &all->maps[of];
+    size_t n = place_of(map, start);
+    if (n < map->count && map->ranges[n].start == start) {
+        map->count--;
+        memmove(&map->ranges[n], &map->ranges[n + 1], (map->count - n) * sizeof *map->ranges);
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+static void add_range(int of, uint64_t start, uint64_t size, uint32_t kind)
+{
+    if (!size) /* no address is in it */
+        return;
+    remove_range(of, start);
+    struct gl_shared *all = locked();
+    struct map *map = &all->maps[of];
+    if (map->count == map->room) {
+        size_t more = map->room ? 2 * map->room : 64;
+        struct range *larger = realloc(map->ranges, more * sizeof *larger);
+        if (!larger) {
+            all->is_lost = 1;
+            pthread_mutex_unlock(&all->lock);
+            return;
+        }
+        map->ranges = larger;
+        map->room = more;
+    }
+    size_t n = place_of(map, start);
+    memmove(&map->ranges[n + 1], &map->ranges[n], (map->count - n) * sizeof *map->ranges);
+    map->ranges[n] = (struct range){ start, start + size, kind };
+    map->count++;
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* Let Python free the block at an address; its start, size and context. 0 if C has none there. */
+static int adopt(uint64_t address, uint64_t *told)
+{
+    uint32_t number, index;
+    struct gl_shared *all = locked();
+    struct block *block = block_at(all, address, &told[0], &number, &index);
+    int found = block && block->state == LIVE && address - told[0] <= block->size;
+    if (found) {
+        block->state = ADOPTED;
+        told[1] = block->size;
+        told[2] = block->context;
+    }
+    pthread_mutex_unlock(&all->lock);
+    return found;
+}
+
+/* Free a block that Python adopted. */
+static void release(uint64_t start)
+{
+    uint32_t number, index;
+    uint64_t first;
+    struct gl_shared *all = locked();
+    struct block *block = block_at(all, start, &first, &number, &index);
+    if (block && block->state == ADOPTED)
+        give(all, number, index);
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* Free the blocks of a context that ends; those that Python adopted it frees itself. */
+static void end_context(uint64_t context)
+{
+    struct gl_shared *all = locked();
+    for (uint32_t number = 1; number <= all->fresh; number++) {
+        struct chunk *chunk = &all->chunks[number - 1];
+        for (uint32_t n = 0; chunk->blocks && n < chunk->count; n++)
+            if (chunk->blocks[n].state == LIVE && chunk->blocks[n].context == context)
+                give(all, number, n);
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* Reserve the region, and return where it lies: its start and its end, 0 where there is none. */
+static int begin(uint64_t *told)
+{
+    struct gl_shared *all = calloc(1, sizeof *all);
+    told[0] = told[1] = 0;
+    if (!all)
+        return 0;
+    pthread_mutex_init(&all->lock, NULL);
+    for (size_t size = (size_t)64 << 30; size >= (size_t)256 << 20; size /= 4) {
+        /* Pages exist once they are used. */
+        char *region = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (region == MAP_FAILED)
+            continue;
+        size_t lead = -(uintptr_t)region % CHUNK;
+        all->region = region + lead;
+        all->most = (uint32_t)((size - lead) / CHUNK);
+        all->chunks = mmap(NULL, all->most * sizeof *all->chunks, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (all->chunks == MAP_FAILED)
+            all->most = 0;
+        break;
+    }
+    told[0] = (uint64_t)(uintptr_t)all->region;
+    told[1] = told[0] + (uint64_t)all->most * CHUNK;
+    __atomic_store_n(&gl_process.shared, all, __ATOMIC_RELEASE);
+    return 1;
+}
+
+const struct gl_memory gl_memory = { begin, add_range, remove_range, adopt, release, end_context };
+
+/* --- what the stubs call: whether the function did its work --- */
+
+int gl_allocate(void *made, size_t size)
+{
+    const unsigned needed = GL_READY | GL_ALLOCATES | GL_UNCAPTURED;
+    if (!made || !size || size > MOST || !gl_knows(needed))
+        return 0;
+    struct gl_shared *all = locked();
+    /* Who ends a context changes the number first, and takes the lock then. */
+    uint64_t start = gl_knows(needed) ? take(all, size, gl_thread.context) : 0;
+    pthread_mutex_unlock(&all->lock);
+    if (start)
+        memcpy(made, &start, sizeof start);
+    return start != 0;
+}
+
+int gl_free(uint64_t address)
+{
+    uint32_t number, index;
+    uint64_t start;
+    if (!address)
+        return gl_knows(GL_READY | GL_UNCAPTURED);
+    if (!gl_knows(GL_READY | GL_QUIET))
+        return 0;
+    struct gl_shared *all = locked();
+    struct block *block = block_at(all, address, &start, &number, &index);
+    int found = block && block->state == LIVE && start == address;
+    if (found)
+        give(all, number, index);
+    pthread_mutex_unlock(&all->lock);
+    return found;
+}
+
+/* What an end of a copy has to be: the table of runtime/copies.py, and the driver's. */
+enum side { ANY, HOST_SIDE, DEVICE_SIDE, DRIVERS_HOST, DRIVERS_DEVICE };
+
+/* Whether bytes are an end of a copy that succeeds; with the lock. */
+static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum side side)
+{
+    uint32_t number, index, kind = 0;
+    uint64_t start, end = END;
+    if (!address || address >= END)
+        return 0;
+    if (side == DRIVERS_HOST)
+        return size <= END - address;
+    struct block *block = block_at(all, address, &start, &number, &index);
+    if (block && block->state == LIVE && address < start + block->size) {
+        kind = GL_DEVICE;
+        end = start + block->size;
+    } else {
+        const struct range *range = range_at(&all->maps[ALLOCATIONS], address);
+        if (range) {
+            kind = range->kind;
+            end = range->end;
+        } else if (in_region(all, address)) {
+            return 0; /* a block that was freed */
+        }
+    }
+    if (size > end - address)
+        return 0;
+    switch (kind) {
+    case GL_DEVICE:
+        return side != HOST_SIDE;
+    case GL_MANAGED:
+        return 1;
+    case GL_HOST:
+        return side != DRIVERS_DEVICE;
+    case 0: /* memory of the program's own, unless it is a variable of a module or the like */
+        return side == ANY || (side == HOST_SIDE && !range_at(&all->maps[BUFFERS], address));
+    default:
+        return 0;
+    }
+}
+
+static int copied(uint64_t to, enum side target, uint64_t from, enum side source, size_t size)
+{
+    if (!size || !gl_knows(GL_READY | GL_QUIET))
+        return 0;
+    struct gl_shared *all = locked();
+    int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
+    pthread_mutex_unlock(&all->lock);
+    if (is_right)
+        memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
+    return is_right;
+}
+
+int gl_copy(const void *to, const void *from, size_t size, int kind)
+{
+    static const enum side sides[][2] = { { HOST_SIDE, HOST_SIDE },
+                                          { DEVICE_SIDE, HOST_SIDE },
+                                          { HOST_SIDE, DEVICE_SIDE },
+                                          { DEVICE_SIDE, DEVICE_SIDE },
+                                          { ANY, ANY } };
+    if (kind < 0 || kind > 4)
+        return 0;
+    return copied((uintptr_t)to, sides[kind][0], (uintptr_t)from, sides[kind][1], size);
+}
+
+int gl_copy_to_device(uint64_t to, const void *from, size_t size)
+{
+    return copied(to, DRIVERS_DEVICE, (uintptr_t)from, DRIVERS_HOST, size);
+}
+
+int gl_copy_to_host(const void *to, uint64_t from, size_t size)
+{
+    return copied((uintptr_t)to, DRIVERS_HOST, from, DRIVERS_DEVICE, size);
+}
+
+int gl_copy_within(uint64_t to, uint64_t from, size_t size)
+{
+    return copied(to, DRIVERS_DEVICE, from, DRIVERS_DEVICE, size);
+}
+
+int gl_copy_between(uint64_t to, uint64_t from, size_t size)
+{
+    return copied(to, ANY, from, ANY, size);
+}
+
+int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width)
+{
+    if (!count || count > END / width || to % width || !gl_knows(GL_READY | GL_QUIET))
+        return 0;
+    struct gl_shared *all = locked();
+    int is_right = !all->is_lost && is_end(all, to, count * width, DRIVERS_DEVICE);
+    pthread_mutex_unlock(&all->lock);
+    if (!is_right)
+        return 0;
+    if (width == 1)
+        memset((void *)(uintptr_t)to, (int)value, count);
+    else if (width == 2)
+        for (size_t n = 0; n < count; n++)
+            ((uint16_t *)(uintptr_t)to)[n] = (uint16_t)value;
+    else
+        for (size_t n = 0; n < count; n++)
+            ((uint32_t *)(uintptr_t)to)[n] = value;
+    return 1;
+}

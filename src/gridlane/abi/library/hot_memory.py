@@ -1,0 +1,136 @@
+"""Memory that C allocates alone, and the ranges by which it knows what Python allocated.
+
+See ``hot_memory.c``: C's blocks lie in one region. Where Python looks for an address there, it
+takes the block over, and is the one who frees it from then on.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from gridlane.abi.state import contexts, memory
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.memory import Allocation
+from gridlane.memory.host import HostResource
+from gridlane.memory.resource import Buffer
+from gridlane.runtime.host_device import HostDevice
+
+ALLOCATIONS, BUFFERS = 0, 1
+"""What the ranges are of: programs' allocations, and all buffers of devices."""
+DEVICE, MANAGED, HOST, FOREIGN = 1, 2, 3, 4
+_KINDS = {"device": DEVICE, "managed": MANAGED, "host": HOST, "registered": HOST}
+
+_u64, _i32, _u32 = ctypes.c_uint64, ctypes.c_int, ctypes.c_uint32
+# Short functions that take no lock of Python's: they are called with Python's.
+_FUNCTIONS = (
+    ctypes.PYFUNCTYPE(_i32, ctypes.c_void_p),
+    ctypes.PYFUNCTYPE(None, _i32, _u64, _u64, _u32),
+    ctypes.PYFUNCTYPE(None, _i32, _u64),
+    ctypes.PYFUNCTYPE(_i32, _u64, ctypes.c_void_p),
+    ctypes.PYFUNCTYPE(None, _u64),
+    ctypes.PYFUNCTYPE(None, _u64),
+)
+"""The types of ``struct gl_memory``'s members."""
+
+
+class _Ranges:
+    """A mirror in C."""
+
+    def __init__(self, blocks: _Blocks, of: int) -> None:
+        self._blocks, self._of = blocks, of
+
+    def add(self, start: int, size: int, piece: object) -> None:
+        """Add a range; it replaces one with the same start."""
+        self._blocks.add_range(self._of, start, size, _kind(piece))
+
+    def remove(self, start: int) -> None:
+        """Remove the range with this start."""
+        self._blocks.remove_range(self._of, start)
+
+
+def _kind(piece: object) -> int:
+    """The kind of what a program allocated; of a buffer, C needs to know that there is one."""
+    if not isinstance(piece, Allocation):
+        return DEVICE
+    device = piece.context.device
+    return _KINDS[piece.kind] if isinstance(device, HostDevice) and device.is_plain else FOREIGN
+
+
+class _Blocks:
+    """C's functions, and what was told to them.
+
+    Args:
+        address: of ``struct gl_memory``.
+
+    Attributes:
+        start, end: of the region.
+    """
+
+    def __init__(self, address: int) -> None:
+        places = (_u64 * len(_FUNCTIONS)).from_address(address)
+        made = [kind(place) for kind, place in zip(_FUNCTIONS, places)]
+        begin, self.add_range, self.remove_range, self._adopt, self._release, self.end_context = (
+            made
+        )
+        told = (_u64 * 2)()
+        self.begun = bool(begin(ctypes.addressof(told)))
+        self.start, self.end = told
+        self._watched: set[object] = set()
+
+    def watch(self, device: HostDevice) -> None:
+        """Let C and a device know each other's memory."""
+        if device.memory not in self._watched:
+            device.memory.accounting.mirror(_Ranges(self, BUFFERS))
+            device.memory.outside = self.take_over
+            self._watched.add(device.memory)
+
+    def take_over(self, address: int) -> None:
+        """Make the block at an address, if C has one there, an allocation like Python's."""
+        if not self.start <= address < self.end:
+            return
+        told = (_u64 * 3)()
+        with memory.lock:  # who looks next finds it
+            if not self._adopt(address, ctypes.addressof(told)):
+                return
+            start, size, handle = told
+            context = contexts.handles.find(handle)
+            if context is None:  # another thread ended it: nobody looks for it by right
+                self._release(start)
+                return
+            buffer = Buffer(start, size, None, context.device)
+            context.device.memory.accounting.add(buffer, self._deallocate)
+            memory.add(Allocation(start, size, "device", context, buffer))
+
+    def _deallocate(self, address: int, size: int) -> None:
+        self._release(address)
+
+
+_begun: list[_Blocks] = []
+
+
+def begin(address: int) -> bool:
+    """Let C allocate; false if it cannot.
+
+    Args:
+        address: of its functions.
+    """
+    made = _Blocks(address)
+    if made.begun:
+        memory.mirror(_Ranges(made, ALLOCATIONS))
+        memory.outside.append(made.take_over)
+        _begun.append(made)
+    return made.begun
+
+
+def watch(context: Context) -> bool:
+    """Let C do copies and fills in a context; return whether it may allocate there."""
+    (blocks,) = _begun
+    device = context.device
+    assert isinstance(device, HostDevice)
+    blocks.watch(device)
+    if "memory of C" not in context.kept:
+        context.kept["memory of C"] = True
+        handle = context.handle
+        context.ends.append(lambda: blocks.end_context(handle))
+    is_plain = type(device.memory.resource) is HostResource and device.memory.limit is None
+    return is_plain and blocks.start > 0

@@ -1,0 +1,267 @@
+"""What the C libraries answer alone is what Python answers.
+
+Each program prints the same with GRIDLANE_NATIVE=0, where every call enters Python.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.abi.test_library import compiled, library, run  # noqa: F401  # a fixture
+
+HERE = Path(__file__).parent
+
+IN_PYTHON = """
+import ctypes, threading
+from gridlane.cuda import runtime as rt
+from gridlane.abi.library import entry
+from gridlane.abi.state import contexts
+
+c = ctypes.CDLL("libcudart.so.13")
+entered = []
+called = entry.called
+
+def counted(row, *given):
+    entered.append(row.name)
+    return called(row, *given)
+
+entry.called = counted
+
+def calls_of_python(call, *given):
+    call(*given), call(*given)
+    entered.clear()
+    for _ in range(100):
+        assert call(*given) == 0
+    return len(entered)
+"""
+
+
+def in_python(library, text):  # noqa: F811
+    """Run a program in Python that has the C library and gridlane's own functions."""
+    found = subprocess.run(
+        [sys.executable, "-c", IN_PYTHON + text],
+        env=os.environ | {"LD_LIBRARY_PATH": str(library)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
+
+
+@pytest.mark.parametrize("name", ["hot_state", "hot_memory", "hot_work"])
+def test_a_program_prints_the_same(name, library, tmp_path):  # noqa: F811
+    made = compiled(name, library, tmp_path, str(library / "libcudart.so.13"))
+    hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
+    assert hot.stdout == cold.stdout and hot.stderr == cold.stderr == ""
+    assert hot.stdout.count("\n") > 100
+
+
+def test_known_state_enters_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        """
+device = ctypes.byref(ctypes.c_int())
+assert c.cudaFree(None) == 0
+assert calls_of_python(c.cudaGetDevice, device) == 0
+assert calls_of_python(c.cudaGetLastError) == 0
+assert calls_of_python(c.cudaPeekAtLastError) == 0
+assert calls_of_python(c.cudaSetDevice, 0) == 0
+print("well")
+""",
+    )
+
+
+def test_python_and_c_have_one_state(library):  # noqa: F811
+    """What gridlane's functions in Python do is seen by those in C at once."""
+    in_python(
+        library,
+        """
+device = ctypes.c_int()
+assert c.cudaFree(None) == 0
+for _ in range(3):
+    assert c.cudaGetLastError() == 0
+    assert rt.cudaSetDevice(9)[0] == 101
+    assert c.cudaPeekAtLastError() == 101 and c.cudaSetDevice(0) == 0
+    assert rt.cudaGetLastError()[0] == 101
+    assert c.cudaGetLastError() == 0
+    assert c.cudaSetDevice(9) == 101
+    assert rt.cudaGetLastError()[0] == 101
+    assert c.cudaGetLastError() == 0
+    assert c.cudaGetDevice(ctypes.byref(device)) == 0
+    found = contexts.top()
+    assert rt.cudaDeviceReset()[0] == 0
+    assert c.cudaSetDevice(0) == 0
+    assert contexts.top() is not found
+
+def other():
+    assert c.cudaGetLastError() == 0
+    assert contexts.top() is None
+    assert c.cudaSetDevice(0) == 0
+    assert contexts.top() is not None
+    assert c.cudaSetDevice(8) == 101
+
+for _ in range(20):
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+assert c.cudaGetLastError() == 0
+print("well")
+""",
+    )
+
+
+def test_allocations_and_copies_enter_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        """
+class Twice:
+    def __init__(self):
+        self.place = ctypes.c_void_p()
+
+    def __call__(self, size):
+        made = c.cudaMalloc(ctypes.byref(self.place), ctypes.c_size_t(size))
+        return made or c.cudaFree(self.place)
+
+p, value = ctypes.c_void_p(), ctypes.create_string_buffer(64)
+for size in (64, 5 << 20):
+    assert c.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(size)) == 0
+    inner = ctypes.c_void_p(p.value + 60)
+    assert calls_of_python(c.cudaMemcpy, p, value, ctypes.c_size_t(64), 1) == 0
+    assert calls_of_python(c.cudaMemcpy, value, inner, ctypes.c_size_t(4), 2) == 0
+    assert calls_of_python(c.cudaMemset, p, 5, ctypes.c_size_t(64)) == 0
+assert calls_of_python(Twice(), 1000) == 0
+assert calls_of_python(c.cudaDeviceSynchronize) == 0
+assert calls_of_python(c.cudaStreamSynchronize, None) == 0
+print("well")
+""",
+    )
+
+
+def test_python_finds_what_c_allocated(library):  # noqa: F811
+    """Other interfaces of gridlane's know the memory, and a block that they hold stays."""
+    in_python(
+        library,
+        """
+import gc
+import numpy as np
+from gridlane import cuda
+
+class Foreign:
+    def __init__(self, address, size):
+        self.__cuda_array_interface__ = {
+            "shape": (size,), "typestr": "<u1", "data": (address, False), "version": 3
+        }
+
+p = ctypes.c_void_p()
+assert c.cudaMalloc(ctypes.byref(p), 1000) == 0
+assert c.cudaMemset(p, 7, 1000) == 0
+array = cuda.as_cuda_array(Foreign(p.value + 10, 900))
+assert (array.copy_to_host() == 7).all()
+assert rt.cudaPointerGetAttributes(p.value + 99)[1].type == 2
+assert c.cudaMemset(p, 8, 1000) == 0 and (array.copy_to_host() == 8).all()
+assert c.cudaFree(p) == 0 and c.cudaFree(p) == 1
+places = []
+for n in range(20):
+    places.append(ctypes.c_void_p())
+    assert c.cudaMalloc(ctypes.byref(places[-1]), 1000) == 0
+    assert c.cudaMemset(places[-1], 9, 1000) == 0
+assert (array.copy_to_host() == 8).all()
+del array
+gc.collect()
+for each in places:
+    assert rt.cudaFree(each.value)[0] == 0 and c.cudaFree(each) == 1
+print("well")
+""",
+    )
+
+
+def test_a_limit_of_the_device_s_memory_holds_in_c(library):  # noqa: F811
+    in_python(
+        library,
+        """
+p = ctypes.c_void_p()
+assert c.cudaMalloc(ctypes.byref(p), 100) == 0 and c.cudaMalloc(ctypes.byref(p), 100) == 0
+contexts.top().device.memory.limit = 1000
+assert c.cudaMalloc(ctypes.byref(p), 600) == 0
+assert c.cudaMalloc(ctypes.byref(p), 600) == 2
+print("well")
+""",
+    )
+
+
+def test_memory_stays_flat(library, tmp_path):  # noqa: F811
+    made = compiled("hot_flat", library, tmp_path, str(library / "libcudart.so.13"))
+    assert int(run(made, library).stdout) < 8000  # KiB
+
+
+LAUNCH = """
+from gridlane.abi.library import hot_launches
+
+cu = ctypes.CDLL("libcuda.so.1")
+text = (
+    b".version 8.0\\n.target sm_80\\n.address_size 64\\n"
+    b".visible .entry adds(.param .u64 p) { .reg .b64 %rd<2>; .reg .b32 %r<3>;\\n"
+    b"ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; add.u32 %r2, %r1, 1;\\n"
+    b"st.global.u32 [%rd1], %r2; ret; }\\n"
+)
+module, function, p = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+assert c.cudaMalloc(ctypes.byref(p), 4) == 0 and c.cudaMemset(p, 0, 4) == 0
+assert cu.cuModuleLoadData(ctypes.byref(module), text) == 0
+assert cu.cuModuleGetFunction(ctypes.byref(function), module, b"adds") == 0
+arguments = (ctypes.c_void_p * 1)(ctypes.addressof(p))
+
+def launch(library=cu):
+    return library.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, arguments, None)
+
+def added():
+    value = ctypes.c_int()
+    assert c.cudaMemcpy(ctypes.byref(value), p, ctypes.c_size_t(4), 2) == 0
+    return value.value
+"""
+
+
+def test_launches_enter_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+assert calls_of_python(launch) == 0 and added() == 102
+# Who holds Python's lock lets Python launch: a kernel that prints waits for the lock.
+assert calls_of_python(launch, ctypes.PyDLL("libcuda.so.1")) == 100 and added() == 204
+print("well")
+""",
+    )
+
+
+def test_a_module_s_end_ends_its_plans(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+assert calls_of_python(launch) == 0
+(known,) = hot_launches._known.values()
+assert known.plan.usable and not known.plan.users
+assert cu.cuModuleUnload(module) == 0
+assert launch() == 400 and added() == 102
+assert not hot_launches._known
+print("well")
+""",
+    )
+
+
+def test_launches_by_the_runtime_print_the_same(library, tmp_path):  # noqa: F811
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed, and it builds the program")
+    made = tmp_path / "hot_launches"
+    subprocess.run(
+        ["nvcc", "-w", "-arch=sm_80", "-cudart", "shared", "-o", str(made)]
+        + [str(HERE / "programs" / "hot_launches.cu"), "-Xlinker", str(library / "libcuda.so.1")],
+        check=True,
+        timeout=100,
+    )
+    hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
+    assert hot.stdout == cold.stdout and hot.stderr == cold.stderr == ""
+    assert hot.stdout.count("\n") > 300 and "wrong 0" in hot.stdout
