@@ -31,7 +31,7 @@ _texts: dict[bytes, Any] = {}
 """The texts that C has pointers to; they live as long as the process."""
 
 
-def begin(embedded: int, table: int) -> None:
+def begin(embedded: int, table: int = 0) -> None:
     """Prepare for calls from C.
 
     Args:

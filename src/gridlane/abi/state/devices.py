@@ -7,6 +7,7 @@ import uuid
 from functools import cache
 
 from gridlane.abi.failure import INVALID_DEVICE, NO_DEVICE, NOT_INITIALIZED, Failure, fail
+from gridlane.core import epochs
 from gridlane.core.config import config
 from gridlane.core.errors import DeviceError
 from gridlane.launch import current
@@ -121,6 +122,7 @@ def initialise() -> None:
     if not _visible():
         fail(NO_DEVICE, "CUDA_VISIBLE_DEVICES names no device that is there")
     _driver.process = _driver.own
+    epochs.state.changed()
 
 
 def is_initialised() -> bool:
