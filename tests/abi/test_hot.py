@@ -22,13 +22,13 @@ from gridlane.abi.state import contexts
 
 c = ctypes.CDLL("libcudart.so.13")
 entered = []
-called = entry.called
+way_in = entry.way_in
 
-def counted(row, *given):
-    entered.append(row.name)
-    return called(row, *given)
+def counted(row, call):
+    enter = way_in(row, call)
+    return lambda *values: entered.append(row.name) or enter(*values)
 
-entry.called = counted
+entry.way_in = counted
 
 def calls_of_python(call, *given):
     call(*given), call(*given)
@@ -265,3 +265,34 @@ def test_launches_by_the_runtime_print_the_same(library, tmp_path):  # noqa: F81
     hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
     assert hot.stdout == cold.stdout and hot.stderr == cold.stderr == ""
     assert hot.stdout.count("\n") > 300 and "wrong 0" in hot.stdout
+
+
+def test_a_library_in_the_place_of_a_closed_one(library, tmp_path):  # noqa: F811
+    """Its kernel has the host address that the other's had."""
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed, and it builds the libraries")
+    source, main = tmp_path / "library.cu", tmp_path / "main.c"
+    source.write_text(
+        "#include <cstdio>\n"
+        "__global__ void k(int *p) { *p = VALUE; }\n"
+        'extern "C" void work() { int *d, h = 0; cudaMalloc(&d, 4);\n'
+        "  for (int n = 0; n < 3; n++) { k<<<1, 1>>>(d);\n"
+        "    cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); putchar(48 + h); }\n"
+        "  cudaFree(d); }\n"
+    )
+    main.write_text(
+        "#include <dlfcn.h>\n"
+        "int main(int count, char **names) {\n"
+        "  for (int n = 1; n < count; n++) {\n"
+        "    void *it = dlopen(names[n], RTLD_NOW);\n"
+        '    ((void (*)(void))dlsym(it, "work"))();\n'
+        "    dlclose(it); } }\n"
+    )
+    options = ["-w", "-arch=sm_80", "-cudart", "shared", "-Xcompiler", "-fPIC", "-shared"]
+    made = [tmp_path / f"lib{value}.so" for value in (1, 2)]
+    for value, each in enumerate(made, 1):
+        command = ["nvcc", *options, f"-DVALUE={value}", str(source), "-o", str(each)]
+        subprocess.run(command, check=True, timeout=100)
+    program = tmp_path / "program"
+    subprocess.run(["cc", str(main), "-ldl", "-o", str(program)], check=True, timeout=60)
+    assert run(program, library, *map(str, made * 2)).stdout == "111222111222"

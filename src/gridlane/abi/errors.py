@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, NoReturn
 
 from gridlane.abi.calls.registry import Call
 from gridlane.abi.failure import NOT_SUPPORTED, UNKNOWN, Failure, failure_of
@@ -18,42 +18,83 @@ from gridlane.core.errors import GridlaneError
 UNDONE = "gridlane does not have it"
 
 
-def called(row: Function, call: Call | None, values: Sequence[Any]) -> tuple[int, tuple[Any, ...]]:
-    """Call a function.
+Way = Callable[..., tuple[int, tuple[Any, ...]]]
+_ERRORS = Failure, GridlaneError, MemoryError, OSError
+
+
+def way_in(row: Function, call: Call | None) -> Way:
+    """A function with the checks before it, prepared for any number of calls.
 
     Args:
         call: what it does; None for one that is refused.
-        values: one for each parameter that is not given back.
 
     Returns:
-        The number of its error, and what it gives back; () after most errors.
+        What takes a value for each parameter that is not given back, and returns the number of the
+        error, and what is given back; () after most errors.
     """
-    try:
-        if call is None:
-            raise Failure(NOT_SUPPORTED, f"{row.base}: {row.refused or UNDONE}")
-        if row.api == "runtime":
-            if row.needs != "nothing":
-                threads.ready()
-        elif row.needs != "nothing":
-            devices.check_initialised()
-            if row.needs == "context":
-                contexts.current()
-            captures.check_unsafe(row.base)
-        made = call(*values)
-    except (Failure, GridlaneError, MemoryError, OSError) as error:
-        number, what = _told(error)
-        given = error.given if isinstance(error, Failure) else ()
-        if trace.enabled():
-            print(f"gridlane: {row.base}: {number}: {what}", file=sys.stderr)
-        if row.api != "runtime":
-            return number, given
-        number = number if number in _of_runtime() else UNKNOWN
-        if row.family != "errors":
-            threads.note(number)
+    check = _check(row) if call is not None else _nothing
+    work = call or _refusing(row)
+
+    def enter(*values: Any) -> tuple[int, tuple[Any, ...]]:
+        try:
+            check()
+            made = work(*values)
+        except _ERRORS as error:
+            return _answered(row, error)
+        if made is None:
+            return 0, ()
+        return 0, made if isinstance(made, tuple) else (made,)
+
+    return enter
+
+
+def called(row: Function, call: Call | None, values: Sequence[Any]) -> tuple[int, tuple[Any, ...]]:
+    """Call a function; see ``way_in``."""
+    return way_in(row, call)(*values)
+
+
+def _refusing(row: Function) -> Call:
+    def refuse(*values: Any) -> NoReturn:
+        raise Failure(NOT_SUPPORTED, f"{row.base}: {row.refused or UNDONE}")
+
+    return refuse
+
+
+def _nothing() -> None:
+    """Check nothing."""
+
+
+def _check(row: Function) -> Callable[[], object]:
+    """What raises unless the state is what a row needs. A function that is refused is so in any."""
+    if row.needs == "nothing":
+        return _nothing
+    if row.api == "runtime":
+        return threads.ready
+    checks: list[Callable[[], object]] = [devices.check_initialised]
+    if row.needs == "context":
+        checks.append(contexts.current)
+    if row.base in captures.UNSAFE:
+        checks.append(partial(captures.check_unsafe, row.base))
+
+    def check() -> None:
+        for each in checks:
+            each()
+
+    return check if len(checks) > 1 else checks[0]
+
+
+def _answered(row: Function, error: BaseException) -> tuple[int, tuple[Any, ...]]:
+    """What a call that raised returns."""
+    number, what = _told(error)
+    given = error.given if isinstance(error, Failure) else ()
+    if trace.enabled():
+        print(f"gridlane: {row.base}: {number}: {what}", file=sys.stderr)
+    if row.api != "runtime":
         return number, given
-    if made is None:
-        return 0, ()
-    return 0, made if isinstance(made, tuple) else (made,)
+    number = number if number in _of_runtime() else UNKNOWN
+    if row.family != "errors":
+        threads.note(number)
+    return number, given
 
 
 def _told(error: BaseException) -> tuple[int, str]:

@@ -265,6 +265,42 @@ static void at_once(void)
     }
 }
 
+/* Contexts that begin and end while other threads allocate in theirs. */
+static void *of_contexts(void *seed)
+{
+    size_t wrong = 0;
+    for (int n = 0; n < 30; n++) {
+        CUcontext made;
+        int *held[20], value = n, found = 0;
+        wrong += cuCtxCreate(&made, 0, 0, 0) != 0;
+        for (int i = 0; i < 20; i++) {
+            wrong += cudaMalloc((void **)&held[i], 4 + 300 * i) != 0;
+            wrong += cudaMemcpy(held[i], &value, 4, cudaMemcpyHostToDevice) != 0;
+        }
+        for (int i = 0; i < 20; i += 2) {
+            wrong += cudaMemcpy(&found, held[i], 4, cudaMemcpyDeviceToHost) || found != n;
+            wrong += cudaFree(held[i]) != 0;
+        }
+        wrong += cuCtxDestroy(made) != 0;
+        wrong += cuCtxDestroy(made) != 201 || cudaGetLastError() != 0;
+        wrong += cuMemFree((uintptr_t)held[1]) != 201;
+    }
+    (void)seed;
+    return (void *)wrong;
+}
+
+static void at_once_in_contexts(void)
+{
+    pthread_t threads[THREADS];
+    void *wrong;
+    for (size_t n = 0; n < THREADS; n++)
+        pthread_create(&threads[n], 0, n % 2 ? of_contexts : in_thread, (void *)(n + 1));
+    for (int n = 0; n < THREADS; n++) {
+        pthread_join(threads[n], &wrong);
+        printf("wrong: %zu\n", (size_t)wrong);
+    }
+}
+
 int main(void)
 {
     char stack[SIZE] = "x";
@@ -279,6 +315,7 @@ int main(void)
     frees();
     contexts();
     at_once();
+    at_once_in_contexts();
     EXPECT(!cudaMalloc(&p, 64));
     pid_t child = fork();
     if (!child)

@@ -7,12 +7,13 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn, cast
 
 from gridlane.abi import raw, tracing
 from gridlane.abi.calls.registry import calls
-from gridlane.abi.errors import called
+from gridlane.abi.errors import way_in
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
 from gridlane.abi.library import hot, hot_launches, output, registration
 from gridlane.abi.struct import Struct
@@ -34,7 +35,7 @@ _texts: dict[bytes, Any] = {}
 """The texts that C has pointers to; they live as long as the process."""
 
 
-def begin(embedded: int, table: int) -> None:
+def begin(embedded: int, table: int = 0) -> None:
     """Prepare for calls from C.
 
     Args:
@@ -92,29 +93,21 @@ _OWN: dict[str, Entry] = {
 def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
     api = row.api
     call = calls(api).get(row.name)
-    outs = row.given
     places = {each.name: n for n, each in enumerate(row.parameters)}
-    arrays = [places[name] for name in outs if name not in row.both]
-    readers = [
-        _room(n, arrays) if each.name in row.both else _at(n, _reader(each, per_thread))
-        for n, each in enumerate(row.parameters)
-        if each.name not in outs or each.name in row.both
-    ]
-    writers = [(places[name], _writer(row.parameters[places[name]], symbol)) for name in outs]
+    read = _arguments(row, places, per_thread)
+    writers = [(places[name], _writer(row.parameters[places[name]], symbol)) for name in row.given]
     result = _writer_of_result(row) if row.result else None
-
-    needed = [(places[name], name) for name in outs if name not in row.optional]
+    needed = [(places[name], name) for name in row.given if name not in row.optional]
+    enter = way_in(row, call)
 
     def enter_call(*given: int) -> int:
-        def checked(*values: Any) -> Any:
+        try:
+            way = enter
             for place, name in needed:
                 if not given[place]:
-                    fail(INVALID_VALUE, f"{name} is a null pointer")
-            assert call is not None
-            return call(*values)
-
-        try:
-            number, made = called(row, call and checked, [read(given) for read in readers])
+                    way = way_in(row, call and partial(_null, name))
+                    break
+            number, made = way(*read(*given))
             if result is not None:
                 return result(made[0] if made else None, given)
             for (n, write), value in zip(writers, made):
@@ -130,12 +123,48 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
     return tracing.traced(name, row, enter_call) if trace.enabled() else enter_call
 
 
+def _null(name: str, *values: object) -> NoReturn:
+    """Refuse a null pointer to what is given back."""
+    fail(INVALID_VALUE, f"{name} is a null pointer")
+
+
+def _arguments(row: Function, places: dict[str, int], per_thread: bool) -> Callable[..., Any]:
+    """What makes the arguments of a call of the words that C passes: one expression. Hot."""
+    arrays = [places[name] for name in row.given if name not in row.both]
+    known: dict[str, Any] = {"__builtins__": {}}
+    texts: list[str] = []
+    for n, each in enumerate(row.parameters):
+        if each.name in row.both:
+            known[f"r{n}"] = _room(n, arrays)
+            texts.append(f"r{n}(({_words(row)}))")
+        elif each.name not in row.given:
+            kind = ctype(each.type)
+            if per_thread and each.type in _STREAMS:
+                texts.append(f"a{n} or {_PER_THREAD}")
+            elif kind.kind in ("pointer", "struct", "float"):
+                known[f"r{n}"] = _reader(kind)
+                texts.append(f"r{n}(a{n})" if known[f"r{n}"] else f"a{n}")
+            else:
+                texts.append(_number(kind, f"a{n}"))
+    made = eval(f"lambda {_words(row)}*_: ({''.join(f'{text}, ' for text in texts)})", known)
+    return cast(Callable[..., Any], made)
+
+
+def _words(row: Function) -> str:
+    return "".join(f"a{n}, " for n in range(len(row.parameters)))
+
+
+def _number(kind: CType, name: str) -> str:
+    """The text of a word as a number of its type."""
+    bits = 8 * kind.size
+    if kind.kind == "enum" or kind.signed:
+        half = 1 << bits - 1
+        return f"(({name} & {2 * half - 1}) ^ {half}) - {half}"
+    return name if bits == 64 else f"{name} & {(1 << bits) - 1}"
+
+
 Given = tuple[int, ...]
 """The words of a call."""
-
-
-def _at(place: int, read: Callable[[int], Any]) -> Callable[[Given], Any]:
-    return lambda given: read(given[place])
 
 
 def _room(place: int, arrays: list[int]) -> Callable[[Given], int]:
@@ -148,26 +177,18 @@ def _room(place: int, arrays: list[int]) -> Callable[[Given], int]:
     return read
 
 
-def _reader(parameter: Parameter, per_thread: bool) -> Callable[[int], Any]:
-    kind = ctype(parameter.type)
-    if per_thread and parameter.type in _STREAMS:
-        return lambda value: value or _PER_THREAD
+def _reader(kind: CType) -> Callable[[int], Any] | None:
+    """What reads a word that is no number; None for one that is taken as it is."""
     if kind.kind == "pointer":
         target = kind.to.replace("const", "").strip()
         if target == "char" and "const" in kind.to:
             return lambda value: raw.text(value) if value else None
         if _is_record(target):
             return lambda value: Struct(target, value) if value else None
-        return lambda value: value
+        return None
     if kind.kind == "struct":
         return lambda value: Struct(kind.name, value)
-    if kind.kind == "float":
-        return lambda value: struct.unpack("<f", value.to_bytes(8, "little")[:4])[0]
-    if kind.kind == "enum" or kind.signed:
-        bits = 8 * kind.size
-        return lambda value: ((value & (1 << bits) - 1) ^ (1 << bits - 1)) - (1 << bits - 1)
-    mask = (1 << 8 * kind.size) - 1
-    return lambda value: value & mask
+    return lambda value: struct.unpack("<f", value.to_bytes(8, "little")[:4])[0]
 
 
 def _is_record(name: str) -> bool:
@@ -187,8 +208,12 @@ def _writer(parameter: Parameter, symbol: str) -> Callable[[int, Any], None]:
     # A pointer to elements: the array is the library's own.
     own = ctype(of.to) if of and of.kind == "pointer" and "void" not in of.to else None
 
+    cell = _CELLS.get(of.size) if of is not None and of.kind not in ("float", "struct") else None
+
     def write(place: int, value: Any) -> None:
-        if isinstance(value, Typed):
+        if cell is not None and type(value) is int:
+            cell.from_address(place).value = value  # its low bytes
+        elif isinstance(value, Typed):
             raw.put(place, _typed(value))
         elif not isinstance(value, (list, tuple)):
             raw.put(place, _bytes(value, of))
@@ -200,6 +225,14 @@ def _writer(parameter: Parameter, symbol: str) -> Callable[[int, Any], None]:
             raw.put(place, b"".join(_bytes(each, of) for each in value))
 
     return write
+
+
+_CELLS: dict[int, Any] = {
+    1: ctypes.c_uint8,
+    2: ctypes.c_uint16,
+    4: ctypes.c_uint32,
+    8: ctypes.c_uint64,
+}
 
 
 def _typed(value: Typed) -> bytes:

@@ -17,16 +17,17 @@ const void *gl_hot_table(void)
 void gl_forget_thread(void)
 {
     gl_thread.knows = 0;
+    gl_thread.state = 0;
 }
 
-/* A thread that Python told so little that a function entered Python is told again, once for each
- * change. */
+/* After a function entered Python because what the thread knew was old. */
 void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, uint64_t code)
 {
     static struct gl_slot told = { "hot:tell", 0, 0 };
-    const struct gl_thread *me = &gl_thread;
+    struct gl_thread *me = &gl_thread;
     (void)slot, (void)arguments;
-    if (!me->knows || me->state != gl_process.state || me->work != gl_process.work) {
+    if (me->asks) {
+        me->asks = 0;
         uint64_t words[] = { (uintptr_t)me };
         call(&told, words, 1);
     }

@@ -34,17 +34,19 @@ struct gl_thread {
     int32_t device;
     int32_t chosen; /* the device that cudaSetDevice would not change, or -1 */
     uint32_t knows;
+    uint32_t asks; /* what it knew is old: it is told after the call that Python does instead */
 };
 
 extern __thread struct gl_thread gl_thread;
 
 static inline int gl_knows(unsigned what)
 {
-    const struct gl_thread *me = &gl_thread;
-    if (me->state != __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE))
+    struct gl_thread *me = &gl_thread;
+    if (me->state != __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE) ||
+        (what & GL_OF_WORK && me->work != __atomic_load_n(&gl_process.work, __ATOMIC_ACQUIRE))) {
+        me->asks = 1;
         return 0;
-    if (what & GL_OF_WORK && me->work != __atomic_load_n(&gl_process.work, __ATOMIC_ACQUIRE))
-        return 0;
+    }
     return (me->knows & what) == what;
 }
 

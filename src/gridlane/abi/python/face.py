@@ -11,7 +11,7 @@ import numpy as np
 
 from gridlane.abi import tracing
 from gridlane.abi.calls.registry import Call, calls
-from gridlane.abi.errors import UNDONE, called
+from gridlane.abi.errors import UNDONE, way_in
 from gridlane.abi.python.values import (
     Handle,
     address_of,
@@ -123,6 +123,7 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
     counts = _counts(ins)
     error = enum_class(_ERRORS[api])
     failed = (None,) * len(writers)
+    enter = way_in(row, call)
 
     def function(*args: Any, **named: Any) -> tuple[Any, ...]:
         if named:
@@ -136,7 +137,7 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
         if len(args) != len(readers):
             raise TypeError(f"{row.base} takes ({', '.join(names)}), not {len(args)} arguments")
         read = [reader(value) for reader, value in zip(readers, args)]
-        number, made = called(row, call, [value for value, _ in read])
+        number, made = enter(*[value for value, _ in read])
         if number:
             return (error(number), *failed)
         if row.base in _KEPT:

@@ -7,6 +7,7 @@ import uuid
 from functools import cache
 
 from gridlane.abi.failure import INVALID_DEVICE, NO_DEVICE, NOT_INITIALIZED, Failure, fail
+from gridlane.core import epochs
 from gridlane.core.config import config
 from gridlane.core.errors import DeviceError
 from gridlane.launch import current
@@ -87,19 +88,24 @@ def _one(name: str, there: int) -> int | None:
     return fits[0] if len(fits) == 1 else None
 
 
-def process() -> int:
-    """The number of this process."""
-    return os.getpid()
-
-
 class _Driver:
-    """Whether the driver is initialised, in this process."""
+    """Whether the driver is initialised, and in which process.
+
+    Attributes:
+        process: the number of that process; 0 for none.
+        own: the number of this one.
+    """
 
     def __init__(self) -> None:
-        self.process = 0
+        self.process, self.own = 0, os.getpid()
+
+    def begin_in_child(self) -> None:
+        """Note that this is another process."""
+        self.own = os.getpid()
 
 
 _driver = _Driver()
+os.register_at_fork(after_in_child=_driver.begin_in_child)
 
 
 def initialise() -> None:
@@ -115,12 +121,13 @@ def initialise() -> None:
     current.device()  # opens it, or raises why it does not open
     if not _visible():
         fail(NO_DEVICE, "CUDA_VISIBLE_DEVICES names no device that is there")
-    _driver.process = process()
+    _driver.process = _driver.own
+    epochs.state.changed()
 
 
 def is_initialised() -> bool:
     """Whether the driver is ready in this process."""
-    return _driver.process == process()
+    return _driver.process == _driver.own
 
 
 def check_initialised() -> None:
@@ -132,5 +139,5 @@ def check_initialised() -> None:
 def check_not_forked() -> None:
     """Raise NOT_INITIALIZED in the child of a process that had initialised the driver: its threads
     and devices are the parent's."""
-    if _driver.process not in (0, process()):
+    if _driver.process not in (0, _driver.own):
         fail(NOT_INITIALIZED, "the process forked after cuInit: use CUDA in the parent or here")

@@ -128,13 +128,13 @@ def find(address: int, size: int = 1, ordinal: int = 0) -> Allocation | None:
     with lock:
         for each in outside:
             each(address)
-        maps = [_of_devices[ordinal]] if ordinal in _of_devices else []
-        maps += [each for number, each in _of_devices.items() if number != ordinal]
-        for each in (*maps, _host):
-            found = each.find(address, size)
-            if found is not None:
-                return found[0]
-    return None
+        own = _of_devices.get(ordinal)
+        found = own.find(address, size) if own is not None else None
+        if found is None:
+            for number, each in _of_devices.items():
+                found = found or (each.find(address, size) if number != ordinal else None)
+            found = found or _host.find(address, size)
+    return found[0] if found is not None else None
 
 
 def starting_at(address: int, ordinal: int, *kinds: Kind) -> Allocation:
