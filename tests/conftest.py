@@ -36,14 +36,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--ptx`` runs the kernels of other compilers, which it installs: tests/peers/corpus."""
-    parser.addoption("--ptx", action="store_true", help="run tests/peers/corpus as well")
+    """``--ptx`` runs the kernels of other compilers and programs of other projects, which it
+    installs: tests/peers/corpus and tests/peers/clients."""
+    parser.addoption("--ptx", action="store_true", help="run tests/peers/corpus and clients too")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave the corpus out unless it is asked for."""
-    is_corpus = collection_path == Path(__file__).parent / "peers" / "corpus"
-    return True if is_corpus and not config.getoption("--ptx") else None
+    """Leave out what installs other packages unless it is asked for."""
+    peers = Path(__file__).parent / "peers"
+    installs = collection_path in (peers / "corpus", peers / "clients")
+    return True if installs and not config.getoption("--ptx") else None
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -19,7 +19,7 @@ HOME = HERE.parents[2] / "build" / "peers"
 
 REQUIREMENTS = {
     "triton": ("triton==3.9.0", "numpy"),
-    "tinygrad": ("tinygrad==0.14.0", "numpy"),
+    "tinygrad": ("tinygrad==0.14.0", "numpy", "ziglang"),
     "warp": ("warp-lang==1.19.0",),
     "nvrtc": (
         "nvidia-cuda-nvrtc==13.0.88",
@@ -27,8 +27,14 @@ REQUIREMENTS = {
         "nvidia-cuda-cccl==13.0.85",
         "nvidia-cuda-crt==13.0.88",
     ),
+    "numba": (
+        "numba-cuda[cu13]==0.30.4",
+        *("pytest", "filecheck", "cloudpickle", "cffi", "psutil", "ml_dtypes", "scipy"),
+    ),
 }
 """What is installed for each. NVRTC is no newer than the ptxas that CUDA 13.0 has."""
+REMOVED = {"numba": ("nvidia-nvjitlink",)}
+"""What is removed again: nvJitLink makes machine code; without it numba asks libcuda to link."""
 
 
 class Absent(Exception):
@@ -68,6 +74,9 @@ def python(package: str) -> Path:
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise Absent(f"pip installs no {' '.join(wanted)}: {done.stderr.strip()[-400:]}")
+        if package in REMOVED:
+            command = [made, "-m", "pip", "uninstall", "--quiet", "--yes", *REMOVED[package]]
+            subprocess.run(command, check=True)
         stamp.write_text(" ".join(wanted))
     return made
 

@@ -80,8 +80,8 @@ def judge(program: Program, text: Text, device: str) -> Outcome:
         return Outcome("refused", error.message)
     except GridlaneError as error:
         return Outcome("waits" if WAITS in str(error) else "ended", str(error))
-    for one, other in _pairs(got, want):
-        if not _same(np.asarray(one), np.asarray(other), near[0] if near else 0):
+    for one, other in pairs(got, want):
+        if not same(np.asarray(one), np.asarray(other), near[0] if near else 0):
             return Outcome("wrong", f"{one} is not {other}")
     return Outcome("right")
 
@@ -105,13 +105,15 @@ def launcher(text: Text, name: str) -> Callable[..., Any]:
     return module.get_function(text.meta["names"].get(name, name))
 
 
-def _pairs(got: Any, want: Any) -> list[tuple[Any, Any]]:
+def pairs(got: Any, want: Any) -> list[tuple[Any, Any]]:
+    """Each result with the one that is expected."""
     if isinstance(got, tuple):
         return list(zip(got, want, strict=True))
     return [(got, want)]
 
 
-def _same(got: np.ndarray, want: np.ndarray, near: float) -> bool:
+def same(got: np.ndarray, want: np.ndarray, near: float) -> bool:
+    """Whether results are equal, or as near as they may be."""
     if got.shape != want.shape:
         return False
     if not near:
