@@ -267,6 +267,21 @@ def test_launches_by_the_runtime_print_the_same(library, tmp_path):  # noqa: F81
     assert hot.stdout.count("\n") > 300 and "wrong 0" in hot.stdout
 
 
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_threads_take_turns_of_the_default_stream(native, library, tmp_path):  # noqa: F811
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed, and it builds the program")
+    made = tmp_path / "turns"
+    subprocess.run(
+        ["nvcc", "-w", "-arch=sm_80", "-cudart", "shared", "-o", str(made)]
+        + [str(HERE / "programs" / "turns.cu")],
+        check=True,
+        timeout=100,
+    )
+    found = run(made, library, GRIDLANE_NATIVE=native)
+    assert (found.stdout, found.stderr) == ("wrong 0\nwell\n", "")
+
+
 def test_a_library_in_the_place_of_a_closed_one(library, tmp_path):  # noqa: F811
     """Its kernel has the host address that the other's had."""
     if not shutil.which("nvcc"):

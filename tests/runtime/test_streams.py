@@ -225,3 +225,32 @@ def test_a_callback_waits_for_a_stream_that_waited_for_its_own():
         first.submit(second.synchronize)
         first.synchronize()
     assert seen == list(range(100))
+
+
+def test_threads_take_turns_of_the_default_stream():
+    """Work that another thread appends meanwhile comes after it, copies as well."""
+    began, go_on, seen = threading.Event(), threading.Event(), []
+
+    def first():
+        began.set()
+        assert go_on.wait(10)
+        seen.append("first")
+        DEFAULT.submit(lambda: seen.append("within"))
+
+    def second():
+        DEFAULT.write(target.address, memoryview(b"\1"))
+        seen.append("copied")
+
+    target = DEVICE.allocate(1)
+    works = [lambda: DEFAULT.submit(first), lambda: DEFAULT.submit(lambda: seen.append("other"))]
+    threads = [threading.Thread(target=each) for each in (*works, second)]
+    threads[0].start()
+    assert began.wait(10)
+    for each in threads[1:]:
+        each.start()
+    time.sleep(0.1)
+    assert not seen
+    go_on.set()
+    for each in threads:
+        each.join(10)
+    assert seen[:2] == ["first", "within"] and sorted(seen[2:]) == ["copied", "other"]

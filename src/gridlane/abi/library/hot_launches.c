@@ -88,6 +88,7 @@ static int fits(const struct gl_plan *plan, const uint32_t *grid, size_t shared)
     return shared <= plan->most_shared;
 }
 
+/* With the turn, which it gives back. */
 static int run(struct gl_plan *plan, const uint32_t *grid, const uint8_t *params, size_t shared)
 {
     static struct gl_slot failed = { "hot:failed", 0, 0 };
@@ -98,6 +99,7 @@ static int run(struct gl_plan *plan, const uint32_t *grid, const uint8_t *params
     fesetenv(FE_DFL_ENV); /* as gl_enter does */
     int code = plan->launch(plan->native, params, grid[0], grid[1], grid[2], (uint32_t)shared,
                             report);
+    gl_give_turn();
     fesetenv(&floats);
     errno = error;
     if (!code)
@@ -125,7 +127,7 @@ int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint3
     int code = -1;
     /* A kernel that prints takes Python's lock, in whatever thread its blocks run. */
     if (plan->usable && plan->bytes <= MOST_BYTES && fits(plan, grid, shared) &&
-        packed(plan, arguments, params) && !gl_holds_python())
+        packed(plan, arguments, params) && !gl_holds_python() && gl_take_turn())
         code = run(plan, grid, params, shared);
     __atomic_sub_fetch(&plan->users, 1, __ATOMIC_ACQ_REL);
     return code;

@@ -46,6 +46,7 @@ struct map {
 
 struct gl_shared {
     pthread_mutex_t lock;
+    pthread_mutex_t turn; /* who has it takes the lock, and not the other way */
     char *region;
     struct chunk *chunks;
     uint32_t most, fresh, unused; /* chunks: all, the first that never was in use, a list */
@@ -301,6 +302,7 @@ static int begin(uint64_t *told)
     if (!all)
         return 0;
     pthread_mutex_init(&all->lock, NULL);
+    pthread_mutex_init(&all->turn, NULL);
     for (size_t size = (size_t)64 << 30; size >= (size_t)256 << 20; size /= 4) {
         /* Pages exist once they are used. */
         char *region = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -322,7 +324,28 @@ static int begin(uint64_t *told)
     return 1;
 }
 
-const struct gl_memory gl_memory = { begin, add_range, remove_range, adopt, release, end_context };
+static void take_turn(void)
+{
+    pthread_mutex_lock(&shared()->turn);
+}
+
+void gl_give_turn(void)
+{
+    pthread_mutex_unlock(&shared()->turn);
+}
+
+const struct gl_memory gl_memory = { begin,   add_range,   remove_range, adopt,
+                                     release, end_context, take_turn,    gl_give_turn };
+
+int gl_take_turn(void)
+{
+    if (!pthread_mutex_trylock(&shared()->turn))
+        return 1;
+    if (gl_holds_python())
+        return 0;
+    take_turn();
+    return 1;
+}
 
 /* --- what the stubs call: whether the function did its work --- */
 
@@ -400,13 +423,14 @@ static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum sid
 
 static int copied(uint64_t to, enum side target, uint64_t from, enum side source, size_t size)
 {
-    if (!size || !gl_knows(GL_READY | GL_QUIET))
+    if (!size || !gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
     int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
     pthread_mutex_unlock(&all->lock);
     if (is_right)
         memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
+    gl_give_turn();
     return is_right;
 }
 
@@ -442,15 +466,8 @@ int gl_copy_between(uint64_t to, uint64_t from, size_t size)
     return copied(to, ANY, from, ANY, size);
 }
 
-int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width)
+static void fill(uint64_t to, uint32_t value, size_t count, size_t width)
 {
-    if (!count || count > END / width || to % width || !gl_knows(GL_READY | GL_QUIET))
-        return 0;
-    struct gl_shared *all = locked();
-    int is_right = !all->is_lost && is_end(all, to, count * width, DRIVERS_DEVICE);
-    pthread_mutex_unlock(&all->lock);
-    if (!is_right)
-        return 0;
     if (width == 1)
         memset((void *)(uintptr_t)to, (int)value, count);
     else if (width == 2)
@@ -459,5 +476,18 @@ int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width)
     else
         for (size_t n = 0; n < count; n++)
             ((uint32_t *)(uintptr_t)to)[n] = value;
-    return 1;
+}
+
+int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width)
+{
+    if (!count || count > END / width || to % width || !gl_knows(GL_READY | GL_QUIET) ||
+        !gl_take_turn())
+        return 0;
+    struct gl_shared *all = locked();
+    int is_right = !all->is_lost && is_end(all, to, count * width, DRIVERS_DEVICE);
+    pthread_mutex_unlock(&all->lock);
+    if (is_right)
+        fill(to, value, count, width);
+    gl_give_turn();
+    return is_right;
 }

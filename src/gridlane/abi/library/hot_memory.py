@@ -7,6 +7,8 @@ takes the block over, and is the one who frees it from then on.
 from __future__ import annotations
 
 import ctypes
+import threading
+from collections.abc import Callable
 
 from gridlane.abi.state import contexts, memory
 from gridlane.abi.state.contexts import Context
@@ -14,6 +16,7 @@ from gridlane.abi.state.memory import Allocation
 from gridlane.memory.host import HostResource
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.host_device import HostDevice
+from gridlane.runtime.queues.turns import TURNS
 
 ALLOCATIONS, BUFFERS = 0, 1
 """What the ranges are of: programs' allocations, and all buffers of devices."""
@@ -29,8 +32,38 @@ _FUNCTIONS = (
     ctypes.PYFUNCTYPE(_i32, _u64, ctypes.c_void_p),
     ctypes.PYFUNCTYPE(None, _u64),
     ctypes.PYFUNCTYPE(None, _u64),
+    ctypes.CFUNCTYPE(None),  # waits without Python's lock
+    ctypes.PYFUNCTYPE(None),
 )
 """The types of ``struct gl_memory``'s members."""
+
+
+class _Turn:
+    """The turn of the default stream among threads of Python's, and of C's.
+
+    Args:
+        take, give: C's functions, whose lock a thread takes once.
+    """
+
+    def __init__(self, take: Callable[[], object], give: Callable[[], object]) -> None:
+        self._own, self._depth = threading.RLock(), 0
+        self._take, self._give = take, give
+
+    def __enter__(self) -> None:
+        self._own.acquire()
+        try:
+            if not self._depth:
+                self._take()
+            self._depth += 1
+        except BaseException:
+            self._own.release()
+            raise
+
+    def __exit__(self, *error: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._give()
+        self._own.release()
 
 
 class _Ranges:
@@ -69,11 +102,12 @@ class _Blocks:
     def __init__(self, address: int) -> None:
         places = (_u64 * len(_FUNCTIONS)).from_address(address)
         made = [kind(place) for kind, place in zip(_FUNCTIONS, places)]
-        begin, self.add_range, self.remove_range, self._adopt, self._release, self.end_context = (
-            made
-        )
+        begin, self.add_range, self.remove_range, self._adopt, *rest = made
+        self._release, self.end_context, take_turn, give_turn = rest
         told = (_u64 * 2)()
         self.begun = bool(begin(ctypes.addressof(told)))
+        if self.begun:
+            TURNS.lock = _Turn(take_turn, give_turn)
         self.start, self.end = told
         self._watched: set[object] = set()
 

@@ -18,6 +18,7 @@ from gridlane.cuda.kernels.reading import Launch, Reading
 from gridlane.launch import compact, current
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
+from gridlane.runtime.queues.turns import TURNS
 
 Arguments = tuple[Any, ...]
 
@@ -51,7 +52,8 @@ def _at_once(launch: Launch, args: Arguments) -> None:
     if BUSY:
         wait_for_streams()
     try:
-        reading.launch(reading.read(*args), launch.gx, launch.gy, launch.gz, launch.sharedmem)
+        with TURNS.lock:
+            reading.launch(reading.read(*args), launch.gx, launch.gy, launch.gz, launch.sharedmem)
     except KernelStop as error:
         raise launch.dispatcher.user_exception(error) from None
 

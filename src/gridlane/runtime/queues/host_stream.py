@@ -26,6 +26,7 @@ from gridlane.runtime.queues.host_queue import (
     wait_for_streams,
 )
 from gridlane.runtime.queues.stream import SoftwareStream
+from gridlane.runtime.queues.turns import TURNS
 
 at_end(wait_for_streams)
 
@@ -190,7 +191,20 @@ class DefaultHostStream(HostStream):
     def _submit(self, piece: HostPiece) -> None:
         if BUSY:
             wait_for_streams()
-        piece[0]()
+        with TURNS.lock:
+            piece[0]()
+
+    def write(self, target: int, source: memoryview) -> None:
+        """Copy to the device, after the work so far."""
+        self.drain()
+        with TURNS.lock:
+            self.device.upload(target, source)
+
+    def read(self, target: memoryview, source: int) -> None:
+        """Copy to the host, after the work so far."""
+        self.drain()
+        with TURNS.lock:
+            self.device.download(target, source)
 
     def _wait(self) -> None:
         wait_for_streams()
