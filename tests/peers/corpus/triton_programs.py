@@ -22,7 +22,7 @@ def program(run: Run) -> Run:
 def with_scratch(meta: dict[str, Any], kernel: Any) -> Callable[..., None]:
     """What launches a kernel: its text knows the threads and the shared memory, and addresses of
     scratch memory follow the arguments."""
-    count = len(kernel._source.parameters)
+    count = len(kernel._kernel.source.parameters)
 
     def launch(grid: Any, *args: Any) -> None:
         spare = (0,) * (count - len(args))
