@@ -29,7 +29,7 @@ static char from[64 << 20], to[64 << 20];
 
 int main(void)
 {
-    int device, value = 1;
+    int device, version, value = 1;
     void *p, *large;
     if (cudaMalloc(&p, 256) || cudaMalloc(&large, sizeof from))
         return 1;
@@ -39,6 +39,8 @@ int main(void)
     MEASURE("cudaGetDevice", 20000, cudaGetDevice(&device));
     MEASURE("cudaMalloc+cudaFree", 5000, void *q; cudaMalloc(&q, 256); cudaFree(q));
     MEASURE("cudaMemcpy-4-bytes", 5000, cudaMemcpy(p, &value, 4, cudaMemcpyHostToDevice));
+    MEASURE("cudaMalloc+cudaFree-1-MiB", 500, void *q; cudaMalloc(&q, 1 << 20); cudaFree(q));
+    MEASURE("cudaRuntimeGetVersion", 5000, cudaRuntimeGetVersion(&version));
     MEASURE("cudaDeviceSynchronize", 5000, cudaDeviceSynchronize());
     MEASURE("cudaMemcpy-64-MiB", 3, cudaMemcpy(large, from, sizeof from, cudaMemcpyHostToDevice));
     MEASURE("memcpy-64-MiB", 3, memcpy(to, from, sizeof from));

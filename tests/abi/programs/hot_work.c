@@ -202,6 +202,14 @@ int main(void)
         fault(how ? blocking : 0, how);
     }
     void *pooled, *plain;
+    CUmemoryPool pool;
+    uint64_t held = 1;
+    EXPECT(!cudaFree(0) && !cuDeviceGetDefaultMemPool(&pool, 0));
+    TWICE(cudaDeviceSynchronize());
+    EXPECT(!cudaMallocAsync(&pooled, 5 << 20, 0) && !cudaFreeAsync(pooled, 0));
+    TWICE(cudaDeviceSynchronize()); /* the pool gives its memory back then */
+    EXPECT(!cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &held));
+    printf("%d\n", (int)held);
     EXPECT(!cudaMallocAsync(&pooled, 64, 0) && !cudaMalloc(&plain, 64));
     TWICE(cudaMemcpy(pooled, plain, 64, cudaMemcpyDeviceToDevice));
     TWICE(cudaDeviceSynchronize());

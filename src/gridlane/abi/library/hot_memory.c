@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 enum {
     CHUNK = 1 << 20,  /* bytes that blocks of one size share */
@@ -51,11 +52,13 @@ struct gl_shared {
     struct chunk *chunks;
     uint32_t most, fresh, unused; /* chunks: all, the first that never was in use, a list */
     uint32_t partial[CLASSES];
-    struct map maps[2];
+    struct map maps[3];
     int is_lost; /* a range could not be noted: C answers nothing about addresses any more */
 };
 
-enum { ALLOCATIONS, BUFFERS }; /* what programs allocated, and all that Python's devices have */
+/* What programs allocated on devices, and on the host; and all buffers that Python's devices have. A
+ * program may free memory that it registered, so that another's lies there: it is the device's then. */
+enum { OF_DEVICES, OF_HOST, BUFFERS };
 
 static struct gl_shared *shared(void)
 {
@@ -230,9 +233,9 @@ static void remove_range(int of, uint64_t start)
 
 static void add_range(int of, uint64_t start, uint64_t size, uint32_t kind)
 {
+    remove_range(of, start);
     if (!size) /* no address is in it */
         return;
-    remove_range(of, start);
     struct gl_shared *all = locked();
     struct map *map = &all->maps[of];
     if (map->count == map->room) {
@@ -303,7 +306,11 @@ static int begin(uint64_t *told)
         return 0;
     pthread_mutex_init(&all->lock, NULL);
     pthread_mutex_init(&all->turn, NULL);
-    for (size_t size = (size_t)64 << 30; size >= (size_t)256 << 20; size /= 4) {
+    struct rlimit limit;
+    size_t most = (size_t)16 << 30;
+    if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur / 16 < most)
+        most = limit.rlim_cur / 16;
+    for (size_t size = most; size >= (size_t)64 << 20; size /= 4) {
         /* Pages exist once they are used. */
         char *region = mmap(NULL, size, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -397,7 +404,8 @@ static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum sid
         kind = GL_DEVICE;
         end = start + block->size;
     } else {
-        const struct range *range = range_at(&all->maps[ALLOCATIONS], address);
+        const struct range *range = range_at(&all->maps[OF_DEVICES], address);
+        range = range ? range : range_at(&all->maps[OF_HOST], address);
         if (range) {
             kind = range->kind;
             end = range->end;

@@ -18,8 +18,8 @@ from gridlane.memory.resource import Buffer
 from gridlane.runtime.host_device import HostDevice
 from gridlane.runtime.queues.turns import TURNS
 
-ALLOCATIONS, BUFFERS = 0, 1
-"""What the ranges are of: programs' allocations, and all buffers of devices."""
+OF_DEVICES, OF_HOST, BUFFERS = 0, 1, 2
+"""What the ranges are of: programs' allocations of devices and of the host, and all buffers."""
 DEVICE, MANAGED, HOST, FOREIGN = 1, 2, 3, 4
 _KINDS = {"device": DEVICE, "managed": MANAGED, "host": HOST, "registered": HOST}
 
@@ -150,7 +150,7 @@ def begin(address: int) -> bool:
     """
     made = _Blocks(address)
     if made.begun:
-        memory.mirror(_Ranges(made, ALLOCATIONS))
+        memory.mirror(_Ranges(made, OF_DEVICES), _Ranges(made, OF_HOST))
         memory.outside.append(made.take_over)
         _begun.append(made)
     return made.begun

@@ -62,12 +62,13 @@ allocated there."""
 _mirrors: list[Mirror[Allocation]] = []
 
 
-def mirror(made: Mirror[Allocation]) -> None:
-    """Add all allocations, and from now on each change, to a mirror."""
+def mirror(of_devices: Mirror[Allocation], of_host: Mirror[Allocation]) -> None:
+    """Add all allocations, and from now on each change, to mirrors of the two kinds."""
     with lock:
-        for each in (_host, *_of_devices.values()):
-            each.mirror(made)
-        _mirrors.append(made)
+        _host.mirror(of_host)
+        for each in _of_devices.values():
+            each.mirror(of_devices)
+        _mirrors.append(of_devices)
 
 
 def _map(kind: Kind, ordinal: int) -> AddressMap[Allocation]:

@@ -41,9 +41,8 @@ def bind(ordinal: int) -> Context:
     """Make the primary context of a device current."""
     made = contexts.primary(ordinal).for_runtime()
     if contexts.top() is not made or _thread.device != ordinal:
-        contexts.make_current(made)
+        contexts.make_current(made)  # which changes the epoch
         _thread.device = ordinal
-        epochs.state.changed()
     return made.check()
 
 
@@ -76,7 +75,6 @@ def _first() -> int:
 def set_valid(ordinals: list[int]) -> None:
     """Set the devices of threads that choose none, in their order; [] for all devices."""
     _valid[:] = ordinals
-    epochs.state.changed()
 
 
 # --- the last error ---
