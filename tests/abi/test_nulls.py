@@ -2,6 +2,7 @@
 
 import ctypes
 
+import numpy as np
 import pytest
 from tests.abi.runtime import good
 
@@ -89,3 +90,18 @@ def test_memory_that_is_never_mapped(address):
             read(address)
     with pytest.raises(Failure, match="there is no memory at"):
         raw.view(address, 4)
+
+
+def test_copies_over_the_end_of_a_modules_variables():
+    good(cu.cuInit(0))
+    good(cu.cuCtxCreate(None, 0, 0))
+    text = b".version 8.0\n.target sm_80\n.visible .global .u32 g[2];\n"
+    text += b".visible .entry k() { ret; }\0"
+    place, size = good(cu.cuModuleGetGlobal(good(cu.cuModuleLoadData(text)), b"g"))
+    assert size == 8
+    data, bad = np.ones(1 << 16, np.uint8), cu.CUresult.CUDA_ERROR_INVALID_VALUE
+    assert cu.cuMemcpyHtoD(place, data, data.nbytes)[0] == bad
+    assert cu.cuMemcpyDtoH(data, place, data.nbytes)[0] == bad
+    assert cu.cuMemcpy(int(place), data.ctypes.data, data.nbytes)[0] == bad
+    assert cu.cuMemsetD8(place, 1, data.nbytes)[0] == bad
+    good(cu.cuMemcpyHtoD(int(place) + 4, data, 4))

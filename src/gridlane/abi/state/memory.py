@@ -156,14 +156,6 @@ def free(made: Allocation) -> None:
     remove(made)
 
 
-def is_device(address: int, size: int, context: Context) -> bool:
-    """Whether bytes are in memory of the context's device: allocated, or variables of modules."""
-    found = find(address, 1, context.ordinal)
-    if found is not None and found.kind in ("device", "managed"):
-        return True
-    return variable(address, context) is not None
-
-
 hidden: weakref.WeakSet[Buffer] = weakref.WeakSet()
 """Memory that programs do not use by its address: arrays, records of textures, what pools keep."""
 
