@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -73,3 +76,21 @@ def test_first_launches_of_several_threads(tmp_path):
     program.write_text(FIRST)
     done = subprocess.run([sys.executable, program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_linkers_end_with_their_code():
+    """LLVM keeps memory of each library that has ended, as long as its linker lives."""
+    code = cpu_native.object_of("define i32 @f(i32 %x) { %y = add i32 %x, 3 ret i32 %y }")
+    linkers, kept = [], []
+    for number in range(3 * cpu_native._LINKS):
+        made = cpu_native.Linked(f"test.linkers.{number}", code, ("f",))
+        if cpu_native._Linkers.linker not in [each() for each in linkers]:
+            linkers.append(weakref.ref(cpu_native._Linkers.linker))
+            kept.append(made)
+    assert 3 <= len(linkers) <= 4
+    made = None
+    gc.collect()
+    assert [each() is not None for each in linkers] == [False] * (len(linkers) - 1) + [True]
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)
+    for each in kept:  # what is linked stays where its linker goes
+        assert function(each["f"])(4) == 7

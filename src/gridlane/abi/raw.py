@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from typing import Any
+from typing import Any, NoReturn
 
 from gridlane.abi.failure import INVALID_IMAGE, INVALID_VALUE, fail
 
-END = 1 << 56
-"""No program has memory from here on: the largest address space of a 64-bit Linux."""
+START, END = 1 << 12, 1 << 56
+"""No program has memory in front of these, a page that is never mapped, and from there on: the
+largest address space of a 64-bit Linux."""
 _OWN_MEMORY = "/proc/self/mem"
 """The process's memory as a file, on Linux: a read of bytes that are not there fails."""
 _PIECE = 1 << 20
@@ -18,7 +19,13 @@ _PIECE = 1 << 20
 
 def view(address: int, size: int, owner: Any = None) -> memoryview:
     """Writable bytes at an address. The view keeps their owner alive; without one they are the
-    caller's, who does."""
+    caller's, who does.
+
+    Raises:
+        Failure: INVALID_VALUE, an address that no memory has, such as a null pointer.
+    """
+    if size and address < START:
+        _refuse(address)
     array: Any = (ctypes.c_char * size).from_address(address)
     array.owner = owner
     return memoryview(array).cast("B")
@@ -57,7 +64,13 @@ def readable(address: int, size: int) -> bytes:
 
 
 def text(address: int) -> bytes:
-    """The characters at an address up to a NUL."""
+    """The characters at an address up to a NUL.
+
+    Raises:
+        Failure: INVALID_VALUE, an address that no memory has.
+    """
+    if address < START:
+        _refuse(address)
     return ctypes.string_at(address)
 
 
@@ -69,12 +82,22 @@ def words(address: int, count: int) -> tuple[int, ...]:
     """
     if 8 * count >= END:
         fail(INVALID_VALUE, f"an array of {count} elements")
-    return struct.unpack(f"<{count}Q", ctypes.string_at(address, 8 * count)) if count else ()
+    return struct.unpack(f"<{count}Q", _bytes(address, 8 * count)) if count else ()
 
 
 def numbers(address: int, count: int) -> tuple[int, ...]:
     """An array of 32-bit numbers, such as enumerators."""
-    return struct.unpack(f"<{count}i", ctypes.string_at(address, 4 * count)) if count else ()
+    return struct.unpack(f"<{count}i", _bytes(address, 4 * count)) if count else ()
+
+
+def _bytes(address: int, size: int) -> bytes:
+    if address < START:
+        _refuse(address)
+    return ctypes.string_at(address, size)
+
+
+def _refuse(address: int) -> NoReturn:
+    fail(INVALID_VALUE, f"there is no memory at {address:#x}")
 
 
 def put_words(address: int, values: list[int] | tuple[int, ...]) -> None:
@@ -89,5 +112,5 @@ def put(address: int, data: bytes) -> None:
 
 def check_range(address: int, size: int) -> None:
     """Raise INVALID_VALUE for bytes that no program has."""
-    if not address or address + size > END:
+    if address < START or address + size > END:
         fail(INVALID_VALUE, f"{size} bytes at {address:#x} of the host")

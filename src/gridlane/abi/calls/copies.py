@@ -149,6 +149,8 @@ def rows_of(box: Struct, end: str, context: Context, is_3d: bool) -> Rows:
     if kind not in (HOST, DEVICE, UNIFIED):
         fail(INVALID_VALUE, f"no kind of memory has the number {kind}")
     start = getattr(box, f"{end}Host" if kind == HOST else f"{end}Device")
+    if not start and box.WidthInBytes:
+        fail(INVALID_VALUE, "a null address")
     rows, planes = max(1, box.Height), max(1, box.Depth) if is_3d else 1
     pitch = pitch or getattr(box, f"{end}XInBytes") + box.WidthInBytes
     height = height or getattr(box, f"{end}Y") + rows

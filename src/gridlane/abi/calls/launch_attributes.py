@@ -43,8 +43,7 @@ def attributes_of(address: int, count: int) -> Chosen:
         Failure: INVALID_VALUE, there is no such attribute, or it has no such value; NOT_SUPPORTED,
             gridlane does not have it.
     """
-    if (count and not address) or count > _MOST:
-        fail(INVALID_VALUE, f"{count} attributes of a launch at {address:#x}")
+    _check(address, count)
     made = Chosen()
     for n in range(count):
         each = Struct("CUlaunchAttribute", address + n * _STEP)
@@ -57,8 +56,18 @@ def attributes_of(address: int, count: int) -> Chosen:
     return made
 
 
+def _check(address: int, count: int) -> None:
+    if (count and not address) or count > _MOST:
+        fail(INVALID_VALUE, f"{count} attributes of a launch at {address:#x}")
+
+
 def cluster_of(config: Struct) -> Dim3 | None:
-    """The size of clusters that a configuration asks for; None if it names none."""
+    """The size of clusters that a configuration asks for; None if it names none.
+
+    Raises:
+        Failure: INVALID_VALUE, the attributes are nowhere.
+    """
+    _check(config.attrs, config.numAttrs)
     for n in range(config.numAttrs):
         each = Struct("CUlaunchAttribute", config.attrs + n * _STEP)
         if each.id == _NUMBERS["CLUSTER_DIMENSION"]:

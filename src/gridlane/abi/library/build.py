@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -99,8 +100,8 @@ def _command(name: str) -> list[str]:
     return [sys.executable, "-m", "ziglang", name]
 
 
-def build(library: Library, folder: Path) -> Path:
-    """Compile a library into a folder; return its path.
+def build(library: Library, folder: Path, *options: str) -> Path:
+    """Compile a library into a folder; return its path. ``options`` are the compiler's.
 
     Raises:
         CompileError: the compiler's own messages, or that there is none.
@@ -109,12 +110,12 @@ def build(library: Library, folder: Path) -> Path:
     made = folder / library.file
     with TemporaryDirectory(dir=folder) as room:  # a reader finds the old library or the new one
         built = Path(room) / library.file
-        _compile(library, Path(room), built)
+        _compile(library, Path(room), built, options)
         built.replace(made)
     return made
 
 
-def _compile(library: Library, room: Path, made: Path) -> None:
+def _compile(library: Library, room: Path, made: Path, options: Sequence[str]) -> None:
     text, versions = room / "stubs.c", room / "versions"
     text.write_text(_text(library))
     versions.write_text(
@@ -137,6 +138,7 @@ def _compile(library: Library, room: Path, made: Path) -> None:
         str(text),
         *("-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete"),
         *("-ldl", "-lpthread", "-lm"),
+        *options,
         *([f"-Wl,--version-script={versions}"] if library.versioned else []),
     ]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)

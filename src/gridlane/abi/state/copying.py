@@ -47,21 +47,20 @@ def side(address: int, size: int, context: Context) -> bool:
     """Whether bytes are the device's, by their address.
 
     Raises:
-        Failure: INVALID_VALUE, they reach over the end of what was allocated.
+        Failure: INVALID_VALUE, they reach over the end of what was allocated, or of a module's
+            variables.
     """
     found = memory.find(address, 1, context.ordinal)
-    known = found or memory.variable(address, context)
-    if known is None:
-        return False
-    if address + size > known.address + known.size:
-        fail(
-            INVALID_VALUE,
-            f"{size} bytes at {address:#x}: the memory there has {known.size} from "
-            f"{known.address:#x} on",
-        )
-    if found is not None and found.kind in ("device", "managed"):
-        return True
-    return memory.variable(address, context) is not None
+    owned = found is not None and found.kind in ("device", "managed")
+    loaded = None if owned else memory.variable(address, context)
+    for there in (found, loaded):
+        if there is not None and address + size > there.address + there.size:
+            fail(
+                INVALID_VALUE,
+                f"{size} bytes at {address:#x}: the allocation there has {there.size} from "
+                f"{there.address:#x} on",
+            )
+    return owned or loaded is not None
 
 
 def check_device(address: int, size: int, context: Context) -> None:

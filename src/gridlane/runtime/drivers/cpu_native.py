@@ -36,9 +36,14 @@ _once = threading.RLock()
 """Held while a thread creates one of the process-wide objects."""
 
 
+_LINKS = 64
+"""How many libraries a linker makes. LLVM keeps some 10 KB of each that has ended, and frees them
+with the linker: when the last of its libraries ends."""
+
+
 @cache
-def _jit() -> llvm.LLJIT:
-    """The process's linker of object code."""
+def _initialise() -> None:
+    """Let LLVM know this processor, and the libraries of mathematical functions."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for name in LIBRARIES:
@@ -46,12 +51,31 @@ def _jit() -> llvm.LLJIT:
             llvm.load_library_permanently(name)
         except RuntimeError:
             continue  # The compiler uses the libraries it finds; a missing symbol fails to link.
+
+
+def _new_linker() -> llvm.LLJIT:
+    """A linker of object code."""
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
     )
     # RuntimeDyld ends the process where the sections of an object lie more than 2 GB apart, as they
     # may in a process with much memory; JITLink places them together.
     return llvm.create_lljit_compiler(machine, use_jit_link=True, suppress_errors=True)
+
+
+class _Linkers:
+    """The linker that new code goes to, and how much it may take; under the lock."""
+
+    linker: llvm.LLJIT | None = None
+    left = 0
+
+    @classmethod
+    def take(cls) -> llvm.LLJIT:
+        """The linker of one more library."""
+        if cls.linker is None or not cls.left:
+            cls.linker, cls.left = _new_linker(), _LINKS
+        cls.left -= 1
+        return cls.linker
 
 
 class Linked:
@@ -62,9 +86,9 @@ class Linked:
         for symbol in symbols:
             builder = builder.export_symbol(symbol)
         with fork_waits(), _once:
-            linker = _jit()
+            _initialise()
         with _lock:
-            self.library = builder.link(linker, name)
+            self.library = builder.link(_Linkers.take(), name)
 
     def __getitem__(self, symbol: str) -> int:
         """The address of an exported symbol."""
@@ -75,7 +99,7 @@ class Linked:
 def own_features() -> frozenset[str]:
     """The architecture and the features of this processor."""
     with fork_waits(), _once:
-        _jit()
+        _initialise()
     found = llvm.get_host_cpu_features()
     architecture = FAMILIES.get(platform.machine().lower(), platform.machine())
     return frozenset([architecture, *(name for name, there in found.items() if there)])
@@ -93,7 +117,7 @@ def object_of(text: str) -> bytes:
     """Compile LLVM IR to machine code, unoptimised, in a few milliseconds: for functions that spend
     their time in their callees."""
     with fork_waits(), _once:
-        _jit()
+        _initialise()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic")
     return machine.emit_object(llvm.parse_assembly(text))
 
