@@ -38,7 +38,7 @@ class Library:
     versioned: bool = False
 
 
-_RUNTIME = "bridge.c", "registration.c"
+_RUNTIME = "bridge.c", "registration.c", "entry_point.c"
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (
     Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c", "export_table.c")),

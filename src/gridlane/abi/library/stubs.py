@@ -12,7 +12,15 @@ from gridlane.abi.table import CType, ctype, functions, layout
 from gridlane.abi.table.functions import Api, Function
 
 _INTEGERS = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
-WRITTEN = frozenset({"cuGetProcAddress", "cuGetProcAddress_v2", "cuGetExportTable"})
+WRITTEN = frozenset(
+    {
+        "cuGetProcAddress",
+        "cuGetProcAddress_v2",
+        "cuGetExportTable",
+        "cudaGetDriverEntryPoint",
+        "cudaGetDriverEntryPointByVersion",
+    }
+)
 """Functions that C has itself."""
 
 
@@ -103,7 +111,8 @@ def _as_word(kind: CType, name: str) -> str:
 def _symbols(found: list[Function]) -> Iterator[str]:
     """The table of ``cuGetProcAddress``, sorted by name and version."""
     ordered = sorted(found, key=lambda row: (row.base, row.since))
-    yield f"extern int {', '.join(f'{name}()' for name in sorted(WRITTEN))};"
+    written = (f"{row.name}()" for row in ordered if row.name in WRITTEN)
+    yield f"extern int {', '.join(written)};"
     yield "const struct gl_symbol gl_symbols[] = {"
     for row in ordered:
         own = f"(void *){row.name}_{row.per_thread}" if row.per_thread else "0"
