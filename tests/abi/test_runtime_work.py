@@ -56,6 +56,30 @@ def image():
     registered.remove_image(number)
 
 
+TRAP = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry stop() { trap; }\n"
+
+
+def test_a_callback_gets_the_error_of_the_work(cpu):
+    """On devices that run kernels on threads of their own, the error is known later."""
+    good(rt.cudaFree(None))
+    stream, other = good(rt.cudaStreamCreate()), good(rt.cudaStreamCreate())
+    seen = []
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+    note = kind(lambda stream, status, data: seen.append((stream, status, data)))
+    place = ctypes.cast(note, ctypes.c_void_p).value
+    module = good(cu.cuModuleLoadData(TRAP.encode() + b"\0"))
+    stop = good(cu.cuModuleGetFunction(module, b"stop"))
+    good(rt.cudaStreamAddCallback(stream, place, 1, 0))
+    good(cu.cuLaunchKernel(stop, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0))
+    good(rt.cudaStreamAddCallback(stream, place, 2, 0))
+    good(rt.cudaStreamAddCallback(other, place, 3, 0))
+    assert error(rt.cudaStreamSynchronize(stream)) == E.cudaErrorLaunchFailure
+    cu.cuCtxSynchronize()
+    first, second = int(stream), E.cudaErrorLaunchFailure.value
+    assert [each for each in seen if each[2] != 3] == [(first, 0, 1), (first, second, 2)]
+    rt.cudaDeviceReset()
+
+
 def dim3(x=1, y=1, z=1):
     made = Struct("dim3")
     made.x, made.y, made.z = x, y, z
