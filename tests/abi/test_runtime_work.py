@@ -109,6 +109,30 @@ def on_host(address, like):
     return made
 
 
+def test_a_node_tells_the_function_that_the_program_gave(device, image):
+    x = on_device(np.arange(32, dtype=np.uint32))
+    graph, params = good(rt.cudaGraphCreate(0)), rt.cudaKernelNodeParams()
+    params.func = 16
+    for made, sizes in ((params.gridDim, (1, 1, 1)), (params.blockDim, (32, 1, 1))):
+        made.x, made.y, made.z = sizes
+    params.kernelParams = (int(x), 32), (ctypes.c_uint64, ctypes.c_uint32)
+    node = good(rt.cudaGraphAddKernelNode(graph, None, 0, params))
+    found = good(rt.cudaGraphKernelNodeGetParams(node))
+    assert int(found.func) == 16
+    good(rt.cudaGraphKernelNodeSetParams(node, found))
+    assert int(good(rt.cudaGraphKernelNodeGetParams(node)).func) == 16
+    stream = good(rt.cudaStreamCreateWithFlags(rt.cudaStreamNonBlocking))
+    good(rt.cudaStreamBeginCapture(stream, rt.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed))
+    args, keep = pointers(x, 32)
+    assert launch(16, dim3(), dim3(32), args, stream=int(stream)) == 0
+    captured = good(rt.cudaStreamEndCapture(stream))
+    (node,), _ = good(rt.cudaGraphGetNodes(captured, 1))
+    assert int(good(rt.cudaGraphKernelNodeGetParams(node)).func) == 16
+    good(rt.cudaGraphLaunch(good(rt.cudaGraphInstantiateWithFlags(captured, 0)), stream))
+    good(rt.cudaStreamSynchronize(stream))
+    assert (on_host(x, np.zeros(32, np.uint32)) == np.arange(32) * 3).all() and keep
+
+
 def test_launch_by_the_address_of_a_host_function(device, image):
     values = np.arange(300, dtype=np.uint32)
     x = on_device(values)
