@@ -3,6 +3,7 @@
 import ctypes
 
 import numpy as np
+from tests.abi.kernels import HEAD, scale
 
 from gridlane.cuda import driver as cu
 
@@ -12,31 +13,8 @@ GLOBAL = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
 LOCAL = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 KIND = cu.CUgraphNodeType
 
-TEXT = b"""
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry scale(.param .u64 x, .param .u32 factor, .param .u32 more, .param .u32 n) {
-    .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p;
-    ld.param.u64 %rd1, [x]; ld.param.u32 %r7, [more];
-    ld.param.u32 %r4, [factor]; ld.param.u32 %r5, [n];
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r6, %ctaid.x;
-    mov.u32 %r8, %ntid.x;
-    mad.lo.u32 %r1, %r6, %r8, %r1;
-    setp.ge.u32 %p, %r1, %r5;
-    @%p bra DONE;
-    mul.wide.u32 %rd2, %r1, 4;
-    add.s64 %rd3, %rd1, %rd2;
-    ld.global.u32 %r2, [%rd3];
-    mul.lo.u32 %r3, %r2, %r4;
-    add.u32 %r3, %r3, %r7;
-    st.global.u32 [%rd3], %r3;
-DONE:
-    ret;
-}
-.visible .entry nothing() { ret; }
-\0"""
+_SCALE = scale(".param .u32 factor, .param .u32 more", "ld.param.u32 %r7, [more];")
+TEXT = f"{HEAD}{_SCALE}.visible .entry nothing() {{ ret; }}\n\0".encode()
 
 TYPES = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32
 

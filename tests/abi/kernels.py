@@ -4,17 +4,13 @@ from __future__ import annotations
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
-# scale: x[i] = x[i] * factor + little; counted: the number of its launches; shared: the sum of a
-# block's indices by dynamic shared memory, 4 bytes for each thread, behind 256 static ones.
-TEXT = (
-    HEAD
-    + """
-.visible .global .align 4 .u32 count = 7;
-.const .align 8 .b8 facts[24];
-.extern .shared .align 4 .b8 dynamic[];
-.visible .entry scale(.param .u64 x, .param .u8 little, .param .u32 factor, .param .u32 n) {
+
+def scale(parameters: str, load: str) -> str:
+    """A kernel: x[i] = x[i] * factor + %r7, which ``load`` reads."""
+    return f"""
+.visible .entry scale(.param .u64 x, {parameters}, .param .u32 n) {{
     .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p;
-    ld.param.u64 %rd1, [x]; ld.param.u8 %r7, [little];
+    ld.param.u64 %rd1, [x]; {load}
     ld.param.u32 %r4, [factor]; ld.param.u32 %r5, [n];
     mov.u32 %r1, %tid.x;
     mov.u32 %r6, %ctaid.x;
@@ -30,7 +26,12 @@ TEXT = (
     st.global.u32 [%rd3], %r3;
 DONE:
     ret;
-}
+}}
+"""
+
+
+COUNTED = """
+.visible .global .align 4 .u32 count = 7;
 .visible .entry counted(.param .u64 x) {
     .reg .b32 %r<3>; .reg .b64 %rd<2>;
     ld.param.u64 %rd1, [x];
@@ -40,6 +41,12 @@ DONE:
     st.global.u32 [%rd1], %r2;
     ret;
 }
+"""
+"""A kernel that tells the number of its launches, from a variable that begins with 7."""
+
+SHARED = """
+.const .align 8 .b8 facts[24];
+.extern .shared .align 4 .b8 dynamic[];
 .visible .entry shared(.param .u64 x)
 .maxntid 96
 {
@@ -70,4 +77,8 @@ DONE:
     ret;
 }
 """
-).encode()
+"""The sum of a block's indices by dynamic shared memory, 4 bytes for each thread, behind 256 static
+ones."""
+
+SCALE = scale(".param .u8 little, .param .u32 factor", "ld.param.u8 %r7, [little];")
+TEXT = (HEAD + SCALE + COUNTED + SHARED).encode()

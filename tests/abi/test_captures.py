@@ -416,7 +416,25 @@ def test_streams_that_end_during_a_capture(stream):
     good(cu.cuEventRecord(event, stream))
     good(cu.cuStreamWaitEvent(other, event, 0))
     good(cu.cuStreamDestroy(other))
-    assert name_of(cu.cuStreamEndCapture(stream)) == "STREAM_CAPTURE_INVALIDATED"
+    good(cu.cuGraphDestroy(good(cu.cuStreamEndCapture(stream))))
+    # With work that the first stream waits for, and without.
+    function, x = kernel(), device_array(VALUES)
+    for joined in (True, False):
+        other = new_stream()
+        good(cu.cuStreamBeginCapture(stream, GLOBAL))
+        good(cu.cuEventRecord(event, stream))
+        good(cu.cuStreamWaitEvent(other, event, 0))
+        good(launch(function, other, x, 3, 1, N))
+        good(cu.cuEventRecord(event, other))
+        if joined:
+            good(cu.cuStreamWaitEvent(stream, event, 0))
+        good(cu.cuStreamDestroy(other))
+        ended = cu.cuStreamEndCapture(stream)
+        if joined:
+            run(good(ended))
+            assert (host_array(x, VALUES) == VALUES * 3 + 1).all()
+        else:
+            assert name_of(ended) == "STREAM_CAPTURE_UNJOINED"
     good(cu.cuStreamBeginCapture(stream, GLOBAL))
     graph = info(stream)[2]
     good(cu.cuStreamDestroy(stream))

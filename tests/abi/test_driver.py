@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from tests.abi.kernels import COUNTED, HEAD, SCALE
 
 from gridlane.cuda import driver
 
@@ -15,40 +16,7 @@ cu = importlib.import_module("cuda.bindings.driver" if NVIDIA else "gridlane.cud
 
 OK, BAD = cu.CUresult.CUDA_SUCCESS, cu.CUresult.CUDA_ERROR_INVALID_VALUE
 
-TEXT = b"""
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .global .align 4 .u32 count = 7;
-.visible .entry scale(.param .u64 x, .param .u8 little, .param .u32 factor, .param .u32 n) {
-    .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p;
-    ld.param.u64 %rd1, [x]; ld.param.u8 %r7, [little];
-    ld.param.u32 %r4, [factor]; ld.param.u32 %r5, [n];
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r6, %ctaid.x;
-    mov.u32 %r8, %ntid.x;
-    mad.lo.u32 %r1, %r6, %r8, %r1;
-    setp.ge.u32 %p, %r1, %r5;
-    @%p bra DONE;
-    mul.wide.u32 %rd2, %r1, 4;
-    add.s64 %rd3, %rd1, %rd2;
-    ld.global.u32 %r2, [%rd3];
-    mul.lo.u32 %r3, %r2, %r4;
-    add.u32 %r3, %r3, %r7;
-    st.global.u32 [%rd3], %r3;
-DONE:
-    ret;
-}
-.visible .entry counted(.param .u64 x) {
-    .reg .b32 %r<3>; .reg .b64 %rd<2>;
-    ld.param.u64 %rd1, [x];
-    ld.global.u32 %r1, [count];
-    add.u32 %r2, %r1, 1;
-    st.global.u32 [count], %r2;
-    st.global.u32 [%rd1], %r2;
-    ret;
-}
-\0"""
+TEXT = f"{HEAD}{SCALE}{COUNTED}\0".encode()
 
 
 def good(result):

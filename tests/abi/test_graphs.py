@@ -234,6 +234,21 @@ def test_lists_with_more_and_less_room(begun):
     assert [each.type for each in data] == [0, 0]
 
 
+@pytest.mark.parametrize("room", [(1 << 64) - 1, 1 << 61, 1 << 40])
+def test_lists_with_room_beyond_belief(begun, room):
+    """A program may not have set the count."""
+    graph = new_graph()
+    node = good(cu.cuGraphAddEmptyNode(graph, None, 0))
+    for call, owner in (
+        (cu.cuGraphGetNodes, graph),
+        (cu.cuGraphGetRootNodes, graph),
+        (cu.cuGraphGetEdges, graph),
+        (cu.cuGraphNodeGetDependencies, node),
+        (cu.cuGraphNodeGetDependentNodes, node),
+    ):
+        assert call(owner, room)[0] == BAD
+
+
 def test_edges_that_order_less_than_all_work_are_refused(begun):
     graph = new_graph()
     a, b = empties(graph, 2)

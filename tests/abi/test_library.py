@@ -36,7 +36,8 @@ def compiled(name, library, tmp_path, *options):
     """A program in C, linked with the libraries that it does not open itself."""
     made = tmp_path / name
     linked = [] if name == "loaded" else [str(library / "libcuda.so.1")]
-    linked += [str(library / "libcudart.so.13")] if name in ("first", "surroundings") else []
+    runtime = name in ("first", "surroundings", "entry_points")
+    linked += [str(library / "libcudart.so.13")] if runtime else []
     linked += [str(library / "libnvrtc.so.13")] if name == "compiling" else []
     subprocess.run(
         ["cc", "-Wall", "-Werror", "-O1", f"-I{library / 'include'}"]
@@ -62,7 +63,7 @@ def run(program, library, *words, **settings):
     return found
 
 
-@pytest.mark.parametrize("name", ["embedded", "loaded"])
+@pytest.mark.parametrize("name", ["embedded", "loaded", "entry_points"])
 def test_programs_without_python(name, library, tmp_path):
     found = run(compiled(name, library, tmp_path), library)
     assert found.stdout == "well\n" and found.stderr == ""

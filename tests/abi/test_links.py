@@ -1,14 +1,18 @@
 """Links of PTX, and fatbins with parts to link."""
 
 import ctypes
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.abi.calling import device_array, good, host_array, name
-from tests.abi.fatbins import MACHINE, built, image, needs_nvcc, region
+from tests.abi.conftest import forget
+from tests.abi.fatbins import MACHINE, NVCC, built, image, needs_nvcc, region
 from tests.abi.kernels import HEAD
 from tests.abi.test_images import at, wrapper
 
+import gridlane
 from gridlane.cuda import driver as cu
 
 K = cu.CUjitInputType
@@ -137,8 +141,14 @@ def test_what_does_not_go_together_is_in_the_log(primary):
     "kind, data, error",
     [
         (K.CU_JIT_INPUT_CUBIN, b"\x7fELF", "CUDA_ERROR_NO_BINARY_FOR_GPU"),
-        (K.CU_JIT_INPUT_OBJECT, b"\x7fELF", "CUDA_ERROR_NOT_SUPPORTED"),
-        (K.CU_JIT_INPUT_LIBRARY, b"!<arch>", "CUDA_ERROR_NOT_SUPPORTED"),
+        (K.CU_JIT_INPUT_OBJECT, b"\x7fELF", "CUDA_ERROR_INVALID_IMAGE"),
+        (K.CU_JIT_INPUT_LIBRARY, b"!<arch>", "CUDA_ERROR_INVALID_IMAGE"),
+        (K.CU_JIT_INPUT_LIBRARY, b"!<arch>\n" + b"x" * 60, "CUDA_ERROR_INVALID_IMAGE"),
+        (
+            K.CU_JIT_INPUT_LIBRARY,
+            b"!<arch>\n" + b"a.o/".ljust(48) + b"9999999999`\n",
+            "CUDA_ERROR_INVALID_IMAGE",
+        ),
         (K.CU_JIT_INPUT_NVVM, b"BC", "CUDA_ERROR_NOT_SUPPORTED"),
         (6, b"x", BAD),
         (PTX, b"", BAD),
@@ -153,3 +163,93 @@ def test_units_that_are_refused(cpu, kind, data, error):
     state = good(cu.cuLinkCreate(0, [], []))
     assert name(add(state, kind, data)) == error
     assert name(cu.cuLinkComplete(state)) == BAD  # no units
+
+
+FAR = """
+extern __device__ unsigned deeper(unsigned);
+__device__ unsigned offset = 400;
+__device__ unsigned other(unsigned x) { return deeper(x); }
+"""
+DEEPER = "__device__ unsigned deeper(unsigned x) { return 3 * x; }"
+UNRELATED = "__device__ unsigned unrelated(unsigned x) { return x; }"
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory):
+    """Objects of nvcc, and an archive of those that the first needs, with another."""
+    if NVCC is None:
+        pytest.skip("nvcc is not installed")
+    pytest.importorskip("zstandard", reason="zstandard is not installed")
+    folder = tmp_path_factory.mktemp("objects")
+    sources = {"main": MAIN, "far": FAR, "a_name_of_more_than_16": DEEPER, "unrelated": UNRELATED}
+    for each, source in sources.items():
+        (folder / f"{each}.cu").write_text(source)
+    words = [NVCC, "-w", "-rdc=true", "-arch=sm_80", "--threads=2"]
+    subprocess.run([*words, "-c", "main.cu"], cwd=folder, check=True, timeout=200)
+    files = [f"{each}.cu" for each in sources if each != "main"]
+    subprocess.run([*words, "-lib", *files, "-o", "lib.a"], cwd=folder, check=True, timeout=200)
+    return folder
+
+
+def linked(*units):
+    state = good(cu.cuLinkCreate(0, [], []))
+    for kind, path in units:
+        good(cu.cuLinkAddFile(state, kind, str(path).encode(), 0, [], []))
+    made, _ = good(cu.cuLinkComplete(state))
+    return ctypes.string_at(int(made))
+
+
+@needs_nvcc
+def test_objects_and_archives_of_nvcc(objects, primary):
+    """Of an archive the link takes what is needed, also by what it takes."""
+    main, archive = objects / "main.o", objects / "lib.a"
+    text = linked((K.CU_JIT_INPUT_LIBRARY, archive), (K.CU_JIT_INPUT_OBJECT, main))
+    assert answered(good(cu.cuModuleLoadData(text)), 7) == 421
+    assert b"deeper" in text and b"unrelated" not in text
+    data, state = main.read_bytes(), good(cu.cuLinkCreate(0, [], []))
+    good(add(state, K.CU_JIT_INPUT_OBJECT, data, b"main.o"))
+    good(add(state, K.CU_JIT_INPUT_LIBRARY, archive.read_bytes(), b"lib.a"))
+    good(cu.cuLinkComplete(state))
+    for end in (100, len(data) // 2):
+        assert name(add(good(cu.cuLinkCreate(0, [], [])), K.CU_JIT_INPUT_OBJECT, data[:end])) == (
+            "CUDA_ERROR_INVALID_IMAGE"
+        )
+
+
+GROUP = """
+extern "C" __global__ void answer(unsigned *x)
+{
+    __shared__ unsigned seen[32];
+    seen[threadIdx.x] = x[0] + threadIdx.x;
+    if (cudaCGSynchronize(cudaCGGetIntrinsicHandle(cudaCGScopeGrid), 0)) return;
+    if (!threadIdx.x) x[0] = seen[31];
+}
+"""
+
+
+@needs_nvcc
+@pytest.mark.parametrize("place", ["interp", "cpu"])
+def test_cuda_s_own_library_for_the_device(place, tmp_path):
+    """numba-cuda adds it for cooperative groups, whose functions gridlane has itself."""
+    archive = Path("/usr/local/cuda/lib64/libcudadevrt.a")
+    if not archive.is_file():
+        pytest.skip(f"{archive} is not installed")
+    unit = tmp_path / "unit.fatbin"
+    unit.write_bytes(built(GROUP, "-rdc=true", "-arch=sm_80"))
+    forget()
+    with gridlane.device(place):
+        good(cu.cuInit(0))
+        context = good(cu.cuCtxCreate(None, 0, 0))
+        text = linked((FATBIN, unit), (K.CU_JIT_INPUT_LIBRARY, archive))
+        assert len(text) < 10000  # nothing of it is needed
+        function = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(text)), b"answer"))
+        x = device_array(np.full(1, 5, np.uint32))
+        arguments = ((x,), (ctypes.c_void_p,))
+        made = cu.cuLaunchCooperativeKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, arguments)
+        if place == "cpu":  # the CPU's blocks run one after the other
+            assert name(made) == "CUDA_ERROR_NOT_SUPPORTED"
+        else:
+            good(made)
+            assert host_array(x, np.zeros(1, np.uint32))[0] == 36
+        good(cu.cuCtxDestroy(context))
+        forget()

@@ -159,6 +159,42 @@ def test_memory_of_the_host(device):
         assert error(rt.cudaHostGetFlags(address)) == E.cudaErrorInvalidValue
 
 
+@pytest.mark.parametrize("kind", ["pinned", "registered"])
+def test_fills_of_memory_of_the_host(device, kind):
+    own = np.zeros(128, np.uint8)
+    if kind == "pinned":
+        address = int(good(rt.cudaMallocHost(128)))
+        own = np.ctypeslib.as_array((ctypes.c_uint8 * 128).from_address(address))
+    else:
+        address = own.ctypes.data
+        good(rt.cudaHostRegister(address, 128, 0))
+    stream = good(rt.cudaStreamCreate())
+    for value, dtype in ((0x5A, np.uint8), (0x1234, np.uint16), (0x12345678, np.uint32)):
+        size = np.dtype(dtype).itemsize
+        for suffix in ("", "Async"):
+            own[:] = 1
+            more = (stream,) if suffix else ()
+            call = getattr(cu, f"cuMemsetD{8 * size}{suffix}")
+            good(call(address + 4, value, 64 // size, *more))
+            if suffix:
+                good(rt.cudaStreamSynchronize(stream))
+            assert (own[4:68].view(dtype) == value).all()
+            assert (own[:4] == 1).all() and (own[68:] == 1).all()
+            call = getattr(cu, f"cuMemsetD2D{8 * size}{suffix}")
+            good(call(address, 32, value, 8 // size, 3, *more))
+            if suffix:
+                good(rt.cudaStreamSynchronize(stream))
+            assert (own[:96].reshape(3, 32)[:, :8].copy().view(dtype) == value).all()
+            assert (own[8:32] != 0).all() and (own[72:96] == 1).all()
+    good(rt.cudaMemset(address, 9, 128))
+    assert (own == 9).all()
+    good(rt.cudaMemset3D(rt.make_cudaPitchedPtr(address, 16, 8, 2), 3, rt.make_cudaExtent(8, 2, 4)))
+    assert (own.reshape(8, 16)[:, :8] == 3).all() and (own.reshape(8, 16)[:, 8:] == 9).all()
+    assert error(rt.cudaMemset(address + 64, 0, 128)) == E.cudaErrorInvalidValue
+    other = np.zeros(4, np.uint8)
+    assert error(rt.cudaMemset(other.ctypes.data, 1, 4)) == E.cudaErrorInvalidValue
+
+
 def test_mapped_memory_of_the_host(device):
     address = good(rt.cudaHostAlloc(64, rt.cudaHostAllocMapped))
     assert good(rt.cudaHostGetFlags(address)) == rt.cudaHostAllocMapped

@@ -56,6 +56,30 @@ def image():
     registered.remove_image(number)
 
 
+TRAP = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry stop() { trap; }\n"
+
+
+def test_a_callback_gets_the_error_of_the_work(cpu):
+    """On devices that run kernels on threads of their own, the error is known later."""
+    good(rt.cudaFree(None))
+    stream, other = good(rt.cudaStreamCreate()), good(rt.cudaStreamCreate())
+    seen = []
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+    note = kind(lambda stream, status, data: seen.append((stream, status, data)))
+    place = ctypes.cast(note, ctypes.c_void_p).value
+    module = good(cu.cuModuleLoadData(TRAP.encode() + b"\0"))
+    stop = good(cu.cuModuleGetFunction(module, b"stop"))
+    good(rt.cudaStreamAddCallback(stream, place, 1, 0))
+    good(cu.cuLaunchKernel(stop, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0))
+    good(rt.cudaStreamAddCallback(stream, place, 2, 0))
+    good(rt.cudaStreamAddCallback(other, place, 3, 0))
+    assert error(rt.cudaStreamSynchronize(stream)) == E.cudaErrorLaunchFailure
+    cu.cuCtxSynchronize()
+    first, second = int(stream), E.cudaErrorLaunchFailure.value
+    assert [each for each in seen if each[2] != 3] == [(first, 0, 1), (first, second, 2)]
+    rt.cudaDeviceReset()
+
+
 def dim3(x=1, y=1, z=1):
     made = Struct("dim3")
     made.x, made.y, made.z = x, y, z
@@ -83,6 +107,30 @@ def on_host(address, like):
     made = np.zeros_like(like)
     good(rt.cudaMemcpy(made, address, made.nbytes, DH))
     return made
+
+
+def test_a_node_tells_the_function_that_the_program_gave(device, image):
+    x = on_device(np.arange(32, dtype=np.uint32))
+    graph, params = good(rt.cudaGraphCreate(0)), rt.cudaKernelNodeParams()
+    params.func = 16
+    for made, sizes in ((params.gridDim, (1, 1, 1)), (params.blockDim, (32, 1, 1))):
+        made.x, made.y, made.z = sizes
+    params.kernelParams = (int(x), 32), (ctypes.c_uint64, ctypes.c_uint32)
+    node = good(rt.cudaGraphAddKernelNode(graph, None, 0, params))
+    found = good(rt.cudaGraphKernelNodeGetParams(node))
+    assert int(found.func) == 16
+    good(rt.cudaGraphKernelNodeSetParams(node, found))
+    assert int(good(rt.cudaGraphKernelNodeGetParams(node)).func) == 16
+    stream = good(rt.cudaStreamCreateWithFlags(rt.cudaStreamNonBlocking))
+    good(rt.cudaStreamBeginCapture(stream, rt.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed))
+    args, keep = pointers(x, 32)
+    assert launch(16, dim3(), dim3(32), args, stream=int(stream)) == 0
+    captured = good(rt.cudaStreamEndCapture(stream))
+    (node,), _ = good(rt.cudaGraphGetNodes(captured, 1))
+    assert int(good(rt.cudaGraphKernelNodeGetParams(node)).func) == 16
+    good(rt.cudaGraphLaunch(good(rt.cudaGraphInstantiateWithFlags(captured, 0)), stream))
+    good(rt.cudaStreamSynchronize(stream))
+    assert (on_host(x, np.zeros(32, np.uint32)) == np.arange(32) * 3).all() and keep
 
 
 def test_launch_by_the_address_of_a_host_function(device, image):

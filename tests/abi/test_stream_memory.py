@@ -167,6 +167,23 @@ def test_the_default_stream_waits_for_what_holds(waits, context):
     assert cu.cuStreamWaitValue32(0, x, 2, EQ)[0] == REFUSED  # it would wait for its own caller
 
 
+def test_the_default_stream_while_others_wait(waits, context):
+    """It comes after their work, which the caller might have to let go on."""
+    x = int(uploaded(np.zeros(4, np.uint32)))
+    first, second, third = (good(cu.cuStreamCreate(0)) for _ in range(3))
+    event = good(cu.cuEventCreate(2))
+    good(cu.cuStreamWaitValue32(first, x, 1, EQ))
+    assert cu.cuStreamWaitValue32(0, x + 4, 0, EQ)[0] == REFUSED
+    good(cu.cuEventRecord(event, first))
+    good(cu.cuStreamWaitEvent(second, event, 0))
+    assert cu.cuStreamWaitValue32(0, x + 4, 0, EQ)[0] == REFUSED
+    good(cu.cuStreamWriteValue32(third, x, 1, 0))  # which lets the others go on
+    good(cu.cuStreamWriteValue32(second, x + 4, 7, 0))
+    good(cu.cuStreamWaitValue32(0, x + 4, 7, EQ))
+    for each in (first, second, third):
+        assert good(cu.cuStreamQuery(each)) is None
+
+
 def test_a_wait_for_nothing_does_not_hold_up_the_end_of_the_process():
     text = """
 from gridlane.cuda import driver as cu

@@ -184,6 +184,12 @@ class Stream(Protocol):
         """Append a host function; ``always`` runs it after an error as well."""
         ...
 
+    @property
+    def failure(self) -> BaseException | None:
+        """The first error that the work so far is known to have met, which ``synchronize`` will
+        raise."""
+        ...
+
     def synchronize(self) -> None:
         """Wait for the work so far; raise the first error of it."""
         ...

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from tests.runtime.arrays import octets, params, to_device, words
@@ -30,6 +33,25 @@ def test_bytes_within_words(device, at, size):
         device.copy(buffer.address + 44 - to, buffer.address + at, min(size, 16))
         host[44 - to :][: min(size, 16)] = host[at:][: min(size, 16)].copy()
         assert (words(device, buffer, np.uint8) == host).all()
+
+
+class Owner:
+    """What host bytes belong to, as a program frees them."""
+
+
+def test_the_owner_of_host_bytes_lives_until_they_are_copied(device):
+    buffer, stream = to_device(device, np.zeros(64, np.uint8)), device.new_stream()
+    host, back = np.arange(64, dtype=np.uint8), np.zeros(64, np.uint8)
+    owners = [Owner(), Owner()]
+    alive = [weakref.ref(each) for each in owners]
+    stream.upload(buffer.address, host.data, owners[0])
+    stream.download(back.data, buffer.address, owners[1])
+    owners.clear()
+    gc.collect()
+    assert all(each() is not None for each in alive)
+    stream.synchronize()
+    gc.collect()
+    assert (back == host).all() and not any(each() for each in alive)
 
 
 def test_pieces_become_one_again(device):

@@ -20,6 +20,11 @@ def _run(handle: int, offset: int, size: int, stream: Stream) -> Rows:
     return arrays.run(arrays.arrays.get(handle), offset, size, stream.context)
 
 
+def _box(handle: int, x: int, y: int, width: int, height: int, stream: Stream) -> Rows:
+    """Rows of an array from a place on."""
+    return arrays.rows(arrays.arrays.get(handle), x, y, 0, width, height, 1, stream.context)
+
+
 # --- the driver's ---
 
 
@@ -117,7 +122,7 @@ def rows_to_array_async(
     """Copy rows to an array, in a stream."""
     found = streams.stream(stream)
     given = _linear(source, pitch, width, height, kind, _TO_DEVICE, found)
-    target = arrays.rows(arrays.arrays.get(to), x, y, 0, width, height, 1, found.context)
+    target = _box(to, x, y, width, height, found)
     copying.copy(found, target, given, width, height)
 
 
@@ -136,7 +141,7 @@ def rows_from_array_async(
     """Copy rows of an array, in a stream."""
     found = streams.stream(stream)
     target = _linear(to, pitch, width, height, kind, _TO_HOST, found)
-    start = arrays.rows(arrays.arrays.get(source), x, y, 0, width, height, 1, found.context)
+    start = _box(source, x, y, width, height, found)
     copying.copy(found, target, start, width, height)
 
 
@@ -166,8 +171,8 @@ def rows_within(
     if kind not in (_WITHIN, _BY_ADDRESS):
         fail(_BAD_KIND, f"copies of the kind {kind}")
     found = streams.stream(0)
-    target = arrays.rows(arrays.arrays.get(to), x, y, 0, width, height, 1, found.context)
-    start = arrays.rows(arrays.arrays.get(source), u, v, 0, width, height, 1, found.context)
+    target = _box(to, x, y, width, height, found)
+    start = _box(source, u, v, width, height, found)
     copying.copy(found, target, start, width, height)
 
 

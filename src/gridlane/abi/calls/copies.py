@@ -6,7 +6,7 @@ from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import arrays, contexts, copying, memory, streams
 from gridlane.abi.state.contexts import Context
-from gridlane.abi.state.copying import Fill, Rows, check_device, side
+from gridlane.abi.state.copying import Fill, Rows, check_device, check_fill, side
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
@@ -23,11 +23,11 @@ def finished(stream: Stream) -> None:
         streams.wait(stream)
 
 
-def _finished_if_asked(stream: Stream, *addresses: int) -> None:
-    """Wait for a copy or fill of memory whose program asked for that."""
+def finished_if_asked(stream: Stream, *addresses: int) -> None:
+    """Wait for a copy or fill of memory whose program asked for that, or of the host's."""
     for each in addresses:
         found = memory.find(each, 1, stream.context.ordinal)
-        if found is not None and found.synchronous:
+        if found is not None and (found.synchronous or found.kind in ("host", "registered")):
             finished(stream)
             return
 
@@ -80,7 +80,7 @@ def copy_to_host(to: int, source: int, size: int) -> None:
 @implements("cuMemcpyDtoD_v2")
 def copy_within(to: int, source: int, size: int) -> None:
     """Copy from device to device."""
-    _finished_if_asked(within(to, source, size, 0), to, source)
+    finished_if_asked(within(to, source, size, 0), to, source)
 
 
 @implements("cuMemcpy")
@@ -223,10 +223,10 @@ def fill_of(
         fail(INVALID_VALUE, f"{size}-byte values at {to:#x}")
     if height > 1 and (pitch % size or pitch < width * size):
         fail(INVALID_VALUE, f"{width} values of {size} bytes in rows {pitch} bytes apart")
-    if width and height:
-        check_device(to, pitch * (height - 1) + width * size, context)
+    bytes_ = pitch * (height - 1) + width * size if width and height else 0
+    device = check_fill(to, bytes_, context)
     pattern = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
-    return Fill(Rows(to, True, pitch), pattern, width, height)
+    return Fill(Rows(to, device, pitch), pattern, width, height)
 
 
 def _fill(
@@ -246,7 +246,7 @@ def _declare(size: int) -> None:
 
     @implements(f"cuMemsetD{bits}_v2")
     def once(to: int, value: int, count: int) -> None:
-        _finished_if_asked(_fill(to, 0, value, size, count, 1, 0), to)
+        finished_if_asked(_fill(to, 0, value, size, count, 1, 0), to)
 
     @implements(f"cuMemsetD{bits}Async")
     def in_stream(to: int, value: int, count: int, stream: int) -> None:
@@ -254,7 +254,7 @@ def _declare(size: int) -> None:
 
     @implements(f"cuMemsetD2D{bits}_v2")
     def rows(to: int, pitch: int, value: int, width: int, height: int) -> None:
-        _finished_if_asked(_fill(to, pitch, value, size, width, height, 0), to)
+        finished_if_asked(_fill(to, pitch, value, size, width, height, 0), to)
 
     @implements(f"cuMemsetD2D{bits}Async")
     def rows_in_stream(

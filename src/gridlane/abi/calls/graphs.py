@@ -76,9 +76,19 @@ def get_child(handle: int) -> int:
 # --- lists of nodes and of edges ---
 
 
+_MOST_ROOM = 1 << 28
+"""The most elements that an array of nodes is believed to have."""
+
+
 def in_room(found: Iterable[Node], room: int) -> tuple[list[int], int]:
     """Handles in an array with room for so many, 0 after the last, and their number; without room,
-    the number of all."""
+    the number of all.
+
+    Raises:
+        Failure: INVALID_VALUE, no program has such an array.
+    """
+    if room > _MOST_ROOM:
+        fail(INVALID_VALUE, f"an array of {room} nodes")
     handles = [each.handle for each in found]
     if not room:
         return [], len(handles)

@@ -206,7 +206,5 @@ def launch_cooperative(
     pointers: int,
 ) -> None:
     """Launch a kernel whose blocks may wait for each other."""
-    found = streams.stream(stream)
-    kernel = libraries.function_of(function, found.context)
-    params = from_pointers(kernel, pointers)
-    start(kernel, (gx, gy, gz), (bx, by, bz), shared, found, params, Chosen(cooperative=True))
+    chosen = Chosen(cooperative=True)
+    launch(function, (gx, gy, gz), (bx, by, bz), shared, stream, pointers, 0, chosen)

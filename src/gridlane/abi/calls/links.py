@@ -8,6 +8,7 @@ from gridlane.abi.calls.modules import file
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NO_BINARY_FOR_GPU, NOT_SUPPORTED, fail
 from gridlane.abi.fatbin.choice import ADVICE
+from gridlane.abi.host_objects import Library, units_of_object
 from gridlane.abi.state import contexts
 from gridlane.abi.state.links import Link, links
 from gridlane.abi.table import enums
@@ -42,7 +43,7 @@ def add_data(
         fail(INVALID_VALUE, f"a unit of {size} bytes at {data:#x}")
     _check(kind)
     jit.Options(count, options, values)
-    _add(handle, raw.copied(data, size), (name or b"").decode(errors="replace"))
+    _add(handle, kind, raw.copied(data, size), (name or b"").decode(errors="replace"))
 
 
 @implements("cuLinkAddFile_v2", "cuLinkAddFile")
@@ -52,7 +53,7 @@ def add_file(
     """Add a unit from a file."""
     _check(kind)
     jit.Options(count, options, values)
-    _add(handle, file(path), (path or b"").decode(errors="replace"))
+    _add(handle, kind, file(path), (path or b"").decode(errors="replace"))
 
 
 def _check(kind: int) -> None:
@@ -61,17 +62,23 @@ def _check(kind: int) -> None:
         fail(INVALID_VALUE, f"no kind of unit has the number {kind}")
     if name == "CUBIN":
         fail(NO_BINARY_FOR_GPU, f"cubins are not linked: {ADVICE}")
-    if name not in ("PTX", "FATBINARY"):
+    if name == "NVVM":
         advice = "pass PTX, or a fatbin of nvcc -fatbin -rdc=true"
         fail(NOT_SUPPORTED, f"units of the kind CU_JIT_INPUT_{name}: {advice}")
 
 
-def _add(handle: int, image: bytes, name: str) -> None:
+def _add(handle: int, kind: int, image: bytes, name: str) -> None:
     found = links.get(handle)
     if found.is_complete:
         fail(INVALID_VALUE, "the link is complete")
+    device = found.context.device
     with found.options.logged():
-        found.units.append(images.module((image,), found.context.device, name))
+        if _KINDS[kind] == "LIBRARY":
+            found.libraries.append(Library(image, name, device))
+        elif _KINDS[kind] == "OBJECT":
+            found.units += units_of_object(image, name, device)
+        else:
+            found.units.append(images.module((image,), device, name))
 
 
 @implements("cuLinkComplete")

@@ -11,7 +11,7 @@ from gridlane.abi.calls.copies import ARRAY, DEVICE, HOST, UNIFIED
 from gridlane.abi.calls.graph_nodes import given
 from gridlane.abi.calls.registry import Call, implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
-from gridlane.abi.state import contexts, registered
+from gridlane.abi.state import contexts, modules, registered
 from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
@@ -167,8 +167,9 @@ for _row in _LINEAR:
 
 @implements("cudaGraphKernelNodeGetParams")
 def get_launch(handle: int) -> Struct:
-    """The launch of a node."""
+    """The launch of a node, with the function as the program named it."""
     found = graph_nodes.get_launch(handle)
+    found.func = registered.host_address(modules.functions.get(found.func))
     return Struct("cudaKernelNodeParams", found.address, found)
 
 

@@ -14,6 +14,7 @@ from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums, layout
 from gridlane.core import endings
+from gridlane.runtime.queues.host_queue import BUSY, HostQueue, own_queue
 
 _FLUSH = 1 << 30
 _MOST = 255
@@ -88,11 +89,10 @@ def _waiting(address: int, value: int, bits: int, flags: int, stream: Stream) ->
     if not device.host_visible:
         fail(NOT_SUPPORTED, f"streams of {device.name} wait for events, not for memory")
     made = _Operation(address, value & (1 << bits) - 1, bits, _COMPARISONS[flags])
-    if stream.native.inline and not stream.native.capturing:
-        # Its work is the caller's, who is then not there to write the word.
-        stream.native.drain()
-        if not _holds(made):
-            fail(NOT_SUPPORTED, "the default stream works on the caller: wait in another stream")
+    is_callers = stream.native.inline and not stream.native.capturing
+    # Its work is the caller's, who is then not there to write the word.
+    if is_callers and not (_others_are_done() and _holds(made)):
+        fail(NOT_SUPPORTED, "the default stream works on the caller: wait in another stream")
     return made
 
 
@@ -101,8 +101,47 @@ def _holds(made: _Operation) -> bool:
     return made.compare(_word(made.address, made.bits).value, made.value, made.bits)
 
 
+_waits: dict[HostQueue, _Operation] = {}
+"""What the thread of each stream waits for."""
+
+
+def _others_are_done() -> bool:
+    """Wait for the work of other streams. False if all of it waits for words that nobody there
+    writes: the caller might, who is not to wait then."""
+    while busy := [each for each in tuple(BUSY) if each.pending]:
+        if all(map(_is_stuck, busy)):
+            return False
+        time.sleep(_SHORTEST)
+    return True
+
+
+def _is_stuck(queue: HostQueue) -> bool:
+    """Whether a stream waits for a word, or for a stream that does."""
+    met: set[HostQueue] = set()
+    following: HostQueue | None = queue
+    while following is not None and following not in met:
+        met.add(following)
+        made = _waits.get(following)
+        if made is not None:
+            return not _holds(made)
+        waits_for = following.waits_for
+        following = None if waits_for is None or waits_for[1].is_reached() else waits_for[0]
+    return False
+
+
 def _wait(made: _Operation) -> None:
     """Wait until a word compares, or the process is at its end."""
+    queue = own_queue()
+    if queue is not None:
+        _waits[queue] = made
+    try:
+        _look(made)
+    finally:
+        if queue is not None:
+            del _waits[queue]
+
+
+def _look(made: _Operation) -> None:
     spins, pause = _SPINS, _SHORTEST
     while not _holds(made) and not endings.over():
         if spins:

@@ -120,12 +120,12 @@ def host_function(handle: int, function: int, data: int) -> None:
 
 @implements("cuStreamAddCallback")
 def add_callback(handle: int, function: int, data: int, flags: int) -> None:
-    """Call a function of the host after the work so far, with the stream and its status."""
+    """Call a function of the host after the work so far, with the stream and the number of the
+    error that this work met."""
     if not function or flags:
         fail(INVALID_VALUE, f"a callback at {function:#x} with the flags {flags}")
-    native = streams.stream(handle).native
-    call = _stream_callback(function)
-    native.submit(lambda: call(handle, 0, data), always=True)
+    stream, call = streams.stream(handle), _stream_callback(function)
+    stream.native.submit(lambda: call(handle, streams.status(stream), data), always=True)
 
 
 @implements("cuStreamAttachMemAsync")

@@ -41,7 +41,7 @@ class Library:
 
 
 _HOT = "bridge.c", "hot.c", "hot_memory.c", "hot_launches.c"
-_RUNTIME = *_HOT, "registration.c"
+_RUNTIME = *_HOT, "registration.c", "entry_point.c"
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (
     Library("driver", 13, "libcuda.so.1", (*_HOT, "proc_address.c", "export_table.c")),

@@ -46,16 +46,21 @@ class Symbol:
 class Elf:
     """An ELF file, read when asked.
 
+    Args:
+        data: its bytes, where it is no file of its own; then ``path`` is what it is called.
+
     Raises:
         ArgumentError: it is none of a 64-bit little-endian machine, or is cut off.
         OSError: it cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, data: bytes | None = None) -> None:
         self.path = path
-        if path.exists() and not path.is_file():  # a pipe has no end, and a folder no bytes
-            raise ArgumentError(f"{path} is no file")
-        self.data = path.read_bytes()
+        if data is None:
+            if path.exists() and not path.is_file():  # a pipe has no end, and a folder no bytes
+                raise ArgumentError(f"{path} is no file")
+            data = path.read_bytes()
+        self.data = data
         if self.data[:6] != b"\x7fELF\x02\x01":
             raise ArgumentError(f"{path} is no ELF file of a 64-bit little-endian machine")
         with self._reading():

@@ -16,6 +16,7 @@ from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import way_in
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
 from gridlane.abi.library import hot, hot_launches, output, registration
+from gridlane.abi.state import threads
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
 from gridlane.abi.table.functions import Function, Parameter
@@ -80,7 +81,14 @@ def _initialise(binary: int) -> int:
         return failure.number
 
 
+def _note(number: int) -> int:
+    """Make the error of a call that C answered alone the thread's last one."""
+    threads.note(number)
+    return number
+
+
 _OWN: dict[str, Entry] = {
+    "__note": _note,
     "__register": registration.register,
     "__initialise_module": _initialise,
     "tell": hot.tell,

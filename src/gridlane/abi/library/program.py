@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gridlane.abi import fatbin
@@ -49,17 +50,33 @@ def images_in(elf: Elf) -> list[Images]:
 
 
 def _images(section: str, data: bytes) -> Images:
-    """The fatbins of a section, with zeros between them."""
     made: list[fatbin.Image] = []
+    try:
+        for region in _regions(data):
+            made += fatbin.images(region)
+    except Failure as failure:
+        return Images(section, tuple(made), failure.what)
+    return Images(section, tuple(made))
+
+
+def regions_in(elf: Elf) -> list[bytes]:
+    """The fatbins of all sections.
+
+    Raises:
+        Failure: INVALID_IMAGE, one is damaged.
+        ArgumentError: the file is cut off.
+    """
+    sections = (elf.section(name) for name in SECTIONS)
+    return [region for each in sections if each for region in _regions(elf.contents(each))]
+
+
+def _regions(data: bytes) -> Iterator[bytes]:
+    """The fatbins of a section, with zeros between them."""
     at = 0
     while at < len(data):
         if not any(data[at : at + _STEP]):
             at += _STEP
             continue
-        try:
-            size = fatbin.region_size(data[at : at + fatbin.HEAD].ljust(fatbin.HEAD, b"\0"))
-            made += fatbin.images(data[at : at + size])
-        except Failure as failure:
-            return Images(section, tuple(made), f"at byte {at}: {failure.what}")
+        size = fatbin.region_size(data[at : at + fatbin.HEAD].ljust(fatbin.HEAD, b"\0"))
+        yield data[at : at + size]
         at += -(-size // _STEP) * _STEP
-    return Images(section, tuple(made))

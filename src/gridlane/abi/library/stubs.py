@@ -53,7 +53,15 @@ LAUNCHES = {
     "(const uint32_t[]){ a1, a2, a3 }, (const uint32_t[]){ a4, a5, a6 }, a9, a7, a8)",
 }
 """The codes of launches that C does alone; less than 0 for those that enter Python."""
-WRITTEN = frozenset({"cuGetProcAddress", "cuGetProcAddress_v2", "cuGetExportTable"})
+WRITTEN = frozenset(
+    {
+        "cuGetProcAddress",
+        "cuGetProcAddress_v2",
+        "cuGetExportTable",
+        "cudaGetDriverEntryPoint",
+        "cudaGetDriverEntryPointByVersion",
+    }
+)
 """Functions that C has itself."""
 
 
@@ -152,7 +160,8 @@ def _as_word(kind: CType, name: str) -> str:
 def _symbols(found: list[Function]) -> Iterator[str]:
     """The table of ``cuGetProcAddress``, sorted by name and version."""
     ordered = sorted(found, key=lambda row: (row.base, row.since))
-    yield f"extern int {', '.join(f'{name}()' for name in sorted(WRITTEN))};"
+    written = (f"{row.name}()" for row in ordered if row.name in WRITTEN)
+    yield f"extern int {', '.join(written)};"
     yield "const struct gl_symbol gl_symbols[] = {"
     for row in ordered:
         own = f"(void *){row.name}_{row.per_thread}" if row.per_thread else "0"

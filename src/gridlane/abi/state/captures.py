@@ -64,11 +64,11 @@ class Place:
         self.capture.refuse("what was called on a captured stream")
 
     def abandon(self) -> None:
-        """Invalidate the capture, as the stream ends."""
+        """Leave the capture, as the stream ends: its nodes stay, and those that nothing waits for
+        are unjoined at the capture's end. The capture ends with the stream that it began in."""
         if self.capture.origin is self.stream:
             self.capture.abandon()
         else:
-            self.capture.valid = False
             self.capture.leave(self.stream)
 
 

@@ -69,6 +69,23 @@ def check_device(address: int, size: int, context: Context) -> None:
         fail(INVALID_VALUE, f"{address:#x} is not memory of the device {context.device.name}")
 
 
+def check_fill(address: int, size: int, context: Context) -> bool:
+    """Whether bytes to be set are the device's; others are the host's, which devices use.
+
+    Raises:
+        Failure: INVALID_VALUE, they are neither.
+    """
+    if not size or side(address, size, context):
+        return True
+    if memory.find(address, size, context.ordinal) is None:
+        fail(
+            INVALID_VALUE,
+            f"{address:#x} is neither memory of the device {context.device.name} nor memory of the "
+            "host that was allocated or registered for devices",
+        )
+    return False
+
+
 class Staging:
     """Memory of the host that copies of pageable memory go through, one launch after another."""
 
@@ -226,13 +243,18 @@ class Fill:
             if height > 1 and self.to.pitch == count * len(self.pattern):
                 count, height = count * height, 1
             for row in range(height):
-                _fill_row(stream, self.to.at(row, 0), self.pattern, count)
+                _fill_row(stream, self.to.at(row, 0), self.to.device, self.pattern, count)
         except GridlaneError as error:
             raise streams.faulted(stream.context, error) from None
 
 
-def _fill_row(stream: Stream, address: int, pattern: bytes, count: int) -> None:
+def _fill_row(stream: Stream, address: int, device: bool, pattern: bytes, count: int) -> None:
     native, size = stream.queue, count * len(pattern)
+    if not device:
+        found = memory.find(address, size, stream.context.ordinal)
+        owner = found.owner if found else None
+        native.submit(partial(_set, raw.view(address, size, owner), pattern))
+        return
     if len(set(pattern)) == 1:
         native.fill(address, pattern[0], size)
         return
@@ -244,3 +266,8 @@ def _fill_row(stream: Stream, address: int, pattern: bytes, count: int) -> None:
         more = min(done, size - done)
         native.copy(address + done, address, more)
         done += more
+
+
+def _set(target: memoryview, pattern: bytes) -> None:
+    """Set bytes of the host to a pattern."""
+    np.frombuffer(target, np.uint8).reshape(-1, len(pattern))[:] = np.frombuffer(pattern, np.uint8)

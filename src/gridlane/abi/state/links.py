@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from gridlane.abi.host_objects import Library, undefined
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
 from gridlane.frontends.ptx import PtxModule
@@ -18,11 +19,13 @@ class Link:
         context: whose device the units are for.
         options: of the whole link, an ``Options`` of ``calls/jit.py``.
         units: those so far.
+        libraries: archives, of which the link takes what it lacks.
     """
 
     def __init__(self, context: Context, options: Any) -> None:
         self.context, self.options = context, options
         self.units: list[PtxModule] = []
+        self.libraries: list[Library] = []
         self._image: Any = None
         self.handle = links.add(self)
 
@@ -38,9 +41,20 @@ class Link:
             PtxError: the units do not go together; located.
         """
         if self._image is None:
-            text = linked(self.units).module.text.text
+            text = linked([*self.units, *self._taken()]).module.text.text
             self._image = ctypes.create_string_buffer(text.encode())
         return ctypes.addressof(self._image), len(self._image)
+
+    def _taken(self) -> list[PtxModule]:
+        """What the libraries add; a unit of one may need another."""
+        made: list[PtxModule] = []
+        while self.libraries and (wanted := undefined([*self.units, *made])):
+            found = (each.taken(wanted) for each in self.libraries)
+            unit = next((each for each in found if each is not None), None)
+            if unit is None:
+                break
+            made.append(unit)
+        return made
 
 
 links: Handles[Link] = Handles("link")

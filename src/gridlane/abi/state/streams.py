@@ -43,7 +43,7 @@ class Captured(Protocol):
         ...
 
     def abandon(self) -> None:
-        """Invalidate the capture, as the stream ends."""
+        """Leave the capture, as the stream ends."""
         ...
 
 
@@ -233,6 +233,14 @@ def wait(found: Stream) -> None:
     except GridlaneError as error:
         raise faulted(found.context, error) from None
     contexts.waited(found.context.device)
+
+
+def status(found: Stream) -> int:
+    """The number of the error that the work of a stream, or its context, is known to have met."""
+    if found.context.failed is not None:
+        return found.context.failed.number
+    error = found.queue.failure
+    return failure_of(error).number if isinstance(error, GridlaneError) else 0
 
 
 def faulted(context: Context, error: GridlaneError) -> Exception:

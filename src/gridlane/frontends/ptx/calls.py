@@ -32,6 +32,11 @@ _RUNTIME = {
 _TAKEN = re.compile(r"\bmov\.[bu]64\s+[%\w$]+\s*,\s*([A-Za-z_$%][\w$]*)\s*;")
 
 
+def is_of_language(name: str) -> bool:
+    """Whether a function is CUDA's own, which no unit defines."""
+    return name in FUNCTIONS or name in _RUNTIME
+
+
 class Caller(Protocol):
     """The translation of the function that calls; see translate.py."""
 

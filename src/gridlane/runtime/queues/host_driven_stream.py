@@ -202,6 +202,11 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
 
     # --- waiting ---
 
+    @property
+    def failure(self) -> BaseException | None:
+        """The error of a callback; a kernel's is known when a caller waits for it."""
+        return self.deferred.error
+
     def raise_error(self) -> None:
         """Raise the error of a kernel or callback of the work."""
         self.device.check()

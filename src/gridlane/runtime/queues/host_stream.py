@@ -77,6 +77,11 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
         """The queue of its thread; None if the caller does the work."""
         return None
 
+    @property
+    def failure(self) -> BaseException | None:
+        """The error of its thread's work; that of a caller's work is raised there."""
+        return self.queue.error if self.queue is not None else None
+
     def launch(
         self,
         kernel: BoundKernel,

@@ -48,6 +48,11 @@ class SoftwareStream(Generic[D, P]):
         """Raise the first error of the work, once."""
         raise NotImplementedError
 
+    @property
+    def failure(self) -> BaseException | None:
+        """The first error that the work is known to have met; it stays for ``raise_error``."""
+        raise NotImplementedError
+
     # --- the protocol ---
 
     def append(self, piece: P) -> None:

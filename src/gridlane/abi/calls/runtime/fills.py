@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from gridlane.abi.calls.copies import finished_if_asked
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import streams
-from gridlane.abi.state.copying import Fill, Rows, check_device
+from gridlane.abi.state.copying import Fill, Rows, check_fill
+from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 
 
@@ -18,7 +20,7 @@ def _fill(
     stream: int,
     planes: int = 1,
     rows: int = 0,
-) -> None:
+) -> Stream:
     """Append a fill.
 
     Args:
@@ -27,24 +29,25 @@ def _fill(
     """
     found = streams.stream(stream)
     if not width or not height or not planes:
-        return
+        return found
     if height * planes > 1 and pitch < width:
         fail(INVALID_VALUE, f"rows of {width} bytes, {pitch} bytes apart")
     if planes > 1 and rows < height:
         fail(INVALID_VALUE, f"{height} rows in planes of {rows}")
-    check_device(to, pitch * (height - 1 + rows * (planes - 1)) + width, found.context)
+    device = check_fill(to, pitch * (height - 1 + rows * (planes - 1)) + width, found.context)
     pattern = bytes([value & 0xFF])
     if planes > 1 and rows == height:
         height, planes = height * planes, 1
     for plane in range(planes):
-        start = Rows(to + plane * rows * pitch, True, pitch)
+        start = Rows(to + plane * rows * pitch, device, pitch)
         found.submit(Fill(start, pattern, width, height))
+    return found
 
 
 @implements("cudaMemset")
 def fill(to: int, value: int, count: int) -> None:
     """Set bytes."""
-    _fill(to, 0, value, count, 1, 0)
+    finished_if_asked(_fill(to, 0, value, count, 1, 0), to)
 
 
 @implements("cudaMemsetAsync")
@@ -56,7 +59,7 @@ def fill_async(to: int, value: int, count: int, stream: int) -> None:
 @implements("cudaMemset2D")
 def fill_2d(to: int, pitch: int, value: int, width: int, height: int) -> None:
     """Set the bytes of rows."""
-    _fill(to, pitch, value, width, height, 0)
+    finished_if_asked(_fill(to, pitch, value, width, height, 0), to)
 
 
 @implements("cudaMemset2DAsync")
@@ -68,10 +71,15 @@ def fill_2d_async(to: int, pitch: int, value: int, width: int, height: int, stre
 @implements("cudaMemset3D")
 def fill_3d(to: Struct, value: int, extent: Struct) -> None:
     """Set the bytes of planes of rows."""
-    fill_3d_async(to, value, extent, 0)
+    finished_if_asked(_fill_3d(to, value, extent, 0), to.ptr)
 
 
 @implements("cudaMemset3DAsync")
 def fill_3d_async(to: Struct, value: int, extent: Struct, stream: int) -> None:
     """Set the bytes of planes of rows, in a stream."""
-    _fill(to.ptr, to.pitch, value, extent.width, extent.height, stream, extent.depth, to.ysize)
+    _fill_3d(to, value, extent, stream)
+
+
+def _fill_3d(to: Struct, value: int, extent: Struct, stream: int) -> Stream:
+    width, height, planes = extent.width, extent.height, extent.depth
+    return _fill(to.ptr, to.pitch, value, width, height, stream, planes, to.ysize)

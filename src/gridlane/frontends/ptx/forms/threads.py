@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gridlane.core.dtypes import b1, i32, u32
+from gridlane.core.dtypes import b1, i32, u32, u64
 from gridlane.frontends.ptx.forms.functions import function
 from gridlane.frontends.ptx.forms.memory import SCOPES
 from gridlane.frontends.ptx.forms.table import Match, form
@@ -186,5 +186,26 @@ def registers(t: Values, m: Match, o: Operands) -> None:
 @function("cudaCGSynchronizeGrid")
 def grid_sync(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """The barrier of cooperative groups, where a call asks CUDA's library for it."""
+    t.b.emit(GridSync())
+    return [t.b.const(0, u32)]
+
+
+_OF_GRIDS = 1
+"""cudaCGScopeGrid, and the handle of the grid."""
+
+
+@function("cudaCGGetIntrinsicHandle")
+def group_handle(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
+    """The handle of a group that a launch has: its grid. Of the others there is none."""
+    is_grid = t.b.eq(arguments[0], t.b.const(_OF_GRIDS, u32))
+    return [t.b.select(is_grid, t.b.const(_OF_GRIDS, u64), t.b.const(0, u64))]
+
+
+@function("cudaCGSynchronize")
+def group_sync(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
+    """The barrier of a group by its handle."""
+    is_grid = t.b.eq(arguments[0], t.b.const(_OF_GRIDS, u64))
+    with t.b.if_(t.b.not_(is_grid)):
+        t.raise_("RuntimeError", "cudaCGSynchronize has the handle of no grid")
     t.b.emit(GridSync())
     return [t.b.const(0, u32)]

@@ -200,6 +200,11 @@ class CudaStream:
 
     # --- waiting ---
 
+    @property
+    def failure(self) -> BaseException | None:
+        """The error of a host function; a kernel's is known when a caller waits for it."""
+        return self._error
+
     def synchronize(self) -> None:
         """Wait; raise the error of a kernel or host function of the work."""
         self.drain()

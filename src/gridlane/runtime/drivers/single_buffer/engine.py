@@ -38,19 +38,22 @@ class Dispatch(NamedTuple):
 
 
 class Write(NamedTuple):
-    """Copy bytes of the host to an address."""
+    """Copy bytes of the host to an address. ``keep`` lives until then."""
 
     target: int
     source: memoryview
+    keep: object = None
 
 
 class Read(NamedTuple):
-    """Copy ``size`` bytes from an address to the host, and keep those after the first ``skip``."""
+    """Copy ``size`` bytes from an address to the host, and keep those after the first ``skip``. The
+    object ``keep`` lives until then."""
 
     source: int
     size: int
     target: memoryview
     skip: int
+    keep: object = None
 
 
 class Stamp(NamedTuple):

@@ -34,10 +34,10 @@ class SingleBufferStream(HostDrivenStream[Device]):
     # --- work: submitted now, deferred, or recorded for a graph ---
 
     def _upload(self, target: int, source: memoryview, keep: object) -> None:
-        self._transfer(transfers.upload, target, source)
+        self._transfer(transfers.upload, target, source, keep)
 
     def _download(self, target: memoryview, source: int, keep: object) -> None:
-        self._transfer(transfers.download, target, source)
+        self._transfer(transfers.download, target, source, keep)
 
     def _copy(self, target: int, source: int, size: int, keep: object) -> None:
         self._transfer(transfers.copy, target, source, size)

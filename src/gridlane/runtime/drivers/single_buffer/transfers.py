@@ -95,8 +95,9 @@ def check(device: Memory, address: int, size: int) -> None:
         )
 
 
-def upload(device: Memory, target: int, source: memoryview) -> None:
-    """Append a copy to the device. The bytes must not change until it is done."""
+def upload(device: Memory, target: int, source: memoryview, keep: object = None) -> None:
+    """Append a copy to the device. The bytes must not change until it is done; ``keep`` lives as
+    long."""
     octets = source.cast("B")
     size = len(octets)
     if not size:
@@ -111,7 +112,7 @@ def upload(device: Memory, target: int, source: memoryview) -> None:
                 word[(target + n) % 4] = octets[n]
             _move(device, target + start, 0, end - start, int.from_bytes(word, "little"))
     if first < last:
-        device.queue.put(Write(target + first, octets[first:last]))
+        device.queue.put(Write(target + first, octets[first:last], keep))
 
 
 def write(device: Memory, target: int, source: memoryview) -> None:
@@ -123,15 +124,15 @@ def write(device: Memory, target: int, source: memoryview) -> None:
     device.queue.flush()
 
 
-def download(device: Memory, target: memoryview, source: int) -> None:
-    """Append a copy to the host."""
+def download(device: Memory, target: memoryview, source: int, keep: object = None) -> None:
+    """Append a copy to the host. ``keep`` lives until it is done."""
     octets = target.cast("B")
     size = len(octets)
     if not size:
         return
     check(device, source, size)
     skip = source % 4
-    device.queue.put(Read(source - skip, -(-(skip + size) // 4) * 4, octets, skip))
+    device.queue.put(Read(source - skip, -(-(skip + size) // 4) * 4, octets, skip, keep))
 
 
 def copy(device: Memory, target: int, source: int, size: int) -> None:
