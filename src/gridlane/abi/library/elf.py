@@ -41,16 +41,16 @@ class Symbol:
 
 
 class Elf:
-    """An ELF file, read when asked.
+    """An ELF file, read when asked; or its bytes ``data`` in another file, such as an archive.
 
     Raises:
         ArgumentError: it is none of a 64-bit little-endian machine, or is cut off.
         OSError: it cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, data: bytes | None = None) -> None:
         self.path = path
-        self.data = path.read_bytes()
+        self.data = path.read_bytes() if data is None else data
         if self.data[:6] != b"\x7fELF\x02\x01":
             raise ArgumentError(f"{path} is no ELF file of a 64-bit little-endian machine")
         with self._reading():
@@ -100,16 +100,25 @@ class Elf:
     @property
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols of its own table, which ``strip`` removes."""
-        found: list[Symbol] = []
+        return tuple(each for place, each in self._table() if place)
+
+    @property
+    def undefined(self) -> tuple[str, ...]:
+        """The names that it expects of other files."""
+        return tuple(each.name for place, each in self._table() if not place)
+
+    def _table(self) -> list[tuple[int, Symbol]]:
+        """The symbols, each with the number of its section: 0 for one that is not here."""
+        found: list[tuple[int, Symbol]] = []
         with self._reading():
             for each in self.sections:
                 if each.kind == _SYMBOLS:
                     texts = self._contents(self.sections[each.link])
                     for row in _SYMBOL.iter_unpack(self._contents(each)):
                         name, _, _, place, address, size = row
-                        if place and name:
-                            found.append(Symbol(_text(texts, name), address, size))
-        return tuple(found)
+                        if name:
+                            found.append((place, Symbol(_text(texts, name), address, size)))
+        return found
 
     def _contents(self, section: Section) -> bytes:
         return self._bytes(section.start, section.size)
