@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.abi.test_nvcc_programs import OF_THE_HOST
 from tests.abi.test_nvcc_programs import PROGRAMS as OF_NVCC
 from tests.devices import DEVICES
 
@@ -25,11 +26,11 @@ HERE = Path(__file__).parent / "programs"
 PROGRAMS = {
     name: words
     for name, words in OF_NVCC.items()
-    if name not in ("managed", "plain", "quick", "static", "no_pie")
+    if name not in ("plain", "quick", "static", "no_pie")
 }
-"""Those of nvcc, once each; managed variables are refused."""
+"""Those of nvcc, once each."""
 SINGLE = sorted(each.stem for each in (HERE / "single").glob("*.cu"))
-QUICK = "variables", "units", "half_axpy"
+QUICK = "variables", "units", "managed", "half_axpy"
 """Those that are not left to the night."""
 
 
@@ -78,6 +79,9 @@ def test_the_programs_of_nvcc(cc, name):
     for device in ("cpu", "vulkan"):
         if device in DEVICES:
             found = run("./program", device)
+            if name in OF_THE_HOST and device == "vulkan":
+                assert found.returncode == 1 and "memory of its own" in found.stderr
+                continue
             assert (found.returncode, found.stdout[-5:]) == (0, "well\n"), (device, found)
             if name == "printing":
                 lines = ("thread 0 of 3: text 0.75", "thread 1 of 3: text 0.75", "well\n")
@@ -174,6 +178,18 @@ def test_relocatable_code_in_a_static_library(parts, tmp_path):
     assert run("./program").returncode == 47
 
 
+def test_managed_variables_of_a_header(parts, tmp_path):
+    (tmp_path / "kept.h").write_text("struct P { int a[3]; };\n__managed__ P kept = {{1, 2, 3}};\n")
+    (tmp_path / "main.cu").write_text(
+        '#include "kept.h"\n#ifdef __HIPCC__\n#error\n#endif\n'
+        "template <class T> __global__ void k(T by) { kept.a[threadIdx.x] *= by; }\n"
+        "int main() { int *one = &kept.a[1]; kept.a[2] += 4; k<<<1, 3>>>(2);\n"
+        "  if (cudaDeviceSynchronize()) return 1; return 10 * *one + kept.a[2]; }\n"
+    )
+    parts("main.cu", "-o", "program")
+    assert run("./program").returncode == 54
+
+
 def test_what_else_is_made(parts, capsys):
     parts("-ptx", "kernel.cu", "-DVALUE=17", "-arch=compute_86")
     text = Path("kernel.ptx").read_text()
@@ -200,8 +216,8 @@ def test_errors_are_the_compiler_s(parts, tmp_path):
     with pytest.raises(CompileError, match=r"wrong\.cu:3:19: error: .*'nowhere'"):
         parts("-c", "wrong.cu")
     wrong.write_text("__managed__ int x;\nint main() { return x; }\n")
-    with pytest.raises(CompileError, match=r"wrong\.cu:2:21: error: .*cudaMallocManaged"):
-        parts("wrong.cu")
+    with pytest.raises(CompileError, match=r"wrong\.cu:2:21: error: .*__managed__ variables are"):
+        parts("-rdc=true", "wrong.cu")
     with pytest.raises(CompileError, match="nothere"):
         parts("main.c", "-lnothere")
     with pytest.raises(ArgumentError, match=r"absent\.cu: No such file"):

@@ -126,9 +126,13 @@ def _object(made: Build, path: Path, language: str, output: Path) -> None:
         return
     given = device.unit(path, command, made.include)
     file = made.room / "device.fatbin"
+    has_managed = device.has_managed(given)
     if not command.is_dry:
-        file.write_bytes(device.fatbin(given, command, made.host))
-    words = host.cuda(given, command, made.host, made.room, file)
+        found = device.compiled(given, command, made.host)
+        file.write_bytes(device.fatbin(found))
+        headers = {path for each in found.values() for path in each.headers or ()}
+        has_managed = device.has_managed(given, headers)
+    words = host.cuda(given, command, made.host, made.room, file, has_managed)
     rule = _rule(command, path, output)
     _say(made.run([*words, *rule, "-c", "-o", str(output)]))
     if "-MF" in rule and not command.is_dry:
@@ -156,7 +160,7 @@ def _named(text: str, read: str, path: Path) -> str:
 def _preprocessed(made: Build, path: Path, language: str) -> None:
     if language == "cu":
         given = device.unit(path, made.command, made.include)
-        words = host.cuda(given, made.command, made.host, made.room, None)
+        words = host.cuda(given, made.command, made.host, made.room)
     else:
         words = host.plain(path, language, made.command, made.host, made.include)
     _give(made, made.run([*words, "-E"]))
@@ -166,7 +170,7 @@ def _dependencies(made: Build, path: Path, language: str) -> None:
     rule = [*made.command.dependencies, "-MT", f"{path.stem}.o"]
     if language == "cu":
         given = device.unit(path, made.command, made.include)
-        words = host.cuda(given, made.command, made.host, made.room, None)
+        words = host.cuda(given, made.command, made.host, made.room)
         _give(made, _named(made.run([*words, *rule]), words[-1], path))
     else:
         words = host.plain(path, language, made.command, made.host, made.include)
@@ -178,13 +182,13 @@ def _code(made: Build, path: Path, language: str) -> None:
     if language != "cu":
         raise ArgumentError(f"{path} has no device code: it is {language}")
     given = device.unit(path, command, made.include)
+    found = device.compiled(given, command, made.host)
     if command.what == FATBIN:
-        made.kept(path, ".fatbin").write_bytes(device.fatbin(given, command, made.host))
+        made.kept(path, ".fatbin").write_bytes(device.fatbin(found))
         return
-    found = device.texts(given, command, made.host)
     if len(found) != 1:
         raise ArgumentError(f"-ptx is of one architecture, and {len(found)} are asked for")
-    text = next(iter(found.values()))
+    text = next(iter(found.values())).ptx
     if command.output == "-":
         print(text, end="")
     else:

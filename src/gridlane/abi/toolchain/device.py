@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from gridlane.abi.fatbin import writing
 from gridlane.abi.toolchain.hosts import Host
 from gridlane.abi.toolchain.options import Command
 from gridlane.core.errors import ArgumentError
-from gridlane.frontends.cuda_cpp.clang import digest
-from gridlane.frontends.cuda_cpp.compiled import CppSource
+from gridlane.frontends.cuda_cpp.clang import INCLUDE, digest
+from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
 from gridlane.frontends.cuda_cpp.options import ARCH
 
 SDK = ("-Xclang", "-target-sdk-version=12.8")
@@ -63,29 +64,35 @@ def unit(path: Path, command: Command, include: Path) -> Unit:
     return Unit(CppSource(code, options, str(path)), mark)
 
 
-def texts(given: Unit, command: Command, host: Host) -> dict[int, str]:
+def compiled(given: Unit, command: Command, host: Host) -> dict[int, Compiled]:
     """The PTX for each architecture that is asked for. The host's compilation repeats warnings.
 
     Raises:
         ArgumentError: a name is of no architecture.
         CompileError: the compiler's own messages.
     """
-    made: dict[int, str] = {}
+    made: dict[int, Compiled] = {}
     for arch in command.archs or [f"compute_{ARCH}"]:
         found = _ARCH.match(arch)
         if found is None:
             raise ArgumentError(f"{arch}: an architecture, such as compute_80 or sm_90")
         source = given.source
         options = (*source.options, f"-arch=compute_{found[1]}")
-        compiled = host.clang.compile(CppSource(source.code, options, source.name))
-        made[int(found[1])] = compiled.ptx
+        made[int(found[1])] = host.clang.compile(CppSource(source.code, options, source.name))
     return made
 
 
-def fatbin(given: Unit, command: Command, host: Host) -> bytes:
-    """The fatbin of a source.
+def fatbin(made: Mapping[int, Compiled]) -> bytes:
+    """The fatbin of what was compiled."""
+    return writing.written({arch: each.ptx for arch, each in made.items()})
 
-    Raises:
-        CompileError: the compiler's own messages.
-    """
-    return writing.written(texts(given, command, host))
+
+_MANAGED = re.compile(r"\b__managed__\b")
+
+
+def has_managed(given: Unit, headers: Iterable[str] = ()) -> bool:
+    """Whether a source, or a header of the user's that it reads, has managed variables."""
+    if _MANAGED.search(given.source.code):
+        return True
+    own = [Path(each) for each in headers if not each.startswith(str(INCLUDE))]
+    return any(_MANAGED.search(each.read_text(errors="replace")) for each in own)

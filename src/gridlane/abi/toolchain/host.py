@@ -11,9 +11,13 @@ from gridlane.abi.toolchain.options import Command
 from gridlane.frontends.cuda_cpp.clang import INCLUDE, textures
 from gridlane.frontends.cuda_cpp.texts import with_table
 
+_CUDA = ("-x", "cuda", "-nocudainc", "-nocudalib", *SDK)
+_MANAGED = (  # clang has managed variables for HIP alone; see gridlane/managed.h
+    *("-x", "hip", "-nogpuinc", "-nogpulib", "-U__HIP__", "-U__HIPCC__", "-DGRIDLANE_MANAGED"),
+    *("-Xclang", "-aux-triple", "-Xclang", "nvptx64-nvidia-cuda"),
+)
 _ALWAYS = (
-    *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", *SDK),
-    *("--no-offload-new-driver", "-fno-color-diagnostics"),
+    *("--cuda-host-only", "--no-offload-new-driver", "-fno-color-diagnostics"),
     # The device's compilation has said it.
     *("-Wno-unknown-cuda-version", "-Wno-c++11-narrowing", "-Wno-register"),
     "-Wno-reserved-user-defined-literal",
@@ -26,19 +30,28 @@ def optimised(words: Sequence[str]) -> list[str]:
     return [*words] if has else ["-O2", *words]
 
 
-def cuda(given: Unit, command: Command, host: Host, room: Path, fatbin: Path | None) -> list[str]:
+def cuda(
+    given: Unit,
+    command: Command,
+    host: Host,
+    room: Path,
+    fatbin: Path | None = None,
+    has_managed: bool = False,
+) -> list[str]:
     """The command that compiles the host's part of CUDA C++, without what it makes.
 
     Args:
         room: a folder for the text that is compiled, by a name that no other source has: clang
             names a part of relocatable code by it.
         fatbin: the file of the device's part; None where no object is made.
+        has_managed: whether there are managed variables, which are refused in relocatable code.
     """
+    language = _MANAGED if has_managed and not command.is_relocatable else _CUDA
     source = given.source
     text = room / f"{given.mark}.cu"
     text.write_text(with_table(source))
     words = [
-        *(*host.clang.words, *_ALWAYS, "-std=c++17", f"-cuid={given.mark}"),
+        *(*host.clang.words, *language, *_ALWAYS, "-std=c++17", f"-cuid={given.mark}"),
         *(["-fgpu-rdc"] if command.is_relocatable else []),
         *(["-fgpu-default-stream=per-thread"] if command.per_thread else []),
         *(word for word in source.options if word[:2] in ("-D", "-U", "-I")),

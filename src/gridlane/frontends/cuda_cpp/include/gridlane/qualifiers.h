@@ -6,9 +6,11 @@
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
-#ifdef GRIDLANE_PROGRAM  // whose host would have a variable of its own
+#if defined(GRIDLANE_MANAGED)
+#define __managed__ __attribute__((managed))
+#elif defined(GRIDLANE_PROGRAM) && !defined(__CUDA_ARCH__)
 #define __managed__                                                                            \
-    __attribute__((device, unavailable("__managed__ variables need nvcc: take cudaMallocManaged")))
+    __attribute__((device, unavailable("__managed__ variables are not linked with -rdc=true")))
 #else
 #define __managed__ __attribute__((device))  // its memory is the device's
 #endif

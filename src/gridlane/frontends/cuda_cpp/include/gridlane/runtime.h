@@ -67,8 +67,12 @@
 #ifdef GRIDLANE_PROGRAM
 #define GRIDLANE_VECTOR_TYPES
 #include <cuda_runtime.h>
+#ifdef GRIDLANE_MANAGED
+#include "gridlane/managed.h"
+#else
 extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0,
                                                 cudaStream_t stream = 0);  // what <<<>>> calls
+#endif
 #else
 #include "gridlane/host.h"
 #include "gridlane/texture_host.h"
@@ -77,7 +81,8 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sh
 #include "gridlane/textures.h"
 #include "gridlane/surfaces.h"
 #endif
-#ifdef GRIDLANE_TEXTURE_REFERENCES  // CUDA 12 has no such names, which programs may give to others
+// CUDA 12 has no such names, which programs may give to others.
+#if defined(GRIDLANE_TEXTURE_REFERENCES) && !defined(GRIDLANE_PROGRAM)
 #include "gridlane/texture_references.h"
 #endif
 #ifndef GRIDLANE_PROGRAM
