@@ -1,4 +1,4 @@
-"""The commands for CUDA programs in C: install, uninstall, exec."""
+"""The commands for CUDA programs in C: install, uninstall, exec, cc."""
 
 from __future__ import annotations
 
@@ -18,12 +18,18 @@ _ANYTHING = {
 }
 
 
+_ALL = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the commands to ``gridlane``'s."""
     app.command()(install)
     app.command()(uninstall)
     app.command(name="exec", context_settings=_ANYTHING, options_metavar="[--device D] [--trace]")(
         execute
+    )
+    app.command(context_settings=_ALL, options_metavar="[nvcc's options]", add_help_option=False)(
+        cc
     )
 
 
@@ -67,3 +73,10 @@ def execute(
     from gridlane.cli import libraries
 
     libraries.execute(program, context.args, device, trace)
+
+
+def cc(context: typer.Context) -> None:
+    """Compile and link CUDA programs; the options are nvcc's."""
+    from gridlane.cli import cc as tool
+
+    tool.run(context.args)

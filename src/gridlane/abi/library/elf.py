@@ -44,7 +44,7 @@ class Symbol:
 
 
 class Elf:
-    """An ELF file, read when asked.
+    """An ELF file, read when asked; or its bytes ``data`` in another file, such as an archive.
 
     Args:
         data: its bytes, where it is no file of its own; then ``path`` is what it is called.
@@ -142,6 +142,11 @@ class Elf:
     def imported(self) -> frozenset[str]:
         """The names that it takes from other libraries."""
         return frozenset(each.name for each in self._symbols(_DYNAMIC_SYMBOLS, False))
+
+    @property
+    def undefined(self) -> tuple[str, ...]:
+        """The names that its own table expects of other files."""
+        return tuple(each.name for each in self._symbols(_SYMBOLS, False))
 
     def _symbols(self, kind: int, defined: bool) -> Iterator[Symbol]:
         with self._reading():

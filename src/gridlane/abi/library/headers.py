@@ -11,6 +11,8 @@ from gridlane.abi.table.structs import Node, nodes
 
 _ERRORS = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
 _VERSIONS = {"driver": "CUDA_VERSION", "runtime": "CUDART_VERSION"}
+_VECTORS = ("uint3", "dim3")
+"""Structures that vector_types.h has as well, for C++ with constructors."""
 _HANDLES = {
     "CU_STREAM_LEGACY": "CUstream",
     "CU_STREAM_PER_THREAD": "CUstream",
@@ -100,8 +102,12 @@ def _structs() -> Iterator[str]:
         if names[0] in done or "@" in names[0]:
             continue
         done.add(names[0])
+        if names[0] in _VECTORS:
+            yield "#ifndef GRIDLANE_VECTOR_TYPES"
         yield from _members(node, names[0], "")
         yield "};"
+        if names[0] in _VECTORS:
+            yield "#endif"
 
 
 def _members(node: Node, tag: str, indent: str) -> Iterator[str]:

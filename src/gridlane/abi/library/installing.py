@@ -14,6 +14,12 @@ from gridlane.abi.library.search import cached
 from gridlane.core.errors import GridlaneError
 
 _LIST = "installed.txt"
+_HEADERS = Path(__file__).parent / "include"
+_SAME = (
+    *("driver_types.h", "builtin_types.h", "vector_functions.h", "channel_descriptor.h"),
+    *("texture_types.h", "surface_types.h", "cuda_profiler_api.h", "device_launch_parameters.h"),
+)
+"""Headers of CUDA's whose contents are in cuda_runtime.h."""
 _ENVIRONMENT = """# Programs started from here find gridlane's libcuda, libcudart and libnvrtc.
 export LD_LIBRARY_PATH="{lib}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
 # Linkers find -lcudart_gridlane, whose programs need no path.
@@ -78,6 +84,8 @@ def _digest() -> str:
     made = hashlib.sha256(digest().encode())
     for each in archive.sources():
         made.update(each)
+    for path in sorted(_HEADERS.rglob("*.h")):
+        made.update(path.read_bytes())
     return made.hexdigest()
 
 
@@ -111,11 +119,39 @@ def _write(prefix: Path) -> list[Path]:
         prefix / "env.sh": _ENVIRONMENT.format(lib=lib),
         lib / "pkgconfig" / "gridlane-cuda.pc": _PACKAGE.format(prefix=prefix),
     }
+    for each in sorted(path for path in _HEADERS.rglob("*.h")):
+        texts[include / each.relative_to(_HEADERS)] = each.read_text()
+    for name in _SAME:
+        texts[include / name] = '#pragma once\n#include "cuda_runtime.h"\n'
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         written.append(path)
     return written
+
+
+def ensure(prefix: Path) -> None:
+    """Install there, unless this version is; of several processes one does it.
+
+    Raises:
+        InstallError: as ``install`` does.
+        CompileError: there is no C compiler.
+    """
+    import fcntl  # Windows, where nothing is installed, has none
+
+    if is_current(prefix):
+        return
+    try:
+        prefix.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(prefix.parent, os.O_RDONLY)
+    except OSError as error:
+        raise InstallError(f"{prefix} cannot be written: {error}") from error
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        if not is_current(prefix):
+            install(prefix, force=True)
+    finally:
+        os.close(folder)
 
 
 def _built() -> list[str]:

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn, Protocol
 
-from gridlane.abi.failure import INVALID_CONTEXT, fail
+from gridlane.abi.failure import INVALID_CONTEXT, fail, failure_of
 from gridlane.abi.state import contexts
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles

@@ -34,6 +34,9 @@ INCLUDE = Path(__file__).parent / "include"
 OLDEST = 18
 """The oldest clang of the system that is used: the first with atomics of a scope."""
 
+GLIBC = "2.31"
+"""The oldest glibc on which programs run that are made with the package's."""
+
 _ALWAYS = (
     *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"),
     *("-O2", "-S", "-std=c++17", "-fno-color-diagnostics"),
@@ -53,7 +56,6 @@ _LIBCXX = (
     "HAS_THREAD_API_C11=0",
     "HAS_MONOTONIC_CLOCK=1",
     "HAS_TERMINAL=1",
-    "HAS_MUSL_LIBC=1",
     "HAS_VENDOR_AVAILABILITY_ANNOTATIONS=0",
     "HAS_FILESYSTEM=1",
     "HAS_RANDOM_DEVICE=1",
@@ -122,11 +124,11 @@ class Clang:
                     *_ALWAYS,
                     f"--cuda-gpu-arch=sm_{given.arch}",
                     f"--cuda-feature=+ptx{_isa(given.arch)}",
-                    *((f"-cuid={_digest(source)}",) if given.is_relocatable else ()),
+                    *((f"-cuid={digest(source)}",) if given.is_relocatable else ()),
                     *given.words,
                     *("-iquote", str(Path(source.name).parent)),
                     *("-isystem", str(INCLUDE), *self.host),
-                    *_textures(source),
+                    *textures(source),
                     *("-include", "gridlane/runtime.h"),
                     *("-MD", "-MT", "made", "-MF", str(read), "-o", str(made), "-"),
                 ),
@@ -142,7 +144,7 @@ class Clang:
         return Compiled(ptx, told, names, headers)
 
 
-def _digest(source: CppSource) -> str:
+def digest(source: CppSource) -> str:
     """What is in the names of static kernels and variables of relocatable code: clang's own
     digest is of its temporary files."""
     parts = source.name, source.code, *source.options
@@ -154,7 +156,7 @@ def _folders(words: tuple[str, ...]) -> list[str]:
     return [folder for word, folder in pairwise(words) if word == "-isystem"]
 
 
-def _textures(source: CppSource) -> tuple[str, ...]:
+def textures(source: CppSource) -> tuple[str, ...]:
     """The options for the functions of textures and surfaces, unless nothing names them: neither
     the source nor an option, and there are no headers of the user's."""
     words = for_clang(source.options).words
@@ -178,15 +180,29 @@ def find_clang() -> Clang | None:
 
 @cache
 def _of_ziglang() -> Clang | None:
+    package = ziglang()
+    if package is None:
+        return None
+    label = f"ziglang {version('ziglang')}"
+    return Clang((str(program_of(package)), "clang"), 20, label, headers_of(package, "musl"))
+
+
+def ziglang() -> Path | None:
+    """The folder of the package ``ziglang``, if it is installed."""
     spec = find_spec("ziglang")
     if spec is None or not spec.submodule_search_locations:
         return None
     package = Path(next(iter(spec.submodule_search_locations)))
-    program = package / ("zig.exe" if os.name == "nt" else "zig")
-    if not program.is_file():
-        return None
-    library = package / "lib"
-    headers = (
+    return package if program_of(package).is_file() else None
+
+
+def program_of(package: Path) -> Path:
+    """The program of the package ``ziglang``."""
+    return package / ("zig.exe" if os.name == "nt" else "zig")
+
+
+_HEADERS = {
+    "musl": (
         "libcxx/include",
         "include",
         "libc/include/x86_64-linux-musl",
@@ -194,13 +210,31 @@ def _of_ziglang() -> Clang | None:
         "libc/include/generic-musl",
         "libc/include/x86-linux-any",
         "libc/include/any-linux-any",
-    )
-    host = ["--target=x86_64-linux-musl", "-nostdinc", "-nostdinc++"]
-    host += [f"-D_LIBCPP_{each}" for each in _LIBCXX]
-    for each in headers:
-        host += ["-isystem", str(library / each)]
-    label = f"ziglang {version('ziglang')}"
-    return Clang((str(program), "clang"), 20, label, tuple(host))
+    ),
+    "gnu": (
+        "libcxx/include",
+        "libcxxabi/include",
+        "include",
+        "libc/include/x86-linux-gnu",
+        "libc/include/generic-glibc",
+        "libc/include/x86-linux-any",
+        "libc/include/any-linux-any",
+    ),
+}
+"""The folders of headers in the package, for each C library."""
+
+
+def headers_of(package: Path, library: str) -> tuple[str, ...]:
+    """The options for the package's headers of C and C++: with the C library ``musl`` or ``gnu``,
+    of the version GLIBC."""
+    made = [f"--target=x86_64-linux-{library}", "-nostdinc", "-nostdinc++"]
+    made += [f"-D_LIBCPP_{each}" for each in _LIBCXX]
+    made.append(f"-D_LIBCPP_HAS_MUSL_LIBC={int(library == 'musl')}")
+    if library == "gnu":
+        made.append(f"-D__GLIBC_MINOR__={GLIBC.partition('.')[2]}")
+    for each in _HEADERS[library]:
+        made += ["-isystem", str(package / "lib" / each)]
+    return tuple(made)
 
 
 @cache

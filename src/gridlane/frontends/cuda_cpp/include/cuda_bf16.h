@@ -1,6 +1,26 @@
 // Brain floats and pairs of them.
 #pragma once
 
+#if defined(GRIDLANE_PROGRAM) && !defined(__CUDA_ARCH__)
+// What clang calls on the host to round to nearest even; libgcc has it from 13 on.
+extern "C" __attribute__((weak)) __bf16 __truncsfbf2(float x)
+{
+    unsigned bits = __builtin_bit_cast(unsigned, x);
+    unsigned short made = x != x ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return __builtin_bit_cast(__bf16, made);
+}
+extern "C" __attribute__((weak)) __bf16 __truncdfbf2(double x)
+{
+    float near = (float)x;  // an inexact one becomes odd, which rounds on as x does
+    unsigned bits = __builtin_bit_cast(unsigned, near);
+    if (near == near && !__builtin_isinf(near) && (double)near != x) {
+        bits -= __builtin_fabs((double)near) > __builtin_fabs(x);
+        bits |= 1;
+    }
+    return __truncsfbf2(__builtin_bit_cast(float, bits));
+}
+#endif
+
 struct __nv_bfloat16;
 struct __nv_bfloat162;
 GRIDLANE_DEVICE __nv_bfloat16 atomicAdd(__nv_bfloat16 *p, __nv_bfloat16 v);

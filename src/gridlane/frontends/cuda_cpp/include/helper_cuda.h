@@ -1,5 +1,8 @@
 // Errors and the choice of a device in the CUDA samples: declarations for the host.
 #pragma once
+#ifdef GRIDLANE_PROGRAM
+#error "this header is of the CUDA samples: name their folder, -I Common"
+#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // What the CUDA samples share.
 #pragma once
+#ifdef GRIDLANE_PROGRAM
+#error "this header is of the CUDA samples: name their folder, -I Common"
+#endif
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

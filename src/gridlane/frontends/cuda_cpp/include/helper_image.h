@@ -1,5 +1,8 @@
 // Images and comparisons of the CUDA samples: declarations for the host.
 #pragma once
+#ifdef GRIDLANE_PROGRAM
+#error "this header is of the CUDA samples: name their folder, -I Common"
+#endif
 #include <assert.h>
 #include <math.h>
 

@@ -1,5 +1,8 @@
 // The command line and files as the CUDA samples read them: declarations for the host.
 #pragma once
+#ifdef GRIDLANE_PROGRAM
+#error "this header is of the CUDA samples: name their folder, -I Common"
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

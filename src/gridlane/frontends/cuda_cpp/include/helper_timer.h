@@ -1,5 +1,8 @@
 // The clock of the CUDA samples: declarations for the host.
 #pragma once
+#ifdef GRIDLANE_PROGRAM
+#error "this header is of the CUDA samples: name their folder, -I Common"
+#endif
 
 class StopWatchInterface {
 public:

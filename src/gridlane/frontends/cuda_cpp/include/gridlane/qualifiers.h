@@ -6,7 +6,14 @@
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
+#if defined(GRIDLANE_MANAGED)
+#define __managed__ __attribute__((managed))
+#elif defined(GRIDLANE_PROGRAM) && !defined(__CUDA_ARCH__)
+#define __managed__                                                                            \
+    __attribute__((device, unavailable("__managed__ variables are not linked with -rdc=true")))
+#else
 #define __managed__ __attribute__((device))  // its memory is the device's
+#endif
 #define __grid_constant__ __attribute__((grid_constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __forceinline__ inline __attribute__((always_inline))

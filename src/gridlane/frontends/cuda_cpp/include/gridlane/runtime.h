@@ -2,8 +2,13 @@
 #pragma once
 
 #define __CUDACC__ 1
+#ifdef GRIDLANE_PROGRAM  // whole programs, with the API of the libraries that they run on
+#define __CUDACC_VER_MAJOR__ 13
+#define __CUDACC_VER_MINOR__ 0
+#else
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 8
+#endif
 #define __CUDACC_VER_BUILD__ 0
 
 #include "gridlane/qualifiers.h"
@@ -11,6 +16,18 @@
 #include "gridlane/libdevice.h"
 #include "gridlane/mathematics.h"
 
+// C23's function of this name is in no C library that programs count on; CUDA has its own.
+#define rsqrt gridlane_c_rsqrt
+#define __DECL_SIMD_gridlane_c_rsqrt
+#define __DECL_SIMD_gridlane_c_rsqrtf
+#define __DECL_SIMD_gridlane_c_rsqrtl
+#define __DECL_SIMD_gridlane_c_rsqrtf16
+#define __DECL_SIMD_gridlane_c_rsqrtf32
+#define __DECL_SIMD_gridlane_c_rsqrtf64
+#define __DECL_SIMD_gridlane_c_rsqrtf128
+#define __DECL_SIMD_gridlane_c_rsqrtf32x
+#define __DECL_SIMD_gridlane_c_rsqrtf64x
+#define __DECL_SIMD_gridlane_c_rsqrtf128x
 #include <assert.h>
 #include <limits.h>
 #include <math.h>  // the global names too
@@ -26,6 +43,7 @@
 #include <ctime>
 #include <new>
 #include <utility>
+#undef rsqrt
 #if __has_include(<__algorithm/min.h>)
 // Programs count on std::min and std::max without <algorithm>, as other C++ libraries have them.
 #include <__algorithm/max.h>
@@ -46,14 +64,28 @@
 #include "gridlane/simd.h"
 #include "gridlane/dpx.h"
 #include "gridlane/language.h"
+#ifdef GRIDLANE_PROGRAM
+#define GRIDLANE_VECTOR_TYPES
+#include <cuda_runtime.h>
+#ifdef GRIDLANE_MANAGED
+#include "gridlane/managed.h"
+#else
+extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0,
+                                                cudaStream_t stream = 0);  // what <<<>>> calls
+#endif
+#else
 #include "gridlane/host.h"
 #include "gridlane/texture_host.h"
+#endif
 #ifdef GRIDLANE_TEXTURES  // they take time, and few programs need them
 #include "gridlane/textures.h"
 #include "gridlane/surfaces.h"
 #endif
-#ifdef GRIDLANE_TEXTURE_REFERENCES  // CUDA 12 has no such names, which programs may give to others
+// CUDA 12 has no such names, which programs may give to others.
+#if defined(GRIDLANE_TEXTURE_REFERENCES) && !defined(GRIDLANE_PROGRAM)
 #include "gridlane/texture_references.h"
 #endif
+#ifndef GRIDLANE_PROGRAM
 #include "gridlane/host_more.h"
 #include "gridlane/host_rare.h"
+#endif

@@ -91,7 +91,7 @@ GRIDLANE_SHUFFLE(__shfl_down_sync, "down", T, unsigned, 31)
 GRIDLANE_SHUFFLE(__shfl_xor_sync, "bfly", T, int, 31)
 #undef GRIDLANE_SHUFFLE
 
-#if __CUDA_ARCH__ >= 700
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
 GRIDLANE_DEVICE unsigned gridlane_match_any(unsigned mask, unsigned v)
 {
     unsigned found;
@@ -140,7 +140,7 @@ GRIDLANE_MATCH(double, unsigned long long)
 #undef GRIDLANE_MATCH
 #endif
 
-#if __CUDA_ARCH__ >= 800
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define GRIDLANE_REDUCE(name, T, ptx)                                                         \
     GRIDLANE_DEVICE T name(unsigned mask, T v)                                                \
     {                                                                                         \

@@ -1,4 +1,4 @@
-// Marks for profilers, as declarations.
+// Marks for profilers.
 #pragma once
 #include <stdint.h>
 
@@ -48,24 +48,31 @@ struct nvtxEventAttributes_t {
     nvtxMessageValue_t message;
 };
 
+// Without a profiler in the process a mark does nothing; a range has the depth -2, as NVTX says then.
+#ifdef GRIDLANE_PROGRAM
+#define GRIDLANE_MARK(T, name, parameters, value) inline T name parameters { return value; }
+#else
+#define GRIDLANE_MARK(T, name, parameters, value) T name parameters;
+#endif
 extern "C" {
-void nvtxInitialize(const void *reserved);
-void nvtxMarkA(const char *text);
-void nvtxMarkEx(const nvtxEventAttributes_t *attributes);
-int nvtxRangePushA(const char *text);
-int nvtxRangePushW(const wchar_t *text);
-int nvtxRangePushEx(const nvtxEventAttributes_t *attributes);
-int nvtxRangePop();
-nvtxRangeId_t nvtxRangeStartA(const char *text);
-nvtxRangeId_t nvtxRangeStartEx(const nvtxEventAttributes_t *attributes);
-void nvtxRangeEnd(nvtxRangeId_t range);
-void nvtxNameOsThreadA(uint32_t thread, const char *name);
-void nvtxNameCategoryA(uint32_t category, const char *name);
-nvtxDomainHandle_t nvtxDomainCreateA(const char *name);
-void nvtxDomainDestroy(nvtxDomainHandle_t domain);
-int nvtxDomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes);
-int nvtxDomainRangePop(nvtxDomainHandle_t domain);
+GRIDLANE_MARK(void, nvtxInitialize, (const void *reserved), )
+GRIDLANE_MARK(void, nvtxMarkA, (const char *text), )
+GRIDLANE_MARK(void, nvtxMarkEx, (const nvtxEventAttributes_t *attributes), )
+GRIDLANE_MARK(int, nvtxRangePushA, (const char *text), -2)
+GRIDLANE_MARK(int, nvtxRangePushW, (const wchar_t *text), -2)
+GRIDLANE_MARK(int, nvtxRangePushEx, (const nvtxEventAttributes_t *attributes), -2)
+GRIDLANE_MARK(int, nvtxRangePop, (), -2)
+GRIDLANE_MARK(nvtxRangeId_t, nvtxRangeStartA, (const char *text), 0)
+GRIDLANE_MARK(nvtxRangeId_t, nvtxRangeStartEx, (const nvtxEventAttributes_t *attributes), 0)
+GRIDLANE_MARK(void, nvtxRangeEnd, (nvtxRangeId_t range), )
+GRIDLANE_MARK(void, nvtxNameOsThreadA, (uint32_t thread, const char *name), )
+GRIDLANE_MARK(void, nvtxNameCategoryA, (uint32_t category, const char *name), )
+GRIDLANE_MARK(nvtxDomainHandle_t, nvtxDomainCreateA, (const char *name), 0)
+GRIDLANE_MARK(void, nvtxDomainDestroy, (nvtxDomainHandle_t domain), )
+GRIDLANE_MARK(int, nvtxDomainRangePushEx, (nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes), -2)
+GRIDLANE_MARK(int, nvtxDomainRangePop, (nvtxDomainHandle_t domain), -2)
 }
+#undef GRIDLANE_MARK
 #define nvtxMark nvtxMarkA
 #define nvtxRangePush nvtxRangePushA
 #define nvtxRangeStart nvtxRangeStartA

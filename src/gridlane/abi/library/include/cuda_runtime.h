@@ -1,0 +1,35 @@
+/* CUDA's runtime for C and C++ of the host: the functions, and what C++ has beside them. */
+#pragma once
+
+#include "vector_types.h"
+
+#include "cuda_runtime_api.h"
+
+#ifndef __CUDACC__
+#define __host__
+#define __device__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(n) __attribute__((aligned(n)))
+#endif
+
+static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth)
+{
+    struct cudaExtent v = { width, height, depth };
+    return v;
+}
+static inline struct cudaPos make_cudaPos(size_t x, size_t y, size_t z)
+{
+    struct cudaPos v = { x, y, z };
+    return v;
+}
+static inline struct cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t width,
+                                                        size_t height)
+{
+    struct cudaPitchedPtr v = { p, pitch, width, height };
+    return v;
+}
+
+#ifdef __cplusplus
+#include "gridlane/defaults.h"
+#include "gridlane/templates.h"
+#endif

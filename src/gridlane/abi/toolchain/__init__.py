@@ -1,0 +1,1 @@
+"""Whole CUDA programs without a toolkit: compiled and linked as nvcc is called."""

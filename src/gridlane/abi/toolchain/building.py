@@ -1,0 +1,209 @@
+"""What ``gridlane cc`` does: each source becomes an object, and the objects a program."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gridlane.abi.library import installing
+from gridlane.abi.toolchain import device, host, hosts, link
+from gridlane.abi.toolchain.hosts import Host
+from gridlane.abi.toolchain.options import (
+    DEPENDENCIES,
+    FATBIN,
+    LINK,
+    OBJECT,
+    PREPROCESS,
+    PTX,
+    Command,
+)
+from gridlane.core.errors import ArgumentError, CompileError
+from gridlane.frontends.cuda_cpp.process import run_compiler
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A command under way.
+
+    Attributes:
+        room: a folder for what is not kept.
+        include, lib: the folders of the installed headers and libraries.
+    """
+
+    command: Command
+    host: Host
+    room: Path
+    include: Path
+    lib: Path
+
+    def run(self, words: Sequence[str], text: str = "") -> str:
+        """Run a command of a compiler; what it says goes to stderr, unless it is returned.
+
+        Raises:
+            CompileError: the compiler's own messages.
+        """
+        if self.command.is_dry or self.command.is_verbose:
+            print(shlex.join(words), file=sys.stderr)
+        if self.command.is_dry:
+            return ""
+        status, told = run_compiler(words, text)
+        if status:
+            raise CompileError(told.strip() or f"{words[0]} ended with status {status}")
+        return told
+
+    def kept(self, path: Path, suffix: str) -> Path:
+        """Where what is made of an input goes."""
+        return Path(self.command.output or Path.cwd() / f"{path.stem}{suffix}")
+
+
+def build(command: Command, prefix: Path | None = None) -> None:
+    """Do what a command line asks for.
+
+    Args:
+        prefix: where gridlane's libraries are installed, or will be; this Python's own place.
+
+    Raises:
+        ArgumentError: an input is missing, or the options do not go together.
+        CompileError: the compiler's own messages, or what to install.
+    """
+    chosen = hosts.choose(command.compiler)
+    prefix = prefix or installing.default_prefix()
+    installing.ensure(prefix)
+    with TemporaryDirectory(prefix="gridlane-") as room:
+        made = Build(command, chosen, Path(room), prefix / "include", prefix / "lib")
+        if command.what == LINK:
+            _program(made)
+        else:
+            _each(made)
+
+
+def _each(made: Build) -> None:
+    for path, language in made.command.inputs:
+        if not language:
+            raise ArgumentError(f"{path} is linked, and no program is asked for")
+        if made.command.what == OBJECT:
+            _object(made, path, language, made.kept(path, ".o"))
+        else:
+            _PRODUCTS[made.command.what](made, path, language)
+
+
+def _program(made: Build) -> None:
+    objects: list[Path] = []
+    for number, (path, language) in enumerate(made.command.inputs):
+        if language:
+            objects.append(made.room / f"{number}-{path.stem}.o")
+            _object(made, path, language, objects[-1])
+        else:
+            objects.append(path)
+    parts = {} if made.command.is_dry else _parts(objects)
+    if parts:
+        objects.append(made.room / "registered.o")
+        words = [*made.host.c, "-O2", "-fPIC", "-c", "-", "-o", str(objects[-1])]
+        made.run(words, link.registration(name for names in parts.values() for name in names))
+    output = Path(made.command.output or "a.out")
+    _say(made.run(link.words(made.command, made.host, objects, parts, output, made.lib)))
+
+
+def _parts(objects: Sequence[Path]) -> dict[Path, tuple[str, ...]]:
+    try:
+        return link.asked(objects)
+    except OSError as error:
+        raise ArgumentError(f"{error.filename}: {error.strerror}") from None
+
+
+def _object(made: Build, path: Path, language: str, output: Path) -> None:
+    command = made.command
+    if language != "cu":
+        if not path.is_file():
+            raise ArgumentError(f"{path}: no such file")
+        words = host.plain(path, language, command, made.host, made.include)
+        rule = _rule(command, path, output)
+        _say(made.run([*words, *rule, "-c", "-o", str(output)]))
+        return
+    given = device.unit(path, command, made.include)
+    file = made.room / "device.fatbin"
+    has_managed = device.has_managed(given)
+    if not command.is_dry:
+        found = device.compiled(given, command, made.host)
+        file.write_bytes(device.fatbin(found))
+        headers = {path for each in found.values() for path in each.headers or ()}
+        has_managed = device.has_managed(given, headers)
+    words = host.cuda(given, command, made.host, made.room, file, has_managed)
+    rule = _rule(command, path, output)
+    _say(made.run([*words, *rule, "-c", "-o", str(output)]))
+    if "-MF" in rule and not command.is_dry:
+        written = Path(rule[rule.index("-MF") + 1])
+        written.write_text(_named(written.read_text(), words[-1], path))
+
+
+def _rule(command: Command, path: Path, output: Path) -> list[str]:
+    """The options that write a rule for make beside an object."""
+    if not command.dependencies:
+        return []
+    said = command.dependencies
+    file = (
+        [] if "-MF" in said else ["-MF", str(Path(command.output or path.name).with_suffix(".d"))]
+    )
+    target = [] if "-MT" in said else ["-MT", command.output or f"{path.stem}.o"]
+    return [*said, *file, *target]
+
+
+def _named(text: str, read: str, path: Path) -> str:
+    """A rule with the source's name for that of the file that clang has read."""
+    return text.replace(f" {read}", f" {path}")
+
+
+def _preprocessed(made: Build, path: Path, language: str) -> None:
+    if language == "cu":
+        given = device.unit(path, made.command, made.include)
+        words = host.cuda(given, made.command, made.host, made.room)
+    else:
+        words = host.plain(path, language, made.command, made.host, made.include)
+    _give(made, made.run([*words, "-E"]))
+
+
+def _dependencies(made: Build, path: Path, language: str) -> None:
+    rule = [*made.command.dependencies, "-MT", f"{path.stem}.o"]
+    if language == "cu":
+        given = device.unit(path, made.command, made.include)
+        words = host.cuda(given, made.command, made.host, made.room)
+        _give(made, _named(made.run([*words, *rule]), words[-1], path))
+    else:
+        words = host.plain(path, language, made.command, made.host, made.include)
+        _give(made, made.run([*words, *rule]))
+
+
+def _code(made: Build, path: Path, language: str) -> None:
+    command = made.command
+    if language != "cu":
+        raise ArgumentError(f"{path} has no device code: it is {language}")
+    given = device.unit(path, command, made.include)
+    found = device.compiled(given, command, made.host)
+    if command.what == FATBIN:
+        made.kept(path, ".fatbin").write_bytes(device.fatbin(found))
+        return
+    if len(found) != 1:
+        raise ArgumentError(f"-ptx is of one architecture, and {len(found)} are asked for")
+    text = next(iter(found.values())).ptx
+    if command.output == "-":
+        print(text, end="")
+    else:
+        made.kept(path, ".ptx").write_text(text)
+
+
+_PRODUCTS = {PTX: _code, FATBIN: _code, PREPROCESS: _preprocessed, DEPENDENCIES: _dependencies}
+
+
+def _give(made: Build, text: str) -> None:
+    if made.command.output:
+        Path(made.command.output).write_text(text)
+    else:
+        print(text, end="")
+
+
+def _say(told: str) -> None:
+    print(told, end="", file=sys.stderr)

@@ -1,0 +1,84 @@
+"""The host's part of sources: objects, in which the fatbin of the device's part lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gridlane.abi.toolchain.device import SDK, Unit
+from gridlane.abi.toolchain.hosts import Host
+from gridlane.abi.toolchain.options import Command
+from gridlane.frontends.cuda_cpp.clang import INCLUDE, textures
+from gridlane.frontends.cuda_cpp.texts import with_table
+
+_CUDA = ("-x", "cuda", "-nocudainc", "-nocudalib", *SDK)
+_MANAGED = (  # clang has managed variables for HIP alone; see gridlane/managed.h
+    *("-x", "hip", "-nogpuinc", "-nogpulib", "-U__HIP__", "-U__HIPCC__", "-DGRIDLANE_MANAGED"),
+    *("-Xclang", "-aux-triple", "-Xclang", "nvptx64-nvidia-cuda"),
+)
+_ALWAYS = (
+    *("--cuda-host-only", "--no-offload-new-driver", "-fno-color-diagnostics"),
+    # The device's compilation has said it.
+    *("-Wno-unknown-cuda-version", "-Wno-c++11-narrowing", "-Wno-register"),
+    "-Wno-reserved-user-defined-literal",
+)
+
+
+def optimised(words: Sequence[str]) -> list[str]:
+    """The host's options, with an optimisation unless they choose one or are for a debugger."""
+    has = any(word.startswith("-O") or word == "-g" for word in words)
+    return [*words] if has else ["-O2", *words]
+
+
+def cuda(
+    given: Unit,
+    command: Command,
+    host: Host,
+    room: Path,
+    fatbin: Path | None = None,
+    has_managed: bool = False,
+) -> list[str]:
+    """The command that compiles the host's part of CUDA C++, without what it makes.
+
+    Args:
+        room: a folder for the text that is compiled, by a name that no other source has: clang
+            names a part of relocatable code by it.
+        fatbin: the file of the device's part; None where no object is made.
+        has_managed: whether there are managed variables, which are refused in relocatable code.
+    """
+    language = _MANAGED if has_managed and not command.is_relocatable else _CUDA
+    source = given.source
+    text = room / f"{given.mark}.cu"
+    text.write_text(with_table(source))
+    words = [
+        *(*host.clang.words, *language, *_ALWAYS, "-std=c++17", f"-cuid={given.mark}"),
+        *(["-fgpu-rdc"] if command.is_relocatable else []),
+        *(["-fgpu-default-stream=per-thread"] if command.per_thread else []),
+        *(word for word in source.options if word[:2] in ("-D", "-U", "-I")),
+        *_other(command.both),
+        *optimised(command.host),
+        *("-iquote", str(Path(source.name).parent)),
+        *("-isystem", str(INCLUDE), *host.clang.host),
+        *textures(source),
+        *("-include", "gridlane/runtime.h"),
+        *(["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fatbin)] if fatbin else []),
+        str(text),
+    ]
+    return words
+
+
+def plain(path: Path, language: str, command: Command, host: Host, include: Path) -> list[str]:
+    """The command that compiles C or C++, without what it makes."""
+    words = [word for word in command.both if language == "c++" or not word.startswith("-std=c++")]
+    return [
+        *(host.c if language == "c" else host.plain),
+        *words,
+        *optimised(command.host),
+        f"-I{include}",
+        str(path),
+    ]
+
+
+def _other(words: Sequence[str]) -> list[str]:
+    """Options that are neither macros nor folders, which stand in front of them."""
+    return [word for word in words if word[:2] not in ("-D", "-U", "-I")]

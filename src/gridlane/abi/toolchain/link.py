@@ -1,0 +1,123 @@
+"""The link of a program: its objects with gridlane's runtime.
+
+Objects of relocatable code each ask for a function of their own, ``__cudaRegisterLinkedBinary…``,
+which nvcc's device link defines. Here it adds the object's part to one list; the parts are linked
+when the program first uses a kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from gridlane.abi.library.elf import Elf
+from gridlane.abi.toolchain.hosts import Host
+from gridlane.abi.toolchain.options import Command
+from gridlane.core.errors import ArgumentError
+
+_ASKED = re.compile(r"__cudaRegisterLinkedBinary\w+")
+_ARCHIVE = b"!<arch>\n"
+_MEMBER = 60
+
+_TEXT = """\
+#include <stdlib.h>
+void **__cudaRegisterFatBinary(void *), __cudaRegisterFatBinaryEnd(void **);
+void __cudaUnregisterFatBinary(void **);
+struct wrapper { int magic, version; const void *data; void *others; };
+enum { PARTS = %d };
+static const void *parts[PARTS + 1]; /* a null pointer ends them */
+static struct wrapper whole = { 0x466243b1, 2, 0, parts };
+static void **binary;
+static int count;
+static void end(void) { __cudaUnregisterFatBinary(binary); }
+static void add(void (*names)(void **), const struct wrapper *part)
+{
+    if (!binary) {
+        binary = __cudaRegisterFatBinary(&whole);
+        __cudaRegisterFatBinaryEnd(binary);
+        atexit(end);
+    }
+    parts[count++] = part->data;
+    names(binary);
+}
+#define PART(name) \\
+    void name(void (*names)(void **), const struct wrapper *part, void *number, void *other) \\
+    { \\
+        add(names, part); \\
+    }
+"""
+
+
+def asked(paths: Sequence[Path]) -> dict[Path, tuple[str, ...]]:
+    """The functions that the files of relocatable code ask for; other files are left out.
+
+    Raises:
+        ArgumentError: a file is damaged.
+        OSError: a file cannot be read.
+    """
+    found = {path: tuple(_asked(path)) for path in paths}
+    return {path: names for path, names in found.items() if names}
+
+
+def registration(names: Iterable[str]) -> str:
+    """The C text of functions that files of relocatable code ask for."""
+    each = dict.fromkeys(names)
+    return _TEXT % len(each) + "".join(f"PART({name})\n" for name in each)
+
+
+def _asked(path: Path) -> Iterator[str]:
+    data = path.read_bytes()
+    objects = _members(data, path) if data.startswith(_ARCHIVE) else [data]
+    for each in objects:
+        if each.startswith(b"\x7fELF"):
+            yield from filter(_ASKED.fullmatch, Elf(path, each).undefined)
+
+
+def _members(data: bytes, path: Path) -> Iterator[bytes]:
+    """The files in a static library."""
+    at = len(_ARCHIVE)
+    while at + _MEMBER <= len(data):
+        size = data[at + 48 : at + 58].strip()
+        if not size.isdigit():
+            raise ArgumentError(f"{path} is a damaged static library")
+        yield data[at + _MEMBER : at + _MEMBER + int(size)]
+        at += _MEMBER + int(size) + int(size) % 2
+
+
+def words(
+    command: Command,
+    host: Host,
+    objects: Sequence[Path],
+    parts: Container[Path],
+    made: Path,
+    lib: Path,
+) -> list[str]:
+    """The command that links.
+
+    Args:
+        parts: the files of relocatable code. Of a static library among them all is linked, as no
+            symbol of the host's names what kernels use.
+        lib: the folder of gridlane's libraries.
+    """
+    runtime = {"static": ["-lcudart_gridlane"], "shared": ["-lcudart"], "none": []}
+    return [
+        *host.link,
+        *(["-shared"] if command.is_shared else []),
+        *(word for each in objects for word in _input(each, each in parts)),
+        *("-o", str(made), *command.linker),
+        *(f"-L{lib}", *runtime[command.runtime], *_found(command, lib)),
+        *("-ldl", "-lpthread", "-lm"),
+    ]
+
+
+def _input(path: Path, is_part: bool) -> list[str]:
+    if is_part and path.suffix == ".a":
+        return ["-Wl,--whole-archive", str(path), "-Wl,--no-whole-archive"]
+    return [str(path)]
+
+
+def _found(command: Command, lib: Path) -> list[str]:
+    """The path by which a program finds gridlane's shared libraries, if it is linked with any."""
+    own = {"-lcuda", "-lcudart", "-lnvrtc"} & set(command.linker)
+    return [f"-Wl,-rpath,{lib}"] if own or command.runtime == "shared" else []

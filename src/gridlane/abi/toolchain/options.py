@@ -1,0 +1,376 @@
+"""The command line of ``gridlane cc``, whose options are nvcc's."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gridlane.core.errors import ArgumentError
+
+LINK, OBJECT, PREPROCESS, PTX, FATBIN, DEPENDENCIES = "link", "c", "E", "ptx", "fatbin", "M"
+SOURCES = {".cu": "cu", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++", ".C": "c++"}
+_LINKED = (".o", ".obj", ".a", ".so")
+_LANGUAGES = {"cu": "cu", "c": "c", "c++": "c++", "cuda": "cu"}
+
+
+@dataclass(slots=True)
+class Command:
+    """What is asked for.
+
+    Attributes:
+        inputs: the files in order, each with its language; "" for one that is linked.
+        what: what is made of them.
+        output: where; "" for the usual name.
+        device: options of the device's compilation, in nvcc's spelling.
+        archs: the architectures that there is PTX for; empty for the usual one.
+        both: options of both sides' compilation: macros, folders, the standard.
+        host: options of the host's compilation, as its compiler spells them.
+        linker: options and libraries of the link, in order.
+        runtime: ``static``, ``shared`` or ``none``.
+        compiler: the host: ``g++``, ``zig``, a path of a g++, or "" for the first that is here.
+        is_relocatable: whether kernels refer to what other files define.
+        is_shared: whether a shared library is linked.
+        per_thread: whether the default stream is the thread's.
+        is_dry: whether commands are shown and not executed; ``is_verbose``: shown.
+        dependencies: options of the rule for make, ``-MD`` and its like.
+    """
+
+    inputs: list[tuple[Path, str]] = field(default_factory=list)
+    what: str = LINK
+    output: str = ""
+    device: list[str] = field(default_factory=list)
+    archs: list[str] = field(default_factory=list)
+    both: list[str] = field(default_factory=list)
+    host: list[str] = field(default_factory=list)
+    linker: list[str] = field(default_factory=list)
+    runtime: str = "static"
+    compiler: str = ""
+    is_relocatable: bool = False
+    is_shared: bool = False
+    per_thread: bool = False
+    is_dry: bool = False
+    is_verbose: bool = False
+    dependencies: list[str] = field(default_factory=list)
+    language: str = ""
+
+
+_LONG = {
+    "--output-file": "-o",
+    "--include-path": "-I",
+    "--system-include": "-isystem",
+    "--pre-include": "-include",
+    "--define-macro": "-D",
+    "--undefine-macro": "-U",
+    "--library-path": "-L",
+    "--library": "-l",
+    "--optimize": "-O",
+    "--std": "-std",
+    "--gpu-architecture": "-arch",
+    "--gpu-code": "-code",
+    "--generate-code": "-gencode",
+    "--x": "-x",
+    "--compiler-options": "-Xcompiler",
+    "--linker-options": "-Xlinker",
+    "--relocatable-device-code": "-rdc",
+    "--cudart": "-cudart",
+    "--default-stream": "-default-stream",
+    "--compiler-bindir": "-ccbin",
+    "--host": "-ccbin",
+    "--fmad": "-fmad",
+    "--ftz": "-ftz",
+    "--prec-div": "-prec-div",
+    "--prec-sqrt": "-prec-sqrt",
+    "--maxrregcount": "-maxrregcount",
+    "--ptxas-options": "-Xptxas",
+    "--nvlink-options": "-Xnvlink",
+    "--threads": "-t",
+    "--keep-dir": "-keep-dir",
+    "--machine": "-m",
+    "--dependency-output": "-MF",
+    "--compile": "-c",
+    "--preprocess": "-E",
+    "--ptx": "-ptx",
+    "--fatbin": "-fatbin",
+    "--device-c": "-dc",
+    "--shared": "-shared",
+    "--debug": "-g",
+    "--device-debug": "-G",
+    "--generate-line-info": "-lineinfo",
+    "--disable-warnings": "-w",
+    "--dryrun": "-dryrun",
+    "--verbose": "-v",
+    "--use_fast_math": "-use_fast_math",
+    "--expt-relaxed-constexpr": "-expt-relaxed-constexpr",
+    "--expt-extended-lambda": "-extended-lambda",
+    "-expt-extended-lambda": "-extended-lambda",
+    "--extended-lambda": "-extended-lambda",
+    "--generate-dependencies": "-M",
+    "--generate-dependencies-with-compile": "-MD",
+    "--generate-nonsystem-dependencies": "-MM",
+    "--generate-nonsystem-dependencies-with-compile": "-MMD",
+    "--keep": "-keep",
+    "--resource-usage": "-res-usage",
+    "--compress-mode": "-compress-mode",
+    "--diag-suppress": "-diag-suppress",
+    "-forward-unknown-to-host-compiler": "--forward-unknown-to-host-compiler",
+    "--cubin": "-cubin",
+    "--lib": "-lib",
+    "--device-link": "-dlink",
+}
+"""nvcc's long spellings."""
+
+IGNORED_WITH_VALUE = (
+    *("-maxrregcount", "-Xptxas", "-Xnvlink", "-t", "-keep-dir", "-code", "-compress-mode"),
+    *("-diag-suppress",),
+)
+IGNORED = ("-keep", "-res-usage", "-expt-relaxed-constexpr", "-extended-lambda", "-m64")
+"""Options that tune, or allow what is allowed here: what a program answers is the same."""
+
+REFUSED = {
+    "-cubin": "machine code of NVIDIA's GPUs; -ptx makes PTX",
+    "-lib": "static libraries; compile with -c, and call ar",
+    "-dlink": "device code is linked when the program starts; link with gridlane cc",
+    "-fopenmp": "OpenMP needs its runtime for clang, which is not here; compile that file by g++",
+}
+"""Options that are known and not done, with the reason."""
+
+_WITH_VALUE = frozenset(
+    (
+        *("-o", "-I", "-isystem", "-include", "-D", "-U", "-L", "-l", "-O", "-std", "-arch"),
+        *("-gencode", "-x", "-Xcompiler", "-Xlinker", "-rdc", "-cudart", "-default-stream"),
+        *("-ccbin", "-fmad", "-ftz", "-prec-div", "-prec-sqrt", "-MF", "-MT", "-m"),
+        *IGNORED_WITH_VALUE,
+    )
+)
+_JOINED = ("-isystem", "-I", "-D", "-U", "-L", "-l", "-O")
+"""Options whose value may follow at once."""
+_MODES = {"-c": OBJECT, "-E": PREPROCESS, "-ptx": PTX, "-fatbin": FATBIN}
+_MODES |= {"-M": DEPENDENCIES, "-MM": DEPENDENCIES}
+
+
+def parse(words: Sequence[str]) -> Command:
+    """Read a command line.
+
+    Raises:
+        ArgumentError: an option is unknown or lacks its value, or there is no input.
+
+    >>> parse(["-arch=sm_80", "-c", "a.cu", "-o", "a.o"]).output
+    'a.o'
+    """
+    made = Command()
+    for name, value in _options(words):
+        if not name:
+            made.inputs.append((Path(value), _language(value, made.language)))
+        else:
+            _take(made, name, value)
+    if not made.inputs:
+        raise ArgumentError("no input file: gridlane cc [options] app.cu")
+    if made.output and made.what != LINK and len(made.inputs) > 1:
+        raise ArgumentError(f"-o {made.output} with several inputs, each of which makes a file")
+    return made
+
+
+def _language(name: str, given: str) -> str:
+    suffix = Path(name).suffix
+    if given:
+        return given
+    if suffix in SOURCES:
+        return SOURCES[suffix]
+    if suffix in _LINKED or ".so." in Path(name).name:
+        return ""
+    raise ArgumentError(
+        f"{name}: no file that is compiled ({', '.join(SOURCES)}) or linked "
+        f"({', '.join(_LINKED)}); -x cu says that it is CUDA C++"
+    )
+
+
+def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each option by its short name with its value; inputs by none."""
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-") or word == "-":
+            yield "", word
+            continue
+        name, equals, value = word.partition("=")
+        name = _LONG.get(name, name)
+        word = word if equals else name
+        if name in _WITH_VALUE:
+            if not equals:
+                value = next(rest, "")
+                if not value:
+                    raise ArgumentError(f"the option {word} lacks its value")
+            yield name, value
+            continue
+        joined = next((each for each in _JOINED if word.startswith(each)), "")
+        if joined and word not in _FLAGS and name not in REFUSED:
+            yield joined, word[len(joined) :]
+        else:
+            yield (name if not equals else word), ""
+
+
+def _take(made: Command, name: str, value: str) -> None:
+    """Write an option into the command."""
+    if name in REFUSED:
+        raise ArgumentError(f"gridlane cc: {name} is not supported: {REFUSED[name]}")
+    if name in _TAKEN:
+        _TAKEN[name](made, value)
+    elif name in _MODES:
+        made.what = _MODES[name]
+        if made.what == DEPENDENCIES:
+            made.dependencies.append(name)
+    elif name in ("-D", "-U", "-I"):
+        made.both.append(name + value)
+    elif name in ("-isystem", "-include"):
+        made.both += [name, value]
+    elif name in ("-L", "-l"):
+        made.linker.append(name + value)
+    elif name in ("-fmad", "-ftz", "-prec-div", "-prec-sqrt"):
+        made.device.append(f"{name}={value}")
+    elif name in ("-MD", "-MMD", "-MP"):
+        made.dependencies.append(name)
+    elif name in ("-MF", "-MT"):
+        made.dependencies += [name, value]
+    elif name not in IGNORED and name not in IGNORED_WITH_VALUE:
+        raise ArgumentError(
+            f"gridlane cc does not know the option {name}; -Xcompiler and -Xlinker pass options to "
+            "the host's compiler and linker"
+        )
+
+
+def _architecture(made: Command, value: str) -> None:
+    made.archs = [] if value.startswith(("native", "all")) else [value]
+
+
+def _generated(made: Command, value: str) -> None:
+    parts = dict(part.split("=", 1) for part in value.split(",") if "=" in part)
+    if "arch" not in parts:
+        raise ArgumentError(f"-gencode {value}: arch=compute_80,code=sm_80 or the like")
+    made.archs = [*(each for each in made.archs if each != parts["arch"]), parts["arch"]]
+
+
+def _output(made: Command, value: str) -> None:
+    made.output = value
+
+
+def _standard(made: Command, value: str) -> None:
+    made.both.append(f"-std={value}")
+
+
+def _optimise(made: Command, value: str) -> None:
+    made.host.append(f"-O{value}")
+
+
+def _kind(made: Command, value: str) -> None:
+    if value not in _LANGUAGES:
+        raise ArgumentError(f"-x {value}: one of {', '.join(_LANGUAGES)}")
+    made.language = _LANGUAGES[value]
+
+
+def _of_host(made: Command, value: str) -> None:
+    words: list[str] = []
+    for part in shlex.split(value):
+        words += [part] if part.startswith("-Wl,") else filter(None, part.split(","))
+    for word in words:
+        if word.startswith("-fopenmp"):
+            raise ArgumentError(f"gridlane cc: {word} is not supported: {REFUSED['-fopenmp']}")
+    of_both = [word for word in words if word[:2] in ("-D", "-U", "-I")]
+    made.both += of_both
+    made.host += [word for word in words if word not in of_both and not word.startswith("-Wl,")]
+    made.linker += [word for word in words if word.startswith("-Wl,") or word == "-pthread"]
+
+
+def _of_linker(made: Command, value: str) -> None:
+    made.linker.append(f"-Wl,{value}")
+
+
+def _relocatable(made: Command, value: str) -> None:
+    if value not in ("true", "false"):
+        raise ArgumentError(f"-rdc={value}: true or false")
+    made.is_relocatable = value == "true"
+
+
+def _device_object(made: Command, value: str) -> None:
+    made.is_relocatable, made.what = True, OBJECT
+
+
+def _runtime(made: Command, value: str) -> None:
+    if value not in ("static", "shared", "none"):
+        raise ArgumentError(f"-cudart {value}: static, shared or none")
+    made.runtime = value
+
+
+def _stream(made: Command, value: str) -> None:
+    if value not in ("legacy", "null", "per-thread"):
+        raise ArgumentError(f"--default-stream {value}: legacy or per-thread")
+    made.per_thread = value == "per-thread"
+
+
+def _host(made: Command, value: str) -> None:
+    made.compiler = value
+
+
+def _shared(made: Command, value: str) -> None:
+    made.is_shared = True
+
+
+def _machine(made: Command, value: str) -> None:
+    if value != "64":
+        raise ArgumentError(f"-m {value}: programs are of 64 bits")
+
+
+def _debug(made: Command, value: str) -> None:
+    made.host.append("-g")
+
+
+def _lines(made: Command, value: str) -> None:
+    made.device.append("-lineinfo")
+
+
+def _quiet(made: Command, value: str) -> None:
+    made.both.append("-w")
+
+
+def _dry(made: Command, value: str) -> None:
+    made.is_dry = True
+
+
+def _verbose(made: Command, value: str) -> None:
+    made.is_verbose = True
+
+
+def _fast(made: Command, value: str) -> None:
+    made.device.append("-use_fast_math")
+
+
+def _position(made: Command, value: str) -> None:
+    made.host.append("-fPIC")
+
+
+_TAKEN = {
+    "-arch": _architecture,
+    "-gencode": _generated,
+    "-o": _output,
+    "-std": _standard,
+    "-O": _optimise,
+    "-x": _kind,
+    "-Xcompiler": _of_host,
+    "-Xlinker": _of_linker,
+    "-rdc": _relocatable,
+    "-dc": _device_object,
+    "-cudart": _runtime,
+    "-default-stream": _stream,
+    "-ccbin": _host,
+    "-shared": _shared,
+    "-m": _machine,
+    "-g": _debug,
+    "-G": _debug,
+    "-lineinfo": _lines,
+    "-w": _quiet,
+    "-dryrun": _dry,
+    "-v": _verbose,
+    "-use_fast_math": _fast,
+    "-fPIC": _position,
+}
+_FLAGS = frozenset((*_TAKEN, *_MODES, *IGNORED)) - _WITH_VALUE

@@ -1,0 +1,42 @@
+"""``gridlane cc``: CUDA programs without a toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gridlane.abi.toolchain.building import build
+from gridlane.abi.toolchain.options import IGNORED, IGNORED_WITH_VALUE, REFUSED, parse
+
+_HELP = f"""Usage: gridlane cc [options] file...
+
+Compile .cu, .c and .cpp files, and link them with .o, .a and .so files and gridlane's CUDA runtime.
+The options are nvcc's; no CUDA toolkit takes part.
+
+  -o FILE                 the result
+  -c, -dc, -E, -ptx, -fatbin, -M
+                          an object, preprocessed text, PTX, a fatbin, a rule for make
+  -shared                 a shared library
+  -I -isystem -D -U -include -std -x
+                          as everywhere; -x cu: every file is CUDA C++
+  -L -l -Xlinker -Xcompiler -fPIC -O -g -G -w
+                          the host's part and the link
+  --host g++|zig|PATH     the host's compiler and C++ library [the g++ that is here, else zig]
+  -arch -gencode          the architectures of the PTX [compute_80]
+  -rdc=true               kernels use what other files define
+  -cudart static|shared|none
+                          gridlane's runtime: inside [static], by the library path, or not at all
+  --default-stream legacy|per-thread
+  -use_fast_math -fmad -ftz -prec-div -prec-sqrt -lineinfo
+  -MD -MMD -MP -MF -MT    a rule for make beside the object
+  -v, -dryrun             show the host's commands; and do not execute them
+
+Ignored, as they tune: {" ".join((*IGNORED_WITH_VALUE, *IGNORED))}
+Refused: {" ".join(REFUSED)}, and every option that is not named here."""
+
+
+def run(words: Sequence[str]) -> None:
+    """Compile and link as a command line says."""
+    if words and words[0] in ("-h", "--help"):
+        print(_HELP)
+    else:
+        build(parse(words))

@@ -1,0 +1,253 @@
+"""Whole CUDA programs by ``gridlane cc``: no toolkit takes part.
+
+What they print is what nvcc's print in test_nvcc_programs.py.
+"""
+
+import dataclasses
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.abi.test_nvcc_programs import OF_THE_HOST
+from tests.abi.test_nvcc_programs import PROGRAMS as OF_NVCC
+from tests.devices import DEVICES
+
+from gridlane.abi.fatbin import images, ptx
+from gridlane.abi.library import installing
+from gridlane.abi.toolchain.building import build
+from gridlane.abi.toolchain.options import parse
+from gridlane.core.errors import ArgumentError, CompileError
+from gridlane.frontends.cuda_cpp import process
+
+HERE = Path(__file__).parent / "programs"
+PROGRAMS = {
+    name: words
+    for name, words in OF_NVCC.items()
+    if name not in ("plain", "quick", "static", "no_pie")
+}
+"""Those of nvcc, once each."""
+SINGLE = sorted(each.stem for each in (HERE / "single").glob("*.cu"))
+QUICK = "variables", "units", "managed", "half_axpy"
+"""Those that are not left to the night."""
+
+
+def mostly_nightly(names):
+    return [
+        each if each in QUICK else pytest.param(each, marks=pytest.mark.nightly) for each in names
+    ]
+
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or not shutil.which("g++"), reason="g++ is not installed"
+)
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Where the libraries are."""
+    pytest.importorskip("ziglang", reason="ziglang, which compiles CUDA C++, is not installed")
+    made = tmp_path_factory.mktemp("installed")
+    installing.ensure(made)
+    return made
+
+
+@pytest.fixture
+def cc(prefix, tmp_path, monkeypatch):
+    """Call the compiler in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: build(parse([str(word) for word in words]), prefix)
+
+
+def run(program, device="cpu", **settings):
+    kept = {k: v for k, v in os.environ.items() if k.startswith(("GRIDLANE_CACHE", "VK_", "XDG_"))}
+    return subprocess.run(
+        [str(program)],
+        env={"GRIDLANE_DEVICE": device, **kept, **settings},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+@pytest.mark.parametrize("name", mostly_nightly(PROGRAMS))
+def test_the_programs_of_nvcc(cc, name):
+    words = [HERE / each if each.endswith(".cu") else each for each in PROGRAMS[name]]
+    cc("-w", "-arch=sm_80", *words, "-o", "program")
+    for device in ("cpu", "vulkan"):
+        if device in DEVICES:
+            found = run("./program", device)
+            if name in OF_THE_HOST and device == "vulkan":
+                assert found.returncode == 1 and "memory of its own" in found.stderr
+                continue
+            assert (found.returncode, found.stdout[-5:]) == (0, "well\n"), (device, found)
+            if name == "printing":
+                lines = ("thread 0 of 3: text 0.75", "thread 1 of 3: text 0.75", "well\n")
+                assert found.stdout == "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", mostly_nightly(SINGLE))
+def test_single_files(cc, name):
+    """Programs in the style of public samples, which compare with the host."""
+    cc(HERE / "single" / f"{name}.cu", "-O3", "-o", "program")
+    found = run("./program")
+    assert (found.returncode, found.stdout.splitlines()[-1:]) == (0, ["PASS"]), found
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", SINGLE)
+def test_nvcc_agrees(prefix, tmp_path, name):
+    """The same source by nvcc, on gridlane's runtime."""
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed")
+    made, source = tmp_path / "program", HERE / "single" / f"{name}.cu"
+    words = ["-w", "-arch=sm_80", "--extended-lambda", "-cudart", "shared"]
+    subprocess.run(["nvcc", *words, str(source), "-o", str(made)], check=True, timeout=300)
+    found = run(made, LD_LIBRARY_PATH=str(prefix / "lib"))
+    assert (found.returncode, found.stdout.splitlines()[-1:]) == (0, ["PASS"]), found
+
+
+@pytest.mark.nightly
+def test_without_a_compiler_of_the_system(cc):
+    """clang and the C++ library of ziglang alone; the first link builds the library."""
+    cc(HERE / "single" / "reduction.cu", "--host", "zig", "-o", "program")
+    assert run("./program").stdout == "PASS\n"
+
+
+@pytest.mark.nightly
+def test_objects_of_ziglang(cc):
+    cc(HERE / "single" / "reduction.cu", "--host", "zig", "-c")
+    told = subprocess.run(["nm", "-C", "reduction.o"], capture_output=True, text=True).stdout
+    assert "std::__1::" in told and "U cudaLaunchKernel" in told
+
+
+PARTS = {
+    "kernel.cu": '#include <iostream>\n#include "part.h"\n'
+    "__global__ void k(int *x) { *x = VALUE; }\n"
+    'extern "C" int work() { int *d, h = 0; cudaMalloc(&d, 4); k<<<1, 1>>>(d);\n'
+    "  cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); std::cout << h << std::endl; return h; }\n",
+    "part.h": "#ifndef VALUE\n#define VALUE 42\n#endif\n",
+    "main.c": "int work(void); int main(void) { return work(); }\n",
+    "api.cpp": "#include <cuda_runtime.h>\n#include <vector>\n"
+    'extern "C" int work() { float4 *d; dim3 grid(2); std::vector<float4> h(2);\n'
+    "  if (cudaMalloc(&d, 32) || cudaMemset(d, 0, 32)) return 1;\n"
+    "  cudaError_t code = cudaMemcpy(h.data(), d, 32, cudaMemcpyDeviceToHost);\n"
+    "  return code ? 1 : 7 + h[1].w + grid.y - 1; }\n",
+}
+
+
+@pytest.fixture
+def parts(cc, tmp_path):
+    for name, text in PARTS.items():
+        (tmp_path / name).write_text(text)
+    return cc
+
+
+def test_an_object_that_another_links(parts, prefix):
+    parts("-c", "kernel.cu", "-o", "kernel.o", "-MD")
+    rule = Path("kernel.d").read_text()
+    assert rule.startswith("kernel.o: kernel.cu") and "part.h" in rule
+    command = ["g++", "kernel.o", "-x", "c", "main.c", "-o", "program", f"-L{prefix / 'lib'}"]
+    subprocess.run([*command, "-lcudart_gridlane", "-ldl", "-lpthread"], check=True, timeout=60)
+    found = run("./program")
+    assert (found.returncode, found.stdout) == (42, "42\n")
+
+
+def test_files_of_several_languages(parts):
+    parts("api.cpp", "main.c", "-o", "program")
+    assert run("./program").returncode == 7
+    parts("-shared", "-Xcompiler", "-fPIC", "kernel.cu", "-DVALUE=9", "-o", "libkernel.so")
+    parts("main.c", "-L.", "-lkernel", "-Xlinker", "-rpath=.", "-o", "shared")
+    assert run("./shared").returncode == 9
+
+
+def test_relocatable_code_in_a_static_library(parts, tmp_path):
+    (tmp_path / "other.cu").write_text("__device__ int twice(int n) { return 2 * n; }\n")
+    (tmp_path / "main.cu").write_text(
+        "extern __device__ int twice(int);\nstatic __device__ int kept = 4;\n"
+        "static __global__ void k(int *x) { *x = twice(21) + kept; }\n"
+        "int main() { int *d, h = 0, k2 = 5; cudaMalloc(&d, 4); cudaMemcpyToSymbol(kept, &k2, 4);\n"
+        "  k<<<1, 1>>>(d); cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); return h; }\n"
+    )
+    parts("-dc", "other.cu")
+    parts("-rdc=true", "-c", "main.cu")
+    subprocess.run(["ar", "rcs", "libother.a", "other.o"], check=True, timeout=60)
+    parts("-rdc=true", "main.o", "libother.a", "-o", "program")
+    assert run("./program").returncode == 47
+
+
+def test_managed_variables_of_a_header(parts, tmp_path):
+    (tmp_path / "kept.h").write_text("struct P { int a[3]; };\n__managed__ P kept = {{1, 2, 3}};\n")
+    (tmp_path / "main.cu").write_text(
+        '#include "kept.h"\n#ifdef __HIPCC__\n#error\n#endif\n'
+        "template <class T> __global__ void k(T by) { kept.a[threadIdx.x] *= by; }\n"
+        "int main() { int *one = &kept.a[1]; kept.a[2] += 4; k<<<1, 3>>>(2);\n"
+        "  if (cudaDeviceSynchronize()) return 1; return 10 * *one + kept.a[2]; }\n"
+    )
+    parts("main.cu", "-o", "program")
+    assert run("./program").returncode == 54
+
+
+def test_what_else_is_made(parts, capsys):
+    parts("-ptx", "kernel.cu", "-DVALUE=17", "-arch=compute_86")
+    text = Path("kernel.ptx").read_text()
+    assert ".target sm_86" in text and "17" in text
+    archs = ["-gencode=arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=[sm_90]"]
+    parts("-fatbin", "kernel.cu", *archs)
+    found = images(Path("kernel.fatbin").read_bytes())
+    assert [str(each) for each in found] == ["compute_80", "compute_90"]
+    assert ".target sm_90" in ptx(found[1])
+    parts("-E", "main.c", "-Dwork=renamed")
+    assert "int renamed(void);" in capsys.readouterr().out
+    parts("-M", "kernel.cu")
+    assert capsys.readouterr().out.startswith("kernel.o: kernel.cu")
+    parts("-dryrun", "kernel.cu", "main.c")
+    assert "-lcudart_gridlane" in capsys.readouterr().err and not Path("a.out").exists()
+
+
+def test_errors_are_the_compiler_s(parts, tmp_path):
+    wrong = tmp_path / "wrong.cu"
+    wrong.write_text("int main() { return 0; }\n__global__ void k(int *x) { *x = absent; }\n")
+    with pytest.raises(CompileError, match=r"wrong\.cu:2:34: error: .*'absent'"):
+        parts("wrong.cu")
+    wrong.write_text("#ifndef __CUDA_ARCH__\n\n int f() { return nowhere; }\n#endif\n")
+    with pytest.raises(CompileError, match=r"wrong\.cu:3:19: error: .*'nowhere'"):
+        parts("-c", "wrong.cu")
+    wrong.write_text("__managed__ int x;\nint main() { return x; }\n")
+    with pytest.raises(CompileError, match=r"wrong\.cu:2:21: error: .*__managed__ variables are"):
+        parts("-rdc=true", "wrong.cu")
+    with pytest.raises(CompileError, match="nothere"):
+        parts("main.c", "-lnothere")
+    with pytest.raises(ArgumentError, match=r"absent\.cu: No such file"):
+        parts("absent.cu")
+    with pytest.raises(ArgumentError, match=r"absent\.o: No such file"):
+        parts("absent.o")
+
+
+def test_a_compiler_that_hangs(parts, monkeypatch):
+    limited = dataclasses.replace(process.config(), compile_timeout=0.05)
+    monkeypatch.setattr(process, "config", lambda: limited)
+    with pytest.raises(CompileError, match="GRIDLANE_COMPILE_TIMEOUT"):
+        parts("kernel.cu")
+
+
+def test_without_ziglang(parts, monkeypatch):
+    from gridlane.abi.toolchain import hosts
+
+    monkeypatch.setattr(hosts, "find_clang", lambda: None)
+    with pytest.raises(CompileError, match=r"gridlane\[cpp\]"):
+        parts("kernel.cu")
+
+
+def test_the_command(prefix, tmp_path):
+    def gridlane(*words):
+        command = [sys.executable, "-m", "gridlane", "cc", *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=100, cwd=tmp_path)
+
+    told = gridlane("--help")
+    assert told.returncode == 0 and "-rdc=true" in told.stdout
+    told = gridlane("-Wmystery", "x.cu")
+    assert told.returncode == 1 and "does not know the option -Wmystery" in told.stderr
+    assert "Traceback" not in told.stderr
