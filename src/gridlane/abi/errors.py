@@ -32,12 +32,13 @@ def way_in(row: Function, call: Call | None) -> Way:
         What takes a value for each parameter that is not given back, and returns the number of the
         error, and what is given back; () after most errors.
     """
-    check = _check(row) if call is not None else _nothing
+    check = _check(row) if call is not None else None
     work = call or _refusing(row)
 
     def enter(*values: Any) -> tuple[int, tuple[Any, ...]]:
         try:
-            check()
+            if check is not None:
+                check()
             made = work(*values)
         except _ERRORS as error:
             return _answered(row, error)
@@ -60,14 +61,10 @@ def _refusing(row: Function) -> Call:
     return refuse
 
 
-def _nothing() -> None:
-    """Check nothing."""
-
-
-def _check(row: Function) -> Callable[[], object]:
+def _check(row: Function) -> Callable[[], object] | None:
     """What raises unless the state is what a row needs. A function that is refused is so in any."""
     if row.needs == "nothing":
-        return _nothing
+        return None
     if row.api == "runtime":
         return threads.ready
     checks: list[Callable[[], object]] = [devices.check_initialised]
