@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 from gridlane.core.errors import ArgumentError, TargetError
 from gridlane.frontends.ptx import PtxModule
@@ -44,14 +45,7 @@ class Code:
         Raises:
             TargetError: it was asked to, and the driver compiles no PTX.
         """
-        if self._via == "driver" and not compiles_ptx(device):
-            raise TargetError(
-                f'the driver of the device {device.name} compiles no PTX: leave out via="driver", '
-                "and the module comes through the IR"
-            )
-        if self._via:
-            return self._via == "driver"
-        return compiles_ptx(device) and self.native.suits
+        return _goes_to_driver(self._via, self.native, device)
 
     def kernel(self, name: str) -> ModuleKernel:
         """A kernel; the same object at each call.
@@ -62,9 +56,10 @@ class Code:
         with self._lock:
             found = self._kernels.get(name)
             if found is None:
-                found = self._kernels[name] = ModuleKernel(
-                    self.module, name, self.memory, self.native, self.goes_to_driver
-                )
+                # A kernel that led back here would live until a collection of garbage.
+                way = partial(_goes_to_driver, self._via, self.native)
+                made = ModuleKernel(self.module, name, self.memory, self.native, way)
+                found = self._kernels[name] = made
             return found
 
     def variable(self, name: str, device: Device) -> Buffer:
@@ -76,3 +71,14 @@ class Code:
         if self.goes_to_driver(device):
             return self.native.variable(name, device)
         return self.memory.variable(name, device)
+
+
+def _goes_to_driver(via: str, native: NativeModule, device: Device) -> bool:
+    if via == "driver" and not compiles_ptx(device):
+        raise TargetError(
+            f'the driver of the device {device.name} compiles no PTX: leave out via="driver", and '
+            "the module comes through the IR"
+        )
+    if via:
+        return via == "driver"
+    return compiles_ptx(device) and native.suits

@@ -168,6 +168,14 @@ def test_what_a_callee_does_not_need(device):
     assert list(results(device, body, module=SECOND)) == list(T)
 
 
+@EVERY
+def test_labels_for_debuggers_within_a_call(device):
+    body = """{ .param .b32 a; .param .b32 c;
+    $L__tmp0: st.param.b32 [a], %t; $L__tmp1: call (c), kept, (a);
+    $L__tmp2: ld.param.b32 %result, [c]; }"""
+    assert list(results(device, body, module=FUNCTIONS)) == [t + 5 for t in T]
+
+
 @pytest.mark.parametrize("before", ["st.param.b32 [a], %t;", "call (a), kept, (%t);"])
 def test_an_argument_that_another_block_writes(before):
     body = (

@@ -129,6 +129,7 @@ def _forget(handle: int) -> None:
     if found is not None:
         for each in found.functions.values():
             functions.discard(each.handle)
+        found.functions.clear()  # which lead back to the module
         modules.discard(handle)
         epochs.code.changed()
 

@@ -78,6 +78,10 @@ def parse_body(module: PtxModule, function: PtxFunction) -> Body:
     return _Reader(module, function).read()
 
 
+_TARGETS = re.compile(r"\bbra\b[.\w]*\s+([^\s;]+)|\.branchtargets\b([^;]*)")
+"""The labels that branches go to."""
+
+
 class _Reader:
     def __init__(self, module: PtxModule, function: PtxFunction) -> None:
         self.module, self.function, self.text = module, function, module.text
@@ -86,6 +90,8 @@ class _Reader:
         self.scopes = [(0, _Names({}, {}, {}))]
         self.line: tuple[int, int, int] | None = None
         self.last_label = ""
+        found = _TARGETS.findall(self.code, function.start, function.end)
+        self.targets = {name.strip() for one, many in found for name in (one or many).split(",")}
         self.in_call = False
         self.decoded: dict[str, Operand] = {}
         self.opcodes: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -133,7 +139,8 @@ class _Reader:
             return  # the name of a list, and no place to go to
         if key in self.body.labels:
             self.text.fail(f"the label {name} stands twice", at, len(name))
-        self._new_block(at)
+        if name in self.targets:  # others are for debuggers, also within the code of a call
+            self._new_block(at)
         self.body.labels[key] = self.body.blocks[-1].number
 
     def _new_block(self, at: int) -> None:

@@ -1,0 +1,66 @@
+"""The memory of a C program that makes a million calls, 10,000 modules and 1,000 contexts.
+
+    python benchmarks/api/memory.py
+
+Resident memory in MiB at a tenth, at a half and at the end of each.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from gridlane.abi.library import installing
+
+HERE = Path(__file__).parent
+
+
+def grown(room: Path, less: int = 1) -> list[tuple[str, int, int, int, int]]:
+    """What was done, how often, and KiB at a tenth, a half and the end.
+
+    Args:
+        less: this part of the work alone.
+    """
+    prefix = room / "installed"
+    installing.install(prefix, force=True)
+    program = room / "memory"
+    subprocess.run(
+        [
+            *("cc", "-O2", f"-I{prefix}/include", str(HERE / "memory.c"), "-o", str(program)),
+            *(f"-L{prefix}/lib", "-l:libcuda.so.1"),
+        ],
+        check=True,
+    )
+    environment = {
+        "LD_LIBRARY_PATH": str(prefix / "lib"),
+        "GRIDLANE_CACHE_DIR": str(room / "cache"),
+        "PATH": os.environ["PATH"],
+    }
+    found = subprocess.run(
+        [str(program), str(less)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=7200,
+    )
+    if found.returncode:
+        raise RuntimeError(found.stderr)
+    rows = [line.split() for line in found.stdout.splitlines()]
+    return [(name, *(int(each) for each in numbers)) for name, *numbers in rows]  # type: ignore[misc]
+
+
+def main() -> None:
+    """Measure, print."""
+    with tempfile.TemporaryDirectory() as room:
+        print(
+            "| what | how often | MiB at a tenth | at a half | at the end |\n|---|--:|--:|--:|--:|"
+        )
+        for name, count, *kib in grown(Path(room)):
+            cells = " | ".join(f"{each / 1024:.1f}" for each in kib)
+            print(f"| {name} | {count:,} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
