@@ -106,6 +106,14 @@ def test_without_symbols_nothing_is_changed(machine):
     assert (found.stdout, found.stderr) == (f"{VENDORS}\n", "")
 
 
+def test_a_runtime_of_gridlane_s_own_is_left_alone(machine):
+    """A section tells it, as in programs that are linked with -lcudart_gridlane."""
+    source = machine[0] / "mark.c"
+    source.write_text('__attribute__((section(".gridlane"), used)) static const char mark = 1;\n')
+    program = made(machine, "own", *FORMS["pie"], source)
+    assert run(machine, program).stdout == f"{VENDORS}\n"
+
+
 def test_protected_branches(machine):
     """Programs for processors that check where branches land."""
     kind = "-fcf-protection=full" if machine[1] == ["cc"] else "-mbranch-protection=standard"

@@ -50,7 +50,10 @@ struct image {
     size_t count;
     const char *names;
     size_t name_bytes;
+    int is_ours; /* its runtime is gridlane's own, which a section tells */
 };
+
+#define OURS ".gridlane"
 
 static int contains(const struct image *image, uint64_t start, uint64_t size)
 {
@@ -80,8 +83,14 @@ static int open_image(const char *path, struct image *image)
         !contains(image, head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr)))
         return 1;
     const Elf64_Shdr *sections = (const void *)(image->data + head->e_shoff);
+    const Elf64_Shdr *titles = head->e_shstrndx < head->e_shnum ? &sections[head->e_shstrndx] : NULL;
     for (int n = 0; n < head->e_shnum; n++) {
         const Elf64_Shdr *each = &sections[n];
+        if (titles && each->sh_name < titles->sh_size &&
+            titles->sh_size - each->sh_name >= sizeof OURS &&
+            contains(image, titles->sh_offset, titles->sh_size) &&
+            !memcmp(image->data + titles->sh_offset + each->sh_name, OURS, sizeof OURS))
+            image->is_ours = 1;
         if (each->sh_type != SHT_SYMTAB || each->sh_link >= head->e_shnum)
             continue;
         const Elf64_Shdr *texts = &sections[each->sh_link];
@@ -249,8 +258,7 @@ static void replace_runtime(const char *path, struct known *file)
         return;
     if (!open_image(path, &image))
         return;
-    /* gridlane's own runtime may be inside as well: it has gl_enter. */
-    if (defines(&image, "__cudaRegisterFatBinary") && !defines(&image, "gl_enter")) {
+    if (!image.is_ours && defines(&image, "__cudaRegisterFatBinary")) {
         runtime = libcudart(&image);
         uint8_t *base = (uint8_t *)file->base, *place = base;
         size_t count = redirect(&image, base, 0, &place);
