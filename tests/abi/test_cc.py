@@ -116,6 +116,20 @@ def test_without_a_compiler_of_the_system(cc):
     assert run("./program").stdout == "PASS\n"
 
 
+def test_a_first_link_of_ziglang_takes_longer(cc, monkeypatch):
+    """The limit of a compiler is for one; this link builds a C++ library."""
+    seen = []
+
+    def note(words, text="", patience=1):
+        seen.append((words[1], patience))
+        return 0, ""
+
+    monkeypatch.setattr("gridlane.abi.toolchain.building.run_compiler", note)
+    Path("main.o").touch()
+    cc("--host", "zig", "main.o", "-o", "program")
+    assert seen == [("c++", 10)]
+
+
 @pytest.mark.nightly
 def test_objects_of_ziglang(cc):
     cc(HERE / "single" / "reduction.cu", "--host", "zig", "-c")
@@ -251,3 +265,18 @@ def test_the_command(prefix, tmp_path):
     told = gridlane("-Wmystery", "x.cu")
     assert told.returncode == 1 and "does not know the option -Wmystery" in told.stderr
     assert "Traceback" not in told.stderr
+
+
+@pytest.mark.nightly
+def test_objects_of_nvcc(cc):
+    """They link with gridlane cc, and with its objects: relocatable ones too."""
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed")
+    main, other = HERE / "units_main.cu", HERE / "units_other.cu"
+    for source in (main, other):
+        command = ["nvcc", "-w", "-arch=sm_80", "-dc", str(source), "-o", f"{source.stem}.o"]
+        subprocess.run(command, check=True, timeout=300)
+    cc("units_main.o", "units_other.o", "-o", "program")
+    assert run("./program").stdout == "well\n"
+    cc("-w", "-rdc=true", "units_main.o", other, "-o", "mixed")
+    assert run("./mixed").stdout == "well\n"
