@@ -104,7 +104,11 @@ def test_nvcc_agrees(prefix, tmp_path, name):
         pytest.skip("nvcc is not installed")
     made, source = tmp_path / "program", HERE / "single" / f"{name}.cu"
     words = ["-w", "-arch=sm_80", "--extended-lambda", "-cudart", "shared"]
-    subprocess.run(["nvcc", *words, str(source), "-o", str(made)], check=True, timeout=300)
+    command = ["nvcc", *words, str(source), "-o", str(made)]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if "curand_kernel.h: No such file" in told.stderr:
+        pytest.skip("cuRAND's headers are not installed beside nvcc")
+    assert told.returncode == 0, told.stderr
     found = run(made, LD_LIBRARY_PATH=str(prefix / "lib"))
     assert (found.returncode, found.stdout.splitlines()[-1:]) == (0, ["PASS"]), found
 

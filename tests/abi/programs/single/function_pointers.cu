@@ -12,11 +12,11 @@ __device__ float mul(float a, float b) { return a * b; }
 __device__ op_t p_add = add, p_mul = mul;
 namespace {
 const int limit = 40;
-constexpr float scale[] = {1.0f, 0.5f, 0.25f};
+__host__ __device__ constexpr float scale(int i) { return i == 0 ? 1.0f : i == 1 ? 0.5f : 0.25f; }
 __global__ void apply(op_t op, const float *x, float *y, int n)
 {
     int i = threadIdx.x + blockIdx.x * blockDim.x;
-    if (i < min(n, limit)) y[i] = op(x[i], scale[i % 3]);
+    if (i < min(n, limit)) y[i] = op(x[i], scale(i % 3));
 }
 }
 namespace outer { namespace inner {
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     pointer<<<1, 1>>>(y);
     cudaMemcpy(h, y, sizeof(h), cudaMemcpyDeviceToHost);
     bool ok = h[0] == 100;
-    for (int i = 1; i < n; i++) ok = ok && h[i] == (i < limit ? i * scale[i % 3] : 0);
+    for (int i = 1; i < n; i++) ok = ok && h[i] == (i < limit ? i * scale(i % 3) : 0);
     apply<<<2, 32>>>(ops["add"], x, y, n);
     cudaMemcpy(h, y, sizeof(h), cudaMemcpyDeviceToHost);
     ok = ok && h[5] == 5.25f;
