@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ml_dtypes
+import numpy as np
 import pytest
 from tests.abi.test_nvcc_programs import OF_THE_HOST
 from tests.abi.test_nvcc_programs import PROGRAMS as OF_NVCC
@@ -284,3 +286,43 @@ def test_objects_of_nvcc(cc):
     assert run("./program").stdout == "well\n"
     cc("-w", "-rdc=true", "units_main.o", other, "-o", "mixed")
     assert run("./mixed").stdout == "well\n"
+
+
+def test_the_driver_and_the_compiler_at_run_time(cc):
+    """Libraries of gridlane's that are shared: the program finds them by itself."""
+    cc(HERE / "compiling.c", "-lcuda", "-lnvrtc", "-o", "program")
+    assert run("./program").stdout == "well\n"
+
+
+HALVES = """
+#include <cuda_bf16.h>
+#include <cstdio>
+int main()
+{
+    for (double x; fread(&x, 8, 1, stdin) == 1;) {
+        unsigned short made[] = {__bfloat16_as_ushort(__double2bfloat16(x)),
+                                 __bfloat16_as_ushort(__float2bfloat16((float)x))};
+        fwrite(made, 2, 2, stdout);
+    }
+}
+"""
+
+
+@pytest.mark.nightly
+def test_the_host_rounds_to_brain_floats(cc, tmp_path):
+    """As ml_dtypes does; numbers beside ties, which a float between would round twice."""
+    (tmp_path / "halves.cu").write_text(HALVES)
+    cc("halves.cu", "-o", "program")
+    random = np.random.default_rng(1)
+    bits = random.integers(0, 0x7F7F, 4000).astype(np.uint32) << 16
+    ties = (bits | 0x8000).view(np.float32).astype(np.float64)
+    beside = ties * (1 + random.choice([-1e-15, 0, 1e-15], 4000))
+    numbers = np.concatenate([beside, -beside, random.standard_normal(4000), [np.inf, 0.0]])
+    told = subprocess.run(["./program"], input=numbers.tobytes(), capture_output=True, check=True)
+    made = np.frombuffer(told.stdout, np.uint16).reshape(-1, 2)
+    floats = numbers.astype(np.float32).astype(ml_dtypes.bfloat16)
+    assert (made[:, 1] == floats.view(np.uint16)).all()
+    low, high = bits >> 16, (bits >> 16) + 1
+    nearest = np.where(beside < ties, low, np.where(beside > ties, high, low + (low & 1)))
+    assert (made[:4000, 0] == nearest).all()
+    assert (made[4000:8000, 0] == nearest | 0x8000).all()
