@@ -37,6 +37,7 @@ def test_architectures():
 
 def test_what_is_ignored_and_what_is_refused():
     ignored = [word for each in options.IGNORED_WITH_VALUE for word in (each, "1")]
+    ignored += [f"-l{name}" for name in options.IGNORED_LIBRARIES]
     plain, made = parse(["a.cu"]), parse([*ignored, *options.IGNORED, "a.cu"])
     assert made == plain
     for name, reason in options.REFUSED.items():

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gridlane.abi.toolchain.building import build
-from gridlane.abi.toolchain.options import IGNORED, IGNORED_WITH_VALUE, REFUSED, parse
+from gridlane.abi.toolchain.options import (
+    IGNORED,
+    IGNORED_LIBRARIES,
+    IGNORED_WITH_VALUE,
+    REFUSED,
+    parse,
+)
 
 _HELP = f"""Usage: gridlane cc [options] file...
 
@@ -31,6 +37,7 @@ The options are nvcc's; no CUDA toolkit takes part.
   -v, -dryrun             show the host's commands; and do not execute them
 
 Ignored, as they tune: {" ".join((*IGNORED_WITH_VALUE, *IGNORED))}
+{" ".join(f"-l{name}" for name in IGNORED_LIBRARIES)}
 Refused: {" ".join(REFUSED)}, and every option that is not named here."""
 
 

@@ -40,7 +40,7 @@ class Build:
     include: Path
     lib: Path
 
-    def run(self, words: Sequence[str], text: str = "") -> str:
+    def run(self, words: Sequence[str], text: str = "", patience: float = 1) -> str:
         """Run a command of a compiler; what it says goes to stderr, unless it is returned.
 
         Raises:
@@ -50,7 +50,7 @@ class Build:
             print(shlex.join(words), file=sys.stderr)
         if self.command.is_dry:
             return ""
-        status, told = run_compiler(words, text)
+        status, told = run_compiler(words, text, patience)
         if status:
             raise CompileError(told.strip() or f"{words[0]} ended with status {status}")
         return told
@@ -105,7 +105,8 @@ def _program(made: Build) -> None:
         words = [*made.host.c, "-O2", "-fPIC", "-c", "-", "-o", str(objects[-1])]
         made.run(words, link.registration(name for names in parts.values() for name in names))
     output = Path(made.command.output or "a.out")
-    _say(made.run(link.words(made.command, made.host, objects, parts, output, made.lib)))
+    words = link.words(made.command, made.host, objects, parts, output, made.lib)
+    _say(made.run(words, patience=made.host.patience))
 
 
 def _parts(objects: Sequence[Path]) -> dict[Path, tuple[str, ...]]:

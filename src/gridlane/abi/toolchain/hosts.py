@@ -32,7 +32,8 @@ class Host:
         name: ``g++`` or ``zig``.
         clang: with the headers of its C and C++ libraries, for both sides of CUDA C++.
         plain: the command that compiles C++; ``c``: that compiles C.
-        link: the command that links.
+        link: the command that links; ``patience``: how many times the limit of a compiler it may
+            take.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Host:
     plain: tuple[str, ...]
     c: tuple[str, ...]
     link: tuple[str, ...]
+    patience: float = 1
 
 
 def choose(asked: str) -> Host:
@@ -82,7 +84,8 @@ def _zig() -> Host:
     clang = _clang(host)
     link = (str(program_of(package)), "c++", "-target", f"x86_64-linux-gnu.{GLIBC}")
     plain = (*clang.words, *host)
-    return Host("zig", clang, (*plain, "-x", "c++"), (*plain, "-x", "c"), link)
+    # Its first link builds the C++ library.
+    return Host("zig", clang, (*plain, "-x", "c++"), (*plain, "-x", "c"), link, patience=10)
 
 
 _SEARCHED = re.compile(r"search starts here:\n(.*?)End of search list", re.DOTALL)

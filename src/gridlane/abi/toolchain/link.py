@@ -105,8 +105,9 @@ def words(
         *host.link,
         *(["-shared"] if command.is_shared else []),
         *(word for each in objects for word in _input(each, each in parts)),
-        *("-o", str(made), *command.linker),
-        *(f"-L{lib}", *runtime[command.runtime], *_found(command, lib)),
+        # Before the user's folders, which may have NVIDIA's libraries of these names.
+        *("-o", str(made), f"-L{lib}", *command.linker),
+        *(*runtime[command.runtime], *_found(command, lib)),
         *("-ldl", "-lpthread", "-lm"),
     ]
 

@@ -128,6 +128,10 @@ IGNORED_WITH_VALUE = (
 IGNORED = ("-keep", "-res-usage", "-expt-relaxed-constexpr", "-extended-lambda", "-m64")
 """Options that tune, or allow what is allowed here: what a program answers is the same."""
 
+IGNORED_LIBRARIES = ("cudadevrt", "nvToolsExt")
+"""Libraries of whose functions none is left to link: the headers and the PTX have them, or lack
+them by name."""
+
 REFUSED = {
     "-cubin": "machine code of NVIDIA's GPUs; -ptx makes PTX",
     "-lib": "static libraries; compile with -c, and call ar",
@@ -224,7 +228,7 @@ def _take(made: Command, name: str, value: str) -> None:
         made.both.append(name + value)
     elif name in ("-isystem", "-include"):
         made.both += [name, value]
-    elif name in ("-L", "-l"):
+    elif name == "-L" or (name == "-l" and value not in IGNORED_LIBRARIES):
         made.linker.append(name + value)
     elif name in ("-fmad", "-ftz", "-prec-div", "-prec-sqrt"):
         made.device.append(f"{name}={value}")
@@ -232,7 +236,7 @@ def _take(made: Command, name: str, value: str) -> None:
         made.dependencies.append(name)
     elif name in ("-MF", "-MT"):
         made.dependencies += [name, value]
-    elif name not in IGNORED and name not in IGNORED_WITH_VALUE:
+    elif name != "-l" and name not in IGNORED and name not in IGNORED_WITH_VALUE:
         raise ArgumentError(
             f"gridlane cc does not know the option {name}; -Xcompiler and -Xlinker pass options to "
             "the host's compiler and linker"

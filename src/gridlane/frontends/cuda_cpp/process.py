@@ -14,12 +14,15 @@ from gridlane.core.errors import CompileError
 _POSIX = os.name == "posix"
 
 
-def run_compiler(words: Sequence[str], text: str = "") -> tuple[int, str]:
+def run_compiler(words: Sequence[str], text: str = "", patience: float = 1) -> tuple[int, str]:
     """Run a compiler on a text; its exit status and its messages.
 
+    Args:
+        patience: how many times GRIDLANE_COMPILE_TIMEOUT it may run.
+
     Raises:
-        CompileError: it does not start, or runs longer than GRIDLANE_COMPILE_TIMEOUT. It is ended
-            then, with the processes that it has started. Or the words or the text are none.
+        CompileError: it does not start, or runs longer than that. It is ended then, with the
+            processes that it has started. Or the words or the text are none.
     """
     try:
         given = text.encode()
@@ -39,7 +42,7 @@ def run_compiler(words: Sequence[str], text: str = "") -> tuple[int, str]:
         )
     except OSError as error:
         raise CompileError(f"the compiler {words[0]} does not start: {error}") from error
-    limit = config().compile_timeout
+    limit = config().compile_timeout * patience
     try:
         told, _ = process.communicate(given, timeout=limit)
     except subprocess.TimeoutExpired:
