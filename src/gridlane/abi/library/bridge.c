@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <wchar.h>
 
 #ifndef GL_LIBPYTHON
@@ -35,8 +36,7 @@ static struct {
     void *(*save_thread)(void);
     void (*restore_thread)(void *);
     void (*clear_thread)(void *);
-    void (*delete_thread)(void *);
-    void (*delete_this_thread)(void);
+    void (*delete_thread)(void);
     int (*has_gil)(void);
     int *ignores_environment;
     void (*set_program)(const wchar_t *);
@@ -65,8 +65,7 @@ static const struct { const char *name; void **place; } names[] = {
     { "PyEval_SaveThread", (void **)&py.save_thread },
     { "PyEval_RestoreThread", (void **)&py.restore_thread },
     { "PyThreadState_Clear", (void **)&py.clear_thread },
-    { "PyThreadState_Delete", (void **)&py.delete_thread },
-    { "PyThreadState_DeleteCurrent", (void **)&py.delete_this_thread },
+    { "PyThreadState_DeleteCurrent", (void **)&py.delete_thread },
     { "PyGILState_Check", (void **)&py.has_gil },
     { "Py_IgnoreEnvironmentFlag", (void **)&py.ignores_environment },
     { "Py_SetProgramName", (void **)&py.set_program },
@@ -114,24 +113,29 @@ static void in_child(void)
 }
 
 /* A thread of the program's keeps one thread state of Python's from its first call to its end, so
- * that what Python remembers of a thread lives as long. Python may know the thread no more at its
- * end, whose keys are cleared in the order in which they were made: another state of the thread's
- * ends the first one then, as Python's memory asks for a state that it knows ("python -X dev"). */
+ * that what Python remembers of a thread lives as long. */
 static void end_thread(void *state)
 {
     gl_forget_thread();
     if (gl_process.forked || !py.is_initialized())
         return;
-    if (py.this_thread() == state) {
-        py.restore_thread(state);
-        py.clear_thread(state);
-        py.delete_this_thread();
-        return;
-    }
-    int held = py.ensure();
+    py.restore_thread(state);
     py.clear_thread(state);
-    py.delete_thread(state);
-    py.release(held);
+    py.delete_thread();
+}
+
+/* What C++ ends a thread's objects with: before the keys, of which one is Python's own, so that
+ * Python still knows the thread. Its checks ("python -X dev") end a process whose thread it does
+ * not know. Not every libc has it. */
+extern int __cxa_thread_atexit_impl(void (*call)(void *), void *object, void *library)
+    __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+static __thread int has_ended;
+
+static void end_first(void *state)
+{
+    has_ended = 1;
+    end_thread(state);
 }
 
 static void begin_thread(void)
@@ -139,7 +143,12 @@ static void begin_thread(void)
     if (py.this_thread())
         return;
     py.ensure();
-    pthread_setspecific(at_end_of_thread, py.save_thread());
+    void *state = py.save_thread();
+    /* The objects of the first thread end before destructors that call after main. */
+    int first = gettid() == getpid();
+    if (first || has_ended || !__cxa_thread_atexit_impl ||
+        __cxa_thread_atexit_impl(end_first, state, &__dso_handle))
+        pthread_setspecific(at_end_of_thread, state);
 }
 
 static int find_python(void)
