@@ -105,3 +105,16 @@ def test_copies_over_the_end_of_a_modules_variables():
     assert cu.cuMemcpy(int(place), data.ctypes.data, data.nbytes)[0] == bad
     assert cu.cuMemsetD8(place, 1, data.nbytes)[0] == bad
     good(cu.cuMemcpyHtoD(int(place) + 4, data, 4))
+
+
+def test_pinned_memory_by_the_address_that_kernels_use(context):
+    made = good(cu.cuMemHostAlloc(64, cu.CU_MEMHOSTALLOC_DEVICEMAP))
+    result = cu.cuMemHostGetDevicePointer(made, 0)
+    if result[0] != 0:
+        return  # the device does not use it
+    data = np.zeros(64, np.uint8)
+    good(cu.cuMemsetD8(result[1], 7, 64))
+    good(cu.cuMemcpyDtoH(data, result[1], 64))
+    assert (data == 7).all()
+    assert cu.cuMemsetD8(result[1], 7, 65)[0] == cu.CUresult.CUDA_ERROR_INVALID_VALUE
+    good(cu.cuMemFreeHost(made))

@@ -40,7 +40,7 @@ static struct {
     int (*has_gil)(void);
     int *ignores_environment;
     void (*set_program)(const wchar_t *);
-    const char *(*version)(void);
+    const unsigned long *version;
     object *(*import)(const char *);
     object *(*call_method)(object *, const char *, const char *, ...);
     object *(*new_tuple)(intptr_t);
@@ -69,7 +69,7 @@ static const struct { const char *name; void **place; } names[] = {
     { "PyGILState_Check", (void **)&py.has_gil },
     { "Py_IgnoreEnvironmentFlag", (void **)&py.ignores_environment },
     { "Py_SetProgramName", (void **)&py.set_program },
-    { "Py_GetVersion", (void **)&py.version },
+    { "Py_Version", (void **)&py.version },
     { "PyImport_ImportModule", (void **)&py.import },
     { "PyObject_CallMethod", (void **)&py.call_method },
     { "PyTuple_New", (void **)&py.new_tuple },
@@ -169,11 +169,13 @@ static int find_python(void)
             return 0;
         }
     }
-    if (strncmp(py.version(), GL_VERSION ".", strlen(GL_VERSION) + 1)) {
+    char version[32];
+    snprintf(version, sizeof version, "%lu.%lu", *py.version >> 24, *py.version >> 16 & 0xff);
+    if (strcmp(version, GL_VERSION)) {
         fprintf(stderr,
-                "gridlane: this process has CPython %.6s, and the library was installed for "
+                "gridlane: this process has CPython %s, and the library was installed for "
                 GL_VERSION ": run \"gridlane install\" with the Python of this process\n",
-                py.version());
+                version);
         return 0;
     }
     return 1;

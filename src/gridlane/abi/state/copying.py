@@ -64,8 +64,11 @@ def side(address: int, size: int, context: Context) -> bool:
 
 
 def check_device(address: int, size: int, context: Context) -> None:
-    """Raise INVALID_VALUE unless bytes are the device's."""
-    if size and not side(address, size, context):
+    """Raise INVALID_VALUE unless bytes are the device's, or pinned memory of the host that the
+    device uses by its address."""
+    if not size or side(address, size, context):
+        return
+    if not context.device.host_visible or memory.find(address, 1, context.ordinal) is None:
         fail(INVALID_VALUE, f"{address:#x} is not memory of the device {context.device.name}")
 
 

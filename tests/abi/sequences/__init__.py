@@ -1,0 +1,1 @@
+"""Random sequences of calls of libcuda and libcudart, built with sanitizers."""

@@ -1,0 +1,12 @@
+"""Random sequences of calls under sanitizers: few of them; ``python -m tests.abi.sequences`` runs
+more."""
+
+import pytest
+from tests.abi.sequences.running import built, run, sanitizers
+
+
+@pytest.mark.skipif(not sanitizers(), reason="gcc's AddressSanitizer is not installed")
+def test_a_sequence(tmp_path):
+    folder = built(tmp_path)
+    found = run(folder, 7, 1200, 300)
+    assert found.total() > 1200 and found[0] > 100 and len(found) > 10
