@@ -39,7 +39,7 @@ def install(
         bool, typer.Option("--force", help="Also where NVIDIA's driver is installed.")
     ] = False,
 ) -> None:
-    """Install libcuda, libcudart and libnvrtc, with headers and env.sh."""
+    """Install libcuda, libcudart, libnvrtc and headers."""
     from gridlane.cli import libraries
 
     libraries.install(prefix, force)

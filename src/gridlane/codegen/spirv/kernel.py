@@ -79,6 +79,7 @@ def emit_kernel(
         state.users = users_of_constants(module)
     if state.has("folds_halves"):
         code.half_zero = partial(gridops.unknown_zero, state)
+    code.rounds64 = not state.has("software")
     if state.has("folds_zeros") or state.has("loses_minus_zero"):
         code.minus_zero = partial(gridops.unknown_zero, state, first=1)
     if state.has("folds_wide"):

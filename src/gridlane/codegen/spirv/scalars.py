@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
 from gridlane.codegen.joined_bits import may_select_bits
 from gridlane.codegen.spirv import conversion
@@ -398,7 +399,12 @@ def _reverse(code: Code, op: Op, operands: list[int]) -> int:
     return code.op(Opcode.BitwiseOr, u64, code.shifted_up(u64, low, 32), high)
 
 
-def _rounding(instruction: Glsl) -> Emit:
+Rounded: TypeAlias = Callable[[Code, int], int]
+
+
+def _rounding(instruction: Glsl, in_parts: Rounded | None = None) -> Emit:
+    """``in_parts``: for f64 where the compiler rounds it wrongly, see ``Code.rounds64``."""
+
     def emit_rounding(code: Code, op: Op, operands: list[int]) -> int:
         dtype = type_of(op)
 
@@ -407,9 +413,35 @@ def _rounding(instruction: Glsl) -> Emit:
 
         if dtype.name == "bf16":
             return through_f32(code, op, operands, rounded)
+        if dtype is f64 and in_parts is not None and not code.rounds64:
+            return in_parts(code, operands[0])
         return code.ext(instruction, dtype, operands[0])
 
     return emit_rounding
+
+
+def _signed64(code: Code, size: int, sign: int) -> int:
+    """An f64 of 0 or more, or of the right sign, with the sign of another."""
+    bit = code.masked(u64, code.bits(sign, f64), 1 << 63)
+    return code.from_bits(code.joined(u64, code.bits(size, f64), bit), f64)
+
+
+def _trunc64(code: Code, value: int) -> int:
+    return _signed64(code, code.ext(Glsl.Floor, f64, code.ext(Glsl.FAbs, f64, value)), value)
+
+
+def _rint64(code: Code, value: int) -> int:
+    """Up where more than a half is left, or a half above an odd number; all steps are exact."""
+    size = code.ext(Glsl.FAbs, f64, value)
+    whole = code.ext(Glsl.Floor, f64, size)
+    rest = code.real(Opcode.FSub, f64, size, whole)
+    half = code.const(0.5, f64)
+    halved = code.real(Opcode.FMul, f64, whole, half)
+    odd = code.compare(Opcode.FOrdNotEqual, halved, code.ext(Glsl.Floor, f64, halved))
+    tie = code.both(code.compare(Opcode.FOrdEqual, rest, half), odd)
+    up = code.either(code.compare(Opcode.FOrdGreaterThan, rest, half), tie)
+    next_ = code.real(Opcode.FAdd, f64, whole, code.const(1.0, f64))
+    return _signed64(code, code.select(f64, up, next_, whole), value)
 
 
 def _round(code: Code, op: Op, operands: list[int]) -> int:
@@ -419,7 +451,8 @@ def _round(code: Code, op: Op, operands: list[int]) -> int:
         raw = unsigned(dtype.bits)
         sign = code.masked(raw, code.bits(value, dtype), 1 << (dtype.bits - 1))
         one = code.op(Opcode.BitwiseOr, raw, sign, code.bits(code.const(1.0, dtype), dtype))
-        whole = code.ext(Glsl.Trunc, dtype, value)
+        in_parts = dtype is f64 and not code.rounds64
+        whole = _trunc64(code, value) if in_parts else code.ext(Glsl.Trunc, dtype, value)
         rest = code.ext(Glsl.FAbs, dtype, code.real(Opcode.FSub, dtype, value, whole))
         up = code.compare(Opcode.FOrdGreaterThanEqual, rest, code.const(0.5, dtype))
         next_ = code.real(Opcode.FAdd, dtype, whole, code.from_bits(one, dtype))
@@ -473,8 +506,8 @@ TABLE: dict[type[Op], Emit] = {
     math.Rsqrt: _reciprocal_root,
     math.Floor: _rounding(Glsl.Floor),
     math.Ceil: _rounding(Glsl.Ceil),
-    math.Trunc: _rounding(Glsl.Trunc),
-    math.Rint: _rounding(Glsl.RoundEven),
+    math.Trunc: _rounding(Glsl.Trunc, _trunc64),
+    math.Rint: _rounding(Glsl.RoundEven, _rint64),
     math.Round: _round,
     math.Copysign: _copysign,
 }
