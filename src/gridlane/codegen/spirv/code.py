@@ -62,9 +62,8 @@ class Code(Assembler):
         self.minus_zero: Callable[[int], int] | None = None
         """The same, where the compiler folds a select of 1 and -0 to one of 1 and 0."""
         self.rounds64 = True
-        """False where the compiler's truncation and rounding of f64 are wrong, and its floor is not:
-        on processors without AVX-512, Mesa's leave a large number as it is, and lose the sign of
-        -0."""
+        """False where the compiler truncates and rounds f64 wrongly, but for its floor: Mesa's, on
+        processors without AVX-512, leaves large numbers as they are, and loses the sign of -0."""
         self.unit_zero: Callable[[int], int] | None = None
         self.select_zero: Callable[[int], int] | None = None
         """The same, where the compiler miscompiles a select between a bit select and its operand;
