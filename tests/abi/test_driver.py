@@ -3,6 +3,7 @@
 import ctypes
 import importlib
 import os
+import time
 
 import numpy as np
 import pytest
@@ -214,6 +215,21 @@ def test_host_functions_run_in_order(context):
         good(cu.cuLaunchHostFunc(stream, ctypes.cast(function, ctypes.c_void_p).value, n))
     good(cu.cuStreamSynchronize(stream))
     assert seen == [1, 2, 3]
+
+
+def test_a_copy_reads_what_a_host_function_in_front_of_it_writes(begun):
+    values = np.ones(64, np.uint32)
+
+    def write(_):
+        time.sleep(0.05)
+        values[:] = 7
+
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(write)
+    x, stream = good(cu.cuMemAlloc(256)), good(cu.cuStreamCreate(1))
+    good(cu.cuLaunchHostFunc(stream, ctypes.cast(function, ctypes.c_void_p).value, 0))
+    good(cu.cuMemcpyHtoDAsync(x, values, 256, stream))
+    good(cu.cuStreamSynchronize(stream))
+    assert host_array(x, values).tolist() == [7] * 64
 
 
 def test_a_callback_that_waits_leaves_the_context_as_it_was(begun):

@@ -70,6 +70,24 @@ def test_work_runs_in_order_and_late(machine, device):
     assert seen == ["between"] and stream.query() and host.tolist() == [5] * 8
 
 
+@pytest.mark.parametrize("other", [False, True])
+def test_a_copy_from_the_host_reads_what_host_functions_in_front_write(machine, device, other):
+    """The driver reads memory that is not pinned at once."""
+    stream, memory, host = device.new_stream(), device.allocate(64), octets(byte=1)
+    machine.late()
+    if other:
+        before, event = device.new_stream(), device.new_event()
+        before.submit(lambda: host.fill(7))
+        event.record(before)
+        event.wait(stream)
+    else:
+        stream.submit(lambda: host.fill(7))
+    stream.write(memory.address, host.data)
+    found = octets()
+    stream.read(found.data, memory.address)
+    assert found.tolist() == [7] * 64
+
+
 def memory_of(buffer):
     from gridlane.runtime.drivers.cuda.memory import as_array
 

@@ -39,7 +39,8 @@ from gridlane.runtime.queues.graph import check_waiting
 NON_BLOCKING = 1
 
 _callbacks: dict[int, tuple[Callable[[], object], bool]] = {}
-"""Host functions by the number that the driver passes, and whether they are called only once."""
+"""Host functions by the number that the driver passes, and whether they are called only once. Those
+that are have ended when they are not here."""
 _numbers = itertools.count(1)
 
 
@@ -48,9 +49,9 @@ def _host_function(number: int) -> None:
     """Call a host function, on a thread of the driver."""
     with callback():
         work, once = _callbacks[number]
+        work()
         if once:
             del _callbacks[number]
-        work()
         del work  # it may own device memory, which must not be freed after this block
 
 
@@ -167,6 +168,10 @@ class CudaStream:
     def write(self, target: int, source: memoryview) -> None:
         """Copy to the device; the source may change on return."""
         self._check_waiting("a copy from memory that is not pinned")
+        if _callbacks:
+            # The driver reads pageable memory at once, and a host function in front, of this stream
+            # or of one that it waits for, may be writing it.
+            self._wait()
         self.upload(target, source)
         self._wait()
 
