@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
 import pytest
 from tests.cpus.cases import QUICK, assert_right, by_op, expected, require, run
+from tests.effort import NIGHTLY
 
-from gridlane.conformance.cases import emitting, over
+from gridlane.conformance.cases import Case, emitting, over
 from gridlane.conformance.functions import NAMES, allowed, distance, function_case, types_of
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.core.options import KernelOptions
@@ -18,11 +20,20 @@ USUAL = ("x86-64", "haswell")
 ALL = ("x86-64", "x86-64-v2", "x86-64-v3", "haswell", "x86-64-v4")
 
 
+def usual(op: str) -> list[Case]:
+    """The cases that a usual run takes: of fragments one of each combination of types, since each
+    takes seconds to compile, and where matrices lie is no matter of processors."""
+    if NIGHTLY:
+        return by_op()[op]
+    types = re.compile("-[rc]+-(global|shared)$")
+    return list({types.sub("", case.label): case for case in by_op()[op]}.values())
+
+
 @pytest.mark.parametrize("op", by_op())
 def test_op(op: str) -> None:
     for processor in USUAL:
         require(processor)
-    for case in by_op()[op]:
+    for case in usual(op):
         wanted = expected(case)
         for processor in USUAL:
             assert_right(case, run(case, processor, QUICK), wanted, processor)
