@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +30,9 @@ gc.set_threshold(100_000, 50, 100)
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Let a crash print the stack of its own thread: of all threads, of which a run has hundreds,
-    100 are printed, and that one is not among them."""
+    100 are printed, and that one is not among them. Let interrupts interrupt: a shell ignores them
+    for what it starts in the background, and so would the programs of the tests."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     file = config.stash.get(fault_handler_stderr_fd_key, None)
     if file is not None:
         faulthandler.enable(file, all_threads=False)
