@@ -12,7 +12,9 @@ import weakref
 
 import pytest
 
+from gridlane.core.config import read
 from gridlane.cuda.interop import dlpack_code
+from gridlane.runtime import driver_cache
 from gridlane.runtime.drivers import cpu_native
 
 FIRST = """
@@ -94,3 +96,31 @@ def test_linkers_end_with_their_code():
     function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)
     for each in kept:  # what is linked stays where its linker goes
         assert function(each["f"])(4) == 7
+
+
+ADDING = "define i32 @f(i32 %x) {{ %y = add i32 %x, {0} ret i32 %y }}"
+
+
+def result(code, name):
+    linked = cpu_native.Linked(f"test.kept.{name}", code, ("f",))
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(linked["f"])(1)
+
+
+def test_code_is_kept_for_later_processes(monkeypatch, tmp_path):
+    settings = {"GRIDLANE_CACHE_DIR": str(tmp_path)}
+    monkeypatch.setattr(driver_cache, "config", lambda: read(settings))
+    first = cpu_native.object_of(ADDING.format(5))
+    (file,) = (tmp_path / "cpu").glob("*.object")
+    with monkeypatch.context() as patch:
+        patch.setattr(cpu_native.llvm, "parse_assembly", None)
+        assert cpu_native.object_of(ADDING.format(5)) == first
+    other = cpu_native.object_of(ADDING.format(6))
+    assert [result(code, n) for n, code in enumerate((first, other))] == [6, 7]
+    data = bytearray(file.read_bytes())
+    for damaged in (data[:-1], b"", bytes(data[:60]) + b"\0" + bytes(data[61:])):
+        file.write_bytes(damaged)
+        assert cpu_native.object_of(ADDING.format(5)) == first
+        assert file.read_bytes() == data
+    settings["GRIDLANE_CACHE"] = "0"
+    file.unlink()
+    assert cpu_native.object_of(ADDING.format(5)) == first and not file.exists()

@@ -7,16 +7,20 @@ import os
 import platform
 import threading
 from functools import cache
+from hashlib import sha256
 
+import llvmlite
 import llvmlite.binding as llvm
 
 from gridlane.core.config import config
 from gridlane.core.embedding import is_guest
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import FAMILIES, available_processors
+from gridlane.runtime import driver_cache
 from gridlane.runtime.drivers import cpu_pool
 
 POOL_BYTES = 512
+_MAGIC = b"gl-code1"
 LIBRARIES = ("libmvec.so.1", "libm.so.6")
 """Libraries with the mathematical functions of kernels, besides the process itself."""
 
@@ -115,11 +119,19 @@ def missing(needs: tuple[str, ...]) -> list[str]:
 
 def object_of(text: str) -> bytes:
     """Compile LLVM IR to machine code, unoptimised, in a few milliseconds: for functions that spend
-    their time in their callees."""
+    their time in their callees. Later processes read it from the cache."""
     with fork_waits(), _once:
         _initialise()
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic")
-    return machine.emit_object(llvm.parse_assembly(text))
+    words = llvm.get_default_triple(), llvmlite.__version__, *llvm.llvm_version_info, text
+    folder = driver_cache.directory("cpu")
+    path = folder and folder / f"{sha256(repr(words).encode()).hexdigest()}.object"
+    code = driver_cache.load(path, _MAGIC) if path else b""
+    if not code:
+        machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic")
+        code = machine.emit_object(llvm.parse_assembly(text))
+        if path:
+            driver_cache.store(path, _MAGIC, code)
+    return code
 
 
 class Pool:
