@@ -231,3 +231,25 @@ bar.sync 0; ld.u32 %result, [%rd1 + 1020];
 def test_all_of_the_shared_memory(device):
     """Addresses that are numbers begin at 0 there."""
     assert list(results(device, WHOLE)) == list(range(32))
+
+
+MEETING = """
+mov.b32 %result, %envreg2; mov.b32 %r1, %envreg1; or.b32 %result, %result, %r1;
+setp.eq.u32 %p1, %result, 0; @%p1 trap;
+"""
+
+
+@pytest.mark.parametrize("device", ["interp", *(each for each in DEVICES if each != "cuda")])
+def test_a_grid_of_several_blocks_that_would_meet(device):
+    """It traps, and the error says what for; a kernel without such code is not explained so."""
+    current.choose(get_device(device))
+    given, made = np.zeros(1, np.uint32), np.zeros(32, np.uint32)
+    kernel = cuda.RawModule(code=text_of(MEETING)).get_function("k")
+    kernel(1, 32, (given, made))
+    assert all(made)
+    with pytest.raises(RuntimeError, match="a trap, as code of cooperative groups does where"):
+        kernel(2, 32, (given, made))
+    plain = cuda.RawModule(code=text_of("trap;")).get_function("k")
+    with pytest.raises(RuntimeError, match="the kernel has run into a trap") as caught:
+        plain(1, 32, (given, made))
+    assert "groups" not in str(caught.value)

@@ -27,6 +27,10 @@ from gridlane.ir.ops import control, graph
 from gridlane.ir.values import ErrorSite, Function, Param, Region, Value
 
 _CLUSTER = re.compile(r"^mapa|^getctarank|^barrier\.cluster|::cluster")
+_OF_GRIDS = (
+    ", as code of cooperative groups does where the blocks of a grid wait for each other: on this "
+    "device only a grid of one block can"
+)
 _CONTROL = {
     "bra": ((), ("uni",)),
     "brx": (("idx",), ("idx", "uni")),
@@ -289,8 +293,10 @@ class FunctionTranslation:
             case "exit":
                 b.emit(control.Return() if self.function.is_entry else control.Exit())
             case "trap":
-                site = ErrorSite("RuntimeError", "the kernel has run into a trap", b.loc)
-                b.emit(control.Raise(self.whole.error(site)))
+                what = "the kernel has run into a trap"
+                if self.module.meets_as_grid:
+                    what += _OF_GRIDS
+                b.emit(control.Raise(self.whole.error(ErrorSite("RuntimeError", what, b.loc))))
             case "brx":
                 targets = self.targets(made)
                 index = self.values.read(made.operands[0], u32)

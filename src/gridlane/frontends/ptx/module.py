@@ -134,6 +134,11 @@ class PtxModule:
         return _CLUSTERS.search(self.text.code) is not None
 
     @property
+    def meets_as_grid(self) -> bool:
+        """Whether a function asks where the blocks of its grid meet."""
+        return "%envreg2" in self.text.code
+
+    @property
     def entries(self) -> tuple[str, ...]:
         """The names of the kernels, in order."""
         return tuple(each.name for each in self.functions.values() if each.is_entry)
