@@ -13,12 +13,12 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from tests.abi import installed
 from tests.abi.test_nvcc_programs import OF_THE_HOST
 from tests.abi.test_nvcc_programs import PROGRAMS as OF_NVCC
 from tests.devices import DEVICES
 
 from gridlane.abi.fatbin import images, ptx
-from gridlane.abi.library import installing
 from gridlane.abi.toolchain.building import build
 from gridlane.abi.toolchain.options import parse
 from gridlane.core.errors import ArgumentError, CompileError
@@ -51,9 +51,7 @@ pytestmark = pytest.mark.skipif(
 def prefix(tmp_path_factory):
     """Where the libraries are."""
     pytest.importorskip("ziglang", reason="ziglang, which compiles CUDA C++, is not installed")
-    made = tmp_path_factory.mktemp("installed")
-    installing.ensure(made)
-    return made
+    return installed.prefix(tmp_path_factory)
 
 
 @pytest.fixture

@@ -1,15 +1,14 @@
 """libcuda.so.1 in C programs without Python, and under NVIDIA's own Python bindings."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.abi import installed
 from tests.devices import DEVICES
 
-from gridlane.abi.library import headers
 from gridlane.abi.library.build import LIBRARIES, build
 
 HERE = Path(__file__).parent
@@ -18,18 +17,7 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
     """A folder with the libraries, and in include/ the headers."""
-    if not shutil.which("cc"):
-        pytest.skip("cc is not installed, and it compiles the libraries")
-    folder = tmp_path_factory.mktemp("libraries")
-    for each in LIBRARIES:
-        build(each, folder)
-    include = folder / "include"
-    include.mkdir()
-    (include / "gridlane_types.h").write_text(headers.types())
-    (include / "cuda.h").write_text(headers.functions_of("driver", 13))
-    (include / "nvrtc.h").write_text(headers.functions_of("nvrtc", 13))
-    (include / "cuda_runtime_api.h").write_text(headers.functions_of("runtime", 13))
-    return folder
+    return installed.folder(tmp_path_factory, "libraries")
 
 
 def compiled(name, library, tmp_path, *options):

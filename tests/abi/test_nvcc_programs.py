@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.abi import installed
 from tests.devices import DEVICES
 
-from gridlane.abi.library.build import LIBRARIES, PRELOADED, build
+from gridlane.abi.library.build import PRELOADED
 
 HERE = Path(__file__).parent / "programs"
 PROGRAMS = {
@@ -41,9 +42,7 @@ def programs(tmp_path_factory):
     """A folder with the libraries and the programs."""
     if not shutil.which("nvcc"):
         pytest.skip("nvcc is not installed, and it builds the programs")
-    folder = tmp_path_factory.mktemp("programs")
-    for library in LIBRARIES:
-        build(library, folder)
+    folder = installed.folder(tmp_path_factory, "programs")
 
     def compile_(name):
         words = PROGRAMS[name]

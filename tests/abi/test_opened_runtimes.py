@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.abi import installed
 
-from gridlane.abi.library.build import LIBRARIES, PRELOADED, build
+from gridlane.abi.library.build import PRELOADED
 
 HERE = Path(__file__).parent / "programs"
 SOURCE = """
@@ -30,10 +31,7 @@ def folder(tmp_path_factory):
     """The libraries, a program that opens others, and two of these."""
     if not shutil.which("nvcc"):
         pytest.skip("nvcc is not installed, and it builds the programs")
-    made = tmp_path_factory.mktemp("opened")
-    for library in LIBRARIES:
-        if library.file in ("libcuda.so.1", "libcudart.so.13", PRELOADED):
-            build(library, made)
+    made = installed.folder(tmp_path_factory, "opened")
     subprocess.run(["cc", HERE / "opener.c", "-o", made / "opener", "-ldl"], check=True, timeout=60)
     (made / "work.cu").write_text(SOURCE)
     for name, first in (("one", 10), ("two", 20)):

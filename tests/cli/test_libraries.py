@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.abi import installed
 
 from gridlane.abi.library import installing
 
@@ -107,9 +108,8 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_exec(tmp_path):
-    prefix = tmp_path / "there"
-    assert gridlane("install", "--prefix", prefix, "--force").returncode == 0
+def test_exec(tmp_path, tmp_path_factory):
+    prefix = installed.prefix(tmp_path_factory)
     source, made = tmp_path / "p.c", tmp_path / "p"
     source.write_text(PROGRAM)
     subprocess.run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gridlane.abi.library import archive, headers
@@ -102,10 +103,10 @@ def _check_own(prefix: Path) -> None:
 def _write(prefix: Path) -> list[Path]:
     lib, include = prefix / "lib", prefix / "include"
     include.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
-    for each in LIBRARIES:
-        written.append(build(each, lib))
-    written.append(build_archive(lib, lib))
+    with ThreadPoolExecutor() as pool:  # each is a process of the compiler
+        archived = pool.submit(build_archive, lib, lib)
+        written = list(pool.map(lambda each: build(each, lib), LIBRARIES))
+        written.append(archived.result())
     for name, target in _links().items():
         link = lib / name
         link.unlink(missing_ok=True)
