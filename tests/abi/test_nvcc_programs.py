@@ -75,7 +75,8 @@ def test_a_program(programs, name, device):
         pytest.skip(f"there is no device {device}")
     found = run(programs, name, device)
     if name in OF_THE_HOST and device == "vulkan":
-        assert found.returncode and "memory of its own" in found.stderr
+        assert found.returncode
+        assert "memory of its own" in found.stderr or "cudaErrorNotSupported" in found.stdout
         return
     assert found.returncode == 0, (found.returncode, found.stdout, found.stderr)
     assert found.stdout.endswith("well\n")
