@@ -75,7 +75,7 @@ def _approximate(state: Emission, op: Op, operands: list[str], flushes: bool) ->
     constraints = ",".join(["=f", *["f"] * len(operands)])
     arguments = ", ".join(f"float {operand}" for operand in operands)
     return state.body.op(
-        f'call float asm "{text}", "{constraints}"({arguments}) nounwind memory(none)'
+        f'call float asm "{text}", "{constraints}"({arguments}) nounwind willreturn memory(none)'
     )
 
 

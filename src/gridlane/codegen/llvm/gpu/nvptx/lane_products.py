@@ -41,7 +41,7 @@ def mma(state: Emission, op: products.Mma) -> None:
     # The instruction is convergent, so it must not move into a branch.
     made = state.body.op(
         f'call {result} asm "{text}", "{",".join(constraints)}"({", ".join(arguments)}) '
-        "convergent nounwind memory(none)"
+        "convergent nounwind willreturn memory(none)"
     )
     for n, value in enumerate(op.results):
         state.set(value, made if one else state.body.op(f"extractvalue {result} {made}, {n}"))

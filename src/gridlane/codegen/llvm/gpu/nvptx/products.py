@@ -109,7 +109,7 @@ def _instruction(
     # The instruction is convergent, so it must not move into a branch.
     made = state.body.op(
         f'call {result} asm "{text}", "{",".join(constraints)}"({", ".join(arguments)}) '
-        "convergent nounwind memory(none)"
+        "convergent nounwind willreturn memory(none)"
     )
     return [state.body.op(f"extractvalue {result} {made}, {n}") for n in range(len(sums))]
 
