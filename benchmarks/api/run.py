@@ -3,8 +3,8 @@
     python benchmarks/api/run.py
 
 Each figure is the least of seven runs, in nanoseconds; programs are timed from their start to their
-end, with the cache cold and warm. cudaRuntimeGetVersion is what an entry into Python takes. The
-programs with kernels need nvcc.
+end, with the cache cold and warm. cudaRuntimeGetVersion is what an entry into Python takes. Then
+the launches in a second by threads with streams of their own. The programs with kernels need nvcc.
 """
 
 from __future__ import annotations
@@ -59,9 +59,15 @@ def main() -> None:
         )
         lines = run(calls, environment)
         programs: list[str] = []
+        by_threads: list[str] = []
         if shutil.which("nvcc"):
             launches, whole = Path(room) / "launches", Path(room) / "whole"
-            for source, made in ((HERE / "launches.cu", launches), (VECTOR_ADD, whole)):
+            streams = Path(room) / "streams"
+            for source, made in (
+                (HERE / "launches.cu", launches),
+                (HERE / "streams.cu", streams),
+                (VECTOR_ADD, whole),
+            ):
                 subprocess.run(
                     [
                         *("nvcc", "-O2", "-arch=sm_80", "-cudart", "shared"),
@@ -70,6 +76,7 @@ def main() -> None:
                     check=True,
                 )
             lines += run(launches, environment)
+            by_threads = run(streams, environment)
             shutil.rmtree(Path(room) / "cache", ignore_errors=True)
             programs.append(f"| vector_add, nothing cached | {timed(whole, environment):.2f} |")
             warm = min(timed(whole, environment) for _ in range(5))
@@ -82,6 +89,11 @@ def main() -> None:
         if programs:
             print("\n| program | s |\n|---|---|")
             print("\n".join(programs))
+        if by_threads:
+            print("\n| blocks of a launch | threads, each with a stream | launches in a second |")
+            print("|--:|--:|--:|")
+            for line in by_threads:
+                print("| {} | {} | {} |".format(*line.split()))
 
 
 def run(program: Path, environment: dict[str, str]) -> list[str]:
