@@ -423,7 +423,7 @@ static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum sid
     case GL_HOST:
         return side != DRIVERS_DEVICE;
     case 0: /* memory of the program's own, unless it is a variable of a module or the like */
-        return side == ANY || (side == HOST_SIDE && !range_at(&all->maps[BUFFERS], address));
+        return (side == ANY || side == HOST_SIDE) && !range_at(&all->maps[BUFFERS], address);
     default:
         return 0;
     }
