@@ -41,10 +41,10 @@ HOT = {
     "cuMemsetD8Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 1)",
     "cuMemsetD16Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 2)",
     "cuMemsetD32Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 4)",
-    "cudaDeviceSynchronize": "gl_knows(GL_READY | GL_IDLE)",
-    "cudaStreamSynchronize": "gl_is_default(a0) && gl_knows(GL_READY | GL_IDLE)",
-    "cuCtxSynchronize": "gl_knows(GL_READY | GL_IDLE)",
-    "cuStreamSynchronize": "gl_is_default(a0) && gl_knows(GL_READY | GL_IDLE)",
+    "cudaDeviceSynchronize": "gl_wait()",
+    "cudaStreamSynchronize": "gl_is_default(a0) && gl_wait()",
+    "cuCtxSynchronize": "gl_wait()",
+    "cuStreamSynchronize": "gl_is_default(a0) && gl_wait()",
 }
 """When functions that C answers alone have done so; what is behind it enters Python."""
 LAUNCHES = {
