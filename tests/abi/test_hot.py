@@ -265,6 +265,7 @@ def test_launches_by_the_runtime_print_the_same(library, tmp_path):  # noqa: F81
     hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
     assert hot.stdout == cold.stdout and hot.stderr == cold.stderr == ""
     assert hot.stdout.count("\n") > 300 and "wrong 0" in hot.stdout
+    assert "after launches that threw: 1\n" in hot.stdout
 
 
 @pytest.mark.parametrize("native", ["0", "1"])

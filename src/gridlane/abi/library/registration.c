@@ -161,16 +161,16 @@ struct shape {
     void *stream;
 };
 
+/* A launch whose arguments throw leaves its shape here for good, so the last few are kept, as many as
+ * launches can lie in each other's arguments. */
 enum { DEEPEST = 64, MISSING_CONFIGURATION = 52 };
 static __thread struct shape shapes[DEEPEST];
-static __thread int depth;
+static __thread unsigned depth;
 
 GL_EXPORT unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared,
                                                void *stream)
 {
-    if (depth == DEEPEST)
-        return 1;
-    shapes[depth++] = (struct shape){ grid, block, shared, stream };
+    shapes[depth++ % DEEPEST] = (struct shape){ grid, block, shared, stream };
     return 0;
 }
 
@@ -179,7 +179,7 @@ GL_EXPORT int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, 
 {
     if (!depth)
         return MISSING_CONFIGURATION;
-    struct shape *top = &shapes[--depth];
+    struct shape *top = &shapes[--depth % DEEPEST];
     *grid = top->grid;
     *block = top->block;
     *shared = top->shared;
