@@ -298,6 +298,24 @@ static void end_context(uint64_t context)
     pthread_mutex_unlock(&all->lock);
 }
 
+/* A Python in the child of a fork looks for blocks as well. Who had the turn is not there. */
+static void before_fork(void)
+{
+    locked();
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&shared()->lock);
+}
+
+static void in_child(void)
+{
+    pthread_mutex_init(&shared()->turn, NULL);
+    shared()->turner = 0;
+    after_fork();
+}
+
 /* Reserve the region, and return where it lies: its start and its end, 0 where there is none. */
 static int begin(uint64_t *told)
 {
@@ -329,6 +347,7 @@ static int begin(uint64_t *told)
     told[0] = (uint64_t)(uintptr_t)all->region;
     told[1] = told[0] + (uint64_t)all->most * CHUNK;
     __atomic_store_n(&gl_process.shared, all, __ATOMIC_RELEASE);
+    pthread_atfork(before_fork, after_fork, in_child);
     return 1;
 }
 

@@ -29,6 +29,8 @@ static size_t count, room, copied, told; /* what was copied may be told at this 
 static void add(enum kind kind, void *binary, const void *host, const char *name, size_t size,
                 int flags)
 {
+    if (gl_process.forked)
+        return; /* nobody is told, and a thread of the parent's may have the lock */
     pthread_mutex_lock(&lock);
     if (count == room) {
         size_t more = room ? 2 * room : 64;
@@ -93,6 +95,8 @@ GL_EXPORT void __cudaRegisterFatBinaryEnd(void **binary)
 GL_EXPORT void __cudaUnregisterFatBinary(void **binary)
 {
     int known = 1;
+    if (gl_process.forked)
+        return;
     pthread_mutex_lock(&lock);
     for (size_t n = copied; n < count; n++) {
         if (records[n].binary == (uintptr_t)binary) {
