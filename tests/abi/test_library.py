@@ -131,6 +131,11 @@ def test_forks_while_another_thread_makes_the_first_call(library, tmp_path):
     assert (found.stdout, found.stderr) == ("well\n", "")
 
 
+def test_handlers_that_are_set_during_the_first_call(library, tmp_path):
+    found = run(compiled("signals_at_once", library, tmp_path), library)
+    assert (found.stdout, found.stderr) == ("0 0\n", "")
+
+
 @pytest.mark.parametrize("native", ["0", "1"])
 def test_cancelled_threads(native, library, tmp_path):
     found = run(compiled("cancels", library, tmp_path), library, GRIDLANE_NATIVE=native)

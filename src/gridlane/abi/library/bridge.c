@@ -231,27 +231,27 @@ static void initialize(void)
     }
 }
 
-/* Python's own module of signals takes SIGINT where it is first imported, which "begin" does. */
-enum { SIGNALS = 32 };
-
-static void note_handlers(struct sigaction *handlers)
+/* Python's own module of signals takes SIGINT where it is first imported, which "begin" does. Other
+ * threads may set handlers meanwhile: those stay. */
+static int is_of_python(const struct sigaction *handler)
 {
-    for (int n = 1; n < SIGNALS; n++)
-        sigaction(n, NULL, &handlers[n]);
+    Dl_info own, python;
+    return dladdr((void *)(uintptr_t)handler->sa_handler, &own) &&
+           dladdr((void *)(uintptr_t)py.initialize, &python) && own.dli_fbase == python.dli_fbase;
 }
 
-static void restore_handlers(const struct sigaction *handlers)
+static void restore_handler(const struct sigaction *before)
 {
-    for (int n = 1; n < SIGNALS; n++)
-        if (n != SIGKILL && n != SIGSTOP)
-            sigaction(n, &handlers[n], NULL);
+    struct sigaction now;
+    if (!is_of_python(before) && !sigaction(SIGINT, NULL, &now) && is_of_python(&now))
+        sigaction(SIGINT, before, NULL);
 }
 
 static int enter_first(void)
 {
     int embedded = !py.is_initialized();
-    struct sigaction handlers[SIGNALS];
-    note_handlers(handlers);
+    struct sigaction before;
+    sigaction(SIGINT, NULL, &before);
     if (embedded)
         initialize();
     int state = embedded ? 0 : py.ensure();
@@ -278,7 +278,7 @@ static int enter_first(void)
         entry = NULL;
     }
     if (embedded) {
-        restore_handlers(handlers);
+        restore_handler(&before);
         py.save_thread();
     } else {
         py.at_end(at_end_of_python);
