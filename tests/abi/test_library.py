@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def compiled(name, library, tmp_path, *options):
     """A program in C, linked with the libraries that it does not open itself."""
     made = tmp_path / name
     linked = [] if name == "loaded" else [str(library / "libcuda.so.1")]
-    runtime = name in ("first", "surroundings", "entry_points")
+    runtime = name not in ("embedded", "loaded", "compiling")
     linked += [str(library / "libcudart.so.13")] if runtime else []
     linked += [str(library / "libnvrtc.so.13")] if name == "compiling" else []
     subprocess.run(
@@ -110,6 +111,57 @@ def test_threads_of_c_in_a_process_with_python(library, tmp_path):
         capture_output=True,
         text=True,
         timeout=100,
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
+
+
+def test_forks_while_another_thread_makes_the_first_call(library, tmp_path):
+    found = run(compiled("forks_at_once", library, tmp_path), library)
+    assert (found.stdout, found.stderr) == ("well\n", "")
+
+
+def test_handlers_that_are_set_during_the_first_call(library, tmp_path):
+    found = run(compiled("signals_at_once", library, tmp_path), library)
+    assert (found.stdout, found.stderr) == ("0 0\n", "")
+
+
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_cancelled_threads(native, library, tmp_path):
+    found = run(compiled("cancels", library, tmp_path), library, GRIDLANE_NATIVE=native)
+    assert (found.stdout, found.stderr) == ("well\n", "")
+
+
+def test_a_process_that_ends_its_python(library, tmp_path):
+    """Another Python that it begins has nothing of the first."""
+    folder, name = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
+    shared = Path(str(folder)) / str(name)
+    if ".so" not in shared.name or not shared.is_file():
+        pytest.skip("this Python has no shared library")
+    made = compiled("ends_python", library, tmp_path, str(shared), f"-Wl,-rpath,{folder}")
+    found = run(made, library, PYTHONHOME=sys.base_prefix)
+    assert found.stdout.splitlines() == [
+        *("python: 0 0 0 0", "thread: 0 0 0 0", "none: 4 4 4 0"),
+        *("python: 4 4 4 0", "thread: 4 4 4 0", "none: 4 4 4 0"),
+    ]
+
+
+def test_interpreters_beside_the_first(library):
+    subs = pytest.importorskip("_xxsubinterpreters", reason="this Python calls them otherwise")
+    assert subs
+    calls = (
+        "import ctypes; c = ctypes.CDLL('libcudart.so.13'); p = ctypes.c_void_p()\n"
+        "assert c.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(64)) == c.cudaFree(p) == 0\n"
+    )
+    text = (
+        "import _xxsubinterpreters as subs\nmade = subs.create()\n"
+        f"{calls}subs.run_string(made, {calls!r})\n{calls}print('well')"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", text],
+        env=os.environ | {"LD_LIBRARY_PATH": str(library)},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tests.abi.runtime import OK, called, error, good
 
+from gridlane.abi.state import memory, modules
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
 
@@ -490,3 +491,26 @@ def test_symbols_need_something_registered(device):
     assert called("cudaGetSymbolSize", 0)[0] == wrong
     assert rt.cudaGetLastError() == (E.cudaErrorInvalidSymbol,)
     assert rt.cudaGetLastError() == (OK,)
+
+
+@pytest.mark.parametrize("freed", ["memory", "module"])
+def test_ends_while_another_thread_resets_the_device(cpu, freed, monkeypatch):
+    """What the reset has freed meanwhile is told as any that is gone."""
+    address = good(rt.cudaMalloc(64))
+    text = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n\0"
+    code, module = cu.cuModuleLoadData(text)
+    assert not code
+    state, name = (memory, "remove") if freed == "memory" else (modules.modules, "get")
+    way = getattr(state, name)
+
+    def late(*given):
+        monkeypatch.undo()
+        found = way(*given) if freed == "module" else None
+        good(rt.cudaDeviceReset())
+        return way(*given) if freed == "memory" else found
+
+    monkeypatch.setattr(state, name, late)
+    if freed == "memory":
+        assert rt.cudaFree(address) == (E.cudaErrorInvalidValue,)
+    else:
+        assert cu.cuModuleUnload(module) == (0,)

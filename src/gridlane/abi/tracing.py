@@ -20,7 +20,8 @@ from gridlane.abi.table.functions import Api, Function, Parameter
 from gridlane.abi.table.layout import Field, Layout
 
 _MOST_TEXT, _MOST_ITEMS = 64, 8
-_ERRORS: dict[Api, str] = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
+ERRORS: dict[Api, str] = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
+"""The enumeration of each interface's errors."""
 
 
 def traced(name: str, row: Function, call: Callable[..., int]) -> Callable[..., int]:
@@ -148,7 +149,7 @@ def _count(row: Function, given: tuple[int, ...]) -> int | None:
 
 def _returned(row: Function, given: tuple[int, ...], code: int) -> str:
     if not row.result:
-        return f"{code} {_named(_ERRORS[row.api], code) or 'unknown'}"
+        return f"{code} {_named(ERRORS[row.api], code) or 'unknown'}"
     kind = ctype(row.result)
     if kind.kind == "struct":
         return _memory(kind, given[-1])

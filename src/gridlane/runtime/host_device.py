@@ -18,13 +18,13 @@ from gridlane.memory.resource import Buffer, HostMemory, MemoryResource
 from gridlane.runtime.attributes import attributes_of
 from gridlane.runtime.protocol import Block, Explain, Limits, Route
 from gridlane.runtime.queues.host_event import HostEvent
-from gridlane.runtime.queues.host_queue import wait_for_streams
 from gridlane.runtime.queues.host_stream import (
     DefaultHostStream,
     HostStream,
     OwnHostStream,
     by_handle,
     live_streams,
+    wait_for_all,
 )
 
 
@@ -149,7 +149,7 @@ class HostDevice:
 
     def synchronize(self) -> None:
         """Wait for all streams; raise the first error."""
-        wait_for_streams()
+        wait_for_all()
         for each in live_streams():
             each.synchronize()
 

@@ -132,6 +132,27 @@ static void shared_memory()
         }
 }
 
+static int throws(int n)
+{
+    if (n)
+        throw n;
+    return n;
+}
+
+/* The shapes of launches that did not come to be are in the way of none. */
+static void arguments_that_throw()
+{
+    SAY(cudaMemset(d, 0, 4));
+    for (int n = 100; n >= 0; n--) {
+        try {
+            bounded<<<1, 1>>>(d + throws(n));
+        } catch (int) {
+        }
+    }
+    fetch(1);
+    printf("after launches that threw: %d\n", h[0]);
+}
+
 static void of_streams()
 {
     cudaStream_t stream;
@@ -238,6 +259,7 @@ int main()
     parameters();
     shapes();
     shared_memory();
+    arguments_that_throw();
     of_streams();
     at_once();
     modules();

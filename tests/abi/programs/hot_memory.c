@@ -89,6 +89,17 @@ static void copies(void)
         }
 }
 
+/* Copies over the end of what only modules know. */
+static void variables(void)
+{
+    TWICE(cudaMemcpy(at[HEAP], at[VARIABLE] + 8, SIZE - 8, cudaMemcpyDefault));
+    TWICE(cudaMemcpy(at[HEAP], at[VARIABLE] + 8, SIZE, cudaMemcpyDefault));
+    TWICE(cudaMemcpy(at[VARIABLE] + 8, at[HEAP], SIZE, cudaMemcpyDefault));
+    TWICE(cudaMemcpy(at[HEAP], at[VARIABLE] + 8, (size_t)1 << 40, cudaMemcpyDefault));
+    TWICE(cuMemcpy((uintptr_t)at[HEAP], (uintptr_t)at[VARIABLE] + 8, SIZE));
+    TWICE(cudaGetLastError());
+}
+
 static void fills(void)
 {
     for (int to = 0; to < KINDS; to++) {
@@ -310,6 +321,7 @@ int main(void)
     EXPECT(!cudaFree(0));
     make(stack);
     copies();
+    variables();
     fills();
     sizes();
     frees();

@@ -96,11 +96,13 @@ static void pending(CUstream stream)
         EXPECT(!cudaFree(mine)); /* after that work */
         printf("%d\n", count);
     }
-    EXPECT(!cudaLaunchHostFunc((void *)stream, calls, stream));
-    TWICE(cudaStreamSynchronize((void *)stream));
-    for (int n = 0; n < 8; n++)
-        printf("%d ", codes[n]);
-    printf("\n");
+    for (int n = 0; n < 3; n++) { /* on the default stream, this thread calls */
+        EXPECT(!cudaLaunchHostFunc(n ? 0 : (void *)stream, calls, n ? 0 : stream));
+        TWICE(cudaStreamSynchronize((void *)stream));
+        for (int i = 0; i < 8; i++)
+            printf("%d ", codes[i]);
+        printf("\n");
+    }
 }
 
 static void *in_thread(void *mode)

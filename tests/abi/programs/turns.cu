@@ -57,6 +57,43 @@ static void *copies_what_it_leaves(void *)
     return 0;
 }
 
+static int *other;
+static std::atomic<int> way, waited;
+
+/* What waits for all work of the device. */
+static void *waits_for_all(void *)
+{
+    if (way == 0)
+        CHECK(cudaDeviceSynchronize());
+    else if (way == 1)
+        CHECK(cudaStreamSynchronize(0));
+    else
+        CHECK(cudaFree(other)); // an earlier kernel may use it
+    waited++;
+    return 0;
+}
+
+static void waits_see_work_of_other_threads()
+{
+    struct timespec some = { 0, 20 * 1000 * 1000 };
+    pthread_t threads[2];
+    for (way = 0; way < 3; way++) {
+        CHECK(cudaMalloc(&other, 64));
+        *flag = waited = 0;
+        pthread_create(&threads[0], 0, waits, 0);
+        while (__atomic_load_n(x, __ATOMIC_ACQUIRE) != -1)
+            ;
+        EXPECT(cudaStreamQuery(0) == cudaErrorNotReady);
+        pthread_create(&threads[1], 0, waits_for_all, 0);
+        nanosleep(&some, 0);
+        EXPECT(!waited);
+        *flag = 1;
+        pthread_join(threads[0], 0);
+        pthread_join(threads[1], 0);
+        EXPECT(waited && cudaStreamQuery(0) == cudaSuccess);
+    }
+}
+
 int main()
 {
     CHECK(cudaMalloc(&x, N * sizeof *x));
@@ -87,5 +124,6 @@ int main()
         pthread_join(threads[0], 0);
         pthread_join(threads[1], 0);
     }
+    waits_see_work_of_other_threads();
     puts("well");
 }

@@ -37,7 +37,8 @@ static struct {
     void (*restore_thread)(void *);
     void (*clear_thread)(void *);
     void (*delete_thread)(void);
-    int (*has_gil)(void);
+    void *(*current)(void);
+    int (*at_end)(void (*)(void));
     int *ignores_environment;
     void (*set_program)(const wchar_t *);
     const unsigned long *version;
@@ -66,7 +67,7 @@ static const struct { const char *name; void **place; } names[] = {
     { "PyEval_RestoreThread", (void **)&py.restore_thread },
     { "PyThreadState_Clear", (void **)&py.clear_thread },
     { "PyThreadState_DeleteCurrent", (void **)&py.delete_thread },
-    { "PyGILState_Check", (void **)&py.has_gil },
+    { "Py_AtExit", (void **)&py.at_end },
     { "Py_IgnoreEnvironmentFlag", (void **)&py.ignores_environment },
     { "Py_SetProgramName", (void **)&py.set_program },
     { "Py_Version", (void **)&py.version },
@@ -112,12 +113,37 @@ static void in_child(void)
         gl_process.state = gl_process.work = gl_process.code = UINT64_MAX;
 }
 
+/* A thread may fork while another makes the first call. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+/* At the end of a Python that the process began itself. It may begin another one, for which nothing
+ * here is made. */
+static void at_end_of_python(void)
+{
+    gl_process.ended = 1;
+}
+
+static int is_alive(void)
+{
+    return !gl_process.ended && py.is_initialized();
+}
+
+/* PyGILState_Check says yes to all threads once there are interpreters beside the first. */
+static int has_gil(void)
+{
+    void *current = py.current();
+    return current && current == py.this_thread();
+}
+
 /* A thread of the program's keeps one thread state of Python's from its first call to its end, so
  * that what Python remembers of a thread lives as long. */
 static void end_thread(void *state)
 {
     gl_forget_thread();
-    if (gl_process.forked || !py.is_initialized())
+    if (gl_process.forked || !is_alive())
         return;
     py.restore_thread(state);
     py.clear_thread(state);
@@ -169,6 +195,13 @@ static int find_python(void)
             return 0;
         }
     }
+    py.current = (void *(*)(void))dlsym(self, "PyThreadState_GetUnchecked"); /* from 3.13 on */
+    if (!py.current)
+        py.current = (void *(*)(void))dlsym(self, "_PyThreadState_UncheckedGet");
+    if (!py.current) {
+        tell("this process has a CPython without", "PyThreadState_GetUnchecked");
+        return 0;
+    }
     char version[32];
     snprintf(version, sizeof version, "%lu.%lu", *py.version >> 24, *py.version >> 16 & 0xff);
     if (strcmp(version, GL_VERSION)) {
@@ -198,27 +231,27 @@ static void initialize(void)
     }
 }
 
-/* Python's own module of signals takes SIGINT where it is first imported, which "begin" does. */
-enum { SIGNALS = 32 };
-
-static void note_handlers(struct sigaction *handlers)
+/* Python's own module of signals takes SIGINT where it is first imported, which "begin" does. Other
+ * threads may set handlers meanwhile: those stay. */
+static int is_of_python(const struct sigaction *handler)
 {
-    for (int n = 1; n < SIGNALS; n++)
-        sigaction(n, NULL, &handlers[n]);
+    Dl_info own, python;
+    return dladdr((void *)(uintptr_t)handler->sa_handler, &own) &&
+           dladdr((void *)(uintptr_t)py.initialize, &python) && own.dli_fbase == python.dli_fbase;
 }
 
-static void restore_handlers(const struct sigaction *handlers)
+static void restore_handler(const struct sigaction *before)
 {
-    for (int n = 1; n < SIGNALS; n++)
-        if (n != SIGKILL && n != SIGSTOP)
-            sigaction(n, &handlers[n], NULL);
+    struct sigaction now;
+    if (!is_of_python(before) && !sigaction(SIGINT, NULL, &now) && is_of_python(&now))
+        sigaction(SIGINT, before, NULL);
 }
 
 static int enter_first(void)
 {
     int embedded = !py.is_initialized();
-    struct sigaction handlers[SIGNALS];
-    note_handlers(handlers);
+    struct sigaction before;
+    sigaction(SIGINT, NULL, &before);
     if (embedded)
         initialize();
     int state = embedded ? 0 : py.ensure();
@@ -245,9 +278,10 @@ static int enter_first(void)
         entry = NULL;
     }
     if (embedded) {
-        restore_handlers(handlers);
+        restore_handler(&before);
         py.save_thread();
     } else {
+        py.at_end(at_end_of_python);
         py.release(state);
     }
     return entry != NULL;
@@ -268,16 +302,13 @@ static int enter_once(void)
     /* A Python that cannot begin ends the process, and what runs then may call. */
     if (gl_process.begins && pthread_equal(gl_process.beginner, pthread_self()))
         return 0;
+    __atomic_store_n(&gl_process.begun, 1, __ATOMIC_SEQ_CST); /* a fork finds locks held from now on */
     int found = found_python();
     /* Who begins takes the GIL, so who waits for that may not have it. */
-    int held = found && py.is_initialized() && py.this_thread() && py.has_gil();
+    int held = found && is_alive() && has_gil();
     void *kept = held ? py.save_thread() : NULL;
     pthread_mutex_lock(&gl_process.beginning);
     if (!ready) {
-        if (!gl_process.begun) {
-            pthread_atfork(NULL, NULL, in_child);
-            gl_process.begun = 1;
-        }
         pthread_key_create(&at_end_of_thread, end_thread);
         gl_process.beginner = pthread_self();
         gl_process.begins = 1;
@@ -320,7 +351,7 @@ __attribute__((weak)) const void *gl_hot_table(void)
 
 int gl_holds_python(void)
 {
-    return __atomic_load_n(&ready, __ATOMIC_ACQUIRE) > 0 && py.is_initialized() && py.has_gil();
+    return __atomic_load_n(&ready, __ATOMIC_ACQUIRE) > 0 && is_alive() && has_gil();
 }
 
 /* Call a function of Python's, with the GIL. */
@@ -351,6 +382,8 @@ static uint64_t call(struct gl_slot *slot, const uint64_t *arguments, int count)
 static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count)
 {
     int known = __atomic_load_n(&ready, __ATOMIC_ACQUIRE);
+    if (gl_process.ended)
+        return GL_DEINITIALIZED;
     if (known < 0 || (!known && !enter_once()))
         return GL_NO_PYTHON;
     if (!py.is_initialized())
@@ -371,12 +404,14 @@ uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count)
 {
     if (gl_process.forked)
         return GL_NOT_INITIALIZED;
-    int error = errno;
+    int error = errno, cancels;
     fenv_t floats;
     fegetenv(&floats);
     fesetenv(FE_DFL_ENV); /* that of a program at its start, for kernels on the host */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels); /* Python's locks would stay taken */
     gl_before(enter);
     uint64_t code = enter(slot, arguments, count);
+    pthread_setcancelstate(cancels, NULL);
     fesetenv(&floats);
     errno = error;
     return code;

@@ -39,6 +39,7 @@ struct gl_process {
     int begins;
     int begun;  /* Python has been entered, or is about to be */
     int forked; /* this process is the child of one that had begun */
+    int ended;  /* the process ended its own Python, once and for all */
     int offers; /* Python tells what C may answer alone */
     uint64_t state, work, code; /* the numbers of core/epochs.py */
     void *shared;               /* what the hot functions of all libraries share */
@@ -52,6 +53,12 @@ struct gl_symbol {
     int since; /* 1000 x major + 10 x minor */
     void *plain;
     void *per_thread; /* its form for the default stream of a thread, or null */
+};
+
+/* An error of the library's API. */
+struct gl_error {
+    int number;
+    const char *name, *meaning;
 };
 
 /* Call a function with its arguments, each as 64 bits. The error code, or a pointer. */

@@ -40,15 +40,16 @@ class Library:
     versioned: bool = False
 
 
-_HOT = "bridge.c", "hot.c", "hot_memory.c", "hot_launches.c"
+_ALL = "bridge.c", "errors.c"
+_HOT = *_ALL, "hot.c", "hot_memory.c", "hot_launches.c"
 _RUNTIME = *_HOT, "registration.c", "entry_point.c"
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (
     Library("driver", 13, "libcuda.so.1", (*_HOT, "proc_address.c", "export_table.c")),
     Library("runtime", 12, "libcudart.so.12", _RUNTIME, versioned=True),
     Library("runtime", 13, "libcudart.so.13", _RUNTIME, versioned=True),
-    Library("nvrtc", 12, "libnvrtc.so.12", ("bridge.c",), versioned=True),
-    Library("nvrtc", 13, "libnvrtc.so.13", ("bridge.c",), versioned=True),
+    Library("nvrtc", 12, "libnvrtc.so.12", _ALL, versioned=True),
+    Library("nvrtc", 13, "libnvrtc.so.13", _ALL, versioned=True),
     Library(None, 13, PRELOADED, ("preload.c",)),
 )
 
@@ -133,7 +134,7 @@ def _compile(library: Library, room: Path, made: Path, options: Sequence[str]) -
         *("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"),
         *("-Wno-missing-field-initializers", f"-I{_ROOM}"),
         *(f'-D{name}="{value}"' for name, value in defined.items()),
-        *(["-DGL_OF_NVRTC"] if library.api == "nvrtc" else []),
+        *([f"-DGL_OF_{library.api.upper()}"] if library.api else []),
         *(str(_ROOM / each) for each in library.sources),
         str(text),
         *("-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete"),

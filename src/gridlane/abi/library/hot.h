@@ -78,15 +78,19 @@ struct gl_memory {
     void (*release)(uint64_t start);
     void (*end_context)(uint64_t context);
     void (*take_turn)(void);
+    int (*try_turn)(void);
     void (*give_turn)(void);
 };
 
 extern const struct gl_memory gl_memory;
 
-/* The default stream's work is done piece after piece: take the turn of it, if Python's lock, which
- * another piece may need, is not held meanwhile. */
+/* The default stream's work is done piece after piece: take the turn of it, if this thread does not
+ * have it, and if Python's lock, which another piece may need, is not held meanwhile. */
 int gl_take_turn(void);
 void gl_give_turn(void);
+
+/* Whether a wait for all work is over: that of streams was, and this waits for another thread's. */
+int gl_wait(void);
 
 int gl_allocate(void *made, size_t size);
 int gl_free(uint64_t address);

@@ -93,13 +93,15 @@ static int run(struct gl_plan *plan, const uint32_t *grid, const uint8_t *params
 {
     static struct gl_slot failed = { "hot:failed", 0, 0 };
     int64_t report[REPORT] = { 0 };
-    int error = errno;
+    int error = errno, cancels;
     fenv_t floats;
     fegetenv(&floats);
     fesetenv(FE_DFL_ENV); /* as gl_enter does */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
     int code = plan->launch(plan->native, params, grid[0], grid[1], grid[2], (uint32_t)shared,
                             report);
     gl_give_turn();
+    pthread_setcancelstate(cancels, NULL);
     fesetenv(&floats);
     errno = error;
     if (!code)

@@ -48,6 +48,7 @@ struct map {
 struct gl_shared {
     pthread_mutex_t lock;
     pthread_mutex_t turn; /* who has it takes the lock, and not the other way */
+    uintptr_t turner;     /* the thread that has it, or 0 */
     char *region;
     struct chunk *chunks;
     uint32_t most, fresh, unused; /* chunks: all, the first that never was in use, a list */
@@ -297,6 +298,24 @@ static void end_context(uint64_t context)
     pthread_mutex_unlock(&all->lock);
 }
 
+/* A Python in the child of a fork looks for blocks as well. Who had the turn is not there. */
+static void before_fork(void)
+{
+    locked();
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&shared()->lock);
+}
+
+static void in_child(void)
+{
+    pthread_mutex_init(&shared()->turn, NULL);
+    shared()->turner = 0;
+    after_fork();
+}
+
 /* Reserve the region, and return where it lies: its start and its end, 0 where there is none. */
 static int begin(uint64_t *told)
 {
@@ -328,29 +347,57 @@ static int begin(uint64_t *told)
     told[0] = (uint64_t)(uintptr_t)all->region;
     told[1] = told[0] + (uint64_t)all->most * CHUNK;
     __atomic_store_n(&gl_process.shared, all, __ATOMIC_RELEASE);
+    pthread_atfork(before_fork, after_fork, in_child);
     return 1;
 }
 
-static void take_turn(void)
+static int take_turn(struct gl_shared *all, int waits)
 {
-    pthread_mutex_lock(&shared()->turn);
+    if (pthread_mutex_trylock(&all->turn)) {
+        if (!waits)
+            return 0;
+        pthread_mutex_lock(&all->turn);
+    }
+    __atomic_store_n(&all->turner, (uintptr_t)pthread_self(), __ATOMIC_RELAXED);
+    return 1;
+}
+
+static void wait_for_turn(void)
+{
+    take_turn(shared(), 1);
+}
+
+static int try_turn(void)
+{
+    return take_turn(shared(), 0);
 }
 
 void gl_give_turn(void)
 {
-    pthread_mutex_unlock(&shared()->turn);
+    struct gl_shared *all = shared();
+    __atomic_store_n(&all->turner, 0, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&all->turn);
 }
 
-const struct gl_memory gl_memory = { begin,   add_range,   remove_range, adopt,
-                                     release, end_context, take_turn,    gl_give_turn };
+const struct gl_memory gl_memory = { begin,       add_range,     remove_range, adopt,       release,
+                                     end_context, wait_for_turn, try_turn,     gl_give_turn };
 
 int gl_take_turn(void)
 {
-    if (!pthread_mutex_trylock(&shared()->turn))
+    struct gl_shared *all = shared();
+    if (take_turn(all, 0))
         return 1;
-    if (gl_holds_python())
+    /* A function that the default stream calls has the turn, and Python lets it go on. */
+    if (__atomic_load_n(&all->turner, __ATOMIC_RELAXED) == (uintptr_t)pthread_self())
         return 0;
-    take_turn();
+    return !gl_holds_python() && take_turn(all, 1);
+}
+
+int gl_wait(void)
+{
+    if (!gl_knows(GL_READY | GL_IDLE) || !gl_take_turn())
+        return 0;
+    gl_give_turn();
     return 1;
 }
 
@@ -376,14 +423,15 @@ int gl_free(uint64_t address)
     uint64_t start;
     if (!address)
         return gl_knows(GL_READY | GL_UNCAPTURED);
-    if (!gl_knows(GL_READY | GL_QUIET))
+    if (!gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
     struct block *block = block_at(all, address, &start, &number, &index);
     int found = block && block->state == LIVE && start == address;
-    if (found)
+    if (found) /* with the turn: another thread's kernel may use it */
         give(all, number, index);
     pthread_mutex_unlock(&all->lock);
+    gl_give_turn();
     return found;
 }
 
@@ -423,7 +471,7 @@ static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum sid
     case GL_HOST:
         return side != DRIVERS_DEVICE;
     case 0: /* memory of the program's own, unless it is a variable of a module or the like */
-        return side == ANY || (side == HOST_SIDE && !range_at(&all->maps[BUFFERS], address));
+        return (side == ANY || side == HOST_SIDE) && !range_at(&all->maps[BUFFERS], address);
     default:
         return 0;
     }

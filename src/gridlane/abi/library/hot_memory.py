@@ -33,6 +33,7 @@ _FUNCTIONS = (
     ctypes.PYFUNCTYPE(None, _u64),
     ctypes.PYFUNCTYPE(None, _u64),
     ctypes.CFUNCTYPE(None),  # waits without Python's lock
+    ctypes.PYFUNCTYPE(_i32),
     ctypes.PYFUNCTYPE(None),
 )
 """The types of ``struct gl_memory``'s members."""
@@ -42,28 +43,50 @@ class _Turn:
     """The turn of the default stream among threads of Python's, and of C's.
 
     Args:
-        take, give: C's functions, whose lock a thread takes once.
+        take, try_take, give: C's functions, whose lock a thread takes once.
     """
 
-    def __init__(self, take: Callable[[], object], give: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        take: Callable[[], object],
+        try_take: Callable[[], int],
+        give: Callable[[], object],
+    ) -> None:
         self._own, self._depth = threading.RLock(), 0
-        self._take, self._give = take, give
+        self._take, self._try_take, self._give = take, try_take, give
 
-    def __enter__(self) -> None:
-        self._own.acquire()
+    def acquire(self, blocking: bool = True) -> bool:
+        """Take it; false if another thread holds it, and the caller does not wait."""
+        if not self._own.acquire(blocking):
+            return False
         try:
-            if not self._depth:
-                self._take()
+            if not self._depth and not self._took(blocking):
+                self._own.release()
+                return False
             self._depth += 1
         except BaseException:
             self._own.release()
             raise
+        return True
 
-    def __exit__(self, *error: object) -> None:
+    def _took(self, blocking: bool) -> bool:
+        if not blocking:
+            return bool(self._try_take())
+        self._take()
+        return True
+
+    def release(self) -> None:
+        """Give it back."""
         self._depth -= 1
         if not self._depth:
             self._give()
         self._own.release()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
 
 
 class _Ranges:
@@ -103,11 +126,11 @@ class _Blocks:
         places = (_u64 * len(_FUNCTIONS)).from_address(address)
         made = [kind(place) for kind, place in zip(_FUNCTIONS, places)]
         begin, self.add_range, self.remove_range, self._adopt, *rest = made
-        self._release, self.end_context, take_turn, give_turn = rest
+        self._release, self.end_context, *turn = rest
         told = (_u64 * 2)()
         self.begun = bool(begin(ctypes.addressof(told)))
         if self.begun:
-            TURNS.lock = _Turn(take_turn, give_turn)
+            TURNS.lock = _Turn(*turn)
         self.start, self.end = told
         self._watched: set[object] = set()
 

@@ -23,14 +23,16 @@ struct binary {
 enum { CONSTANT = 1, EXTERNAL = 2 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct record *records;
-static size_t count, room, copied, told; /* what was copied may be told at this moment */
+static struct record *records; /* from the number "first" on, as Python has those before */
+static size_t first, count, room, copied, told; /* what was copied may be told at this moment */
 
 static void add(enum kind kind, void *binary, const void *host, const char *name, size_t size,
                 int flags)
 {
+    if (gl_process.forked)
+        return; /* nobody is told, and a thread of the parent's may have the lock */
     pthread_mutex_lock(&lock);
-    if (count == room) {
+    if (count - first == room) {
         size_t more = room ? 2 * room : 64;
         struct record *larger = realloc(records, more * sizeof *records);
         if (!larger)
@@ -38,8 +40,9 @@ static void add(enum kind kind, void *binary, const void *host, const char *name
         records = larger;
         room = more;
     }
-    records[count++] = (struct record){ kind, (uintptr_t)binary, (uintptr_t)host,
-                                        (uintptr_t)name, size, (uint64_t)flags };
+    records[count - first] = (struct record){ kind, (uintptr_t)binary, (uintptr_t)host,
+                                              (uintptr_t)name, size, (uint64_t)flags };
+    __atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
 }
 
@@ -59,7 +62,7 @@ void gl_before(gl_caller *enter)
     size_t from = told, to = count;
     struct record *copy = malloc((to - from) * sizeof *copy);
     if (copy)
-        memcpy(copy, records + from, (to - from) * sizeof *copy);
+        memcpy(copy, records + (from - first), (to - from) * sizeof *copy);
     if (copy && copied < to)
         copied = to;
     pthread_mutex_unlock(&lock);
@@ -71,6 +74,8 @@ void gl_before(gl_caller *enter)
     pthread_mutex_lock(&lock);
     if (!code && told < to)
         __atomic_store_n(&told, to, __ATOMIC_RELEASE);
+    if (told == count)
+        first = count;
     pthread_mutex_unlock(&lock);
 }
 
@@ -93,15 +98,19 @@ GL_EXPORT void __cudaRegisterFatBinaryEnd(void **binary)
 GL_EXPORT void __cudaUnregisterFatBinary(void **binary)
 {
     int known = 1;
+    if (gl_process.forked)
+        return;
     pthread_mutex_lock(&lock);
     for (size_t n = copied; n < count; n++) {
-        if (records[n].binary == (uintptr_t)binary) {
-            known = known && records[n].kind != BINARY;
-            records[n].kind = WITHDRAWN;
+        struct record *each = &records[n - first];
+        if (each->binary == (uintptr_t)binary && each->kind != GONE) { /* an earlier one's */
+            known = known && each->kind != BINARY;
+            each->kind = WITHDRAWN;
         }
     }
     pthread_mutex_unlock(&lock);
     add(known ? GONE : WITHDRAWN, binary, NULL, NULL, 0, 0);
+    free(binary); /* the next one may have its address */
 }
 
 GL_EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device,
@@ -161,16 +170,16 @@ struct shape {
     void *stream;
 };
 
+/* A launch whose arguments throw leaves its shape here for good, so the last few are kept, as many as
+ * launches can lie in each other's arguments. */
 enum { DEEPEST = 64, MISSING_CONFIGURATION = 52 };
 static __thread struct shape shapes[DEEPEST];
-static __thread int depth;
+static __thread unsigned depth;
 
 GL_EXPORT unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared,
                                                void *stream)
 {
-    if (depth == DEEPEST)
-        return 1;
-    shapes[depth++] = (struct shape){ grid, block, shared, stream };
+    shapes[depth++ % DEEPEST] = (struct shape){ grid, block, shared, stream };
     return 0;
 }
 
@@ -179,7 +188,7 @@ GL_EXPORT int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, 
 {
     if (!depth)
         return MISSING_CONFIGURATION;
-    struct shape *top = &shapes[--depth];
+    struct shape *top = &shapes[--depth % DEEPEST];
     *grid = top->grid;
     *block = top->block;
     *shared = top->shared;

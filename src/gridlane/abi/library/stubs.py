@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gridlane.abi.table import CType, ctype, functions, layout
+from gridlane.abi import tracing
+from gridlane.abi.calls.initialisation import meaning
+from gridlane.abi.table import CType, ctype, enums, functions, layout
 from gridlane.abi.table.functions import Api, Function
 
 _INTEGERS = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
@@ -41,10 +43,10 @@ HOT = {
     "cuMemsetD8Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 1)",
     "cuMemsetD16Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 2)",
     "cuMemsetD32Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 4)",
-    "cudaDeviceSynchronize": "gl_knows(GL_READY | GL_IDLE)",
-    "cudaStreamSynchronize": "gl_is_default(a0) && gl_knows(GL_READY | GL_IDLE)",
-    "cuCtxSynchronize": "gl_knows(GL_READY | GL_IDLE)",
-    "cuStreamSynchronize": "gl_is_default(a0) && gl_knows(GL_READY | GL_IDLE)",
+    "cudaDeviceSynchronize": "gl_wait()",
+    "cudaStreamSynchronize": "gl_is_default(a0) && gl_wait()",
+    "cuCtxSynchronize": "gl_wait()",
+    "cuStreamSynchronize": "gl_is_default(a0) && gl_wait()",
 }
 """When functions that C answers alone have done so; what is behind it enters Python."""
 LAUNCHES = {
@@ -60,6 +62,11 @@ WRITTEN = frozenset(
         "cuGetExportTable",
         "cudaGetDriverEntryPoint",
         "cudaGetDriverEntryPointByVersion",
+        "cuGetErrorName",
+        "cuGetErrorString",
+        "cudaGetErrorName",
+        "cudaGetErrorString",
+        "nvrtcGetErrorString",
     }
 )
 """Functions that C has itself."""
@@ -83,6 +90,7 @@ def stubs(api: Api, major: int) -> str:
             lines += _stub(row, "")
             if row.per_thread:
                 lines += _stub(row, f"_{row.per_thread}")
+    lines += _errors(api)
     if api == "driver":
         lines += _symbols(rows(api, major))
     return "\n".join(lines) + "\n"
@@ -155,6 +163,18 @@ def _as_word(kind: CType, name: str) -> str:
     if kind.kind in ("pointer", "handle"):
         return f"(uint64_t)(uintptr_t){name}"
     return f"(uint64_t){name}"
+
+
+def _errors(api: Api) -> Iterator[str]:
+    """The table of ``errors.c``."""
+    names: dict[int, str] = {}
+    for name, number in enums()[tracing.ERRORS[api]].values.items():
+        names.setdefault(number, name)
+    yield "const struct gl_error gl_errors[] = {"
+    for number, name in names.items():
+        yield f'    {{ {number}, "{name}", "{meaning(number).decode()}" }},'
+    yield "};"
+    yield "const int gl_error_count = sizeof gl_errors / sizeof *gl_errors;"
 
 
 def _symbols(found: list[Function]) -> Iterator[str]:

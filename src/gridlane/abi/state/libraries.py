@@ -101,6 +101,8 @@ class Library:
                     modules.unload(module.handle)
             for kernel in self.kernels.values():
                 kernels.discard(kernel.handle)
+            self.kernels.clear()  # which lead back to the library
+            self._modules.clear()
             libraries.discard(self.handle)
 
 

@@ -117,7 +117,8 @@ def remove(made: Allocation, freed: Freed | None = None) -> None:
         Failure: INVALID_VALUE, another thread freed it.
     """
     with lock:
-        if made.context.kept["memory"].pop(made.number, None) is None:
+        owned: dict[int, Allocation] = made.context.kept.get("memory", {})  # none after its end
+        if owned.pop(made.number, None) is None:
             fail(INVALID_VALUE, f"{made.address:#x} was freed")
         _map(made.kind, made.context.ordinal).discard(made.address, made)
     if made.pool is not None:

@@ -120,7 +120,7 @@ def unload(handle: int) -> None:
         Failure: INVALID_HANDLE, there is no such module.
     """
     found = modules.get(handle)
-    found.context.kept["modules"].discard(handle)
+    found.context.kept.get("modules", set[int]()).discard(handle)  # none after its end
     _forget(handle)
 
 

@@ -33,6 +33,14 @@ at_end(wait_for_streams)
 _by_handle: weakref.WeakValueDictionary[int, OwnHostStream] = weakref.WeakValueDictionary()
 
 
+def wait_for_all() -> None:
+    """Wait for every stream, and for what another thread does on the default stream. A stream's
+    callback does not wait for that, which may wait for the stream."""
+    wait_for_streams()
+    if own_queue() is None:
+        TURNS.wait()
+
+
 def by_handle(handle: int) -> OwnHostStream | None:
     """The live stream of this number."""
     return _by_handle.get(handle)
@@ -212,10 +220,10 @@ class DefaultHostStream(HostStream):
             self.device.download(target, source)
 
     def _wait(self) -> None:
-        wait_for_streams()
+        wait_for_all()
 
     def _is_done(self) -> bool:
-        return not is_busy()
+        return not is_busy() and not TURNS.is_taken()
 
     def raise_error(self) -> None:
         """Do nothing: its work raises on the caller."""

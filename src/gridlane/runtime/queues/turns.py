@@ -8,8 +8,23 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import AbstractContextManager
-from typing import Any
+from typing import Protocol
+
+
+class Lock(Protocol):
+    """A lock that the thread that holds it may take again, as ``threading.RLock``."""
+
+    def acquire(self, blocking: bool = True) -> bool:
+        """Take it; false if another thread holds it, and the caller does not wait."""
+        ...
+
+    def release(self) -> None:
+        """Give it back."""
+        ...
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, *error: object) -> object: ...
 
 
 class Turns:
@@ -21,12 +36,24 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self.lock: AbstractContextManager[Any] = threading.RLock()
+        self.lock: Lock = threading.RLock()
         os.register_at_fork(after_in_child=self.begin)
 
     def begin(self) -> None:
         """Have a lock that nobody holds."""
         self.lock = threading.RLock()
+
+    def wait(self) -> None:
+        """Wait for the piece that another thread does."""
+        with self.lock:
+            pass
+
+    def is_taken(self) -> bool:
+        """Whether another thread does a piece."""
+        if not self.lock.acquire(blocking=False):
+            return True
+        self.lock.release()
+        return False
 
 
 TURNS = Turns()
