@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -103,6 +104,7 @@ def _check_own(prefix: Path) -> None:
 def _write(prefix: Path) -> list[Path]:
     lib, include = prefix / "lib", prefix / "include"
     include.mkdir(parents=True, exist_ok=True)
+    sysconfig.get_config_vars()  # made at the first call, and half made for other threads then
     with ThreadPoolExecutor() as pool:  # each is a process of the compiler
         archived = pool.submit(build_archive, lib, lib)
         written = list(pool.map(lambda each: build(each, lib), LIBRARIES))
