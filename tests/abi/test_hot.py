@@ -298,7 +298,7 @@ def test_a_library_in_the_place_of_a_closed_one(library, tmp_path):  # noqa: F81
     )
     main.write_text(
         "#include <dlfcn.h>\n#include <stdio.h>\n"
-        "static long resident(void) { long pages = 0; FILE *file = fopen(\"/proc/self/statm\", "
+        'static long resident(void) { long pages = 0; FILE *file = fopen("/proc/self/statm", '
         '"r");\n  fscanf(file, "%*d %ld", &pages); fclose(file); return pages; }\n'
         "int main(int count, char **names) { long before = 0;\n"
         "  for (int n = 0; n < 600; n++) {\n"
@@ -318,3 +318,46 @@ def test_a_library_in_the_place_of_a_closed_one(library, tmp_path):  # noqa: F81
     found = run(program, library, *map(str, made))
     assert found.stdout == "111222" * 300
     assert int(found.stderr) < 250  # pages
+
+
+def test_work_of_own_streams_keeps_its_order(library, tmp_path):  # noqa: F811
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed, and it builds the program")
+    made = tmp_path / "own_streams"
+    subprocess.run(
+        ["nvcc", "-w", "-arch=sm_80", "-cudart", "shared", "-o", str(made)]
+        + [str(HERE / "programs" / "own_streams.cu")],
+        check=True,
+        timeout=100,
+    )
+    hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
+    assert hot.stdout == cold.stdout and hot.stderr == cold.stderr
+    assert hot.stdout.endswith("well\n")
+    assert "on a stream that ended: cudaErrorInvalidResourceHandle\n" in hot.stdout
+
+
+def test_launches_on_own_streams_enter_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+stream = ctypes.c_void_p()
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+lasting = ctypes.c_int(0)
+
+def on_stream():
+    return cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None)
+
+for _ in range(3):
+    assert on_stream() == 0
+assert c.cudaStreamSynchronize(stream) == 0
+# A host function keeps the stream's thread, so that no batch ends before the next launch.
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait())
+assert cu.cuLaunchHostFunc(stream, work, None) == 0
+assert calls_of_python(on_stream) == 0
+hold.set()
+assert c.cudaStreamSynchronize(stream) == 0 and added() == 105
+print("well")
+""",
+    )

@@ -41,7 +41,7 @@ class Library:
 
 
 _ALL = "bridge.c", "errors.c"
-_HOT = *_ALL, "hot.c", "hot_memory.c", "hot_launches.c"
+_HOT = *_ALL, "hot.c", "hot_memory.c", "hot_launches.c", "hot_lanes.c"
 _RUNTIME = *_HOT, "registration.c", "entry_point.c"
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (

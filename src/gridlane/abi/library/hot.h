@@ -125,11 +125,40 @@ struct gl_plan {
     uint32_t users;
 };
 
+/* A launch of a lane that failed. */
+struct gl_failure {
+    uint64_t plan;
+    int64_t code;
+    uint32_t grid[3], unused;
+    int64_t report[5];
+};
+
+struct lane;
+struct batch;
+
+/* What Python calls; see hot_lanes.c. */
+struct gl_lanes {
+    struct lane *(*make_lane)(uint64_t stream, uint64_t context);
+    struct batch *(*open_lane)(struct lane *lane);
+    void (*close_lane)(struct lane *lane);
+    int (*run_batch)(struct lane *lane, struct batch *batch, struct gl_failure *failure);
+    void (*end_batch)(struct lane *lane, struct batch *batch);
+    void (*end_lane)(struct lane *lane);
+    void (*release_plan)(struct gl_plan *plan);
+};
+
+extern const struct gl_lanes gl_lanes;
+
 /* What Python calls. */
 struct gl_launches {
     void (*add_plan)(struct gl_plan *plan);
     void (*remove_plan)(struct gl_plan *plan);
+    const struct gl_lanes *lanes;
 };
+
+int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made);
+int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
+              size_t shared);
 
 int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
               void **arguments, size_t shared, const void *stream);

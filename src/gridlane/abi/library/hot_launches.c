@@ -15,8 +15,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The launch that this thread asked Python for, as there was no plan for it. */
 static __thread struct {
-    uint64_t function;
-    uint32_t api, block[3], is_asked;
+    uint64_t function, stream;
+    uint32_t api, block[3], is_asked, is_planned;
 } missed;
 
 static unsigned bucket_of(uint64_t function, const uint32_t *block)
@@ -46,7 +46,7 @@ static void remove_plan(struct gl_plan *plan)
     pthread_mutex_unlock(&lock);
 }
 
-const struct gl_launches gl_launches = { add_plan, remove_plan };
+const struct gl_launches gl_launches = { add_plan, remove_plan, &gl_lanes };
 
 /* A plan that nobody frees before its user is done; null if there is none. */
 static struct gl_plan *used_plan(uint32_t api, uint64_t function, const uint32_t *block)
@@ -65,7 +65,7 @@ static struct gl_plan *used_plan(uint32_t api, uint64_t function, const uint32_t
 }
 
 /* Pack the parameters; false where Python has to say what is wrong with them. */
-static int packed(const struct gl_plan *plan, void **arguments, uint8_t *made)
+int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made)
 {
     if (plan->parameters && !arguments)
         return 0;
@@ -111,25 +111,39 @@ static int run(struct gl_plan *plan, const uint32_t *grid, const uint8_t *params
     return (int)gl_enter(&failed, words, 5);
 }
 
+/* What Python is to be asked for after it has done a launch. */
+static void note_missed(uint32_t api, uint64_t function, const uint32_t *block, const void *stream,
+                        int is_planned)
+{
+    missed.is_asked = 1;
+    missed.is_planned = is_planned;
+    missed.api = api;
+    missed.function = function;
+    missed.stream = (uintptr_t)stream;
+    memcpy(missed.block, block, sizeof missed.block);
+}
+
 /* The code of a launch, or -1 if Python has to do it. */
 int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
               void **arguments, size_t shared, const void *stream)
 {
-    if (!gl_is_default(stream) || !gl_knows(GL_READY | GL_QUIET) || !gl_told_all())
+    int here = gl_is_default(stream); /* the caller does its work */
+    if (!gl_knows(here ? GL_READY | GL_QUIET : GL_READY) || !gl_told_all())
         return -1;
     struct gl_plan *plan = used_plan(api, function, block);
     if (!plan) {
-        missed.is_asked = 1;
-        missed.api = api;
-        missed.function = function;
-        memcpy(missed.block, block, sizeof missed.block);
+        note_missed(api, function, block, stream, 0);
         return -1;
     }
     _Alignas(64) uint8_t params[MOST_BYTES];
     int code = -1;
     /* A kernel that prints takes Python's lock, in whatever thread its blocks run. */
-    if (plan->usable && plan->bytes <= MOST_BYTES && fits(plan, grid, shared) &&
-        packed(plan, arguments, params) && !gl_holds_python() && gl_take_turn())
+    int usable = plan->usable && plan->bytes <= MOST_BYTES && fits(plan, grid, shared);
+    if (usable && !here) {
+        if (gl_append(plan, (uintptr_t)stream, grid, arguments, shared))
+            return 0; /* the item uses the plan from now on */
+        note_missed(api, function, block, stream, 1);
+    } else if (usable && gl_pack(plan, arguments, params) && !gl_holds_python() && gl_take_turn())
         code = run(plan, grid, params, shared);
     __atomic_sub_fetch(&plan->users, 1, __ATOMIC_ACQ_REL);
     return code;
@@ -145,8 +159,9 @@ void gl_learn(gl_caller *call, uint64_t code)
     if (code)
         return;
     const uint64_t words[] = { (uintptr_t)&gl_launches, missed.api, missed.function,
-                               missed.block[0], missed.block[1], missed.block[2] };
-    call(&slot, words, 6);
+                               missed.is_planned, missed.stream, missed.block[0], missed.block[1],
+                               missed.block[2] };
+    call(&slot, words, 8);
 }
 
 __attribute__((weak)) int gl_told_all(void)

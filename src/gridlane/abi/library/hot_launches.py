@@ -14,6 +14,8 @@ from typing import Any
 from gridlane.abi.calls.function_attributes import MAX_DYNAMIC_SHARED, attributes
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
+from gridlane.abi.library import hot_lanes
+from gridlane.abi.library.hot_lanes import Failure
 from gridlane.abi.state import contexts, libraries, registered, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function
@@ -78,17 +80,27 @@ _known: dict[int, _Known] = {}
 """By address. Also those that are old, while launches use them."""
 
 
-def learn(launches: int, api: int, number: int, *block: int) -> int:
-    """Leave C a plan of a launch that was done; one that says so, if only Python can do it.
+def learn(launches: int, api: int, number: int, planned: int, stream: int, *block: int) -> int:
+    """Leave C a plan of a launch that was done; one that says so, if only Python can do it. Open
+    the lane of its stream, if it has one.
 
     Args:
         launches: the address of the library's ``struct gl_launches``.
         number: of the function, as the launch had it; ``api``: whose name that is.
+        planned: whether C has the plan; ``stream``: the number of the launch's stream.
     """
+    if not planned:
+        _plan(launches, api, number, block)
+    if stream > streams.PER_THREAD:
+        hot_lanes.open_lane(_u64.from_address(launches + 16).value, stream, _raise_failure)
+    return 0
+
+
+def _plan(launches: int, api: int, number: int, block: tuple[int, ...]) -> None:
     code = epochs.code.number  # before what the plan is made of is read
     context = contexts.top()
     if context is None or context.faulted:
-        return 0
+        return
     add, remove = (_Change(place) for place in (_u64 * 2).from_address(launches))
     function = (registered.function if api else libraries.function_of)(number, context)
     plan = _Plan(number, context.handle, code, api, (_u32 * 3)(*block))
@@ -100,7 +112,13 @@ def learn(launches: int, api: int, number: int, *block: int) -> int:
         add(ctypes.addressof(plan))
     if code != epochs.code.number:
         _forget_old()
-    return 0
+
+
+def _raise_failure(failure: Failure) -> None:
+    """Raise the error of a launch of a lane."""
+    known, (gx, gy, *_) = _known[failure.plan], failure.grid
+    assert known.code is not None
+    _raise(known.code, failure.code, failure.report_address, gx, gy)
 
 
 def _forget_old() -> None:

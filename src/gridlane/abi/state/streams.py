@@ -12,6 +12,7 @@ from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
+from gridlane.runtime.queues.host_stream import OwnHostStream
 
 LEGACY, PER_THREAD = 1, 2
 """The handles of the two default streams; 0 is the legacy one as well."""
@@ -204,10 +205,17 @@ def forget(found: Stream | Event) -> None:
         if found.capture is not None:
             found.capture.abandon()
         streams.remove(found.handle)
+        close_lanes(found)
         _owned(found.context, "streams").discard(found.handle)
     else:
         events.remove(found.handle)
         _owned(found.context, "events").discard(found.handle)
+
+
+def close_lanes(found: Stream) -> None:
+    """Let C append nothing more to a stream: its work changes its meaning."""
+    if isinstance(found.queue, OwnHostStream):
+        found.queue.queue.close_lanes()
 
 
 def _owned(context: Context, kind: str) -> set[int]:

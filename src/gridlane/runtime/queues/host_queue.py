@@ -37,6 +37,14 @@ class _Stoppable(Protocol):
         ...
 
 
+class Lane(Protocol):
+    """What others than Python append work to, behind a piece of the queue that does that work."""
+
+    def close(self) -> None:
+        """Let nobody append to it until it is opened again."""
+        ...
+
+
 class HostQueue(SoftwareQueue[HostPiece]):
     """The shared state of a stream and its worker. The worker holds no reference to the stream, so
     that an unreferenced stream can end its worker. Work after an error is dropped until a caller
@@ -55,6 +63,9 @@ class HostQueue(SoftwareQueue[HostPiece]):
     def begin(self) -> None:
         """Start without work or a thread."""
         super().begin()
+        self.lanes: dict[int, Lane] = {}
+        """What C may append launches to, by library. At most one is open, and its piece is the last
+        one of the queue."""
         self._lock = threading.RLock()
         """Held to add the queue to BUSY, and to remove it. The worker never takes it, so a signal
         handler that interrupts a holder and waits for the worker makes progress."""
@@ -67,6 +78,8 @@ class HostQueue(SoftwareQueue[HostPiece]):
             raise at_its_end("the thread of this stream")
         with self._lock:
             BUSY.add(self)  # an exception may come after each line
+            if self.lanes:
+                self.close_lanes()
             self.append(piece)
             BUSY.add(self)  # a handler may have waited until the queue was empty
             epochs.work.changed()
@@ -77,9 +90,37 @@ class HostQueue(SoftwareQueue[HostPiece]):
             raise at_its_end("the thread of this stream")
         with self._lock:
             BUSY.add(self)  # as in put
+            self.close_lanes()
             self.extend(pieces)
             BUSY.add(self)
             epochs.work.changed()
+
+    def put_open(self, open_: Callable[[], HostPiece]) -> None:
+        """Open a lane, which returns the piece that does its work, and append the piece."""
+        if sys.is_finalizing():
+            raise at_its_end("the thread of this stream")
+        with self._lock:
+            BUSY.add(self)  # as in put
+            self.close_lanes()
+            piece = open_()
+            try:
+                self.append(piece)
+            except BaseException:
+                self.append(piece)
+                raise
+            finally:
+                BUSY.add(self)
+                epochs.work.changed()
+
+    def close_lanes(self) -> None:
+        """Let later work come behind what the lanes have."""
+        for lane in tuple(self.lanes.values()):
+            lane.close()
+
+    def nothing_pending(self) -> Latch | None:
+        """As for every queue; what others append later is not waited for."""
+        self.close_lanes()
+        return super().nothing_pending()
 
     def forget_if_empty(self) -> None:
         """Remove the queue from BUSY if nothing is pending."""
