@@ -298,7 +298,7 @@ def test_a_library_in_the_place_of_a_closed_one(library, tmp_path):  # noqa: F81
     )
     main.write_text(
         "#include <dlfcn.h>\n#include <stdio.h>\n"
-        "static long resident(void) { long pages = 0; FILE *file = fopen(\"/proc/self/statm\", "
+        'static long resident(void) { long pages = 0; FILE *file = fopen("/proc/self/statm", '
         '"r");\n  fscanf(file, "%*d %ld", &pages); fclose(file); return pages; }\n'
         "int main(int count, char **names) { long before = 0;\n"
         "  for (int n = 0; n < 600; n++) {\n"
