@@ -194,6 +194,8 @@ def test_relocatable_code_in_a_static_library(parts, tmp_path):
     subprocess.run(["ar", "rcs", "libother.a", "other.o"], check=True, timeout=60)
     parts("-rdc=true", "main.o", "libother.a", "-o", "program")
     assert run("./program").returncode == 47
+    parts("-rdc=true", "main.o", "-L.", "-lother", "-o", "named")
+    assert run("./named").returncode == 47
 
 
 def test_managed_variables_of_a_header(parts, tmp_path):
@@ -225,6 +227,45 @@ def test_what_else_is_made(parts, capsys):
     assert "-lcudart_gridlane" in capsys.readouterr().err and not Path("a.out").exists()
 
 
+HABITS = """
+#include <cstdio>
+__global__ void k(long *times)
+{
+    times[0] = clock() >> 32;
+    times[1] = clock64() >> 32;
+    printf("%d %d\\n", (int)sizeof(clock()), (int)(times[1] - times[0]));
+}
+int main()
+{
+    long *d, h[2];
+    cudaMalloc(&d, sizeof h);
+    k<<<1, 1>>>(d);
+    cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+    return twice(h[1] - h[0]) - TWICE;
+}
+"""
+
+
+def test_habits_of_programs(parts, tmp_path):
+    """clock() has 64 bits; a header of -include may use CUDA's words; -odir has what is made."""
+    (tmp_path / "habits.cu").write_text(HABITS)
+    (tmp_path / "twice.h").write_text("__host__ __device__ long twice(long n) { return 2 * n; }\n")
+    (tmp_path / "made").mkdir()
+    given = [
+        "-include",
+        "twice.h",
+        "-I.",
+        "-DTWICE=0",
+        "-ccbin",
+        str(Path(shutil.which("g++")).parent),
+    ]
+    parts(*given, "-MMD", "-odir", "made", "-c", "habits.cu")
+    assert Path("made/habits.d").read_text().startswith("made/habits.o: ")
+    parts("made/habits.o", "-o", "program")
+    found = run("./program")
+    assert (found.returncode, found.stdout) == (0, "8 0\n")
+
+
 def test_errors_are_the_compiler_s(parts, tmp_path):
     wrong = tmp_path / "wrong.cu"
     wrong.write_text("int main() { return 0; }\n__global__ void k(int *x) { *x = absent; }\n")
@@ -238,6 +279,8 @@ def test_errors_are_the_compiler_s(parts, tmp_path):
         parts("-rdc=true", "wrong.cu")
     with pytest.raises(CompileError, match="nothere"):
         parts("main.c", "-lnothere")
+    with pytest.raises(CompileError, match=r"and no cuBLAS.*: cublas is of one"):
+        parts("main.c", "-lcublas")
     with pytest.raises(ArgumentError, match=r"absent\.cu: No such file"):
         parts("absent.cu")
     with pytest.raises(ArgumentError, match=r"absent\.o: No such file"):
@@ -266,6 +309,8 @@ def test_the_command(prefix, tmp_path):
 
     told = gridlane("--help")
     assert told.returncode == 0 and "-rdc=true" in told.stdout
+    told = gridlane("--version")
+    assert told.returncode == 0 and "release 13.0" in told.stdout
     told = gridlane("-Wmystery", "x.cu")
     assert told.returncode == 1 and "does not know the option -Wmystery" in told.stderr
     assert "Traceback" not in told.stderr

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gridlane.abi.toolchain import options
+from gridlane.abi.toolchain import option_names as options
 from gridlane.abi.toolchain.options import parse
 from gridlane.core.errors import ArgumentError
 
@@ -33,6 +33,22 @@ def test_architectures():
     both = ["-gencode", "arch=compute_80,code=sm_80", "--generate-code=arch=compute_90,code=sm_90"]
     assert parse([*both, "a.cu"]).archs == ["compute_80", "compute_90"]
     assert parse(["-arch=native", "a.cu"]).archs == []
+
+
+def test_options_of_build_systems(tmp_path):
+    """What CMake and Makefiles write: files of options, folders, options of the host's compiler."""
+    inner, outer = tmp_path / "inner.rsp", tmp_path / "outer.rsp"
+    inner.write_text("-Ia 'b c.cu'")
+    outer.write_text(f"-DN=3\n--options-file {inner}\n")
+    made = parse(["-optf", str(outer), f"@{inner}", "-odir", "made", "-c"])
+    assert made.both == ["-DN=3", "-Ia", "-Ia"] and made.folder == "made"
+    assert [path for path, _ in made.inputs] == [Path("b c.cu")] * 2
+    with pytest.raises(ArgumentError, match=r"absent\.rsp: No such file"):
+        parse(["--options-file=absent.rsp"])
+    words = ["-funroll-loops", "-Wl,-s", "-forward-unknown-to-host-compiler", "-Wall", "a.cu"]
+    made = parse([*words, "-ftemplate-depth", "512", "-Wno-deprecated-declarations"])
+    assert made.host == ["-funroll-loops", "-Wall"] and made.linker == ["-Wl,-s"]
+    assert made.both == ["-ftemplate-depth=512", "-Wno-deprecated-declarations"]
 
 
 def test_what_is_ignored_and_what_is_refused():

@@ -1,6 +1,8 @@
 """Libraries and kernels of both interfaces, on each device."""
 
 import ctypes
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from tests.abi.calling import cu, device_array, good, host_array, in_python, nam
 from tests.abi.fatbins import image, region
 from tests.abi.kernels import HEAD, TEXT
 
+from gridlane.abi.state import contexts
 from gridlane.cuda import runtime as rt
 
 NONE = (None, None, 0, None, None, 0)
@@ -170,3 +173,17 @@ def test_the_runtime_has_the_same_libraries(library):
     assert name(rt.cudaLibraryGetKernel(made, b"none")) == "cudaErrorSymbolNotFound"
     good(rt.cudaLibraryUnload(made))
     assert name(rt.cudaLibraryGetKernelCount(made)) == "cudaErrorInvalidResourceHandle"
+
+
+@in_python
+def test_contexts_that_ended_leave_nothing(library, primary):
+    """A library that outlives them keeps neither them nor their modules."""
+    kernel = good(cu.cuLibraryGetKernel(library, b"counted"))
+    ended = []
+    for _ in range(3):
+        made = good(cu.cuCtxCreate(None, 0, 0))
+        assert launch(kernel) == 8
+        ended.append(weakref.ref(contexts.current()))
+        assert cu.cuCtxDestroy(made) == (0,)
+    gc.collect()
+    assert [each() for each in ended[:2]] == [None, None]

@@ -79,6 +79,22 @@ def test_a_program(machine, form):
     assert (found.stdout, found.stderr) == (f"{OURS.format(device=17)}\n", ""), found
 
 
+def test_the_environment_and_the_name(machine):
+    """The C library has them, though libcudart is opened before its constructor has run."""
+    folder, _, _ = machine
+    source = folder / "environment.c"
+    source.write_text(
+        "#define _GNU_SOURCE\n#include <errno.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+        '__attribute__((constructor)) static void early(void) { puts(getenv("LD_PRELOAD")); }\n'
+        "__attribute__((destructor)) static void last(void)\n"
+        '{ printf("%s %s\\n", getenv("LD_PRELOAD"), program_invocation_short_name); }\n'
+    )
+    program = made(machine, "environment", *FORMS["pie"], source)
+    preloaded = folder / building.PRELOADED
+    expected = [str(preloaded), OURS.format(device=17), f"{preloaded} environment"]
+    assert run(machine, program).stdout.splitlines() == expected
+
+
 def test_libraries_that_are_opened_later(machine):
     """Each registers once; one comes back after it was closed."""
     program = made(machine, "opener", *FORMS["pie"])

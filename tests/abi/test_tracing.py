@@ -1,5 +1,6 @@
 """The trace of calls: against what a program in C prints of them, and for words of every kind."""
 
+import ctypes
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from tests.abi.test_library import compiled, library  # noqa: F401  # the fixtur
 
 from gridlane.abi import tracing
 from gridlane.abi.table.functions import functions
+from gridlane.core import trace
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +79,34 @@ def test_a_program_without_a_trace_prints_nothing(library, tmp_path):  # noqa: F
     assert found.returncode == 0 and found.stderr == ""
 
 
+@pytest.mark.parametrize("stream", ["2>&-", "2>/dev/full"])
+def test_a_trace_that_cannot_be_printed(stream, library, tmp_path):  # noqa: F811
+    """The calls' answers are those without a trace."""
+    made = compiled("traced", library, tmp_path)
+    settings_ = {"LD_LIBRARY_PATH": str(library), "HOME": "/none"}
+    told = [
+        subprocess.run(
+            ["/bin/sh", "-c", f"exec {made} {stream}"],
+            env=settings_ | {"GRIDLANE_TRACE": shown},
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        for shown in ("0", "1")
+    ]
+    plain, traced = (re.sub("0x[0-9a-f]+", "P", each.stdout) for each in told)
+    assert plain == traced and "error a value" in plain
+    assert [each.returncode for each in told] == [0, 0]
+
+
+def test_each_runtime_has_its_version(library):  # noqa: F811
+    for major, version in ((12, 12090), (13, 13000)):
+        found = ctypes.c_int()
+        runtime = ctypes.CDLL(str(library / f"libcudart.so.{major}"))
+        assert runtime.cudaRuntimeGetVersion(ctypes.byref(found)) == 0
+        assert found.value == version
+
+
 ROWS = [row for api in ("driver", "runtime", "nvrtc") for row in functions(api).values()]
 WORDS = [0, 1, 8, 1 << 12, 1 << 47, (1 << 63) - 1, (1 << 64) - 1]
 
@@ -85,7 +115,7 @@ WORDS = [0, 1, 8, 1 << 12, 1 << 47, (1 << 63) - 1, (1 << 64) - 1]
 def test_words_of_any_kind_have_a_line(word, monkeypatch):
     """Pointers to nothing among them, for each function of the table."""
     lines = []
-    monkeypatch.setattr(tracing, "_write", lines.append)
+    monkeypatch.setattr(trace, "write", lines.append)
     for row in ROWS:
         words = (word,) * (len(row.parameters) + bool(row.result))
         for code in (0, 1, 999):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, NoReturn
@@ -85,7 +84,7 @@ def _answered(row: Function, error: BaseException) -> tuple[int, tuple[Any, ...]
     number, what = _told(error)
     given = error.given if isinstance(error, Failure) else ()
     if trace.enabled():
-        print(f"gridlane: {row.base}: {number}: {what}", file=sys.stderr)
+        trace.write(f"gridlane: {row.base}: {number}: {what}")
     if row.api != "runtime":
         return number, given
     number = number if number in _of_runtime() else UNKNOWN

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import struct
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,6 +17,7 @@ from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, aliases, ctype, enums, layout
 from gridlane.abi.table.functions import Api, Function, Parameter
 from gridlane.abi.table.layout import Field, Layout
+from gridlane.core import trace
 
 _MOST_TEXT, _MOST_ITEMS = 64, 8
 ERRORS: dict[Api, str] = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
@@ -56,7 +56,7 @@ def tell(
         f"{each.name}={text}{_after(row, each, word, given) if succeeded else ''}"
         for each, text, word in zip(row.parameters, before, given)
     ]
-    _write(f"{name}({', '.join(texts)}) = {_returned(row, given, code)} <{took} ns>")
+    trace.write(f"{name}({', '.join(texts)}) = {_returned(row, given, code)} <{took} ns>")
 
 
 def of_c(row: Function) -> Callable[..., int]:
@@ -90,15 +90,10 @@ def traced_values(
         results = [] if made[0] else [_shortened(repr(each)) for each in made[1:]]
         arrow = f" -> {', '.join(results)}" if results else ""
         code = f"{int(made[0])} {made[0].name}"
-        _write(f"{row.base}({', '.join(texts)}) = {code}{arrow} <{took} ns>")
+        trace.write(f"{row.base}({', '.join(texts)}) = {code}{arrow} <{took} ns>")
         return made
 
     return told
-
-
-def _write(line: str) -> None:
-    sys.stderr.write(line + "\n")  # one piece, so that lines of threads stay whole
-    sys.stderr.flush()
 
 
 def arguments(row: Function, given: tuple[int, ...]) -> list[str]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import version
 
 from gridlane.abi.toolchain.building import build
-from gridlane.abi.toolchain.options import (
+from gridlane.abi.toolchain.option_names import (
     IGNORED,
     IGNORED_LIBRARIES,
     IGNORED_WITH_VALUE,
     REFUSED,
-    parse,
 )
+from gridlane.abi.toolchain.options import parse
 
 _HELP = f"""Usage: gridlane cc [options] file...
 
@@ -35,6 +36,13 @@ The options are nvcc's; no CUDA toolkit takes part.
   -use_fast_math -fmad -ftz -prec-div -prec-sqrt -lineinfo
   -MD -MMD -MP -MF -MT    a rule for make beside the object
   -v, -dryrun             show the host's commands; and do not execute them
+  -odir DIR               where what has no -o goes
+  -optf FILE, @FILE       options of a file
+  -forward-unknown-to-host-compiler
+                          an option that is not known is the host compiler's
+  -ftemplate-depth -ftemplate-backtrace-limit -Wno-deprecated-declarations
+                          the compiler of both sides
+  -V, --version           the versions of gridlane and of CUDA's interface
 
 Ignored, as they tune: {" ".join((*IGNORED_WITH_VALUE, *IGNORED))}
 {" ".join(f"-l{name}" for name in IGNORED_LIBRARIES)}
@@ -45,5 +53,8 @@ def run(words: Sequence[str]) -> None:
     """Compile and link as a command line says."""
     if words and words[0] in ("-h", "--help"):
         print(_HELP)
+    elif words and words[0] in ("-V", "--version"):
+        # In nvcc's words, which Makefiles look for; the release is that of the API.
+        print(f"gridlane cc {version('gridlane')}\nCUDA C++, release 13.0, V13.0")
     else:
         build(parse(words))

@@ -18,6 +18,8 @@ _CONVERSION = re.compile(
 _WIDE = ("l", "ll", "j", "z", "t")
 STAR = "*"
 """The format of an argument that is the width or the precision of the next one."""
+BYTES = "8"
+"""The format of an argument that has eight bytes of a text, which the next one continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +172,12 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
 
     Args:
         parts: texts, and None or "" for the next value.
-        formats: for each value its conversion, or STAR; nothing where all are printed as numpy
-            prints them.
+        formats: for each value its conversion, STAR or BYTES; nothing where all are printed as
+            numpy prints them.
     """
     made: list[str] = []
     stars: list[int] = []
+    words: list[float] = []
     number = 0
     for part in parts:
         if part:
@@ -185,9 +188,19 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
         number += 1
         if text == STAR:
             stars.append(int(value))
+        elif text == BYTES:
+            words.append(value)
         elif text:
-            made.append(conversion(text).of(value, stars))
-            stars = []
+            found = conversion(text)
+            given = _text([*words, value]) if found.kind == "s" else value
+            made.append(found.of(given, stars))
+            stars, words = [], []
         else:
             made.append(str(value))
     return "".join(made)
+
+
+def _text(words: Sequence[float]) -> str:
+    """The text whose bytes are in words of 64 bits, up to a zero."""
+    data = b"".join((int(word) % 2**64).to_bytes(8, "little") for word in words)
+    return data.partition(b"\0")[0].decode("utf-8", "replace")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from typing import TextIO, cast
 
 from gridlane.core.config import config
 
@@ -15,4 +17,14 @@ def enabled() -> bool:
 def event(kind: str, **details: object) -> None:
     """Print an event to stderr."""
     text = " ".join(f"{name}={value}" for name, value in details.items())
-    print(f"gridlane: {kind} {text}", file=sys.stderr)
+    write(f"gridlane: {kind} {text}")
+
+
+def write(line: str) -> None:
+    """Print a line to stderr, in one piece, so that lines of threads stay whole. What cannot be
+    printed changes nothing."""
+    stream = cast(TextIO | None, sys.stderr)
+    if stream is not None:  # which the process may have closed
+        with suppress(OSError, ValueError):
+            stream.write(line + "\n")
+            stream.flush()

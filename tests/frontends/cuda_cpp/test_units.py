@@ -14,6 +14,7 @@ from tests.frontends.ptx.linking import NVLINK, refused_by_ptxas
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, CompileError, PtxError
 from gridlane.frontends.cuda_cpp import choose, clang
+from gridlane.frontends.cuda_cpp.texts import with_statics
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -318,3 +319,10 @@ def test_options_for_units(option):
     options = (option, "true") if option == "--relocatable-device-code" else (option,)
     text = cuda.compile_cpp("extern __device__ int x; __device__ int *y = &x;", options=options)
     assert ".extern .global .align 4 .u32 x;" in text
+
+
+@pytest.mark.parametrize("end", ["__static__8b83c32c2413f00", "__intern__ddffc40b83ac3279"])
+def test_the_number_of_a_source_in_names_may_be_short(end):
+    """Clang writes it without zeros in front."""
+    ptx = f".extern .global .u32 kept;\n.global .u32 kept{end} = 4;\nld.global.b32 %r2, [kept];\n"
+    assert with_statics(ptx) == ptx.replace("kept;", f"kept{end};").replace("kept]", f"kept{end}]")

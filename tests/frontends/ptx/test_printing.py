@@ -96,19 +96,62 @@ def test_texts_of_the_module(device, capfd):
     [
         (CALL.format(format="%source", given="0"), "the format of vprintf is not a constant"),
         ("mov.u64 %rd4, wrong;" + CALL.format(format="%rd4", given="0"), "'%y' is no conversion"),
-        (
-            DEPOT + "st.local.u64 [%SPL+8], %made;" + CALL.format(format="%rd4", given="%SP"),
-            "the text that %s prints is not a constant",
-        ),
-        (
-            DEPOT + "bra NEXT; NEXT:" + CALL.format(format="%rd4", given="%SP"),
-            "the text that %s prints is not known here",
-        ),
     ],
 )
 def test_a_text_that_is_not_known(body, told):
     with pytest.raises(PtxError, match=told):
         results("interp", body, module=MODULE)
+
+
+TEXTS = r"""
+#include <cstdio>
+__device__ char changed[8] = "abc";
+__device__ const char *names[] = {"zero", "one"};
+extern "C" __global__ void k(const char *given, int digits) {
+    int i = threadIdx.x;
+    if (i == 0) changed[0] = 'X';
+    __shared__ char shared[8];
+    char local[8] = "local";
+    local[4] += i;
+    for (int n = 0; n < 4; n++) shared[n] = n < 3 ? 's' : 0;
+    printf("%s %s %s ", changed, names[i % 2], i ? "odd" : "even");
+    printf("%s %-4s|%8s|%.2s|%.*s %s\n", local, shared, given, given, digits, given,
+           i ? nullptr : given);
+}
+extern "C" __global__ void two(const char *text) { printf("%s %s\n", text, text); }
+"""
+
+
+@pytest.mark.parametrize("device", [d for d in ALL if d not in ("webgpu", "opengl")])
+def test_texts_in_memory(device, capfd):
+    """They are what the memory has when the line is printed. WebGPU and OpenGL refuse kernels with
+    addresses in memory."""
+    current.choose(get_device(device))
+    module = cuda.RawModule(code=TEXTS)
+    text = np.frombuffer(b"sixteen letters!\0", np.uint8)
+    module.get_function("k")((1,), (1,), (text, 3))
+    module.get_function("two")((1,), (1,), (text,))
+    cuda.synchronize()
+    expected = "Xbc zero even local sss |sixteen letters!|si|six sixteen letters!\n"
+    assert capfd.readouterr().out == expected + "sixteen letters! sixteen letters!\n"
+
+
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+def test_a_text_that_is_too_long(device):
+    current.choose(get_device(device))
+    kernel = cuda.RawModule(code=TEXTS, via="ir").get_function("two")
+    long = np.full(200, 97, np.uint8)
+    with pytest.raises(RuntimeError, match=r"a text for %s is longer than 128 bytes.*in parts"):
+        kernel((1,), (1,), (long,))
+        cuda.synchronize()
+
+
+def test_no_text(capfd):
+    current.choose(get_device("cpu"))
+    kernel = cuda.RawModule(code=TEXTS).get_function("k")
+    kernel((1,), (2,), (np.frombuffer(b"yes\0", np.uint8), 3))
+    cuda.synchronize()
+    assert "|ye|yes (null)\n" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("device", ["interp", "cpu"])

@@ -39,10 +39,10 @@ struct gl_process {
     int begins;
     int begun;  /* Python has been entered, or is about to be */
     int forked; /* this process is the child of one that had begun */
-    int ended;  /* the process ended its own Python, once and for all */
     int offers; /* Python tells what C may answer alone */
     uint64_t state, work, code; /* the numbers of core/epochs.py */
     void *shared;               /* what the hot functions of all libraries share */
+    int ended;                  /* the process ended its own Python, once and for all */
 };
 
 GL_EXPORT extern struct gl_process gl_process;

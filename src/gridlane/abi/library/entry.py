@@ -77,7 +77,7 @@ def _initialise(binary: int) -> int:
         return registration.initialise(binary)
     except (Failure, GridlaneError, MemoryError) as error:
         failure = failure_of(error)
-        print(f"gridlane: {failure.what}", file=sys.stderr)
+        trace.write(f"gridlane: {failure.what}")
         return failure.number
 
 
@@ -157,7 +157,7 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
 def _broken(row: Function, error: Exception) -> int:
     """The number of an error that no call should raise."""
     if trace.enabled():
-        print(f"gridlane: {row.base}: {error!r}", file=sys.stderr)
+        trace.write(f"gridlane: {row.base}: {error!r}")
     return _INTERNAL if row.api == "nvrtc" else UNKNOWN
 
 

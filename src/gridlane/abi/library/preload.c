@@ -362,7 +362,16 @@ __attribute__((visibility("default"))) void __gmon_start__(void)
     errno = error;
 }
 
-__attribute__((constructor)) static void begin(void)
+/* The C library's own constructor has not run yet. The loader runs it for libcudart, which needs it,
+ * with what it thinks are the process's arguments and environment: here still none. */
+__attribute__((constructor)) static void begin(int count, char **words, char **environment)
 {
+    if (!environ)
+        environ = environment;
     __gmon_start__();
+    if (count > 0 && !*program_invocation_name) {
+        const char *slash = strrchr(words[0], '/');
+        program_invocation_name = words[0];
+        program_invocation_short_name = slash ? (char *)slash + 1 : words[0];
+    }
 }

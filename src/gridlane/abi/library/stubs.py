@@ -62,6 +62,7 @@ WRITTEN = frozenset(
         "cuGetExportTable",
         "cudaGetDriverEntryPoint",
         "cudaGetDriverEntryPointByVersion",
+        "cudaRuntimeGetVersion",
         "cuGetErrorName",
         "cuGetErrorString",
         "cudaGetErrorName",

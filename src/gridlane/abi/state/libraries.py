@@ -63,8 +63,9 @@ class Library:
         with _lock:
             found = self._modules.get(context)
             if found is None or modules.modules.find(found.handle) is not found:
+                alive = {each: made for each, made in self._modules.items() if each.handle}
                 found = modules.load(context, self.text(context.ordinal))
-                self._modules[context] = found
+                self._modules = alive | {context: found}
             return found
 
     def code(self, ordinal: int) -> Code:

@@ -43,6 +43,7 @@ class Function:
         attributes: that a program set, by their numbers.
         next: of its next launch in the old way, ``old_launches.Next``.
         inherited: those that a program set for the kernel of its library on this device.
+        host: the host address by which a program named it first; 0 if none did.
     """
 
     def __init__(self, module: Module, kernel: ModuleKernel) -> None:
@@ -53,6 +54,7 @@ class Function:
         self.attributes: dict[int, int] = {}
         self.inherited: dict[int, int] = {}
         self.next: Any = None
+        self.host = 0
         self.handle = functions.add(self)
         self._copies: dict[int, tuple[tuple[int, int, int], ...]] = {}
 

@@ -34,8 +34,6 @@ _numbers = itertools.count(1)
 _images: dict[int, Image] = {}
 _libraries: dict[int, Library] = {}
 _kernels: dict[int, Symbol] = {}
-_hosts: dict[int, int] = {}
-"""The host address by which a program named a function, by the function's handle."""
 _variables: AddressMap[Symbol] = AddressMap()
 
 
@@ -69,8 +67,6 @@ def remove_image(image: int) -> None:
             library.end()
         for symbol in [each for each in _kernels.values() if each.image == image]:
             del _kernels[symbol.address]
-        for handle in [each for each, address in _hosts.items() if address not in _kernels]:
-            del _hosts[handle]
         for symbol in [each for each in _variables.pieces() if each.image == image]:
             _variables.remove(symbol.address)
         epochs.code.changed()
@@ -116,7 +112,7 @@ def function(address: int, context: Context) -> Function:
     """
     if address in _kernels:
         made = kernel(address).function(context)
-        _hosts.setdefault(made.handle, address)
+        made.host = made.host or address
         return made
     return libraries.function_of(address, context, INVALID_DEVICE_FUNCTION)
 
@@ -124,7 +120,7 @@ def function(address: int, context: Context) -> Function:
 def host_address(function: Function) -> int:
     """The host address that stands for a function; its handle if it is no kernel of the program's
     own images."""
-    return _hosts.get(function.handle, function.handle)
+    return function.host if function.host in _kernels else function.handle
 
 
 def variable(address: int, context: Context) -> tuple[Buffer, int]:

@@ -57,7 +57,8 @@ class Build:
 
     def kept(self, path: Path, suffix: str) -> Path:
         """Where what is made of an input goes."""
-        return Path(self.command.output or Path.cwd() / f"{path.stem}{suffix}")
+        folder = Path(self.command.folder)
+        return Path(self.command.output or Path.cwd() / folder / f"{path.stem}{suffix}")
 
 
 def build(command: Command, prefix: Path | None = None) -> None:
@@ -100,13 +101,20 @@ def _program(made: Build) -> None:
         else:
             objects.append(path)
     parts = {} if made.command.is_dry else _parts(objects)
+    if not made.command.is_dry:
+        of_libraries = _parts(list(link.archives(made.command.linker)))
+        objects += of_libraries
+        parts |= of_libraries
     if parts:
         objects.append(made.room / "registered.o")
         words = [*made.host.c, "-O2", "-fPIC", "-c", "-", "-o", str(objects[-1])]
         made.run(words, link.registration(name for names in parts.values() for name in names))
     output = Path(made.command.output or "a.out")
     words = link.words(made.command, made.host, objects, parts, output, made.lib)
-    _say(made.run(words, patience=made.host.patience))
+    try:
+        _say(made.run(words, patience=made.host.patience))
+    except CompileError as error:
+        raise CompileError(f"{error}{link.advice(str(error))}") from None
 
 
 def _parts(objects: Sequence[Path]) -> dict[Path, tuple[str, ...]]:
@@ -146,10 +154,9 @@ def _rule(command: Command, path: Path, output: Path) -> list[str]:
     if not command.dependencies:
         return []
     said = command.dependencies
-    file = (
-        [] if "-MF" in said else ["-MF", str(Path(command.output or path.name).with_suffix(".d"))]
-    )
-    target = [] if "-MT" in said else ["-MT", command.output or f"{path.stem}.o"]
+    made = Path(command.output or Path(command.folder, f"{path.stem}.o"))
+    file = [] if "-MF" in said else ["-MF", str(made.with_suffix(".d"))]
+    target = [] if "-MT" in said else ["-MT", str(made)]
     return [*said, *file, *target]
 
 

@@ -54,13 +54,13 @@ def cuda(
         *(*host.clang.words, *language, *_ALWAYS, "-std=c++17", f"-cuid={given.mark}"),
         *(["-fgpu-rdc"] if command.is_relocatable else []),
         *(["-fgpu-default-stream=per-thread"] if command.per_thread else []),
+        *("-include", "gridlane/runtime.h"),  # in front of the user's
         *(word for word in source.options if word[:2] in ("-D", "-U", "-I")),
         *_other(command.both),
         *optimised(command.host),
         *("-iquote", str(Path(source.name).parent)),
         *("-isystem", str(INCLUDE), *host.clang.host),
         *textures(source),
-        *("-include", "gridlane/runtime.h"),
         *(["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fatbin)] if fatbin else []),
         str(text),
     ]

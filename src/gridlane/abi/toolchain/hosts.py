@@ -10,6 +10,7 @@ import platform
 import re
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 from gridlane.core.errors import ArgumentError, CompileError
 from gridlane.core.extras import install
@@ -58,6 +59,8 @@ def choose(asked: str) -> Host:
         )
     if asked == "zig":
         return _zig()
+    if asked and Path(asked).is_dir():
+        asked = str(Path(asked, "g++"))
     if asked and not re.fullmatch(r"(?:.*/)?[\w-]*(?:g\+\+|gcc)(?:-[\d.]+)?", asked):
         raise ArgumentError(f"--host {asked}: zig, or g++ by its name or path")
     found = shutil.which(asked or "g++")

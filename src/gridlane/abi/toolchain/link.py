@@ -66,6 +66,35 @@ def registration(names: Iterable[str]) -> str:
     return _TEXT % len(each) + "".join(f"PART({name})\n" for name in each)
 
 
+def archives(words: Sequence[str]) -> Iterator[Path]:
+    """The static libraries that ``-l`` names: the first that the folders of ``-L`` have, unless a
+    shared one is beside it."""
+    folders = [Path(word[2:]) for word in words if word.startswith("-L")]
+    for word in dict.fromkeys(words):
+        files = [folder / f"lib{word[2:]}.a" for folder in folders if word.startswith("-l")]
+        file = next((each for each in files if each.is_file()), None)
+        if file is not None and not file.with_suffix(".so").is_file():
+            yield file
+
+
+_LIBRARIES = "blas|sparse|solver|fft|rand|tensor|dnn|nccl|npp|jpeg|JitLink|ml"
+_ABSENT = re.compile(
+    rf"cannot find -l((?:cu|nv|nvidia-)?(?:{_LIBRARIES})\w*)"
+    rf"|undefined reference to `((?:cu|nv)(?:{_LIBRARIES})\w+)'"
+)
+
+
+def advice(told: str) -> str:
+    """What to say behind a linker's message that names a library of CUDA's beside the runtime."""
+    found = _ABSENT.search(told)
+    if found is None:
+        return ""
+    return (
+        f"\ngridlane has the driver, the runtime and NVRTC, and no cuBLAS, cuFFT, cuRAND or the "
+        f"like: {found[1] or found[2]} is of one; call a kernel, or a library of the host, instead"
+    )
+
+
 def _asked(path: Path) -> Iterator[str]:
     data = path.read_bytes()
     objects = _members(data, path) if data.startswith(_ARCHIVE) else [data]

@@ -7,6 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gridlane.abi.toolchain.option_names import (
+    IGNORED,
+    IGNORED_LIBRARIES,
+    IGNORED_WITH_VALUE,
+    LONG,
+    REFUSED,
+)
 from gridlane.core.errors import ArgumentError
 
 LINK, OBJECT, PREPROCESS, PTX, FATBIN, DEPENDENCIES = "link", "c", "E", "ptx", "fatbin", "M"
@@ -23,6 +30,7 @@ class Command:
         inputs: the files in order, each with its language; "" for one that is linked.
         what: what is made of them.
         output: where; "" for the usual name.
+        folder: where what has the usual name goes; "" for the current one.
         device: options of the device's compilation, in nvcc's spelling.
         archs: the architectures that there is PTX for; empty for the usual one.
         both: options of both sides' compilation: macros, folders, the standard.
@@ -35,11 +43,13 @@ class Command:
         per_thread: whether the default stream is the thread's.
         is_dry: whether commands are shown and not executed; ``is_verbose``: shown.
         dependencies: options of the rule for make, ``-MD`` and its like.
+        forwards: whether an option that is not known is the host compiler's.
     """
 
     inputs: list[tuple[Path, str]] = field(default_factory=list)
     what: str = LINK
     output: str = ""
+    folder: str = ""
     device: list[str] = field(default_factory=list)
     archs: list[str] = field(default_factory=list)
     both: list[str] = field(default_factory=list)
@@ -53,103 +63,23 @@ class Command:
     is_dry: bool = False
     is_verbose: bool = False
     dependencies: list[str] = field(default_factory=list)
+    forwards: bool = False
     language: str = ""
 
-
-_LONG = {
-    "--output-file": "-o",
-    "--include-path": "-I",
-    "--system-include": "-isystem",
-    "--pre-include": "-include",
-    "--define-macro": "-D",
-    "--undefine-macro": "-U",
-    "--library-path": "-L",
-    "--library": "-l",
-    "--optimize": "-O",
-    "--std": "-std",
-    "--gpu-architecture": "-arch",
-    "--gpu-code": "-code",
-    "--generate-code": "-gencode",
-    "--x": "-x",
-    "--compiler-options": "-Xcompiler",
-    "--linker-options": "-Xlinker",
-    "--relocatable-device-code": "-rdc",
-    "--cudart": "-cudart",
-    "--default-stream": "-default-stream",
-    "--compiler-bindir": "-ccbin",
-    "--host": "-ccbin",
-    "--fmad": "-fmad",
-    "--ftz": "-ftz",
-    "--prec-div": "-prec-div",
-    "--prec-sqrt": "-prec-sqrt",
-    "--maxrregcount": "-maxrregcount",
-    "--ptxas-options": "-Xptxas",
-    "--nvlink-options": "-Xnvlink",
-    "--threads": "-t",
-    "--keep-dir": "-keep-dir",
-    "--machine": "-m",
-    "--dependency-output": "-MF",
-    "--compile": "-c",
-    "--preprocess": "-E",
-    "--ptx": "-ptx",
-    "--fatbin": "-fatbin",
-    "--device-c": "-dc",
-    "--shared": "-shared",
-    "--debug": "-g",
-    "--device-debug": "-G",
-    "--generate-line-info": "-lineinfo",
-    "--disable-warnings": "-w",
-    "--dryrun": "-dryrun",
-    "--verbose": "-v",
-    "--use_fast_math": "-use_fast_math",
-    "--expt-relaxed-constexpr": "-expt-relaxed-constexpr",
-    "--expt-extended-lambda": "-extended-lambda",
-    "-expt-extended-lambda": "-extended-lambda",
-    "--extended-lambda": "-extended-lambda",
-    "--generate-dependencies": "-M",
-    "--generate-dependencies-with-compile": "-MD",
-    "--generate-nonsystem-dependencies": "-MM",
-    "--generate-nonsystem-dependencies-with-compile": "-MMD",
-    "--keep": "-keep",
-    "--resource-usage": "-res-usage",
-    "--compress-mode": "-compress-mode",
-    "--diag-suppress": "-diag-suppress",
-    "-forward-unknown-to-host-compiler": "--forward-unknown-to-host-compiler",
-    "--cubin": "-cubin",
-    "--lib": "-lib",
-    "--device-link": "-dlink",
-}
-"""nvcc's long spellings."""
-
-IGNORED_WITH_VALUE = (
-    *("-maxrregcount", "-Xptxas", "-Xnvlink", "-t", "-keep-dir", "-code", "-compress-mode"),
-    *("-diag-suppress",),
-)
-IGNORED = ("-keep", "-res-usage", "-expt-relaxed-constexpr", "-extended-lambda", "-m64")
-"""Options that tune, or allow what is allowed here: what a program answers is the same."""
-
-IGNORED_LIBRARIES = ("cudadevrt", "nvToolsExt")
-"""Libraries of whose functions none is left to link: the headers and the PTX have them, or lack
-them by name."""
-
-REFUSED = {
-    "-cubin": "machine code of NVIDIA's GPUs; -ptx makes PTX",
-    "-lib": "static libraries; compile with -c, and call ar",
-    "-dlink": "device code is linked when the program starts; link with gridlane cc",
-    "-fopenmp": "OpenMP needs its runtime for clang, which is not here; compile that file by g++",
-}
-"""Options that are known and not done, with the reason."""
 
 _WITH_VALUE = frozenset(
     (
         *("-o", "-I", "-isystem", "-include", "-D", "-U", "-L", "-l", "-O", "-std", "-arch"),
         *("-gencode", "-x", "-Xcompiler", "-Xlinker", "-rdc", "-cudart", "-default-stream"),
-        *("-ccbin", "-fmad", "-ftz", "-prec-div", "-prec-sqrt", "-MF", "-MT", "-m"),
+        *("-ccbin", "-fmad", "-ftz", "-prec-div", "-prec-sqrt", "-MF", "-MT", "-m", "-odir"),
+        *("-ftemplate-depth", "-ftemplate-backtrace-limit", "-optf"),
         *IGNORED_WITH_VALUE,
     )
 )
 _JOINED = ("-isystem", "-I", "-D", "-U", "-L", "-l", "-O")
 """Options whose value may follow at once."""
+_OF_BOTH = "-ftemplate-depth", "-ftemplate-backtrace-limit", "-Wno-deprecated-declarations"
+_FORWARD = "-forward-unknown-to-host-compiler"
 _MODES = {"-c": OBJECT, "-E": PREPROCESS, "-ptx": PTX, "-fatbin": FATBIN}
 _MODES |= {"-M": DEPENDENCIES, "-MM": DEPENDENCIES}
 
@@ -163,7 +93,8 @@ def parse(words: Sequence[str]) -> Command:
     >>> parse(["-arch=sm_80", "-c", "a.cu", "-o", "a.o"]).output
     'a.o'
     """
-    made = Command()
+    words = list(_with_files(words))
+    made = Command(forwards=any(LONG.get(word, word) == _FORWARD for word in words))
     for name, value in _options(words):
         if not name:
             made.inputs.append((Path(value), _language(value, made.language)))
@@ -190,6 +121,27 @@ def _language(name: str, given: str) -> str:
     )
 
 
+def _with_files(words: Sequence[str]) -> Iterator[str]:
+    """The words, with those of the files that ``-optf`` names in its place.
+
+    Raises:
+        ArgumentError: a file cannot be read.
+    """
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if LONG.get(name, name) != "-optf" and word[:1] != "@":
+            yield word
+            continue
+        files = [word[1:]] if word[:1] == "@" else (value if equals else next(rest, "")).split(",")
+        for file in files:
+            try:
+                text = Path(file).read_text()
+            except OSError as error:
+                raise ArgumentError(f"the file of options {file}: {error.strerror}") from None
+            yield from _with_files(shlex.split(text))
+
+
 def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Each option by its short name with its value; inputs by none."""
     rest = iter(words)
@@ -198,7 +150,7 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield "", word
             continue
         name, equals, value = word.partition("=")
-        name = _LONG.get(name, name)
+        name = LONG.get(name, name)
         word = word if equals else name
         if name in _WITH_VALUE:
             if not equals:
@@ -236,7 +188,13 @@ def _take(made: Command, name: str, value: str) -> None:
         made.dependencies.append(name)
     elif name in ("-MF", "-MT"):
         made.dependencies += [name, value]
-    elif name != "-l" and name not in IGNORED and name not in IGNORED_WITH_VALUE:
+    elif name in _OF_BOTH:
+        made.both.append(f"{name}={value}" if value else name)
+    elif name == "-l" or name in IGNORED or name in IGNORED_WITH_VALUE:
+        pass
+    elif made.forwards:
+        _of_host(made, name + value)
+    else:
         raise ArgumentError(
             f"gridlane cc does not know the option {name}; -Xcompiler and -Xlinker pass options to "
             "the host's compiler and linker"
@@ -256,6 +214,14 @@ def _generated(made: Command, value: str) -> None:
 
 def _output(made: Command, value: str) -> None:
     made.output = value
+
+
+def _folder(made: Command, value: str) -> None:
+    made.folder = value
+
+
+def _forward(made: Command, value: str) -> None:
+    """``parse`` has looked for it: it holds for what stands in front of it as well."""
 
 
 def _standard(made: Command, value: str) -> None:
@@ -356,6 +322,8 @@ _TAKEN = {
     "-arch": _architecture,
     "-gencode": _generated,
     "-o": _output,
+    "-odir": _folder,
+    _FORWARD: _forward,
     "-std": _standard,
     "-O": _optimise,
     "-x": _kind,

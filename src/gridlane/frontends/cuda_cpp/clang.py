@@ -125,11 +125,11 @@ class Clang:
                     f"--cuda-gpu-arch=sm_{given.arch}",
                     f"--cuda-feature=+ptx{_isa(given.arch)}",
                     *((f"-cuid={digest(source)}",) if given.is_relocatable else ()),
+                    *("-include", "gridlane/runtime.h"),  # in front of the user's
                     *given.words,
                     *("-iquote", str(Path(source.name).parent)),
                     *("-isystem", str(INCLUDE), *self.host),
                     *textures(source),
-                    *("-include", "gridlane/runtime.h"),
                     *("-MD", "-MT", "made", "-MF", str(read), "-o", str(made), "-"),
                 ),
                 text,

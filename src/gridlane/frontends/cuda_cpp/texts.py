@@ -100,7 +100,10 @@ def defines(ptx: str, name: str) -> bool:
     return re.search(pattern, ptx, re.MULTILINE) is not None
 
 
-_STATIC = re.compile(r"(?<![\w$])[A-Za-z_$][\w$]*?(?=__(?:static|intern)__[0-9a-f]{16}\b)")
+_STATIC = re.compile(
+    r"(?<![\w$])(?P<name>[A-Za-z_$][\w$]*?)(?P<end>__(?:static|intern)__[0-9a-f]{1,16}\b)"
+)
+"""The end is a number of 64 bits, without zeros in front."""
 _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
 
@@ -109,7 +112,7 @@ def with_statics(ptx: str) -> str:
     the host uses a new name, and code that it has compiled before it sees the use has the old."""
     if "__static__" not in ptx and "__intern__" not in ptx:
         return ptx
-    ends = {found[0]: ptx[found.end() : found.end() + 26] for found in _STATIC.finditer(ptx)}
+    ends = {found["name"]: found["end"] for found in _STATIC.finditer(ptx)}
     return _WORD.sub(lambda word: word[0] + ends.get(word[0], ""), ptx)
 
 

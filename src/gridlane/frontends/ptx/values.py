@@ -246,7 +246,7 @@ class Values:
         base = operand.base
         if base is None:
             number = self.b.const(operand.offset & (1 << 64) - 1, u64)
-            value = self._at(number, self._candidates(space)[-1])
+            value = self.at(number, self._candidates(space)[-1])
             return self.b.recast(value, pointer(element, _space(value)))
         if isinstance(base, Symbol):
             value = self.offset(self.variables.pointer(self, base), operand.offset)
@@ -267,7 +267,7 @@ class Values:
         if self.place not in places and len(places) > 1:
             raise Split(operand, places)
         place = places[0] if self.place not in places else self.place
-        return self._at(self.number_of(operand), place)
+        return self.at(self.number_of(operand), place)
 
     def local(self, value: Value) -> Value:
         """An address of local memory that a function of CUDA gets, as a pointer to bytes."""
@@ -276,7 +276,7 @@ class Values:
         self.numbers(Space.LOCAL)
         if Space.LOCAL not in self.variables.whole.numbering.spaces:
             return self.as_pointer(value)  # the next attempt knows the place
-        return self._at(value, Place.LOCAL)
+        return self.at(value, Place.LOCAL)
 
     def number_of(self, operand: Operand) -> Value:
         """The address in a register, or in brackets, as a number."""
@@ -312,7 +312,7 @@ class Values:
             return [Place.GLOBAL]
         return known
 
-    def _at(self, number: Value, place: Place) -> Value:
+    def at(self, number: Value, place: Place) -> Value:
         """A number as a pointer to bytes of a memory."""
         assert isinstance(number.type, DType)
         if place is Place.GLOBAL:
@@ -324,7 +324,10 @@ class Values:
 
     def is_of(self, operand: Operand, place: Place) -> Value:
         """Whether an address that is a number is of a memory other than global memory."""
-        number = self.number_of(operand)
+        return self.is_at(self.number_of(operand), place)
+
+    def is_at(self, number: Value, place: Place) -> Value:
+        """Whether a number is an address of a memory other than global memory."""
         assert isinstance(number.type, DType)
         dynamic = self.b.const(DYNAMIC_BIT, u32)
         low = self.b.and_(self.b.cast(number, u32), dynamic)

@@ -154,8 +154,9 @@ class Print(Op):
     argument. Lines of one thread keep their order.
 
     Attributes:
-        formats: for each argument its conversion of C, as ``%5.2f``, or ``*`` for the width or
-            the precision of the next one; nothing where all are printed as numpy prints them.
+        formats: for each argument its conversion of C, as ``%5.2f``, ``*`` for the width or the
+            precision of the next one, or ``8`` for eight bytes of a text that the next one
+            continues; nothing where all are printed as numpy prints them.
     """
 
     parts: tuple[str, ...]

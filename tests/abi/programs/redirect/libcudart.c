@@ -1,4 +1,6 @@
-/* In the place of gridlane's libcudart. */
+/* In the place of gridlane's libcudart; it needs the C library, as that does. */
+char *getenv(const char *);
+
 static int count;
 
 void **__cudaRegisterFatBinary(void *wrapper)
@@ -10,7 +12,7 @@ void **__cudaRegisterFatBinary(void *wrapper)
 int cudaGetDevice(int *device)
 {
     *device = 10 * count + 7;
-    return 0;
+    return !getenv("LD_LIBRARY_PATH");
 }
 
 const char *cudaGetErrorString(int error)

@@ -1,23 +1,30 @@
 """``vprintf`` and ``__assertfail``, which CUDA C++'s printf and assert call.
 
 CUDA C++ Programming Guide, "Formatted Output" and "Assertion". The arguments of printf lie in local
-memory, each at a multiple of its size; formats and texts are constants of the module.
+memory, each at a multiple of its size; formats are constants of the module. A text is one of them
+where it is a literal; else its bytes are read when the line is printed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from gridlane.core.c_formats import STAR, Conversion, conversions
-from gridlane.core.dtypes import DType, f64, i32, i64, u32, u64
+from gridlane.core.c_formats import BYTES, STAR, Conversion, conversions
+from gridlane.core.dtypes import DType, f64, i32, i64, u8, u32, u64
+from gridlane.frontends.ptx.addresses import Place
 from gridlane.frontends.ptx.forms.functions import function
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control, memory
-from gridlane.ir.types import PointerType
-from gridlane.ir.values import Value
+from gridlane.ir.types import PointerType, Space, pointer
+from gridlane.ir.values import Value, Var
 
 _MOST_ARGUMENTS = 32
+_MOST_WORDS = 16
+"""Arguments for the bytes of a text, at most."""
+_LITERAL = re.compile(r"(?:\$|_\$_|\.)str\b|(?:\$|_\$_|\.)str(?:\$|_\$_|\.)?\d|__unnamed_\d")
+"""The names that compilers give to literals, which nothing writes."""
 
 
 @function("vprintf")
@@ -53,18 +60,43 @@ class _Line:
 
     def print(self, parts: Sequence[str | Conversion]) -> None:
         """Emit the op."""
-        for part in parts:
+        texts = self._texts(parts)
+        free = _MOST_ARGUMENTS - sum(1 + part.stars for part in parts if not isinstance(part, str))
+        read = [number for number, text in texts.items() if not isinstance(text, str)]
+        words = min(_MOST_WORDS, 1 + free // max(1, len(read)))
+        for number, part in enumerate(parts):
             if isinstance(part, str):
                 self._text(part)
                 continue
             for _ in range(part.stars):
                 self._argument(i32, STAR)
-            if part.kind == "s":
-                self._string(part)
+            text = texts.get(number)
+            if isinstance(text, str):
+                self._next(8)
+                self._text(part.of(text))
+            elif part.kind == "s":
+                self._bytes(part, text, words)
             else:
                 self._argument(_type(part), part.text)
         made = tuple(self.parts), tuple(self.arguments), tuple(self.formats)
         self.t.b.emit(control.Print(*made, end=""))
+
+    def _texts(self, parts: Sequence[str | Conversion]) -> dict[int, str | Value | None]:
+        """What each ``%s`` prints, by the number of its part: a literal, or the text at an address,
+        which is stored among the arguments before the call; None where that is not known here."""
+        found: dict[int, str | Value | None] = {}
+        for number, part in enumerate(parts):
+            if isinstance(part, str):
+                continue
+            for _ in range(part.stars):
+                self._next(i32.size)
+            at = self._next(8 if part.kind == "s" else _type(part).size)
+            if part.kind == "s" and self.buffer is not None:
+                stored = _stored(self.t, self.buffer, at)
+                literal = None if stored is None or part.stars else _literal(self.t, stored)
+                found[number] = stored if literal is None else literal
+        self.at = 0
+        return found
 
     def _text(self, text: str) -> None:
         if text and self.parts and self.parts[-1]:
@@ -73,28 +105,74 @@ class _Line:
             self.parts.append(text)
 
     def _argument(self, dtype: DType, format_: str) -> None:
+        self._add(self._load(dtype), format_)
+
+    def _load(self, dtype: DType) -> Value:
+        """The next argument in memory."""
         b, at = self.t.b, self._next(dtype.size)
         assert self.buffer is not None
         place = self.t.offset(self.buffer, at)
+        return b.load(b.recast(place, memory.pointer_beside(place, dtype)))
+
+    def _add(self, value: Value, format_: str) -> None:
         self.parts.append("")
         self.formats.append(format_)
-        self.arguments.append(b.load(b.recast(place, memory.pointer_beside(place, dtype))))
+        self.arguments.append(value)
 
     def _next(self, size: int) -> int:
         at = -(-self.at // size) * size
         self.at = at + size
         return at
 
-    def _string(self, part: Conversion) -> None:
-        """A text that is stored among the arguments before the call."""
-        at = self._next(8)
-        assert self.buffer is not None
-        stored = _stored(self.t, self.buffer, at)
-        if stored is None:
-            self.t.fail(f"the text that {part.text} prints is not known here")
-        if part.stars:
-            self.t.fail(f"the width of a text is a number in the format, not {part.text}")
-        self._text(part.of(_text(self.t, stored, f"the text that {part.text} prints")))
+    def _bytes(self, part: Conversion, address: Value | None, most: int) -> None:
+        """A text in memory: its bytes up to a zero, eight in each argument.
+
+        A longer one than fits is an error, not printed in part.
+        """
+        t, b = self.t, self.t.b
+        loaded = self._load(u64)
+        address = loaded if address is None else address
+        end = b.const(2**31 - 1, u32)
+        if part.precision == STAR:  # where negative, as if there were none
+            end = b.cast(self.arguments[-1], u32)
+        elif part.precision is not None:
+            end = b.const(int(part.precision or 0), u32)
+        words = [b.variable("text", u64) for _ in range(most)]
+        for word in words:
+            b.write(word, b.zero(u64))
+        with b.if_(b.eq(t.bits(loaded), b.zero(u64))) as op:
+            b.write(words[0], b.const(int.from_bytes(b"(null)", "little"), u64))
+        with b.inside(op.orelse):
+            self._read(part, address, end, words)
+        for word in words[:-1]:
+            self._add(b.read(word), BYTES)
+        self._add(b.read(words[-1]), part.text)
+
+    def _read(self, part: Conversion, address: Value, end: Value, words: Sequence[Var]) -> None:
+        """Read a text into variables of eight bytes, up to a zero or a number of bytes."""
+        t, b = self.t, self.t.b
+        at = b.variable("at", u32)
+        b.write(at, b.zero(u32))
+        for number, word in enumerate(words):
+            with b.loop():
+                place = b.read(at)
+                b.break_if(b.not_(b.lt(place, b.const(8 * number + 8, u32))))
+                b.break_if(b.not_(b.lt(place, end)))
+                byte = _byte(t, address, place)
+                b.break_if(b.eq(byte, b.zero(u32)))
+                bits = b.mul(b.sub(place, b.const(8 * number, u32)), b.const(8, u32))
+                shifted = b.binary(arith.Shl, b.cast(byte, u64), b.cast(bits, u64))
+                b.write(word, b.or_(b.read(word), shifted))
+                b.write(at, b.add(place, b.const(1, u32)))
+        limit = b.const(8 * len(words), u32)
+        with b.if_(b.and_(b.eq(b.read(at), limit), b.lt(limit, end))):
+            more = b.binary(arith.Ne, _byte(t, address, limit), b.zero(u32))
+            with b.if_(more):
+                t.raise_(
+                    "RuntimeError",
+                    f"printf: a text for {part.text} is longer than {8 * len(words)} bytes, the "
+                    "most of one that is no literal: print it in parts, or by characters",
+                )
 
 
 def _type(part: Conversion) -> DType:
@@ -158,6 +236,47 @@ def _text(t: Values, address: Value, what: str) -> str:
         t.fail(f"{what} is not a constant of the module")
     raw = data.initial(0)[offset:].tobytes().partition(b"\0")[0]
     return raw.decode("utf-8", "replace")
+
+
+def _literal(t: Values, address: Value) -> str | None:
+    """The text of a literal at an address; None where that is of other memory."""
+    base, offset = _resolved(t, address)
+    data = t.variables.whole.data
+    if base is not t.variables.data or not 0 <= offset < data.size:
+        return None
+    name, start = max(
+        ((name, at) for name, at in data.offsets.items() if at <= offset), key=lambda each: each[1]
+    )
+    is_one = _LITERAL.match(name) and offset < start + data.size_of(name)
+    return _text(t, address, "") if is_one else None
+
+
+def _byte(t: Values, address: Value, index: Value) -> Value:
+    """A byte of memory behind an address, which may be a number."""
+    b = t.b
+    if isinstance(address.type, PointerType):
+        return b.cast(_load_byte(t, address, index), u32)
+    made = b.variable("byte", u32)
+    number = t.bits(address)
+
+    def choose(places: Sequence[Place]) -> None:
+        place, *rest = places
+        if not rest:
+            b.write(made, b.cast(_load_byte(t, t.at(number, place), index), u32))
+            return
+        with b.if_(t.is_at(number, place)) as op:
+            choose([place])
+        with b.inside(op.orelse):
+            choose(rest)
+
+    choose(t.places(Space.GENERIC))
+    return b.read(made)
+
+
+def _load_byte(t: Values, address: Value, index: Value) -> Value:
+    assert isinstance(address.type, PointerType)
+    bytes_ = t.b.recast(address, pointer(u8, address.type.space))
+    return t.b.load(t.b.offset(bytes_, index))
 
 
 def _stored(t: Values, buffer: Value, at: int) -> Value | None:

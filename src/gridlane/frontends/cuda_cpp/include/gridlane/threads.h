@@ -35,7 +35,7 @@ GRIDLANE_DEVICE void __barrier_sync_count(unsigned id, unsigned threads)
 }
 
 GRIDLANE_DEVICE long long clock64() { return (long long)__nvvm_read_ptx_sreg_clock64(); }
-GRIDLANE_DEVICE int clock() { return (int)__nvvm_read_ptx_sreg_clock(); }
+GRIDLANE_DEVICE clock_t clock() { return (clock_t)__nvvm_read_ptx_sreg_clock64(); }
 GRIDLANE_DEVICE void __nanosleep(unsigned ns) { asm volatile("nanosleep.u32 %0;" ::"r"(ns)); }
 GRIDLANE_DEVICE void __trap() { asm volatile("trap;"); }
 GRIDLANE_DEVICE void __brkpt() { asm volatile("brkpt;"); }
