@@ -40,6 +40,7 @@ int main(void)
     MEASURE("cudaMalloc+cudaFree", 5000, void *q; cudaMalloc(&q, 256); cudaFree(q));
     MEASURE("cudaMemcpy-4-bytes", 5000, cudaMemcpy(p, &value, 4, cudaMemcpyHostToDevice));
     MEASURE("cudaMalloc+cudaFree-1-MiB", 500, void *q; cudaMalloc(&q, 1 << 20); cudaFree(q));
+    MEASURE("cudaProfilerStop", 5000, cudaProfilerStop());
     MEASURE("cudaDriverGetVersion", 5000, cudaDriverGetVersion(&version));
     MEASURE("cudaDeviceSynchronize", 5000, cudaDeviceSynchronize());
     MEASURE("cudaMemcpy-64-MiB", 3, cudaMemcpy(large, from, sizeof from, cudaMemcpyHostToDevice));
