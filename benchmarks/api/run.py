@@ -4,8 +4,8 @@
 
 Each figure is the least of seven runs, in nanoseconds; programs are timed from their start to their
 end, with the cache cold and warm. cudaProfilerStop is what an entry into Python takes, and
-cudaDriverGetVersion one with a result. Then
-the launches in a second by threads with streams of their own. The programs with kernels need nvcc.
+cudaDriverGetVersion one with a result. Then the launches in a second by threads with streams of
+their own. The programs with kernels need nvcc.
 """
 
 from __future__ import annotations
