@@ -13,7 +13,8 @@ that stopped the launch, as three pointers.
 
 The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 least blocks to take at
 once, 88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 120 i64 shares, 128 i32
-parked workers, 132 i32 launch lock, 136 i32 workers, 192 mutex, 320 condition.
+parked workers, 132 i32 launch lock, 136 i32 workers, 140 i32 launches beside the job, 192 mutex,
+320 condition.
 
 The state word is bit 0: a job is open; bits 1 to 31: workers in it, times 2; bits 32 up: number of
 the job. A worker joins by a compare-and-swap that adds 2 while the job is open; the launcher closes
@@ -22,7 +23,8 @@ while it is closed and empty, so a worker that has joined may read them.
 
 Blocks are taken from a shared counter: a share of those that are left at once, so that a worker has
 neighbouring blocks, whose lines of memory no other one writes, and the last ones are few. A second
-launch at the same time, from another thread, finds the lock taken and runs its grid itself. Workers
+launch at the same time, from another thread, finds the lock taken and runs its grid itself; a
+worker less joins the job for each of those, so that there are no more threads than cores. Workers
 spin a while for the next job, then park.
 """
 
@@ -108,19 +110,32 @@ entry:
   %context.p = getelementptr i8, ptr %pool, i64 104
   %bytes.p = getelementptr i8, ptr %pool, i64 112
   %total.p = getelementptr i8, ptr %pool, i64 72
+  %workers.p = getelementptr i8, ptr %pool, i64 136
+  %beside.p = getelementptr i8, ptr %pool, i64 140
   %record = call ptr @own_record()
   br label %idle
 idle:
-  %seen = phi i64 [ 0, %entry ], [ %number, %leave ]
+  %seen = phi i64 [ 0, %entry ], [ %number, %leave ], [ %number, %room ]
+  %count0 = phi i64 [ 0, %entry ], [ 0, %leave ], [ $PARKED, %room ]
   br label %spin
 spin:
-  %count = phi i64 [ 0, %idle ], [ %count1, %pause ], [ 0, %woken ]
+  %count = phi i64 [ %count0, %idle ], [ %count1, %pause ], [ 0, %woken ]
   %state = load atomic i64, ptr %pool acquire, align 8
   %number = lshr i64 %state, 32
   %open = trunc i64 %state to i1
   %new = icmp ne i64 %number, %seen
   %join = and i1 %open, %new
-  br i1 %join, label %try, label %wait
+  br i1 %join, label %room, label %wait
+room:
+  %inside2 = and i64 %state, 4294967294
+  %joined = lshr i64 %inside2, 1
+  %beside32 = load atomic i32, ptr %beside.p monotonic, align 4
+  %beside = zext i32 %beside32 to i64
+  %taken = add i64 %joined, %beside
+  %workers32 = load i32, ptr %workers.p
+  %workers = zext i32 %workers32 to i64
+  %fits = icmp ult i64 %taken, %workers
+  br i1 %fits, label %try, label %idle
 try:
   %inside = add i64 %state, 2
   %pair = cmpxchg ptr %pool, i64 %state, i64 %inside acq_rel monotonic
@@ -317,6 +332,7 @@ entry:
   %workers32 = load i32, ptr %workers.p
   %workers = zext i32 %workers32 to i64
   %lock = getelementptr i8, ptr %pool, i64 132
+  %beside.p = getelementptr i8, ptr %pool, i64 140
   %all = mul i64 %total, %work
   %big = icmp ugt i64 %all, $SMALL_WORK
   %many = icmp ugt i64 %total, 1
@@ -327,7 +343,13 @@ entry:
 try:
   %held = atomicrmw xchg ptr %lock, i32 1 acquire
   %free = icmp eq i32 %held, 0
-  br i1 %free, label %together, label %alone
+  br i1 %free, label %together, label %beside
+beside:
+  %one.more = atomicrmw add ptr %beside.p, i32 1 monotonic
+  call void @with_arena(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i64 %bytes,
+                        i1 true, ptr %record)
+  %one.less = atomicrmw sub ptr %beside.p, i32 1 monotonic
+  br label %finish
 together:
   call void @open_job(ptr %pool, ptr %plan, ptr %params, ptr %context, i64 %total,
                       i64 %bytes, i64 %work, i64 %workers)
@@ -372,6 +394,7 @@ def text(machine: str) -> str:
     replaced = _TEXT.replace("$PAUSE_DECLARE", declare).replace("$PAUSE", pause)
     for name, number in (
         ("$SPINS", SPINS),
+        ("$PARKED", SPINS + 1),
         ("$SMALL_WORK", SMALL_WORK),
         ("$TAKE_WORK", TAKE_WORK),
         ("$SHARES", SHARES),
