@@ -289,6 +289,45 @@ def test_errors_are_the_compiler_s(parts, tmp_path):
         parts("absent.o")
 
 
+ABSENT = """
+#include <cub/cub.cuh>
+#include <cublas_v2.h>
+#include <thrust/complex.h>
+#include <thrust/device_vector.h>
+__global__ void k(float *x) { thrust::complex<float> z(*x, 1); *x = (z * z).real(); }
+int main()
+{
+#if CALLED == 1
+    cublasHandle_t handle;
+    return cublasCreate(&handle);
+#elif CALLED == 2
+    size_t bytes = 0;
+    return cub::DeviceReduce::Sum(nullptr, bytes, (int *)nullptr, (int *)nullptr, 1);
+#elif CALLED == 3
+    thrust::device_vector<int> made(4, 1);
+    return thrust::reduce(made.begin(), made.end());
+#else
+    float *x;
+    cudaMallocManaged(&x, 4);
+    *x = 3;
+    k<<<1, 1>>>(x);
+    cudaDeviceSynchronize();
+    return *x;
+#endif
+}
+"""
+
+
+def test_libraries_that_are_absent(cc, tmp_path):
+    """A call of the host is an error by its name; what kernels use of them is here."""
+    (tmp_path / "absent.cu").write_text(ABSENT)
+    for number, name in enumerate(("cublasCreate", "DeviceReduce::Sum", "thrust::"), 1):
+        with pytest.raises(CompileError, match=rf"(?s){name}.*gridlane has"):
+            cc(f"-DCALLED={number}", "absent.cu", "-o", "program")
+    cc("absent.cu", "-o", "program")
+    assert run("./program").returncode == 8
+
+
 def test_a_compiler_that_hangs(parts, monkeypatch):
     limited = dataclasses.replace(process.config(), compile_timeout=0.05)
     monkeypatch.setattr(process, "config", lambda: limited)
