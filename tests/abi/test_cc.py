@@ -235,7 +235,10 @@ __global__ void k(long *times)
 {
     times[0] = clock() >> 32;
     times[1] = clock64() >> 32;
-    printf("%d %d\\n", (int)sizeof(clock()), (int)(times[1] - times[0]));
+    printf("%d %d ", (int)sizeof(clock()), (int)(times[1] - times[0]));
+    int pages = 0;
+    while (malloc(1 << 16) && pages < 1000) pages++;
+    printf("%s %s\\n", pages < 1000 ? "end" : "none", malloc(1ull << 40) ? "much" : "less");
 }
 int main()
 {
@@ -249,7 +252,7 @@ int main()
 
 
 def test_habits_of_programs(parts, tmp_path):
-    """clock() has 64 bits; a header of -include may use CUDA's words; -odir has what is made."""
+    """clock() has 64 bits; the heap ends; a header of -include may use CUDA's words; -odir has what is made."""
     (tmp_path / "habits.cu").write_text(HABITS)
     (tmp_path / "twice.h").write_text("__host__ __device__ long twice(long n) { return 2 * n; }\n")
     (tmp_path / "made").mkdir()
@@ -265,7 +268,7 @@ def test_habits_of_programs(parts, tmp_path):
     assert Path("made/habits.d").read_text().startswith("made/habits.o: ")
     parts("made/habits.o", "-o", "program")
     found = run("./program")
-    assert (found.returncode, found.stdout) == (0, "8 0\n")
+    assert (found.returncode, found.stdout) == (0, "8 0 end less\n")
 
 
 def test_errors_are_the_compiler_s(parts, tmp_path):

@@ -90,9 +90,9 @@ def advice(told: str) -> str:
     if found is None:
         return ""
     return (
-        f"\ngridlane has the driver, the runtime and NVRTC, and no cuBLAS, cuFFT, cuRAND or the "
-        f"like, nor thrust's and cub's for the host: {found[1] or found[2]} is of one; call a kernel, "
-        "or a library of the host, instead"
+        "\ngridlane has the driver, the runtime and NVRTC, and no cuBLAS, cuFFT, cuRAND or the "
+        f"like, nor thrust's and cub's for the host: {found[1] or found[2]} is of one; call a "
+        "kernel, or a library of the host, instead"
     )
 
 

@@ -40,6 +40,8 @@ GLIBC = "2.31"
 _ALWAYS = (
     *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"),
     *("-O2", "-S", "-std=c++17", "-fno-color-diagnostics"),
+    # Clang takes it that memory which nothing uses can be had, and programs ask where it ends.
+    "-fno-builtin-malloc",
     # Lanes without a value pass one to a shuffle, as in warp-aggregated atomics; clang would take
     # it that such lanes do not exist.
     *("-Xclang", "-no-enable-noundef-analysis"),
