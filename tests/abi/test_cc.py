@@ -252,7 +252,8 @@ int main()
 
 
 def test_habits_of_programs(parts, tmp_path):
-    """clock() has 64 bits; the heap ends; a header of -include may use CUDA's words; -odir has what is made."""
+    """clock() has 64 bits; the heap ends; a header of -include may use CUDA's words; -odir has what
+    is made."""
     (tmp_path / "habits.cu").write_text(HABITS)
     (tmp_path / "twice.h").write_text("__host__ __device__ long twice(long n) { return 2 * n; }\n")
     (tmp_path / "made").mkdir()
@@ -276,6 +277,10 @@ def test_errors_are_the_compiler_s(parts, tmp_path):
     wrong.write_text("int main() { return 0; }\n__global__ void k(int *x) { *x = absent; }\n")
     with pytest.raises(CompileError, match=r"wrong\.cu:2:34: error: .*'absent'"):
         parts("wrong.cu")
+    wrong.write_text("__global__ void k() {}\n__global__ void up() { k<<<1, 1>>>(); }\n")
+    for words in (("-rdc=true", "-c"), ("-c",)):
+        with pytest.raises(CompileError, match=r"dynamic parallelism.*from the host"):
+            parts(*words, "wrong.cu")
     wrong.write_text("#ifndef __CUDA_ARCH__\n\n int f() { return nowhere; }\n#endif\n")
     with pytest.raises(CompileError, match=r"wrong\.cu:3:19: error: .*'nowhere'"):
         parts("-c", "wrong.cu")
