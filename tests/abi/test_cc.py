@@ -231,6 +231,7 @@ def test_what_else_is_made(parts, capsys):
 
 HABITS = """
 #include <cstdio>
+#include <cstring>
 __global__ void k(long *times)
 {
     times[0] = clock() >> 32;
@@ -244,7 +245,9 @@ int main()
 {
     long *d, h[2];
     cudaMalloc(&d, sizeof h);
-    k<<<1, 1>>>(d);
+    const char *text = "k<<<{1}, {1}>>>";
+    k<<<{1}, { 1, 1 }, 0>>>(d);
+    if (strlen(text) != 15) return 1;
     cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
     return twice(h[1] - h[0]) - TWICE;
 }
@@ -252,8 +255,8 @@ int main()
 
 
 def test_habits_of_programs(parts, tmp_path):
-    """clock() has 64 bits; the heap ends; a header of -include may use CUDA's words; -odir has what
-    is made."""
+    """clock() has 64 bits; the heap ends; shapes stand in braces; a header of -include may use
+    CUDA's words; -odir has what is made."""
     (tmp_path / "habits.cu").write_text(HABITS)
     (tmp_path / "twice.h").write_text("__host__ __device__ long twice(long n) { return 2 * n; }\n")
     (tmp_path / "made").mkdir()
@@ -281,6 +284,11 @@ def test_errors_are_the_compiler_s(parts, tmp_path):
     for words in (("-rdc=true", "-c"), ("-c",)):
         with pytest.raises(CompileError, match=r"dynamic parallelism.*from the host"):
             parts(*words, "wrong.cu")
+    wrong.write_text(
+        "__global__ __cluster_dims__(2, 1, 1) void k() {}\nint main() { k<<<2, 1>>>(); }"
+    )
+    with pytest.raises(CompileError, match="no __cluster_dims__: give the shape of clusters"):
+        parts("-c", "-arch=sm_90", "wrong.cu")
     wrong.write_text("#ifndef __CUDA_ARCH__\n\n int f() { return nowhere; }\n#endif\n")
     with pytest.raises(CompileError, match=r"wrong\.cu:3:19: error: .*'nowhere'"):
         parts("-c", "wrong.cu")
