@@ -24,7 +24,7 @@ from gridlane.ir.ops import control, graph
 from gridlane.ir.ops.arith import Eq
 from gridlane.ir.values import ErrorSite, Function, Value, Var
 
-_RUNTIME = dict.fromkeys(
+_RUNTIME: dict[str, str] = dict.fromkeys(
     (
         *("cudaGetParameterBuffer", "cudaGetParameterBufferV2"),
         *("cudaLaunchDevice", "cudaLaunchDeviceV2"),
