@@ -229,17 +229,23 @@ def test_what_else_is_made(parts, capsys):
 
 HABITS = """
 #include <cstdio>
+#include <cstring>
 __global__ void k(long *times)
 {
     times[0] = clock() >> 32;
     times[1] = clock64() >> 32;
-    printf("%d %d\\n", (int)sizeof(clock()), (int)(times[1] - times[0]));
+    printf("%d %d ", (int)sizeof(clock()), (int)(times[1] - times[0]));
+    int pages = 0;
+    while (malloc(1 << 16) && pages < 1000) pages++;
+    printf("%s %s\\n", pages < 1000 ? "end" : "none", malloc(1ull << 40) ? "much" : "less");
 }
 int main()
 {
     long *d, h[2];
     cudaMalloc(&d, sizeof h);
-    k<<<1, 1>>>(d);
+    const char *text = "k<<<{1}, {1}>>>";
+    k<<<{1}, { 1, 1 }, 0>>>(d);
+    if (strlen(text) != 15) return 1;
     cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
     return twice(h[1] - h[0]) - TWICE;
 }
@@ -247,7 +253,8 @@ int main()
 
 
 def test_habits_of_programs(parts, tmp_path):
-    """clock() has 64 bits; a header of -include may use CUDA's words; -odir has what is made."""
+    """clock() has 64 bits; the heap ends; shapes stand in braces; a header of -include may use
+    CUDA's words; -odir has what is made."""
     (tmp_path / "habits.cu").write_text(HABITS)
     (tmp_path / "twice.h").write_text("__host__ __device__ long twice(long n) { return 2 * n; }\n")
     (tmp_path / "made").mkdir()
@@ -263,7 +270,7 @@ def test_habits_of_programs(parts, tmp_path):
     assert Path("made/habits.d").read_text().startswith("made/habits.o: ")
     parts("made/habits.o", "-o", "program")
     found = run("./program")
-    assert (found.returncode, found.stdout) == (0, "8 0\n")
+    assert (found.returncode, found.stdout) == (0, "8 0 end less\n")
 
 
 def test_errors_are_the_compiler_s(parts, tmp_path):
@@ -271,6 +278,15 @@ def test_errors_are_the_compiler_s(parts, tmp_path):
     wrong.write_text("int main() { return 0; }\n__global__ void k(int *x) { *x = absent; }\n")
     with pytest.raises(CompileError, match=r"wrong\.cu:2:34: error: .*'absent'"):
         parts("wrong.cu")
+    wrong.write_text("__global__ void k() {}\n__global__ void up() { k<<<1, 1>>>(); }\n")
+    for words in (("-rdc=true", "-c"), ("-c",)):
+        with pytest.raises(CompileError, match=r"dynamic parallelism.*from the host"):
+            parts(*words, "wrong.cu")
+    wrong.write_text(
+        "__global__ __cluster_dims__(2, 1, 1) void k() {}\nint main() { k<<<2, 1>>>(); }"
+    )
+    with pytest.raises(CompileError, match="no __cluster_dims__: give the shape of clusters"):
+        parts("-c", "-arch=sm_90", "wrong.cu")
     wrong.write_text("#ifndef __CUDA_ARCH__\n\n int f() { return nowhere; }\n#endif\n")
     with pytest.raises(CompileError, match=r"wrong\.cu:3:19: error: .*'nowhere'"):
         parts("-c", "wrong.cu")
@@ -285,6 +301,45 @@ def test_errors_are_the_compiler_s(parts, tmp_path):
         parts("absent.cu")
     with pytest.raises(ArgumentError, match=r"absent\.o: No such file"):
         parts("absent.o")
+
+
+ABSENT = """
+#include <cub/cub.cuh>
+#include <cublas_v2.h>
+#include <thrust/complex.h>
+#include <thrust/device_vector.h>
+__global__ void k(float *x) { thrust::complex<float> z(*x, 1); *x = (z * z).real(); }
+int main()
+{
+#if CALLED == 1
+    cublasHandle_t handle;
+    return cublasCreate(&handle);
+#elif CALLED == 2
+    size_t bytes = 0;
+    return cub::DeviceReduce::Sum(nullptr, bytes, (int *)nullptr, (int *)nullptr, 1);
+#elif CALLED == 3
+    thrust::device_vector<int> made(4, 1);
+    return thrust::reduce(made.begin(), made.end());
+#else
+    float *x;
+    cudaMallocManaged(&x, 4);
+    *x = 3;
+    k<<<1, 1>>>(x);
+    cudaDeviceSynchronize();
+    return *x;
+#endif
+}
+"""
+
+
+def test_libraries_that_are_absent(cc, tmp_path):
+    """A call of the host is an error by its name; what kernels use of them is here."""
+    (tmp_path / "absent.cu").write_text(ABSENT)
+    for number, name in enumerate(("cublasCreate", "DeviceReduce::Sum", "thrust::"), 1):
+        with pytest.raises(CompileError, match=rf"(?s){name}.*gridlane has"):
+            cc(f"-DCALLED={number}", "absent.cu", "-o", "program")
+    cc("absent.cu", "-o", "program")
+    assert run("./program").returncode == 8
 
 
 def test_a_compiler_that_hangs(parts, monkeypatch):

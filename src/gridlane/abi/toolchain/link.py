@@ -80,7 +80,7 @@ def archives(words: Sequence[str]) -> Iterator[Path]:
 _LIBRARIES = "blas|sparse|solver|fft|rand|tensor|dnn|nccl|npp|jpeg|JitLink|ml"
 _ABSENT = re.compile(
     rf"cannot find -l((?:cu|nv|nvidia-)?(?:{_LIBRARIES})\w*)"
-    rf"|undefined reference to `((?:cu|nv)(?:{_LIBRARIES})\w+)'"
+    rf"|undefined reference to `[^']*?\b((?:cu|nv)(?:{_LIBRARIES})\w+|(?:thrust|cub)::[\w:]+)"
 )
 
 
@@ -90,8 +90,9 @@ def advice(told: str) -> str:
     if found is None:
         return ""
     return (
-        f"\ngridlane has the driver, the runtime and NVRTC, and no cuBLAS, cuFFT, cuRAND or the "
-        f"like: {found[1] or found[2]} is of one; call a kernel, or a library of the host, instead"
+        "\ngridlane has the driver, the runtime and NVRTC, and no cuBLAS, cuFFT, cuRAND or the "
+        f"like, nor thrust's and cub's for the host: {found[1] or found[2]} is of one; call a "
+        "kernel, or a library of the host, instead"
     )
 
 

@@ -40,6 +40,8 @@ GLIBC = "2.31"
 _ALWAYS = (
     *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"),
     *("-O2", "-S", "-std=c++17", "-fno-color-diagnostics"),
+    # Clang takes it that memory which nothing uses can be had, and programs ask where it ends.
+    "-fno-builtin-malloc",
     # Lanes without a value pass one to a shuffle, as in warp-aggregated atomics; clang would take
     # it that such lanes do not exist.
     *("-Xclang", "-no-enable-noundef-analysis"),
@@ -135,13 +137,22 @@ class Clang:
                 text,
             )
             if status:
-                raise CompileError(f"clang does not compile {source.name}:\n{told.strip()}")
+                raise CompileError(
+                    f"clang does not compile {source.name}:\n{told.strip()}{_advice(told)}"
+                )
             whole = made_ptx(made, "clang")
             ptx, names = read_table(with_statics(whole), source.expressions)
             headers = tuple(prerequisites(read.read_text())) if read.is_file() else None
         if headers is not None:
             headers = settled(source, headers, (str(INCLUDE), *_folders(self.host)))
         return Compiled(ptx, told, names, headers)
+
+
+def _advice(told: str) -> str:
+    """What to say behind messages that are of what no compiler here can do."""
+    if "identifier cudaLaunchDevice" in told or "kernel launch from __device__" in told:
+        return "\nKernels launch no kernels here (dynamic parallelism): launch from the host"
+    return ""
 
 
 def digest(source: CppSource) -> str:

@@ -35,6 +35,15 @@ _REGISTER = re.compile(
 )
 
 
+_LAUNCH = re.compile(r"(?<=[\w>])\s*<<<[^;\"']*?>>>(?=\s*\()")
+_BRACED = re.compile(r"(?:(?<=<<<)|(?<=,))(\s*)\{")
+
+
+def _with_shapes(launch: re.Match[str]) -> str:
+    """The shapes of a launch in braces as dim3: clang takes no braces there."""
+    return _BRACED.sub(r"\1dim3{", launch[0])
+
+
 def _with_registers(assembly: re.Match[str]) -> str:
     """Special registers by ``%%``: nvcc takes them by one ``%`` as well."""
     return _REGISTER.sub("%", assembly[0])
@@ -53,6 +62,7 @@ def with_table(source: CppSource) -> str:
     name = source.name.replace("\\", "\\\\").replace('"', '\\"')
     code = source.code.removeprefix("\ufeff")  # a mark of UTF-8, which files begin with
     code = _ASSEMBLY.sub(_with_registers, code)
+    code = _LAUNCH.sub(_with_shapes, code)
     return "\n".join((f'#line 1 "{name}"', code, *rows))
 
 

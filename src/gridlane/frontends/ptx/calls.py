@@ -24,10 +24,14 @@ from gridlane.ir.ops import control, graph
 from gridlane.ir.ops.arith import Eq
 from gridlane.ir.values import ErrorSite, Function, Value, Var
 
-_RUNTIME = {
-    "cudaLaunchDevice": ": launches from kernels are not translated",
-    "cudaLaunchDeviceV2": ": launches from kernels are not translated",
-}
+_RUNTIME: dict[str, str] = dict.fromkeys(
+    (
+        *("cudaGetParameterBuffer", "cudaGetParameterBufferV2"),
+        *("cudaLaunchDevice", "cudaLaunchDeviceV2"),
+        *("__cudaCDP2GetParameterBufferV2", "__cudaCDP2LaunchDeviceV2"),
+    ),
+    ": launches from kernels (dynamic parallelism) are not translated; launch from the host",
+)
 """What CUDA's own functions for the device ask for."""
 _TAKEN = re.compile(r"\bmov\.[bu]64\s+[%\w$]+\s*,\s*([A-Za-z_$%][\w$]*)\s*;")
 

@@ -1,15 +1,15 @@
 // Algorithms of a whole device, as declarations: the host calls them.
 #pragma once
 #include "cub/utilities.cuh"
+#include "gridlane/absent.h"
 
 namespace cub {
 
 // Each takes the temporary memory, its size, and what the algorithm needs.
 #define GRIDLANE_CALL(name)                                                                   \
-    template <typename... A_> static cudaError_t name(void *, size_t &, const A_ &...)        \
-    {                                                                                         \
-        return cudaSuccess;                                                                   \
-    }
+    template <typename... A_>                                                                 \
+    GRIDLANE_ABSENT static cudaError_t name(void *, size_t &, const A_ &...)                  \
+        GRIDLANE_BODY(return cudaSuccess;)
 struct DeviceReduce {
     GRIDLANE_CALL(Reduce) GRIDLANE_CALL(Sum) GRIDLANE_CALL(Min) GRIDLANE_CALL(Max)
     GRIDLANE_CALL(ArgMin) GRIDLANE_CALL(ArgMax) GRIDLANE_CALL(ReduceByKey)
@@ -50,13 +50,17 @@ struct DeviceRunLengthEncode { GRIDLANE_CALL(Encode) GRIDLANE_CALL(NonTrivialRun
 struct DeviceHistogram {
     GRIDLANE_CALL(HistogramEven) GRIDLANE_CALL(HistogramRange)
     template <int C_, int A_, typename... P_>
-    static cudaError_t MultiHistogramEven(void *, size_t &, const P_ &...) { return cudaSuccess; }
+    GRIDLANE_ABSENT static cudaError_t MultiHistogramEven(void *, size_t &, const P_ &...)
+        GRIDLANE_BODY(return cudaSuccess;)
 };
 struct DeviceSpmv { GRIDLANE_CALL(CsrMV) };
 struct DeviceFor {
-    template <typename... A_> static cudaError_t Bulk(const A_ &...) { return cudaSuccess; }
-    template <typename... A_> static cudaError_t ForEach(const A_ &...) { return cudaSuccess; }
-    template <typename... A_> static cudaError_t ForEachN(const A_ &...) { return cudaSuccess; }
+    template <typename... A_> GRIDLANE_ABSENT static cudaError_t Bulk(const A_ &...)
+        GRIDLANE_BODY(return cudaSuccess;)
+    template <typename... A_> GRIDLANE_ABSENT static cudaError_t ForEach(const A_ &...)
+        GRIDLANE_BODY(return cudaSuccess;)
+    template <typename... A_> GRIDLANE_ABSENT static cudaError_t ForEachN(const A_ &...)
+        GRIDLANE_BODY(return cudaSuccess;)
 };
 struct DeviceAdjacentDifference {
     GRIDLANE_CALL(SubtractLeft) GRIDLANE_CALL(SubtractLeftCopy) GRIDLANE_CALL(SubtractRight)
@@ -66,7 +70,8 @@ struct DeviceCopy { GRIDLANE_CALL(Batched) };
 struct DeviceMemcpy { GRIDLANE_CALL(Batched) };
 struct DeviceMerge { GRIDLANE_CALL(MergeKeys) GRIDLANE_CALL(MergePairs) };
 struct DeviceTransform {
-    template <typename... A_> static cudaError_t Transform(const A_ &...) { return cudaSuccess; }
+    template <typename... A_> GRIDLANE_ABSENT static cudaError_t Transform(const A_ &...)
+        GRIDLANE_BODY(return cudaSuccess;)
 };
 #undef GRIDLANE_CALL
 

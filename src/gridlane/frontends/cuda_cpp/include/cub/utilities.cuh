@@ -1,10 +1,11 @@
 // Buffers, iterators, and loads with a cache hint.
 #pragma once
 #include <iterator>
+#include "gridlane/absent.h"
 #include "gridlane/cub_operations.h"
 
 #define CubDebug(e) ((cudaError_t)(e))
-#define CubDebugExit(e) ((void)(e))
+#define CubDebugExit(e) ((cudaError_t)(e) ? exit(1) : (void)0)
 #define CUB_PTX_WARP_THREADS 32
 #define CUB_WARP_THREADS(arch) 32
 #define CUB_MIN(a, b) ((b) < (a) ? (b) : (a))
@@ -17,12 +18,11 @@ namespace cub {
 
 struct CachingDeviceAllocator {
     template <typename... A_> explicit CachingDeviceAllocator(A_...) {}
-    template <typename T> cudaError_t DeviceAllocate(T **, size_t, cudaStream_t = nullptr)
-    {
-        return cudaSuccess;
-    }
-    cudaError_t DeviceFree(void *) { return cudaSuccess; }
-    cudaError_t FreeAllCached() { return cudaSuccess; }
+    template <typename T>
+    GRIDLANE_ABSENT cudaError_t DeviceAllocate(T **, size_t, cudaStream_t = nullptr)
+        GRIDLANE_BODY(return cudaSuccess;)
+    GRIDLANE_ABSENT cudaError_t DeviceFree(void *) GRIDLANE_BODY(return cudaSuccess;)
+    GRIDLANE_ABSENT cudaError_t FreeAllCached() GRIDLANE_BODY(return cudaSuccess;)
 };
 
 template <typename T> struct DoubleBuffer {

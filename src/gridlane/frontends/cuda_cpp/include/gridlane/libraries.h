@@ -1,10 +1,11 @@
 // Names of CUDA's libraries for the host. Their functions take whatever arguments a program gives
-// them: nothing here is called, as of a source only its kernels are compiled.
+// them: absent.h says when they are called.
 #pragma once
+#include "gridlane/absent.h"
 #include "gridlane/runtime.h"
 
 #define GRIDLANE_ANY(Status, name) \
-    template <typename... A_> Status name(const A_ &...) { return (Status)0; }
+    template <typename... A_> GRIDLANE_ABSENT Status name(const A_ &...) GRIDLANE_BODY(return (Status)0;)
 // Of float, double, and complex numbers of both.
 #define GRIDLANE_REAL(Status, library, name) \
     GRIDLANE_ANY(Status, library##S##name) GRIDLANE_ANY(Status, library##D##name)

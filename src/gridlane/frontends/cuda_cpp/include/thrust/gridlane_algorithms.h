@@ -99,7 +99,7 @@ using thrust::cuda::par;
 // --- algorithms: with a policy or without one
 
 #define GRIDLANE_NOTHING(name) \
-    template <typename... A_> void name(const A_ &...) {}
+    template <typename... A_> GRIDLANE_ABSENT void name(const A_ &...) GRIDLANE_BODY()
 GRIDLANE_NOTHING(sort) GRIDLANE_NOTHING(stable_sort) GRIDLANE_NOTHING(sort_by_key)
 GRIDLANE_NOTHING(stable_sort_by_key) GRIDLANE_NOTHING(fill) GRIDLANE_NOTHING(sequence)
 GRIDLANE_NOTHING(for_each) GRIDLANE_NOTHING(for_each_n) GRIDLANE_NOTHING(generate)
@@ -124,6 +124,9 @@ template <typename Found, typename A_, typename... B_> struct last_iterator<Foun
 template <typename... A_> struct first_iterator { using type = int *; };
 template <typename A_, typename... B_> struct first_iterator<A_, B_...>
     : std::conditional_t<is_iterator<A_>::value, last_iterator<A_>, first_iterator<B_...>> {};
+template <typename... A_>
+using both_iterators = std::pair<typename first_iterator<A_...>::type,
+                                 typename first_iterator<A_...>::type>;
 }  // namespace gridlane
 namespace gridlane {
 // Of no value: nothing calls the host's side.
@@ -131,15 +134,16 @@ template <typename T> T made() { return *static_cast<T *>(nullptr); }
 }  // namespace gridlane
 #define GRIDLANE_LAST(name)                                                        \
     template <typename... A_>                                                      \
+    GRIDLANE_ABSENT                                                                \
     typename gridlane::last_iterator<int *, std::decay_t<A_>...>::type name(const A_ &...)       \
-    {                                                                              \
-        return gridlane::made<typename gridlane::last_iterator<int *, std::decay_t<A_>...>::type>();  \
-    }
+        GRIDLANE_BODY(return gridlane::made<                                       \
+            typename gridlane::last_iterator<int *, std::decay_t<A_>...>::type>();)
 #define GRIDLANE_ITERATOR(name)                                                    \
-    template <typename... A_> auto name(const A_ &...)                             \
-    {                                                                              \
-        return gridlane::made<typename gridlane::first_iterator<std::decay_t<A_>...>::type>();       \
-    }
+    template <typename... A_>                                                      \
+    GRIDLANE_ABSENT                                                                \
+    typename gridlane::first_iterator<std::decay_t<A_>...>::type name(const A_ &...)             \
+        GRIDLANE_BODY(return gridlane::made<                                       \
+            typename gridlane::first_iterator<std::decay_t<A_>...>::type>();)
 GRIDLANE_LAST(copy) GRIDLANE_LAST(copy_if) GRIDLANE_LAST(copy_n) GRIDLANE_LAST(transform)
 GRIDLANE_LAST(inclusive_scan) GRIDLANE_LAST(exclusive_scan) GRIDLANE_LAST(transform_inclusive_scan)
 GRIDLANE_LAST(transform_exclusive_scan) GRIDLANE_LAST(inclusive_scan_by_key)
@@ -157,67 +161,54 @@ GRIDLANE_ITERATOR(lower_bound) GRIDLANE_ITERATOR(upper_bound) GRIDLANE_ITERATOR(
 GRIDLANE_ITERATOR(partition_point) GRIDLANE_ITERATOR(is_sorted_until)
 #undef GRIDLANE_LAST
 #undef GRIDLANE_ITERATOR
-template <typename... A_> auto minmax_element(const A_ &...)
-{
-    using I_ = typename gridlane::first_iterator<std::decay_t<A_>...>::type;
-    return std::pair<I_, I_>(I_(), I_());
-}
-template <typename... A_> ptrdiff_t count(const A_ &...) { return 0; }
-template <typename... A_> ptrdiff_t count_if(const A_ &...) { return 0; }
-template <typename I_> ptrdiff_t distance(const I_ &, const I_ &) { return 0; }
-template <typename I_> I_ next(const I_ &i, ptrdiff_t = 1) { return i; }
-template <typename I_> void advance(I_ &, ptrdiff_t) {}
-template <typename... A_> bool equal(const A_ &...) { return true; }
-template <typename... A_> bool all_of(const A_ &...) { return true; }
-template <typename... A_> bool any_of(const A_ &...) { return true; }
-template <typename... A_> bool none_of(const A_ &...) { return true; }
-template <typename... A_> bool is_sorted(const A_ &...) { return true; }
+template <typename... A_>
+GRIDLANE_ABSENT gridlane::both_iterators<std::decay_t<A_>...> minmax_element(const A_ &...)
+    GRIDLANE_BODY(return gridlane::both_iterators<std::decay_t<A_>...>();)
+template <typename... A_> GRIDLANE_ABSENT ptrdiff_t count(const A_ &...) GRIDLANE_BODY(return 0;)
+template <typename... A_> GRIDLANE_ABSENT ptrdiff_t count_if(const A_ &...) GRIDLANE_BODY(return 0;)
+template <typename I_> GRIDLANE_ABSENT ptrdiff_t distance(const I_ &, const I_ &) GRIDLANE_BODY(return 0;)
+template <typename I_> GRIDLANE_ABSENT I_ next(const I_ &i, ptrdiff_t = 1) GRIDLANE_BODY(return i;)
+template <typename I_> GRIDLANE_ABSENT void advance(I_ &, ptrdiff_t) GRIDLANE_BODY()
+template <typename... A_> GRIDLANE_ABSENT bool equal(const A_ &...) GRIDLANE_BODY(return true;)
+template <typename... A_> GRIDLANE_ABSENT bool all_of(const A_ &...) GRIDLANE_BODY(return true;)
+template <typename... A_> GRIDLANE_ABSENT bool any_of(const A_ &...) GRIDLANE_BODY(return true;)
+template <typename... A_> GRIDLANE_ABSENT bool none_of(const A_ &...) GRIDLANE_BODY(return true;)
+template <typename... A_> GRIDLANE_ABSENT bool is_sorted(const A_ &...) GRIDLANE_BODY(return true;)
 
 template <typename I_, typename = std::enable_if_t<gridlane::is_iterator<I_>::value>>
-gridlane::value_of<I_> reduce(I_, I_) { return {}; }
-template <typename I_> gridlane::value_of<I_> reduce(gridlane_policy, I_, I_) { return {}; }
+GRIDLANE_ABSENT gridlane::value_of<I_> reduce(I_, I_) GRIDLANE_BODY(return {};)
+template <typename I_> GRIDLANE_ABSENT gridlane::value_of<I_> reduce(gridlane_policy, I_, I_) GRIDLANE_BODY(return {};)
 template <typename I_, typename T, typename = std::enable_if_t<gridlane::is_iterator<I_>::value>>
-T reduce(I_, I_, T first) { return first; }
-template <typename I_, typename T, typename F_> T reduce(I_, I_, T first, F_) { return first; }
-template <typename I_, typename T> T reduce(gridlane_policy, I_, I_, T first) { return first; }
-template <typename I_, typename T, typename F_> T reduce(gridlane_policy, I_, I_, T first, F_) { return first; }
+GRIDLANE_ABSENT T reduce(I_, I_, T first) GRIDLANE_BODY(return first;)
+template <typename I_, typename T, typename F_> GRIDLANE_ABSENT T reduce(I_, I_, T first, F_) GRIDLANE_BODY(return first;)
+template <typename I_, typename T> GRIDLANE_ABSENT T reduce(gridlane_policy, I_, I_, T first) GRIDLANE_BODY(return first;)
+template <typename I_, typename T, typename F_> GRIDLANE_ABSENT T reduce(gridlane_policy, I_, I_, T first, F_) GRIDLANE_BODY(return first;)
 template <typename I_, typename G_, typename T, typename F_>
-T transform_reduce(I_, I_, G_, T first, F_) { return first; }
+GRIDLANE_ABSENT T transform_reduce(I_, I_, G_, T first, F_) GRIDLANE_BODY(return first;)
 template <typename I_, typename G_, typename T, typename F_>
-T transform_reduce(gridlane_policy, I_, I_, G_, T first, F_) { return first; }
-template <typename I_, typename J_, typename T> T inner_product(I_, I_, J_, T first) { return first; }
-template <typename I_, typename J_, typename T> T inner_product(gridlane_policy, I_, I_, J_, T first)
-{
-    return first;
-}
+GRIDLANE_ABSENT T transform_reduce(gridlane_policy, I_, I_, G_, T first, F_) GRIDLANE_BODY(return first;)
+template <typename I_, typename J_, typename T> GRIDLANE_ABSENT T inner_product(I_, I_, J_, T first) GRIDLANE_BODY(return first;)
+template <typename I_, typename J_, typename T> GRIDLANE_ABSENT T inner_product(gridlane_policy, I_, I_, J_, T first) GRIDLANE_BODY(return first;)
 template <typename I_, typename J_, typename T, typename F_, typename G_>
-T inner_product(I_, I_, J_, T first, F_, G_) { return first; }
+GRIDLANE_ABSENT T inner_product(I_, I_, J_, T first, F_, G_) GRIDLANE_BODY(return first;)
 template <typename I_, typename J_, typename O_, typename P_, typename... A_>
-std::pair<O_, P_> reduce_by_key(I_, I_, J_, O_ keys, P_ values, A_...) { return {keys, values}; }
+GRIDLANE_ABSENT std::pair<O_, P_> reduce_by_key(I_, I_, J_, O_ keys, P_ values, A_...) GRIDLANE_BODY(return {keys, values};)
 template <typename I_, typename J_, typename O_, typename P_, typename... A_>
-std::pair<O_, P_> reduce_by_key(gridlane_policy, I_, I_, J_, O_ keys, P_ values, A_...)
-{
-    return {keys, values};
-}
-template <typename I_, typename J_, typename... A_> std::pair<I_, J_> unique_by_key(I_ i, I_, J_ j, A_...)
-{
-    return {i, j};
-}
+GRIDLANE_ABSENT std::pair<O_, P_> reduce_by_key(gridlane_policy, I_, I_, J_, O_ keys, P_ values, A_...) GRIDLANE_BODY(return {keys, values};)
+template <typename I_, typename J_, typename... A_> GRIDLANE_ABSENT std::pair<I_, J_> unique_by_key(I_ i, I_, J_ j, A_...) GRIDLANE_BODY(return {i, j};)
 // Keys and values of two ranges, and where the results end.
 #define GRIDLANE_BY_KEY(name)                                                                      \
-    template <typename... A_> auto name(const A_ &...)                                             \
-    {                                                                                              \
-        using I_ = typename gridlane::first_iterator<std::decay_t<A_>...>::type;                   \
-        return std::pair<I_, I_>(I_(), I_());                                                      \
-    }
+    template <typename... A_>                                                                      \
+    GRIDLANE_ABSENT gridlane::both_iterators<std::decay_t<A_>...> name(const A_ &...)              \
+        GRIDLANE_BODY(return gridlane::both_iterators<std::decay_t<A_>...>();)
 GRIDLANE_BY_KEY(merge_by_key) GRIDLANE_BY_KEY(set_union_by_key)
 GRIDLANE_BY_KEY(set_intersection_by_key) GRIDLANE_BY_KEY(set_difference_by_key)
 GRIDLANE_BY_KEY(set_symmetric_difference_by_key) GRIDLANE_BY_KEY(unique_by_key_copy)
 GRIDLANE_BY_KEY(partition_copy) GRIDLANE_BY_KEY(stable_partition_copy) GRIDLANE_BY_KEY(mismatch)
 #undef GRIDLANE_BY_KEY
-template <typename... A_> ptrdiff_t unique_count(const A_ &...) { return 0; }
-template <typename... A_> void shuffle(const A_ &...) {}
-template <typename... A_> bool is_partitioned(const A_ &...) { return true; }
+template <typename... A_> GRIDLANE_ABSENT ptrdiff_t unique_count(const A_ &...) GRIDLANE_BODY(return 0;)
+template <typename... A_> GRIDLANE_ABSENT void shuffle(const A_ &...) GRIDLANE_BODY()
+template <typename... A_> GRIDLANE_ABSENT bool is_partitioned(const A_ &...) GRIDLANE_BODY(return true;)
 template <typename I_> class reverse_iterator : public std::reverse_iterator<I_> {
 public:
     using std::reverse_iterator<I_>::reverse_iterator;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "gridlane/absent.h"
 #include "thrust/version.h"
 
 namespace thrust {
@@ -189,14 +190,16 @@ using thrust::uniform_real_distribution;
 template <typename T> class device_reference {
 public:
     device_reference(T &) {}
-    operator T() const { return T(); }
-    device_reference &operator=(const T &) { return *this; }
-    device_reference &operator=(const device_reference &) { return *this; }
-    device_reference &operator+=(const T &) { return *this; }
-    device_reference &operator-=(const T &) { return *this; }
-    device_reference &operator++() { return *this; }
-    T *operator&() const { return nullptr; }
-    friend std::ostream &operator<<(std::ostream &out, const device_reference &) { return out; }
+    GRIDLANE_ABSENT operator T() const GRIDLANE_BODY(return T();)
+    GRIDLANE_ABSENT device_reference &operator=(const T &) GRIDLANE_BODY(return *this;)
+    GRIDLANE_ABSENT device_reference &operator=(const device_reference &)
+        GRIDLANE_BODY(return *this;)
+    GRIDLANE_ABSENT device_reference &operator+=(const T &) GRIDLANE_BODY(return *this;)
+    GRIDLANE_ABSENT device_reference &operator-=(const T &) GRIDLANE_BODY(return *this;)
+    GRIDLANE_ABSENT device_reference &operator++() GRIDLANE_BODY(return *this;)
+    GRIDLANE_ABSENT T *operator&() const GRIDLANE_BODY(return nullptr;)
+    GRIDLANE_ABSENT friend std::ostream &operator<<(std::ostream &out, const device_reference &)
+        GRIDLANE_BODY(return out;)
 };
 template <typename T> class device_ptr {
     T *p;
@@ -229,8 +232,9 @@ template <typename T> __host__ __device__ T *raw_pointer_cast(const device_ptr<T
 {
     return p.get();
 }
-template <typename T> device_ptr<T> device_malloc(size_t) { return device_ptr<T>(); }
-template <typename T> void device_free(device_ptr<T>) {}
+template <typename T>
+GRIDLANE_ABSENT device_ptr<T> device_malloc(size_t) GRIDLANE_BODY(return device_ptr<T>();)
+template <typename T> GRIDLANE_ABSENT void device_free(device_ptr<T>) GRIDLANE_BODY()
 
 template <typename T, typename A_ = std::allocator<T>> using host_vector = std::vector<T, A_>;
 template <typename T, typename A_ = void> class device_vector {
@@ -242,13 +246,14 @@ public:
     using pointer = device_ptr<T>;
     using size_type = size_t;
     using difference_type = ptrdiff_t;
-    device_vector() = default;
-    explicit device_vector(size_t) {}
-    device_vector(size_t, const T &) {}
+    GRIDLANE_ABSENT device_vector() GRIDLANE_BODY()
+    GRIDLANE_ABSENT explicit device_vector(size_t) GRIDLANE_BODY()
+    GRIDLANE_ABSENT device_vector(size_t, const T &) GRIDLANE_BODY()
     template <typename I_, typename = typename std::iterator_traits<I_>::value_type>
-    device_vector(I_, I_) {}
-    template <typename U_, typename B_> device_vector(const std::vector<U_, B_> &) {}
-    device_vector(std::initializer_list<T>) {}
+    GRIDLANE_ABSENT device_vector(I_, I_) GRIDLANE_BODY()
+    template <typename U_, typename B_>
+    GRIDLANE_ABSENT device_vector(const std::vector<U_, B_> &) GRIDLANE_BODY()
+    GRIDLANE_ABSENT device_vector(std::initializer_list<T>) GRIDLANE_BODY()
     template <typename U_, typename B_> device_vector &operator=(const std::vector<U_, B_> &)
     {
         return *this;
