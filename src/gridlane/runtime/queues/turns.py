@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from types import TracebackType
 from typing import Protocol
 
 
@@ -24,7 +25,13 @@ class Lock(Protocol):
 
     def __enter__(self) -> object: ...
 
-    def __exit__(self, *error: object) -> object: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> object: ...
 
 
 class Turns:
