@@ -40,15 +40,18 @@ class Turns:
     Attributes:
         lock: of this process; another one in the child of a fork, whose parent's threads are gone.
             C has a lock of its own within it where C does such work without Python.
+        holder: the thread that keeps the turn for several pieces; 0 if none does.
     """
 
     def __init__(self) -> None:
         self.lock: Lock = threading.RLock()
+        self.holder = 0
         os.register_at_fork(after_in_child=self.begin)
 
     def begin(self) -> None:
         """Have a lock that nobody holds."""
         self.lock = threading.RLock()
+        self.holder = 0
 
     def wait(self) -> None:
         """Wait for the piece that another thread does."""
