@@ -57,6 +57,50 @@ static void *copies_what_it_leaves(void *)
     return 0;
 }
 
+__global__ void sets(int *x, int value)
+{
+    for (int n = 0; n < N; n++)
+        x[n] = value;
+}
+
+__global__ void counts(const int *x, int value, int *others)
+{
+    for (int n = 0; n < N; n++)
+        atomicAdd(others, x[n] != value);
+}
+
+static void *launches_of(void *graph)
+{
+    for (int k = 0; k < TIMES; k++)
+        CHECK(cudaGraphLaunch((cudaGraphExec_t)graph, 0));
+    return 0;
+}
+
+/* Graphs that two threads launch on one stream come one after the other as a whole. */
+static void graphs_take_turns()
+{
+    pthread_t threads[2];
+    cudaGraphExec_t made[2];
+    int *others, found = -1;
+    CHECK(cudaMalloc(&others, sizeof *others));
+    CHECK(cudaMemset(others, 0, sizeof *others));
+    for (int n = 0; n < 2; n++) {
+        cudaStream_t stream;
+        cudaGraph_t graph;
+        CHECK(cudaStreamCreate(&stream));
+        CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+        sets<<<1, 1, 0, stream>>>(x, n);
+        counts<<<1, 1, 0, stream>>>(x, n, others);
+        CHECK(cudaStreamEndCapture(stream, &graph));
+        CHECK(cudaGraphInstantiate(&made[n], graph, 0));
+        pthread_create(&threads[n], 0, launches_of, made[n]);
+    }
+    for (pthread_t each : threads)
+        pthread_join(each, 0);
+    CHECK(cudaMemcpy(&found, others, sizeof found, cudaMemcpyDeviceToHost));
+    EXPECT(found == 0);
+}
+
 static int *other;
 static std::atomic<int> way, waited;
 
@@ -125,5 +169,6 @@ int main()
         pthread_join(threads[1], 0);
     }
     waits_see_work_of_other_threads();
+    graphs_take_turns();
     puts("well");
 }

@@ -17,6 +17,7 @@ from gridlane.abi.state.streams import Stream, Work
 from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET, Empty
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
+from gridlane.runtime.queues.host_stream import together
 
 _CAN_BE_DISABLED = KERNEL, MEMCPY, MEMSET
 
@@ -80,14 +81,18 @@ class Executable:
             else:
                 self._last.wait(stream.queue)
             try:
-                for node in self._order:
-                    if stream.context.faulted:
-                        break  # a kernel of a stream whose work is done at once
-                    if node not in self.disabled:
-                        node.work.run(stream)
+                with together(stream.queue.inline):
+                    self._run(stream)
             finally:
                 self._queue = stream.queue
                 self._last.record(stream.queue)
+
+    def _run(self, stream: Stream) -> None:
+        for node in self._order:
+            if stream.context.faulted:
+                break  # a kernel of a stream whose work is done at once
+            if node not in self.disabled:
+                node.work.run(stream)
 
     def _enabled(self) -> Graph:
         """A copy of the graph for a node of another, without the work that is disabled."""

@@ -8,8 +8,10 @@ on the caller, other streams' later work comes after it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
+from threading import get_ident
 from typing import Protocol
 
 from gridlane.core.device_errors import NOT_PERMITTED, KernelStop, fail
@@ -39,6 +41,26 @@ def wait_for_all() -> None:
     wait_for_streams()
     if own_queue() is None:
         TURNS.wait()
+
+
+@contextmanager
+def together(inline: bool) -> Generator[None]:
+    """Keep the work of other threads out between pieces of a default stream.
+
+    Args:
+        inline: whether its work runs on the caller; other streams have queues.
+    """
+    if not inline:
+        yield
+        return
+    if BUSY:
+        wait_for_streams()
+    with TURNS.lock:
+        before, TURNS.holder = TURNS.holder, get_ident()
+        try:
+            yield
+        finally:
+            TURNS.holder = before
 
 
 def by_handle(handle: int) -> OwnHostStream | None:
@@ -202,7 +224,7 @@ class DefaultHostStream(HostStream):
         super().__init__(device, default=True)
 
     def _submit(self, piece: HostPiece) -> None:
-        if BUSY:
+        if BUSY and TURNS.holder != get_ident():
             wait_for_streams()
         with TURNS.lock:
             piece[0]()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from types import TracebackType
 from typing import Protocol
 
 
@@ -24,7 +25,13 @@ class Lock(Protocol):
 
     def __enter__(self) -> object: ...
 
-    def __exit__(self, *error: object) -> object: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> object: ...
 
 
 class Turns:
@@ -33,15 +40,18 @@ class Turns:
     Attributes:
         lock: of this process; another one in the child of a fork, whose parent's threads are gone.
             C has a lock of its own within it where C does such work without Python.
+        holder: the thread that keeps the turn for several pieces; 0 if none does.
     """
 
     def __init__(self) -> None:
         self.lock: Lock = threading.RLock()
+        self.holder = 0
         os.register_at_fork(after_in_child=self.begin)
 
     def begin(self) -> None:
         """Have a lock that nobody holds."""
         self.lock = threading.RLock()
+        self.holder = 0
 
     def wait(self) -> None:
         """Wait for the piece that another thread does."""
