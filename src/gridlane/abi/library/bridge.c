@@ -112,6 +112,13 @@ static void in_child(void)
         gl_process.state = gl_process.work = gl_process.code = UINT64_MAX;
 }
 
+void gl_note_begun(void)
+{
+    if (!gl_process.begun)
+        pthread_atfork(NULL, NULL, in_child);
+    gl_process.begun = 1;
+}
+
 /* A thread of the program's keeps one thread state of Python's from its first call to its end, so
  * that what Python remembers of a thread lives as long. */
 static void end_thread(void *state)
@@ -274,10 +281,7 @@ static int enter_once(void)
     void *kept = held ? py.save_thread() : NULL;
     pthread_mutex_lock(&gl_process.beginning);
     if (!ready) {
-        if (!gl_process.begun) {
-            pthread_atfork(NULL, NULL, in_child);
-            gl_process.begun = 1;
-        }
+        gl_note_begun();
         pthread_key_create(&at_end_of_thread, end_thread);
         gl_process.beginner = pthread_self();
         gl_process.begins = 1;
@@ -367,6 +371,18 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
     return code;
 }
 
+/* Python makes of a thread that C told ahead of it what it was told to be. */
+static void take_over_thread(void)
+{
+#ifndef GL_OF_NVRTC
+    static struct gl_slot slot = { "runtime:__take_over_thread", 0, 0 };
+    if (!gl_process.is_keyed || !pthread_getspecific(gl_process.ahead))
+        return;
+    pthread_setspecific(gl_process.ahead, NULL);
+    enter(&slot, NULL, 0);
+#endif
+}
+
 uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count)
 {
     if (gl_process.forked)
@@ -376,6 +392,7 @@ uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count)
     fegetenv(&floats);
     fesetenv(FE_DFL_ENV); /* that of a program at its start, for kernels on the host */
     gl_before(enter);
+    take_over_thread();
     uint64_t code = enter(slot, arguments, count);
     fesetenv(&floats);
     errno = error;

@@ -46,7 +46,7 @@ static void remove_plan(struct gl_plan *plan)
     pthread_mutex_unlock(&lock);
 }
 
-const struct gl_launches gl_launches = { add_plan, remove_plan };
+const struct gl_launches gl_launches = { add_plan, remove_plan, gl_ready_names };
 
 /* A plan that nobody frees before its user is done; null if there is none. */
 static struct gl_plan *used_plan(uint32_t api, uint64_t function, const uint32_t *block)
@@ -62,6 +62,14 @@ static struct gl_plan *used_plan(uint32_t api, uint64_t function, const uint32_t
         __atomic_add_fetch(&plan->users, 1, __ATOMIC_ACQ_REL);
     pthread_mutex_unlock(&lock);
     return plan;
+}
+
+int gl_has_plan(uint32_t api, uint64_t function, const uint32_t *block)
+{
+    struct gl_plan *plan = used_plan(api, function, block);
+    if (plan)
+        __atomic_sub_fetch(&plan->users, 1, __ATOMIC_ACQ_REL);
+    return plan != NULL;
 }
 
 /* Pack the parameters; false where Python has to say what is wrong with them. */
@@ -113,9 +121,12 @@ static int run(struct gl_plan *plan, const uint32_t *grid, const uint8_t *params
 int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
               void **arguments, size_t shared, const void *stream)
 {
-    if (!gl_is_default(stream) || !gl_knows(GL_READY | GL_QUIET) || !gl_told_all())
+    if (!gl_is_default(stream) || !gl_knows(GL_READY | GL_QUIET) ||
+        (gl_thread.state != GL_AHEAD && !gl_told_all()))
         return -1;
     struct gl_plan *plan = used_plan(api, function, block);
+    if (!plan && gl_ready_plan(api, function, block))
+        plan = used_plan(api, function, block);
     if (!plan) {
         missed.is_asked = 1;
         missed.api = api;
