@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 from tests.abi import installed
 
+from gridlane.abi.library import ready
 from gridlane.compiler.cache import READY_SUFFIX, DiskCache
+from gridlane.runtime.drivers import cpu_pool
+from gridlane.runtime.drivers.cpu_native import object_of
 
 HERE = Path(__file__).parent / "programs"
+LIBRARY = Path(ready.__file__).parent
 WITHOUT = "00\n"
 """What the program says on stderr where Python was never entered."""
 TAKEN_OVER = "01\n"
@@ -226,3 +230,28 @@ def test_a_process_with_little(room):
         timeout=100,
     )
     assert float(found.stdout.splitlines()[-1]) < 0.2
+
+
+def test_the_loader_of_objects_is_safe(tmp_path):
+    """Objects with bytes changed at random are refused or loaded, under sanitizers."""
+    if not shutil.which("cc"):
+        pytest.skip("cc is not installed")
+    made, program = tmp_path / "pool.o", tmp_path / "program"
+    made.write_bytes(object_of(cpu_pool.text("x86_64")))
+    sources = [HERE / "ready_objects.c", LIBRARY / "ready_object.c"]
+    options = ["-g", "-O1", "-Wall", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    command = ["cc", *options, f"-I{LIBRARY}", *map(str, sources), "-o", str(program), "-ldl"]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    if "cannot find" in built.stderr:
+        pytest.skip("cc has no sanitizers")
+    assert built.returncode == 0, built.stderr
+    found = subprocess.run(
+        [str(program), str(made), "gridlane_launch", "20000"],
+        env={"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert found.returncode == 0, found.stderr
+    loaded, _, rounds = found.stdout.split()
+    assert 0 < int(loaded) < int(rounds)

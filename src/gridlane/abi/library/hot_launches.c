@@ -117,21 +117,29 @@ static int run(struct gl_plan *plan, const uint32_t *grid, const uint8_t *params
     return (int)gl_enter(&failed, words, 5);
 }
 
+static void miss(uint32_t api, uint64_t function, const uint32_t *block)
+{
+    missed.is_asked = 1;
+    missed.api = api;
+    missed.function = function;
+    memcpy(missed.block, block, sizeof missed.block);
+}
+
 /* The code of a launch, or -1 if Python has to do it. */
 int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
               void **arguments, size_t shared, const void *stream)
 {
-    if (!gl_is_default(stream) || !gl_knows(GL_READY | GL_QUIET) ||
-        (gl_thread.state != GL_AHEAD && !gl_told_all()))
+    if (!gl_is_default(stream))
         return -1;
+    if (!gl_knows(GL_READY | GL_QUIET) || (gl_thread.state != GL_AHEAD && !gl_told_all())) {
+        miss(api, function, block);
+        return -1;
+    }
     struct gl_plan *plan = used_plan(api, function, block);
     if (!plan && gl_ready_plan(api, function, block))
         plan = used_plan(api, function, block);
     if (!plan) {
-        missed.is_asked = 1;
-        missed.api = api;
-        missed.function = function;
-        memcpy(missed.block, block, sizeof missed.block);
+        miss(api, function, block);
         return -1;
     }
     _Alignas(64) uint8_t params[MOST_BYTES];
@@ -151,7 +159,7 @@ void gl_learn(gl_caller *call, uint64_t code)
     if (!missed.is_asked)
         return;
     missed.is_asked = 0;
-    if (code)
+    if (code || gl_has_plan(missed.api, missed.function, missed.block))
         return;
     const uint64_t words[] = { (uintptr_t)&gl_launches, missed.api, missed.function,
                                missed.block[0], missed.block[1], missed.block[2] };

@@ -152,7 +152,8 @@ class _Blocks:
         for number in itertools.count():
             if not self._large(number, ctypes.addressof(told)):
                 break
-            self._add(*told, context, self._free_large)  # which notes the same range again
+            start, size = told
+            self._add(start, size, context, self._free_large)  # which notes the same range again
 
     def _add(
         self, start: int, size: int, context: Context, free: Callable[[int, int], object]
