@@ -22,7 +22,7 @@ WITHOUT = "00\n"
 TAKEN_OVER = "01\n"
 WITH = "11\n"
 MODES = {
-    **dict.fromkeys(("plain", "threads", "late", "fork"), WITHOUT),
+    **dict.fromkeys(("plain", "threads", "late", "fork", "rounding"), WITHOUT),
     **dict.fromkeys(("properties", "stream", "shape", "variable", "fault", "frees"), TAKEN_OVER),
     **dict.fromkeys(("attributes", "reset", "threads_mixed"), TAKEN_OVER),
 }
@@ -215,7 +215,7 @@ def test_the_cache_sweeps_what_was_not_used(room, cache):
         os.utime(each, (1, 1))
     assert run(room, cache=cache).stderr == WITHOUT
     used = [each for each in files(cache) if each.stat().st_mtime > 1]
-    assert len(used) == 4  # the device, and three kernels
+    assert len(used) == 5  # the device, and four kernels
 
 
 def test_a_process_with_little(room):
@@ -255,3 +255,31 @@ def test_the_loader_of_objects_is_safe(tmp_path):
     assert found.returncode == 0, found.stderr
     loaded, _, rounds = found.stdout.split()
     assert 0 < int(loaded) < int(rounds)
+
+
+def test_a_library_that_is_closed_takes_its_kernels_along(room, tmp_path):
+    """Another one at the same addresses has kernels of its own."""
+    libraries: list[str] = []
+    for number in (1, 2):
+        source, made = tmp_path / f"work{number}.cu", tmp_path / f"work{number}.so"
+        source.write_text(
+            f"__global__ void k(int *p) {{ *p = {number}; }}\n"
+            'extern "C" int work() { int *d, h = 0; cudaMalloc(&d, 4); k<<<1, 1>>>(d);\n'
+            "  cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); cudaFree(d); return h; }\n"
+        )
+        options = ["-w", "-arch=sm_80", "-cudart", "shared", "-Xcompiler", "-fPIC", "-shared"]
+        command = ["nvcc", *options, str(source), "-o", str(made)]
+        subprocess.run(command, check=True, timeout=300)
+        libraries.append(str(made))
+    program = tmp_path / "reopener"
+    command = ["cc", str(HERE / "reopener.c"), "-o", str(program), "-ldl"]
+    subprocess.run(command, check=True, timeout=100)
+    for entered in ("1\n", "0\n"):
+        found = subprocess.run(
+            [str(program), *libraries, *libraries, *reversed(libraries)],
+            env={"LD_LIBRARY_PATH": str(room), "GRIDLANE_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert (found.stdout, found.stderr) == ("1\n2\n1\n2\n2\n1\n", entered)

@@ -1,6 +1,8 @@
 /* Calls that C can answer without Python, and then the one that the argument names. On stderr it
  * tells whether Python was entered before that one, and at the end. */
 #include "common.h"
+#include <cerrno>
+#include <cfenv>
 #include <cstring>
 #include <string>
 #include <sys/wait.h>
@@ -54,7 +56,14 @@ static void sum(const char *what, const float *p, int n)
     double all = 0;
     for (float each : v)
         all += each;
-    printf("%s: %.1f\n", what, all);
+    printf("%s: %.9g\n", what, all);
+}
+
+__global__ void thirds(float *p, int n)
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        for (int m = 0; m < 100; m++)
+            p[i] = p[i] / 3.0f + 0.1f;
 }
 
 static void work(int n, const char *what)
@@ -81,6 +90,10 @@ struct Late { /* after main */
 int main(int, char **words)
 {
     std::string mode = words[1];
+    if (mode == "rounding") { /* of the host alone */
+        fesetround(FE_UPWARD);
+        errno = 77;
+    }
     int count_ = 0, device = 7;
     CHECK(cudaGetDeviceCount(&count_));
     CHECK(cudaSetDevice(0));
@@ -96,6 +109,11 @@ int main(int, char **words)
     turn<<<1, 128>>>(turned.p, 0.5);
     CHECK(cudaMemset(few.p + 50, 0, 200));
     check<<<1, 128>>>(turned.p, 1000000);
+    thirds<<<64, 128>>>(kept.p, 150000);
+    if (mode == "rounding") {
+        printf("%d %d\n", errno, fegetround() == FE_UPWARD);
+        fesetround(FE_TONEAREST);
+    }
     fprintf(stderr, "%d", has_python());
 
     if (mode == "properties") {

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fenv.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,30 @@ static int is_ahead(void)
     return __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE) == GL_AHEAD;
 }
 
+/* What the caller has of its thread's, and gets back: the error number, and the mode of floating-point
+ * arithmetic, which threads that are started inherit. Reading files is no place to be cancelled. */
+struct surroundings {
+    int error, cancels;
+    fenv_t floats;
+};
+
+static void take_lock(struct surroundings *before)
+{
+    before->error = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancels);
+    fegetenv(&before->floats);
+    fesetenv(FE_DFL_ENV);
+    pthread_mutex_lock(&lock);
+}
+
+static void give_lock(const struct surroundings *before)
+{
+    pthread_mutex_unlock(&lock);
+    fesetenv(&before->floats);
+    pthread_setcancelstate(before->cancels, NULL);
+    errno = before->error;
+}
+
 /* Read what Python left of the device; with the lock. */
 static int open_device(void)
 {
@@ -59,13 +84,12 @@ static int open_device(void)
 /* Begin ahead of Python, if it left files and is not here. */
 static void begin(void)
 {
-    int error = errno;
-    pthread_mutex_lock(&lock);
+    struct surroundings before;
+    take_lock(&before);
     if (!tried && !dlsym(RTLD_DEFAULT, "PyGILState_Ensure") && open_device())
         is_own = gl_begin_ahead();
     __atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&lock);
-    errno = error;
+    give_lock(&before);
 }
 
 int gl_ready_tells(void)
@@ -205,8 +229,8 @@ int gl_ready_plan(uint32_t api, uint64_t function, const uint32_t *block)
 {
     if (api != GL_RUNTIME || gl_thread.state != GL_AHEAD)
         return 0;
-    int error = errno;
-    pthread_mutex_lock(&lock);
+    struct surroundings before;
+    take_lock(&before);
     uint64_t code = __atomic_load_n(&gl_process.code, __ATOMIC_ACQUIRE);
     int found = gl_has_plan(api, function, block); /* another thread made it */
     struct gl_plan *made = found || !is_ahead() ? NULL : made_plan(function, block);
@@ -218,8 +242,7 @@ int gl_ready_plan(uint32_t api, uint64_t function, const uint32_t *block)
         memcpy(made->block, block, sizeof made->block);
         gl_launches.add_plan(made);
     }
-    pthread_mutex_unlock(&lock);
-    errno = error;
+    give_lock(&before);
     return found || made;
 }
 
