@@ -3,9 +3,10 @@
     python benchmarks/api/run.py
 
 Each figure is the least of seven runs, in nanoseconds; programs are timed from their start to their
-end, with the cache cold and warm. cudaProfilerStop is what an entry into Python takes, and
-cudaDriverGetVersion one with a result. Then the launches in a second by threads with streams of
-their own. The programs with kernels need nvcc.
+end, with the cache cold and warm: vector_add.cu has calls that Python answers, whole.cu has none.
+cudaProfilerStop is what an entry into Python takes, and cudaDriverGetVersion one with a result.
+Then the launches in a second by threads with streams of their own. The programs with kernels need
+nvcc.
 """
 
 from __future__ import annotations
@@ -79,22 +80,44 @@ def main() -> None:
             lines += run(launches, environment)
             by_threads = run(streams, environment)
             shutil.rmtree(Path(room) / "cache", ignore_errors=True)
-            programs.append(f"| vector_add, nothing cached | {timed(whole, environment):.2f} |")
+            programs.append(f"| vector_add, nothing cached | {timed(whole, environment):.2f} s |")
             warm = min(timed(whole, environment) for _ in range(5))
-            programs.append(f"| vector_add, from the cache | {warm:.2f} |")
+            programs.append(f"| vector_add, from the cache | {warm:.2f} s |")
+            programs += without_python(Path(room), environment)
         print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} processors\n")
         print("| call | ns | bar |\n|---|---|---|")
         for line in lines:
             name, value = line.split()
             print(f"| {name} | {float(value):,.0f} | {BARS.get(name, '')} |")
         if programs:
-            print("\n| program | s |\n|---|---|")
+            print("\n| program | |\n|---|---|")
             print("\n".join(programs))
         if by_threads:
             print("\n| blocks of a launch | threads, each with a stream | launches in a second |")
             print("|--:|--:|--:|")
             for line in by_threads:
                 print("| {} | {} | {} |".format(*line.split()))
+
+
+def without_python(room: Path, environment: dict[str, str]) -> list[str]:
+    """A program all of whose calls C answers once its kernel was compiled."""
+    made, source = room / "whole", HERE / "whole.cu"
+    command = ["nvcc", "-O2", "-arch=sm_80", "-cudart", "shared", str(source), "-o", str(made)]
+    subprocess.run(command, check=True)
+    shutil.rmtree(room / "cache", ignore_errors=True)
+    cold = timed(made, environment)
+    with_python = environment | {"GRIDLANE_NATIVE": "0"}
+    times = [min(timed(made, each) for _ in range(7)) for each in (with_python, environment)]
+    rows = [
+        f"| whole, nothing cached | {cold:.2f} s |",
+        f"| whole, from the cache, with Python | {times[0]:.2f} s |",
+        f"| whole, from the cache, without Python | {times[1]:.3f} s |",
+    ]
+    for what, each in (("with", with_python), ("without", environment)):
+        output = subprocess.run([str(made), "idle"], env=each, stdout=subprocess.PIPE, check=True)
+        size = int(output.stdout) / 1024
+        rows.append(f"| idle and initialised, {what} Python | {size:.1f} MiB resident |")
+    return rows
 
 
 def run(program: Path, environment: dict[str, str]) -> list[str]:

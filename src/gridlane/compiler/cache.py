@@ -35,6 +35,8 @@ _HEADER = struct.Struct("<8sI32s")
 _LENGTH = struct.Struct("<I")
 
 SUFFIX = f".kernel{VERSION}"
+READY_SUFFIX = ".ready1"
+"""Of the files by which programs in C run without Python (``abi/library/ready.py``)."""
 _OLDER = (".kernel",)  # files of earlier versions, whose keys are never looked up
 DEFAULT_LIMIT = 512 * 2**20
 """The maximum size of the cache in bytes."""
@@ -99,8 +101,18 @@ class DiskCache:
         if not self._writable:
             return
         data = encode(key, artifact)
-        if len(data) > _LARGEST:
-            return
+        if len(data) <= _LARGEST:
+            self._write(name, data)
+
+    def put_file(self, name: str, data: bytes) -> None:
+        """Keep a file that somebody else reads, unless it is there as it should be."""
+        with suppress(OSError, ValueError), Folder(self.root) as folder:
+            if folder.read(name, len(data))[0] == data:
+                return
+        if self._writable:
+            self._write(name, data)
+
+    def _write(self, name: str, data: bytes) -> None:
         try:
             with Folder(self.root, make=True) as folder:
                 folder.write(name, data)
@@ -177,7 +189,7 @@ def _name(key: str) -> str:
 
 
 def _is_entry(file: Found) -> bool:
-    return file.name.endswith(SUFFIX)
+    return file.name.endswith((SUFFIX, READY_SUFFIX))
 
 
 def _sweep_is_due(folder: Folder) -> bool:

@@ -119,6 +119,11 @@ __attribute__((constructor)) static void watch_forks(void)
     pthread_atfork(NULL, NULL, in_child);
 }
 
+void gl_note_begun(void)
+{
+    __atomic_store_n(&gl_process.begun, 1, __ATOMIC_SEQ_CST);
+}
+
 /* At the end of a Python that the process began itself. It may begin another one, for which nothing
  * here is made. */
 static void at_end_of_python(void)
@@ -400,6 +405,18 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
     return code;
 }
 
+/* Python makes of a thread that C told ahead of it what it was told to be. */
+static void take_over_thread(void)
+{
+#ifndef GL_OF_NVRTC
+    static struct gl_slot slot = { "runtime:__take_over_thread", 0, 0 };
+    if (!gl_process.is_keyed || !pthread_getspecific(gl_process.ahead))
+        return;
+    pthread_setspecific(gl_process.ahead, NULL);
+    enter(&slot, NULL, 0);
+#endif
+}
+
 uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count)
 {
     if (gl_process.forked)
@@ -410,6 +427,7 @@ uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count)
     fesetenv(FE_DFL_ENV); /* that of a program at its start, for kernels on the host */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels); /* Python's locks would stay taken */
     gl_before(enter);
+    take_over_thread();
     uint64_t code = enter(slot, arguments, count);
     pthread_setcancelstate(cancels, NULL);
     fesetenv(&floats);

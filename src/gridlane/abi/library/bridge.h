@@ -43,6 +43,8 @@ struct gl_process {
     uint64_t state, work, code; /* the numbers of core/epochs.py */
     void *shared;               /* what the hot functions of all libraries share */
     int ended;                  /* the process ended its own Python, once and for all */
+    pthread_key_t ahead; /* what threads have that C told ahead of Python; see ready.h */
+    int is_keyed;        /* there is that key */
 };
 
 GL_EXPORT extern struct gl_process gl_process;
@@ -76,6 +78,9 @@ void gl_forget_thread(void);
 
 /* The addresses by which Python tells what C may answer alone; null where it answers nothing. */
 const void *gl_hot_table(void);
+
+/* Note that what is here cannot go on in the child of a fork; with the lock. */
+void gl_note_begun(void);
 
 /* Whether this thread holds Python's lock: kernels that print need that. */
 int gl_holds_python(void);

@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,6 +20,7 @@ from gridlane.core.errors import CompileError
 from gridlane.core.extras import install
 
 _ROOM = Path(__file__).parent
+_PACKAGE = _ROOM.parents[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class Library:
 
 _ALL = "bridge.c", "errors.c"
 _HOT = *_ALL, "hot.c", "hot_memory.c", "hot_launches.c", "hot_lanes.c"
-_RUNTIME = *_HOT, "registration.c", "entry_point.c"
+_READY = "ready.c", "ready_key.c", "ready_file.c", "ready_object.c", "digest.c"
+_RUNTIME = *_HOT, *_READY, "registration.c", "entry_point.c"
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (
     Library("driver", 13, "libcuda.so.1", (*_HOT, "proc_address.c", "export_table.c")),
@@ -63,7 +66,7 @@ def digest() -> str:
         made.update(_text(each).encode())
         for name in each.sources:
             made.update((_ROOM / name).read_bytes())
-    for word in (_libpython(), _program(), _site(), sys.version_info[:2]):
+    for word in (_libpython(), _program(), _site(), _PACKAGE, _llvm(), sys.version_info[:2]):
         made.update(f"{word}\0".encode())
     return made.hexdigest()
 
@@ -127,6 +130,8 @@ def _compile(library: Library, room: Path, made: Path, options: Sequence[str]) -
         "GL_PROGRAM": _program(),
         "GL_VERSION": "{}.{}".format(*sys.version_info),
         "GL_SITE": str(_site()),
+        "GL_PACKAGE": str(_PACKAGE),
+        "GL_LLVM": str(_llvm()),
         "GL_MAJOR": str(library.major),
     }
     command = [
@@ -171,6 +176,13 @@ def _libpython() -> Path | str:
 def _program() -> str:
     """This Python's program, outside of virtual environments."""
     return str(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def _llvm() -> Path:
+    """The library of LLVM, which another version of has another size and time."""
+    found = find_spec("llvmlite")
+    assert found is not None and found.origin is not None
+    return next(Path(found.origin).parent.glob("binding/*llvmlite.*"))
 
 
 def _site() -> Path:

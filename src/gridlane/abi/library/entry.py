@@ -15,7 +15,7 @@ from gridlane.abi import raw, tracing
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import way_in
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
-from gridlane.abi.library import hot, hot_launches, output, registration
+from gridlane.abi.library import hot, hot_launches, output, ready, registration
 from gridlane.abi.state import threads
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
@@ -90,6 +90,7 @@ def _note(number: int) -> int:
 _OWN: dict[str, Entry] = {
     "__note": _note,
     "__register": registration.register,
+    "__take_over_thread": ready.take_over_thread,
     "__initialise_module": _initialise,
     "tell": hot.tell,
     "learn": hot_launches.learn,

@@ -20,6 +20,51 @@ void gl_forget_thread(void)
     gl_thread.state = 0;
 }
 
+/* Let this process be ahead of Python; false if Python has begun. */
+int gl_begin_ahead(void)
+{
+    uint64_t told[3];
+    int done = 0;
+    if (__atomic_load_n(&gl_process.begun, __ATOMIC_ACQUIRE)) /* by a thread that may be this one */
+        return 0;
+    pthread_mutex_lock(&gl_process.beginning);
+    if (!gl_process.begun && !pthread_key_create(&gl_process.ahead, NULL)) {
+        gl_process.is_keyed = 1;
+        done = gl_memory.begin(told) && told[0];
+    }
+    if (done) {
+        gl_note_begun();
+        gl_process.work = gl_process.code = GL_AHEAD;
+        __atomic_store_n(&gl_process.state, GL_AHEAD, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&gl_process.beginning);
+    return done;
+}
+
+/* Most libraries are not ahead of Python. */
+__attribute__((weak)) int gl_ready_tells(void)
+{
+    return 0;
+}
+
+__attribute__((weak)) int gl_ready_uses(void)
+{
+    return 0;
+}
+
+__attribute__((weak)) int gl_ready_plan(uint32_t api, uint64_t function, const uint32_t *block)
+{
+    (void)api, (void)function, (void)block;
+    return 0;
+}
+
+__attribute__((weak)) int gl_ready_names(uint64_t function, const uint32_t *block,
+                                         struct gl_ready_names *made)
+{
+    (void)function, (void)block, (void)made;
+    return 0;
+}
+
 /* After a function entered Python because what the thread knew was old. */
 void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, uint64_t code)
 {

@@ -39,15 +39,26 @@ struct gl_thread {
 
 extern __thread struct gl_thread gl_thread;
 
+/* The number of the state, and of a context, while the process is ahead of Python; see ready.h. The
+ * numbers of the code are this one and those below. */
+#define GL_AHEAD (UINT64_MAX - 1)
+
+/* Whether C tells this thread itself what it knows, and then, that it uses the first device. */
+int gl_ready_tells(void);
+int gl_ready_uses(void);
+
 static inline int gl_knows(unsigned what)
 {
     struct gl_thread *me = &gl_thread;
-    if (me->state != __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE) ||
+    if (!me->state || me->state != __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE) ||
         (what & GL_OF_WORK && me->work != __atomic_load_n(&gl_process.work, __ATOMIC_ACQUIRE))) {
-        me->asks = 1;
-        return 0;
+        if (!gl_ready_tells()) {
+            me->asks = 1;
+            return 0;
+        }
     }
-    return (me->knows & what) == what;
+    return (me->knows & what) == what ||
+           (me->state == GL_AHEAD && what & GL_READY && gl_ready_uses());
 }
 
 /* Each returns whether it did what the function of CUDA's does. */
@@ -80,9 +91,15 @@ struct gl_memory {
     void (*take_turn)(void);
     int (*try_turn)(void);
     void (*give_turn)(void);
+    void (*move_context)(uint64_t from, uint64_t to);
+    int (*large)(uint64_t number, uint64_t *told);
+    void (*free_large)(uint64_t start, uint64_t size);
 };
 
 extern const struct gl_memory gl_memory;
+
+/* Note that a context is used ahead of Python, which then has to make it. */
+void gl_use_ahead(void);
 
 /* The default stream's work is done piece after piece: take the turn of it, if this thread does not
  * have it, and if Python's lock, which another piece may need, is not held meanwhile. */
@@ -94,6 +111,8 @@ int gl_wait(void);
 
 int gl_allocate(void *made, size_t size);
 int gl_free(uint64_t address);
+int gl_allocate_large(void *made, size_t size);
+int gl_free_large(uint64_t address);
 int gl_copy(const void *to, const void *from, size_t size, int kind);
 int gl_copy_to_device(uint64_t to, const void *from, size_t size);
 int gl_copy_to_host(const void *to, uint64_t from, size_t size);
@@ -149,12 +168,30 @@ struct gl_lanes {
 
 extern const struct gl_lanes gl_lanes;
 
+/* The keys of the files of a kernel and its device, and what they are made of; see ready.h. */
+struct gl_ready_names {
+    uint8_t device[32], kernel[32];
+    const char *environment, *package;
+};
+
 /* What Python calls. */
 struct gl_launches {
     void (*add_plan)(struct gl_plan *plan);
     void (*remove_plan)(struct gl_plan *plan);
     const struct gl_lanes *lanes;
+    int (*ready_names)(uint64_t function, const uint32_t *block, struct gl_ready_names *made);
 };
+
+extern const struct gl_launches gl_launches;
+
+/* What a process ahead of Python does; see ready.c. */
+int gl_begin_ahead(void);
+int gl_ready_count(int *made);
+int gl_ready_chooses(int32_t device);
+int gl_ready_names(uint64_t function, const uint32_t *block, struct gl_ready_names *made);
+int gl_ready_plan(uint32_t api, uint64_t function, const uint32_t *block);
+int gl_has_plan(uint32_t api, uint64_t function, const uint32_t *block);
+void gl_ready_forget(void);
 
 int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made);
 int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,

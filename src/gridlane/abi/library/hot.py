@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import threading
 
-from gridlane.abi.library import hot_memory
+from gridlane.abi.library import hot_memory, ready
 from gridlane.abi.state import captures, contexts, devices, pools, threads
 from gridlane.abi.state.contexts import Context
 from gridlane.core import epochs
@@ -53,8 +53,8 @@ class _Offer:
     def __init__(self) -> None:
         self.offers: ctypes.c_int | None = None
 
-    def begin(self, table: _Table) -> None:
-        """Tell from now on."""
+    def begin(self, table: _Table, tells: bool) -> None:
+        """Be the truth from now on, and tell it to C."""
         if not hot_memory.begin(table.memory):
             return
         for epoch, address in (
@@ -64,6 +64,9 @@ class _Offer:
         ):
             epoch.lies_at(address)
         self.offers = ctypes.c_int.from_address(table.offers)
+        hot_memory.take_over_blocks()
+        if not tells:
+            return
         self.offers.value = 1
         at_end(self.end)
 
@@ -90,11 +93,13 @@ _of_thread = threading.local()
 
 def begin(address: int) -> None:
     """Prepare for a library whose table is at an address; 0 for one that answers nothing alone."""
-    if not address or config().trace or not config().native:
+    if not address:
         return
+    table, tells = _Table.from_address(address), not config().trace and config().native
+    is_ahead = ctypes.c_uint64.from_address(table.state).value == ready.AHEAD
     with _lock:
-        if _offer.offers is None:
-            _offer.begin(_Table.from_address(address))
+        if _offer.offers is None and (tells or is_ahead):
+            _offer.begin(table, tells)
 
 
 def tell(address: int) -> int:

@@ -46,7 +46,7 @@ static void remove_plan(struct gl_plan *plan)
     pthread_mutex_unlock(&lock);
 }
 
-const struct gl_launches gl_launches = { add_plan, remove_plan, &gl_lanes };
+const struct gl_launches gl_launches = { add_plan, remove_plan, &gl_lanes, gl_ready_names };
 
 /* A plan that nobody frees before its user is done; null if there is none. */
 static struct gl_plan *used_plan(uint32_t api, uint64_t function, const uint32_t *block)
@@ -62,6 +62,14 @@ static struct gl_plan *used_plan(uint32_t api, uint64_t function, const uint32_t
         __atomic_add_fetch(&plan->users, 1, __ATOMIC_ACQ_REL);
     pthread_mutex_unlock(&lock);
     return plan;
+}
+
+int gl_has_plan(uint32_t api, uint64_t function, const uint32_t *block)
+{
+    struct gl_plan *plan = used_plan(api, function, block);
+    if (plan)
+        __atomic_sub_fetch(&plan->users, 1, __ATOMIC_ACQ_REL);
+    return plan != NULL;
 }
 
 /* Pack the parameters; false where Python has to say what is wrong with them. */
@@ -128,9 +136,16 @@ int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint3
               void **arguments, size_t shared, const void *stream)
 {
     int here = gl_is_default(stream); /* the caller does its work */
-    if (!gl_knows(here ? GL_READY | GL_QUIET : GL_READY) || !gl_told_all())
+    if (!here && gl_thread.state == GL_AHEAD)
         return -1;
+    if (!gl_knows(here ? GL_READY | GL_QUIET : GL_READY) ||
+        (gl_thread.state != GL_AHEAD && !gl_told_all())) {
+        note_missed(api, function, block, stream, 0);
+        return -1;
+    }
     struct gl_plan *plan = used_plan(api, function, block);
+    if (!plan && gl_ready_plan(api, function, block))
+        plan = used_plan(api, function, block);
     if (!plan) {
         note_missed(api, function, block, stream, 0);
         return -1;
@@ -157,6 +172,10 @@ void gl_learn(gl_caller *call, uint64_t code)
         return;
     missed.is_asked = 0;
     if (code)
+        return;
+    if (gl_has_plan(missed.api, missed.function, missed.block))
+        missed.is_planned = 1;
+    if (missed.is_planned && gl_is_default((void *)(uintptr_t)missed.stream)) /* no lane */
         return;
     const uint64_t words[] = { (uintptr_t)&gl_launches, missed.api, missed.function,
                                missed.is_planned, missed.stream, missed.block[0], missed.block[1],

@@ -14,7 +14,7 @@ from typing import Any
 from gridlane.abi.calls.function_attributes import MAX_DYNAMIC_SHARED, attributes
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
-from gridlane.abi.library import hot_lanes
+from gridlane.abi.library import hot_lanes, ready
 from gridlane.abi.library.hot_lanes import Failure
 from gridlane.abi.state import contexts, libraries, registered, streams
 from gridlane.abi.state.contexts import Context
@@ -34,6 +34,7 @@ _LAUNCHES: tuple[tuple[Api, str], ...] = (
     ("runtime", "cudaLaunchKernel"),
 )
 """The function of each number of ``enum { GL_DRIVER, GL_RUNTIME }``."""
+_RUNTIME = 1
 _MOST_BYTES = 4096
 _LAUNCH_NUMBER = 2
 """The place of the launch's number in what code takes beside its parameters: it is never twice the
@@ -101,12 +102,15 @@ def _plan(launches: int, api: int, number: int, block: tuple[int, ...]) -> None:
     context = contexts.top()
     if context is None or context.faulted:
         return
-    add, remove = (_Change(place) for place in (_u64 * 2).from_address(launches))
+    *changes, _, make_names = (_u64 * 4).from_address(launches)
+    add, remove = map(_Change, changes)
     function = (registered.function if api else libraries.function_of)(number, context)
     plan = _Plan(number, context.handle, code, api, (_u32 * 3)(*block))
     made = _Known(plan, context, remove)
     x, y, z = block
     _fill(made, function, (x, y, z))
+    if plan.usable and api == _RUNTIME:
+        _keep(make_names, made, function)
     with _lock:
         _known[ctypes.addressof(plan)] = made
         add(ctypes.addressof(plan))
@@ -188,6 +192,30 @@ def _fill_block(made: _Known, function: Function, plan: Plan, code: MachineCode)
     made.keep = array, constants, further, function, plan
 
 
+def _keep(make_names: int, made: _Known, function: Function) -> None:
+    """Keep a plan for later processes, which have no Python."""
+    plan = made.plan
+    pieces = ctypes.string_at(plan.piece, 16 * plan.pieces)
+    constants = ctypes.string_at(plan.constants, plan.bytes)
+    x, y, z = plan.most_grid
+    limits = x, y, z, plan.most_shared
+    ready.keep(make_names, plan.function, function, made.code, limits, pieces, constants)
+
+
+def _known_of(address: int) -> _Known:
+    """What Python knows of a plan; of one that C made ahead of Python, what it would have made."""
+    found = _known.get(address)
+    if found is not None:
+        return found
+    plan = _Plan.from_address(address)
+    assert plan.context == ready.AHEAD
+    context = ready.first_context()
+    x, y, z = plan.block
+    bound = registered.function(plan.function, context).kernel.plan((x, y, z), context.device)[1]
+    assert isinstance(bound.kernel, HostKernel)
+    return _Known(plan, context, None, code=bound.kernel)
+
+
 def failed(address: int, code: int, report: int, gx: int, gy: int) -> int:
     """Note the error of a launch that C did; that the kernel failed is told by later calls.
 
@@ -195,7 +223,7 @@ def failed(address: int, code: int, report: int, gx: int, gy: int) -> int:
         address: of the plan.
         code: the kernel's, as 64 bits; ``report``: the address of what it reported.
     """
-    known = _known[address]
+    known = _known_of(address)
     api, name = _LAUNCHES[known.plan.api]
     number = code - (1 << 64) if code >> 63 else code
 

@@ -54,6 +54,7 @@ struct gl_shared {
     uint32_t most, fresh, unused; /* chunks: all, the first that never was in use, a list */
     uint32_t partial[CLASSES];
     struct map maps[3];
+    int is_used_ahead;
     int is_lost; /* a range could not be noted: C answers nothing about addresses any more */
 };
 
@@ -220,15 +221,36 @@ static const struct range *range_at(const struct map *map, uint64_t address)
 
 /* --- what Python calls --- */
 
-static void remove_range(int of, uint64_t start)
+static void take_out(struct map *map, uint64_t start)
 {
-    struct gl_shared *all = locked();
-    struct map *map = &all->maps[of];
     size_t n = place_of(map, start);
     if (n < map->count && map->ranges[n].start == start) {
         map->count--;
         memmove(&map->ranges[n], &map->ranges[n + 1], (map->count - n) * sizeof *map->ranges);
     }
+}
+
+static int put_in(struct map *map, uint64_t start, uint64_t size, uint32_t kind)
+{
+    if (map->count == map->room) {
+        size_t more = map->room ? 2 * map->room : 64;
+        struct range *larger = realloc(map->ranges, more * sizeof *larger);
+        if (!larger)
+            return 0;
+        map->ranges = larger;
+        map->room = more;
+    }
+    size_t n = place_of(map, start);
+    memmove(&map->ranges[n + 1], &map->ranges[n], (map->count - n) * sizeof *map->ranges);
+    map->ranges[n] = (struct range){ start, start + size, kind };
+    map->count++;
+    return 1;
+}
+
+static void remove_range(int of, uint64_t start)
+{
+    struct gl_shared *all = locked();
+    take_out(&all->maps[of], start);
     pthread_mutex_unlock(&all->lock);
 }
 
@@ -238,22 +260,8 @@ static void add_range(int of, uint64_t start, uint64_t size, uint32_t kind)
     if (!size) /* no address is in it */
         return;
     struct gl_shared *all = locked();
-    struct map *map = &all->maps[of];
-    if (map->count == map->room) {
-        size_t more = map->room ? 2 * map->room : 64;
-        struct range *larger = realloc(map->ranges, more * sizeof *larger);
-        if (!larger) {
-            all->is_lost = 1;
-            pthread_mutex_unlock(&all->lock);
-            return;
-        }
-        map->ranges = larger;
-        map->room = more;
-    }
-    size_t n = place_of(map, start);
-    memmove(&map->ranges[n + 1], &map->ranges[n], (map->count - n) * sizeof *map->ranges);
-    map->ranges[n] = (struct range){ start, start + size, kind };
-    map->count++;
+    if (!put_in(&all->maps[of], start, size, kind))
+        all->is_lost = 1;
     pthread_mutex_unlock(&all->lock);
 }
 
@@ -316,11 +324,31 @@ static void in_child(void)
     after_fork();
 }
 
-/* Reserve the region, and return where it lies: its start and its end, 0 where there is none. */
+/* Where the region lies: its start and its end, 0 where there is none; and whether it was used ahead
+ * of Python. */
+static int tell(uint64_t *told)
+{
+    struct gl_shared *all = locked();
+    told[0] = (uint64_t)(uintptr_t)all->region;
+    told[1] = told[0] + (uint64_t)all->most * CHUNK;
+    told[2] = (uint64_t)all->is_used_ahead;
+    pthread_mutex_unlock(&all->lock);
+    return 1;
+}
+
+void gl_use_ahead(void)
+{
+    struct gl_shared *all = locked();
+    all->is_used_ahead = 1;
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* Reserve the region, unless it is there. */
 static int begin(uint64_t *told)
 {
+    if (shared())
+        return tell(told);
     struct gl_shared *all = calloc(1, sizeof *all);
-    told[0] = told[1] = 0;
     if (!all)
         return 0;
     pthread_mutex_init(&all->lock, NULL);
@@ -344,11 +372,41 @@ static int begin(uint64_t *told)
             all->most = 0;
         break;
     }
-    told[0] = (uint64_t)(uintptr_t)all->region;
-    told[1] = told[0] + (uint64_t)all->most * CHUNK;
     __atomic_store_n(&gl_process.shared, all, __ATOMIC_RELEASE);
     pthread_atfork(before_fork, after_fork, in_child);
-    return 1;
+    return tell(told);
+}
+
+/* Give the blocks of a context to another. */
+static void move_context(uint64_t from, uint64_t to)
+{
+    struct gl_shared *all = locked();
+    for (uint32_t number = 1; number <= all->fresh; number++) {
+        struct chunk *chunk = &all->chunks[number - 1];
+        for (uint32_t n = 0; chunk->blocks && n < chunk->count; n++)
+            if (chunk->blocks[n].state == LIVE && chunk->blocks[n].context == from)
+                chunk->blocks[n].context = to;
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* A large allocation that C made ahead of Python, which are the ranges that there are then. */
+static int large(uint64_t number, uint64_t *told)
+{
+    struct gl_shared *all = locked();
+    const struct map *map = &all->maps[OF_DEVICES];
+    int found = number < map->count;
+    if (found) {
+        told[0] = map->ranges[number].start;
+        told[1] = map->ranges[number].end - told[0];
+    }
+    pthread_mutex_unlock(&all->lock);
+    return found;
+}
+
+static void free_large(uint64_t start, uint64_t size)
+{
+    munmap((void *)(uintptr_t)start, size);
 }
 
 static int take_turn(struct gl_shared *all, int waits)
@@ -379,8 +437,9 @@ void gl_give_turn(void)
     pthread_mutex_unlock(&all->turn);
 }
 
-const struct gl_memory gl_memory = { begin,       add_range,     remove_range, adopt,       release,
-                                     end_context, wait_for_turn, try_turn,     gl_give_turn };
+const struct gl_memory gl_memory = { begin,       add_range,     remove_range, adopt,
+                                     release,     end_context,   wait_for_turn, try_turn,
+                                     gl_give_turn, move_context, large,        free_large };
 
 int gl_take_turn(void)
 {
@@ -415,6 +474,51 @@ int gl_allocate(void *made, size_t size)
     if (start)
         memcpy(made, &start, sizeof start);
     return start != 0;
+}
+
+/* Ahead of Python, C makes large allocations as well. */
+static int is_ahead(unsigned knows)
+{
+    return gl_knows(knows) && gl_thread.state == GL_AHEAD;
+}
+
+int gl_allocate_large(void *made, size_t size)
+{
+    const unsigned needed = GL_READY | GL_ALLOCATES | GL_UNCAPTURED;
+    if (!made || size <= MOST || size >= END || !is_ahead(needed))
+        return 0;
+    void *start =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED)
+        return 0;
+    struct gl_shared *all = locked();
+    /* Python sets other numbers first, and asks for the ranges then. */
+    int done = is_ahead(needed) &&
+               put_in(&all->maps[OF_DEVICES], (uintptr_t)start, size, GL_DEVICE);
+    pthread_mutex_unlock(&all->lock);
+    if (done)
+        memcpy(made, &start, sizeof start);
+    else
+        munmap(start, size);
+    return done;
+}
+
+int gl_free_large(uint64_t address)
+{
+    uint64_t size = 0;
+    if (!address || !is_ahead(GL_READY | GL_QUIET) || !gl_take_turn()) /* no launch uses it */
+        return 0;
+    struct gl_shared *all = locked();
+    const struct range *range = range_at(&all->maps[OF_DEVICES], address);
+    if (range && range->start == address && is_ahead(GL_READY | GL_QUIET)) {
+        size = range->end - address;
+        take_out(&all->maps[OF_DEVICES], address);
+    }
+    pthread_mutex_unlock(&all->lock);
+    if (size)
+        free_large(address, size);
+    gl_give_turn();
+    return size != 0;
 }
 
 int gl_free(uint64_t address)

@@ -7,9 +7,11 @@ takes the block over, and is the one who frees it from then on.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 from collections.abc import Callable
 
+from gridlane.abi.library import ready
 from gridlane.abi.state import contexts, memory
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.memory import Allocation
@@ -35,6 +37,9 @@ _FUNCTIONS = (
     ctypes.CFUNCTYPE(None),  # waits without Python's lock
     ctypes.PYFUNCTYPE(_i32),
     ctypes.PYFUNCTYPE(None),
+    ctypes.PYFUNCTYPE(None, _u64, _u64),
+    ctypes.PYFUNCTYPE(_i32, _u64, ctypes.c_void_p),
+    ctypes.PYFUNCTYPE(None, _u64, _u64),
 )
 """The types of ``struct gl_memory``'s members."""
 
@@ -125,13 +130,14 @@ class _Blocks:
     def __init__(self, address: int) -> None:
         places = (_u64 * len(_FUNCTIONS)).from_address(address)
         made = [kind(place) for kind, place in zip(_FUNCTIONS, places)]
-        begin, self.add_range, self.remove_range, self._adopt, *rest = made
-        self._release, self.end_context, *turn = rest
-        told = (_u64 * 2)()
-        self.begun = bool(begin(ctypes.addressof(told)))
+        self._begin, self.add_range, self.remove_range, self._adopt, *rest = made
+        self._release, self.end_context, *turn, self._move_context, large, free_large = rest
+        self._large, self._free_large = large, free_large
+        told = (_u64 * 3)()
+        self.begun = bool(self._begin(ctypes.addressof(told)))
         if self.begun:
             TURNS.lock = _Turn(*turn)
-        self.start, self.end = told
+        self.start, self.end, _ = told
         self._watched: set[object] = set()
 
     def watch(self, device: HostDevice) -> None:
@@ -154,9 +160,30 @@ class _Blocks:
             if context is None:  # another thread ended it: nobody looks for it by right
                 self._release(start)
                 return
-            buffer = Buffer(start, size, None, context.device)
-            context.device.memory.accounting.add(buffer, self._deallocate)
-            memory.add(Allocation(start, size, "device", context, buffer))
+            self._add(start, size, context, self._deallocate)
+
+    @property
+    def was_used_ahead(self) -> bool:
+        """Whether C used the first device ahead of Python."""
+        told = (_u64 * 3)()
+        return bool(self._begin(ctypes.addressof(told)) and told[2])
+
+    def take_all_over(self, context: Context) -> None:
+        """Let what C allocated ahead of Python be a context's; C allocates no more there."""
+        self._move_context(ready.AHEAD, context.handle)
+        told = (_u64 * 2)()
+        for number in itertools.count():
+            if not self._large(number, ctypes.addressof(told)):
+                break
+            start, size = told
+            self._add(start, size, context, self._free_large)  # which notes the same range again
+
+    def _add(
+        self, start: int, size: int, context: Context, free: Callable[[int, int], object]
+    ) -> None:
+        buffer = Buffer(start, size, None, context.device)
+        context.device.memory.accounting.add(buffer, free)
+        memory.add(Allocation(start, size, "device", context, buffer))
 
     def _deallocate(self, address: int, size: int) -> None:
         self._release(address)
@@ -177,6 +204,15 @@ def begin(address: int) -> bool:
         memory.outside.append(made.take_over)
         _begun.append(made)
     return made.begun
+
+
+def take_over_blocks() -> None:
+    """Make what C allocated ahead of Python the first device's."""
+    (blocks,) = _begun
+    if blocks.was_used_ahead:
+        context = ready.first_context()
+        watch(context)
+        blocks.take_all_over(context)
 
 
 def watch(context: Context) -> bool:

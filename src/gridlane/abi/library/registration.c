@@ -1,7 +1,7 @@
 /* What nvcc's host code tells the runtime before main: the program's fatbins, kernels and
  * variables. Nothing is read or compiled then: the records wait until Python is entered.
  */
-#include "hot.h"
+#include "ready.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -49,6 +49,25 @@ static void add(enum kind kind, void *binary, const void *host, const char *name
 int gl_told_all(void)
 {
     return __atomic_load_n(&told, __ATOMIC_ACQUIRE) == __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+}
+
+/* What a host address stands for, while Python was not told; the last word counts. */
+int gl_registered(uint64_t host, struct gl_kernel *made)
+{
+    uint64_t binary = 0;
+    made->name = NULL;
+    made->wrapper = NULL;
+    pthread_mutex_lock(&lock);
+    for (size_t n = count; n-- && !made->wrapper;) {
+        if (!binary && records[n].kind == FUNCTION && records[n].host == host) {
+            binary = records[n].binary;
+            made->name = (const char *)(uintptr_t)records[n].name;
+        } else if (binary && records[n].kind == BINARY && records[n].binary == binary) {
+            made->wrapper = (const void *)(uintptr_t)records[n].host;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return made->wrapper != NULL;
 }
 
 /* Tell Python what was registered since the last time. Threads may tell the same: Python takes each
@@ -110,6 +129,7 @@ GL_EXPORT void __cudaUnregisterFatBinary(void **binary)
     }
     pthread_mutex_unlock(&lock);
     add(known ? GONE : WITHDRAWN, binary, NULL, NULL, 0, 0);
+    gl_ready_forget();
     free(binary); /* the next one may have its address */
 }
 

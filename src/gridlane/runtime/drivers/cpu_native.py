@@ -139,11 +139,15 @@ class Pool:
 
     ``launch(plan, params, gx, gy, gz, shared, report)`` returns the error code, 0 for none.
     ``stop(thread, wish)`` asks the launch of a thread to stop; a wish of 0 withdraws the request.
+
+    Attributes:
+        object: its object code.
     """
 
     def __init__(self, threads: int) -> None:
         symbols = ("gridlane_launch", "gridlane_start", "gridlane_stop", "gridlane_python")
-        self.code = Linked("gridlane.pool", object_of(cpu_pool.text(platform.machine())), symbols)
+        self.object = object_of(cpu_pool.text(platform.machine()))
+        self.code = Linked("gridlane.pool", self.object, symbols)
         self.memory = ctypes.create_string_buffer(POOL_BYTES + 64)
         self.address = -(-ctypes.addressof(self.memory) // 64) * 64
         pointer, number = ctypes.c_void_p, ctypes.c_int32

@@ -1,0 +1,269 @@
+/* A process that is ahead of Python: what C tells its threads itself, and the launches that it does
+ * by Python's files. See ready.h.
+ *
+ * The process is ahead while the numbers of the state are C's own. Python sets others when it
+ * begins; then it makes C's blocks its own, and tells each thread that C told what to be. */
+#define _GNU_SOURCE
+#include "ready.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fenv.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POOL = 512, KERNEL_WORDS = 8, MOST_BYTES = 4096 };
+
+/* What files begin with, behind their headers; see ready.py. */
+struct device_file {
+    uint32_t kind, devices, threads, code;
+};
+struct kernel_file {
+    uint32_t kind, parameters, pieces, bytes, most_grid[3], most_shared, entry, code;
+    int64_t arena, work;
+};
+enum { DEVICE_FILE = 1, KERNEL_FILE = 2 };
+
+typedef int launch_function(void *, const void *, uint32_t, uint32_t, uint32_t, uint32_t, void *);
+typedef int start_function(void *, int, size_t);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int tried;                 /* whether the process could be ahead was found out */
+static int is_own;                /* this library made it so */
+static struct gl_ready_file device;
+static struct device_file told;   /* of "device" */
+static void *pool;                /* started with the first kernel */
+static launch_function *launch;
+
+static int is_ahead(void)
+{
+    return __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE) == GL_AHEAD;
+}
+
+/* What the caller has of its thread's, and gets back: the error number, and the mode of floating-point
+ * arithmetic, which threads that are started inherit. Reading files is no place to be cancelled. */
+struct surroundings {
+    int error, cancels;
+    fenv_t floats;
+};
+
+static void take_lock(struct surroundings *before)
+{
+    before->error = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancels);
+    fegetenv(&before->floats);
+    fesetenv(FE_DFL_ENV);
+    pthread_mutex_lock(&lock);
+}
+
+static void give_lock(const struct surroundings *before)
+{
+    pthread_mutex_unlock(&lock);
+    fesetenv(&before->floats);
+    pthread_setcancelstate(before->cancels, NULL);
+    errno = before->error;
+}
+
+/* Read what Python left of the device; with the lock. */
+static int open_device(void)
+{
+    const struct gl_ready_key *key = gl_ready_key();
+    if (!key || !gl_ready_open(&device, key->of_device))
+        return 0;
+    const void *head = gl_ready_take(&device, sizeof told);
+    if (head)
+        memcpy(&told, head, sizeof told);
+    if (!head || told.kind != DEVICE_FILE || !told.devices || !told.threads ||
+        device.size - device.next != told.code) {
+        gl_ready_close(&device);
+        return 0;
+    }
+    return 1;
+}
+
+/* Begin ahead of Python, if it left files and is not here. */
+static void begin(void)
+{
+    struct surroundings before;
+    take_lock(&before);
+    if (!tried && !dlsym(RTLD_DEFAULT, "PyGILState_Ensure") && open_device())
+        is_own = gl_begin_ahead();
+    __atomic_store_n(&tried, 1, __ATOMIC_RELEASE);
+    give_lock(&before);
+}
+
+int gl_ready_tells(void)
+{
+    if (!__atomic_load_n(&tried, __ATOMIC_ACQUIRE))
+        begin();
+    if (!is_own || !is_ahead())
+        return 0;
+    struct gl_thread *me = &gl_thread;
+    *me = (struct gl_thread){
+        .state = GL_AHEAD,
+        .work = GL_AHEAD,
+        .chosen = -1,
+        .knows = GL_KNOWS_DEVICE | GL_NO_ERROR,
+    };
+    return 1;
+}
+
+int gl_ready_uses(void)
+{
+    struct gl_thread *me = &gl_thread;
+    gl_use_ahead();
+    if (pthread_setspecific(gl_process.ahead, me))
+        return 0;
+    me->context = GL_AHEAD;
+    me->chosen = 0;
+    me->knows |= GL_READY | GL_QUIET | GL_IDLE | GL_UNCAPTURED | GL_ALLOCATES;
+    return 1;
+}
+
+int gl_ready_chooses(int32_t chosen)
+{
+    return !chosen && gl_thread.state == GL_AHEAD && gl_ready_uses();
+}
+
+int gl_ready_count(int *made)
+{
+    if (!made || !gl_knows(GL_KNOWS_DEVICE) || gl_thread.state != GL_AHEAD)
+        return 0;
+    *made = (int)told.devices;
+    return 1;
+}
+
+/* --- launches --- */
+
+/* Start the workers; with the lock. */
+static int begin_pool(void)
+{
+    static const char *const names[] = { "gridlane_launch", "gridlane_start" };
+    void *found[2];
+    if (pool)
+        return 1;
+    if (!device.bytes || !gl_ready_load(device.bytes + device.next, told.code, names, found, 2))
+        return 0;
+    gl_ready_close(&device);
+    void *made = aligned_alloc(64, POOL);
+    if (!made)
+        return 0;
+    /* It prepares for signals of no main thread's: the program's are its own. */
+    ((start_function *)(uintptr_t)found[1])(made, (int)told.threads - 1, 0);
+    launch = (launch_function *)(uintptr_t)found[0];
+    pool = made;
+    return 1;
+}
+
+static int is_well(const struct kernel_file *head, const struct gl_piece *pieces)
+{
+    for (uint32_t n = 0; n < head->pieces; n++) {
+        const struct gl_piece *each = &pieces[n];
+        if (each->argument >= head->parameters || each->to > head->bytes ||
+            each->size > head->bytes - each->to || each->from > MOST_BYTES)
+            return 0;
+    }
+    return 1;
+}
+
+/* Make a plan of a kernel's file; null if it is none. */
+static struct gl_plan *read_plan(struct gl_ready_file *file)
+{
+    struct kernel_file head;
+    const void *start = gl_ready_take(file, sizeof head);
+    if (!start)
+        return NULL;
+    memcpy(&head, start, sizeof head);
+    if (head.kind != KERNEL_FILE || head.pieces > MOST_BYTES || head.bytes > MOST_BYTES ||
+        head.arena < 0 || head.work < 0)
+        return NULL;
+    const size_t pieces = head.pieces * sizeof(struct gl_piece);
+    const void *piece = gl_ready_take(file, pieces), *constants = gl_ready_take(file, head.bytes);
+    const char *entry = gl_ready_take(file, head.entry);
+    const void *code = gl_ready_take(file, head.code);
+    if (!piece || !constants || !entry || !code || file->next != file->size || !head.entry ||
+        entry[head.entry - 1])
+        return NULL;
+    /* In one piece of memory, which stays. */
+    struct gl_plan *made = calloc(1, sizeof *made + KERNEL_WORDS * 8 + pieces + head.bytes + 1);
+    void *found;
+    if (!made)
+        return NULL;
+    int64_t *words = (int64_t *)(made + 1);
+    struct gl_piece *own = (struct gl_piece *)(words + KERNEL_WORDS);
+    memcpy(own, piece, pieces);
+    memcpy(own + head.pieces, constants, head.bytes);
+    if (!is_well(&head, own) || !gl_ready_load(code, head.code, &entry, &found, 1)) {
+        free(made);
+        return NULL;
+    }
+    words[0] = (int64_t)(uintptr_t)found;
+    words[1] = (int64_t)(uintptr_t)pool;
+    words[2] = head.arena;
+    words[3] = head.work;
+    made->parameters = head.parameters;
+    made->pieces = head.pieces;
+    made->bytes = head.bytes;
+    memcpy(made->most_grid, head.most_grid, sizeof made->most_grid);
+    made->most_shared = head.most_shared;
+    made->launch = launch;
+    made->native = words;
+    made->piece = own;
+    made->constants = (const uint8_t *)(own + head.pieces);
+    made->usable = 1;
+    return made;
+}
+
+static struct gl_plan *made_plan(uint64_t function, const uint32_t *block)
+{
+    struct gl_ready_file file;
+    uint8_t key[GL_DIGEST];
+    if (!gl_ready_key_of(function, block, key) || !gl_ready_open(&file, key))
+        return NULL;
+    struct gl_plan *made = begin_pool() ? read_plan(&file) : NULL;
+    gl_ready_close(&file);
+    return made;
+}
+
+int gl_ready_plan(uint32_t api, uint64_t function, const uint32_t *block)
+{
+    if (api != GL_RUNTIME || gl_thread.state != GL_AHEAD)
+        return 0;
+    struct surroundings before;
+    take_lock(&before);
+    uint64_t code = __atomic_load_n(&gl_process.code, __ATOMIC_ACQUIRE);
+    int found = gl_has_plan(api, function, block); /* another thread made it */
+    struct gl_plan *made = found || !is_ahead() ? NULL : made_plan(function, block);
+    if (made) {
+        made->function = function;
+        made->context = GL_AHEAD;
+        made->code = code;
+        made->api = api;
+        memcpy(made->block, block, sizeof made->block);
+        gl_launches.add_plan(made);
+    }
+    give_lock(&before);
+    return found || made;
+}
+
+/* A registered image goes, and what was its may become another's. */
+void gl_ready_forget(void)
+{
+    uint64_t code = __atomic_load_n(&gl_process.code, __ATOMIC_ACQUIRE);
+    while (is_ahead() && !__atomic_compare_exchange_n(&gl_process.code, &code, code - 1, 0,
+                                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        continue;
+}
+
+/* --- what Python asks for, to leave a file --- */
+
+int gl_ready_names(uint64_t function, const uint32_t *block, struct gl_ready_names *made)
+{
+    const struct gl_ready_key *key = gl_ready_key();
+    if (!key || !gl_ready_key_of(function, block, made->kernel))
+        return 0;
+    memcpy(made->device, key->of_device, GL_DIGEST);
+    made->environment = key->environment;
+    made->package = key->package;
+    return 1;
+}

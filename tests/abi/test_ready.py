@@ -1,0 +1,285 @@
+"""Programs in C whose kernels were compiled before run without Python, and as with it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.abi import installed
+
+from gridlane.abi.library import ready
+from gridlane.compiler.cache import READY_SUFFIX, DiskCache
+from gridlane.runtime.drivers import cpu_pool
+from gridlane.runtime.drivers.cpu_native import object_of
+
+HERE = Path(__file__).parent / "programs"
+LIBRARY = Path(ready.__file__).parent
+WITHOUT = "00\n"
+"""What the program says on stderr where Python was never entered."""
+TAKEN_OVER = "01\n"
+WITH = "11\n"
+MODES = {
+    **dict.fromkeys(("plain", "threads", "late", "fork", "rounding"), WITHOUT),
+    **dict.fromkeys(("properties", "stream", "shape", "variable", "fault", "frees"), TAKEN_OVER),
+    **dict.fromkeys(("attributes", "reset", "threads_mixed"), TAKEN_OVER),
+}
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or os.uname().machine != "x86_64",
+    reason="Python is needed everywhere but on Linux on x86-64",
+)
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    """A folder with the libraries, the program and a cache that its kernels are in."""
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed, and it builds the program")
+    folder = installed.folder(tmp_path_factory, "ready")
+    options = ["-w", "-arch=sm_80", "-cudart", "shared"]
+    command = ["nvcc", *options, str(HERE / "ready.cu"), "-o", str(folder / "ready")]
+    subprocess.run(command, check=True, timeout=300)
+    for mode in ("plain", "shape", "variable"):
+        assert run(folder, mode).returncode == 0
+    return folder
+
+
+def run(folder, mode="plain", cache=None, program="ready", **environment):
+    """The program on a device that it has its kernels for, if nothing else is said."""
+    return subprocess.run(
+        [str(folder / program), mode],
+        env={
+            "LD_LIBRARY_PATH": str(folder),
+            "GRIDLANE_CACHE_DIR": str(cache or folder / "cache"),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+
+
+def files(cache):
+    """The files by which C runs programs."""
+    return sorted(cache.glob(f"*{READY_SUFFIX}"))
+
+
+@pytest.fixture
+def cache(room, tmp_path):
+    """A cache of its own to spoil."""
+    made = tmp_path / "cache"
+    shutil.copytree(room / "cache", made)
+    return made
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_program_is_the_same_without_python(room, mode):
+    """Until the call that C cannot answer, if there is one."""
+    ahead, plain = run(room, mode), run(room, mode, GRIDLANE_NATIVE="0")
+    assert (ahead.returncode, ahead.stdout) == (0, plain.stdout)
+    assert ahead.stderr == MODES[mode]
+    assert plain.stderr == WITH
+
+
+def test_a_fault_is_told_the_same(room):
+    ahead = run(room, "fault")
+    assert "fault: 7" in ahead.stdout, ahead.stdout
+
+
+def test_processes_at_once(room, tmp_path):
+    """Some write the files, others read them."""
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: run(room, cache=tmp_path / "new"), range(6)))
+    assert {(each.returncode, each.stdout) for each in found} == {(0, run(room).stdout)}
+    assert run(room, cache=tmp_path / "new").stderr == WITHOUT
+
+
+def test_a_copy_of_a_cache_is_used(room, cache):
+    assert run(room, cache=cache).stderr == WITHOUT
+
+
+def spoil(path, change):
+    data = bytearray(path.read_bytes())
+    path.write_bytes(change(data))
+
+
+def flipped(place):
+    def change(data):
+        data[place % len(data)] ^= 0x10
+        return data
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(flipped(place) for place in (0, 9, 13, 45, 60, -1)),
+        lambda data: data[:-1],
+        lambda data: data[:50],
+        lambda data: data[:10],
+        lambda data: b"",
+        lambda data: data + b"x",
+    ],
+)
+def test_a_spoilt_file_is_not_used(room, cache, change):
+    """Python does the work then, and writes the file again."""
+    for each in files(cache):
+        spoil(each, change)
+    found = run(room, cache=cache)
+    assert (found.returncode, found.stdout, found.stderr) == (0, run(room).stdout, WITH)
+    assert run(room, cache=cache).stderr == WITHOUT
+
+
+def test_a_file_of_another_key_is_not_used(room, cache):
+    """Its digest covers the key that is its name."""
+    one, *others = files(cache)
+    for each in others:
+        each.write_bytes(one.read_bytes())
+    found = run(room, cache=cache)
+    assert (found.stdout, found.stderr) == (run(room).stdout, WITH)
+
+
+@pytest.mark.parametrize("mode", [0o602, 0o620, 0o666])
+def test_a_file_that_others_may_write_is_not_used(room, cache, mode):
+    for each in files(cache):
+        each.chmod(mode)
+    assert run(room, cache=cache).stderr == WITH
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702])
+def test_a_folder_that_others_may_write_is_not_used(room, cache, mode):
+    cache.chmod(mode)
+    assert run(room, cache=cache).stderr == WITH
+
+
+def test_a_link_is_not_followed(room, cache, tmp_path):
+    for each in files(cache):
+        each.rename(tmp_path / each.name)
+        each.symlink_to(tmp_path / each.name)
+    assert run(room, cache=cache).stderr == WITH
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        *(("GRIDLANE_THREADS", "3"), ("GRIDLANE_STACK", "32768"), ("GRIDLANE_CPU", "x86-64-v2")),
+        *(("GRIDLANE_NATIVE", "0"), ("GRIDLANE_CACHE", "0"), ("GRIDLANE_DEVICE", "interp")),
+        ("CUDA_VISIBLE_DEVICES", "0"),
+    ],
+)
+def test_another_environment_does_not_use_the_files(room, name, value):
+    found = run(room, **{name: value})
+    assert (found.returncode, found.stderr) == (0, WITH)
+
+
+def test_the_file_of_another_environment_is_its_own(room, cache):
+    other = {"GRIDLANE_THREADS": "4"}
+    first, second = run(room, cache=cache, **other), run(room, cache=cache, **other)
+    assert (first.stderr, second.stderr) == (WITH, WITHOUT)
+    assert first.stdout == second.stdout == run(room).stdout
+
+
+def test_other_code_does_not_use_the_files(room, tmp_path):
+    """The same names of kernels, with other code in them."""
+    text = (HERE / "ready.cu").read_text().replace("a[i] + b[i]", "a[i] - b[i]")
+    source = tmp_path / "other.cu"
+    source.write_text(text)
+    options = ["-w", "-arch=sm_80", "-cudart", "shared", f"-I{HERE}"]
+    command = ["nvcc", *options, str(source), "-o", str(room / "other")]
+    subprocess.run(command, check=True, timeout=300)
+    found, plain = run(room, program="other"), run(room, program="other", GRIDLANE_NATIVE="0")
+    assert (found.stdout, found.stderr) == (plain.stdout, TAKEN_OVER.replace("0", "1"))
+    assert found.stdout != run(room).stdout
+    assert run(room, program="other").stderr == WITHOUT
+
+
+def test_the_files_are_of_the_cache(room, cache):
+    """They are counted, and go with it."""
+    entries = DiskCache(cache)
+    count = len(files(cache))
+    assert count > 3
+    assert entries.stats().entries == count + len(list(cache.glob("*.kernel2")))
+    assert run(room, cache=cache).stderr == WITHOUT
+    entries.clear()
+    assert not files(cache)
+    assert run(room, cache=cache).stderr == WITH
+
+
+def test_the_cache_sweeps_what_was_not_used(room, cache):
+    """C notes the use of a file, an hour after the last."""
+    for each in files(cache):
+        os.utime(each, (1, 1))
+    assert run(room, cache=cache).stderr == WITHOUT
+    used = [each for each in files(cache) if each.stat().st_mtime > 1]
+    assert len(used) == 5  # the device, and four kernels
+
+
+def test_a_process_with_little(room):
+    """Time and memory: what Python alone takes is much more."""
+    source = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True)\n"
+    source += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime)"
+    found = subprocess.run(
+        [sys.executable, "-c", source, str(room / "ready"), "plain"],
+        env={"LD_LIBRARY_PATH": str(room), "GRIDLANE_CACHE_DIR": str(room / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert float(found.stdout.splitlines()[-1]) < 0.2
+
+
+def test_the_loader_of_objects_is_safe(tmp_path):
+    """Objects with bytes changed at random are refused or loaded, under sanitizers."""
+    if not shutil.which("cc"):
+        pytest.skip("cc is not installed")
+    made, program = tmp_path / "pool.o", tmp_path / "program"
+    made.write_bytes(object_of(cpu_pool.text("x86_64")))
+    sources = [HERE / "ready_objects.c", LIBRARY / "ready_object.c"]
+    options = ["-g", "-O1", "-Wall", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    command = ["cc", *options, f"-I{LIBRARY}", *map(str, sources), "-o", str(program), "-ldl"]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    if "cannot find" in built.stderr:
+        pytest.skip("cc has no sanitizers")
+    assert built.returncode == 0, built.stderr
+    found = subprocess.run(
+        [str(program), str(made), "gridlane_launch", "20000"],
+        env={"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert found.returncode == 0, found.stderr
+    loaded, _, rounds = found.stdout.split()
+    assert 0 < int(loaded) < int(rounds)
+
+
+def test_a_library_that_is_closed_takes_its_kernels_along(room, tmp_path):
+    """Another one at the same addresses has kernels of its own."""
+    libraries: list[str] = []
+    for number in (1, 2):
+        source, made = tmp_path / f"work{number}.cu", tmp_path / f"work{number}.so"
+        source.write_text(
+            f"__global__ void k(int *p) {{ *p = {number}; }}\n"
+            'extern "C" int work() { int *d, h = 0; cudaMalloc(&d, 4); k<<<1, 1>>>(d);\n'
+            "  cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); cudaFree(d); return h; }\n"
+        )
+        options = ["-w", "-arch=sm_80", "-cudart", "shared", "-Xcompiler", "-fPIC", "-shared"]
+        command = ["nvcc", *options, str(source), "-o", str(made)]
+        subprocess.run(command, check=True, timeout=300)
+        libraries.append(str(made))
+    program = tmp_path / "reopener"
+    command = ["cc", str(HERE / "reopener.c"), "-o", str(program), "-ldl"]
+    subprocess.run(command, check=True, timeout=100)
+    for entered in ("1\n", "0\n"):
+        found = subprocess.run(
+            [str(program), *libraries, *libraries, *reversed(libraries)],
+            env={"LD_LIBRARY_PATH": str(room), "GRIDLANE_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert (found.stdout, found.stderr) == ("1\n2\n1\n2\n2\n1\n", entered)
