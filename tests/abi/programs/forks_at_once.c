@@ -29,7 +29,7 @@ static int of_child(void)
 {
     void *made;
     const char *text = NULL;
-    alarm(10);
+    alarm(60);
     int code = cudaMalloc(&made, 64);
     if (code && strcmp(cudaGetErrorName(code), "cudaErrorInitializationError"))
         return 1;
