@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.abi import installed
+from tests.abi.test_library import compiled
 
 from gridlane.abi.library import ready
 from gridlane.compiler.cache import READY_SUFFIX, DiskCache
@@ -330,3 +331,11 @@ def test_a_key_is_of_all_that_decides_the_code(tmp_path):
     assert key(GRIDLANE_TRACE="1") == key(GRIDLANE_DEVICE="vulkan") == "none"
     llvm.unlink()
     assert key() == "none"
+
+
+def test_the_driver_is_as_ready_as_with_python(room, tmp_path):
+    """A program that asks the runtime first, and then the driver."""
+    made = compiled("hot_state", room, tmp_path, str(room / "libcudart.so.13"))
+    ahead = run(room, program=made)
+    plain = run(room, program=made, GRIDLANE_NATIVE="0")
+    assert (ahead.returncode, ahead.stdout, ahead.stderr) == (0, plain.stdout, "")
