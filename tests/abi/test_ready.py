@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.abi import installed
+from tests.abi.test_library import compiled
 
 from gridlane.abi.library import ready
 from gridlane.compiler.cache import READY_SUFFIX, DiskCache
@@ -283,3 +284,58 @@ def test_a_library_that_is_closed_takes_its_kernels_along(room, tmp_path):
             timeout=100,
         )
         assert (found.stdout, found.stderr) == ("1\n2\n1\n2\n2\n1\n", entered)
+
+
+def test_a_key_is_of_all_that_decides_the_code(tmp_path):
+    """Whatever changes, the files that were made before are not found."""
+    if not shutil.which("cc"):
+        pytest.skip("cc is not installed")
+    package, site, program = tmp_path / "package", tmp_path / "site", tmp_path / "program"
+    source, path_file, llvm = package / "inner" / "a.py", site / "a.pth", tmp_path / "llvm.so"
+    for each in (source, path_file, llvm):
+        each.parent.mkdir(parents=True, exist_ok=True)
+        each.write_text("1")
+    words = {"GL_PACKAGE": package, "GL_SITE": site, "GL_LLVM": llvm}
+    words |= {"GL_LIBPYTHON": "p", "GL_VERSION": "3"}
+    defined = [f'-D{name}="{value}"' for name, value in words.items()]
+    texts = [HERE / "ready_keys.c", LIBRARY / "ready_key.c", LIBRARY / "digest.c"]
+    command = ["cc", *defined, f"-I{LIBRARY}", *map(str, texts), "-o", str(program), "-lpthread"]
+    subprocess.run(command, check=True, timeout=100)
+
+    def key(**environment):
+        found = subprocess.run([str(program)], env=environment, capture_output=True, text=True)
+        return found.stdout.strip()
+
+    def after(change):
+        change()
+        return key()
+
+    first = key()
+    assert len(first) == 64
+    assert first == key(HOME="/elsewhere", GRIDLANE_CACHE_DIR="/somewhere", LANG="C")
+    changes = (
+        lambda: source.write_text("12"),
+        lambda: os.utime(source, ns=(1, 1)),
+        lambda: os.utime(source, ns=(1, 2)),
+        lambda: (package / "b.c").write_text(""),
+        lambda: (package / "b.c").rename(package / "inner" / "b.c"),
+        lambda: os.utime(path_file, ns=(1, 2)),
+        lambda: (site / "b.dist-info").mkdir(),
+        lambda: os.utime(llvm, ns=(1, 2)),
+    )
+    keys = [first, key(GRIDLANE_STACK="1"), key(GRIDLANE_STACK="2"), *map(after, changes)]
+    assert len(set(keys)) == len(keys)
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "a.pyc").write_text("")
+    assert key() == keys[-1]
+    assert key(GRIDLANE_TRACE="1") == key(GRIDLANE_DEVICE="vulkan") == "none"
+    llvm.unlink()
+    assert key() == "none"
+
+
+def test_the_driver_is_as_ready_as_with_python(room, tmp_path):
+    """A program that asks the runtime first, and then the driver."""
+    made = compiled("hot_state", room, tmp_path, str(room / "libcudart.so.13"))
+    ahead = run(room, program=made)
+    plain = run(room, program=made, GRIDLANE_NATIVE="0")
+    assert (ahead.returncode, ahead.stdout, ahead.stderr) == (0, plain.stdout, "")

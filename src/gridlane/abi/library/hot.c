@@ -47,8 +47,9 @@ __attribute__((weak)) int gl_ready_tells(void)
     return 0;
 }
 
-__attribute__((weak)) int gl_ready_uses(void)
+__attribute__((weak)) int gl_ready_uses(unsigned what)
 {
+    (void)what;
     return 0;
 }
 

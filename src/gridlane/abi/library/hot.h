@@ -43,9 +43,9 @@ extern __thread struct gl_thread gl_thread;
  * numbers of the code are this one and those below. */
 #define GL_AHEAD (UINT64_MAX - 1)
 
-/* Whether C tells this thread itself what it knows, and then, that it uses the first device. */
+/* Whether C tells this thread itself what it knows, and then, what it asks about the first device. */
 int gl_ready_tells(void);
-int gl_ready_uses(void);
+int gl_ready_uses(unsigned what);
 
 static inline int gl_knows(unsigned what)
 {
@@ -58,7 +58,8 @@ static inline int gl_knows(unsigned what)
         }
     }
     return (me->knows & what) == what ||
-           (me->state == GL_AHEAD && what & GL_READY && gl_ready_uses());
+           (me->state == GL_AHEAD && what & (GL_READY | GL_KNOWS_DEVICE) &&
+            gl_ready_uses(what));
 }
 
 /* Each returns whether it did what the function of CUDA's does. */
@@ -98,8 +99,9 @@ struct gl_memory {
 
 extern const struct gl_memory gl_memory;
 
-/* Note that a context is used ahead of Python, which then has to make it. */
-void gl_use_ahead(void);
+/* Note what is used ahead of Python, which then has to make it. */
+enum { GL_DRIVER_AHEAD = 1, GL_CONTEXT_AHEAD = 2 };
+void gl_use_ahead(unsigned what);
 
 /* The default stream's work is done piece after piece: take the turn of it, if this thread does not
  * have it, and if Python's lock, which another piece may need, is not held meanwhile. */

@@ -54,7 +54,7 @@ struct gl_shared {
     uint32_t most, fresh, unused; /* chunks: all, the first that never was in use, a list */
     uint32_t partial[CLASSES];
     struct map maps[3];
-    int is_used_ahead;
+    unsigned used_ahead;
     int is_lost; /* a range could not be noted: C answers nothing about addresses any more */
 };
 
@@ -324,22 +324,22 @@ static void in_child(void)
     after_fork();
 }
 
-/* Where the region lies: its start and its end, 0 where there is none; and whether it was used ahead
- * of Python. */
+/* Where the region lies: its start and its end, 0 where there is none; and what was used ahead of
+ * Python. */
 static int tell(uint64_t *told)
 {
     struct gl_shared *all = locked();
     told[0] = (uint64_t)(uintptr_t)all->region;
     told[1] = told[0] + (uint64_t)all->most * CHUNK;
-    told[2] = (uint64_t)all->is_used_ahead;
+    told[2] = all->used_ahead;
     pthread_mutex_unlock(&all->lock);
     return 1;
 }
 
-void gl_use_ahead(void)
+void gl_use_ahead(unsigned what)
 {
     struct gl_shared *all = locked();
-    all->is_used_ahead = 1;
+    all->used_ahead |= what;
     pthread_mutex_unlock(&all->lock);
 }
 

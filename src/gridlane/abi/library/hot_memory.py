@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 
 from gridlane.abi.library import ready
-from gridlane.abi.state import contexts, memory
+from gridlane.abi.state import contexts, devices, memory
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.memory import Allocation
 from gridlane.memory.host import HostResource
@@ -23,6 +23,7 @@ from gridlane.runtime.queues.turns import TURNS
 OF_DEVICES, OF_HOST, BUFFERS = 0, 1, 2
 """What the ranges are of: programs' allocations of devices and of the host, and all buffers."""
 DEVICE, MANAGED, HOST, FOREIGN = 1, 2, 3, 4
+_DRIVER_AHEAD, _CONTEXT_AHEAD = 1, 2
 _KINDS = {"device": DEVICE, "managed": MANAGED, "host": HOST, "registered": HOST}
 
 _u64, _i32, _u32 = ctypes.c_uint64, ctypes.c_int, ctypes.c_uint32
@@ -163,10 +164,10 @@ class _Blocks:
             self._add(start, size, context, self._deallocate)
 
     @property
-    def was_used_ahead(self) -> bool:
-        """Whether C used the first device ahead of Python."""
+    def used_ahead(self) -> int:
+        """What C used of the first device ahead of Python: the driver, a context."""
         told = (_u64 * 3)()
-        return bool(self._begin(ctypes.addressof(told)) and told[2])
+        return told[2] if self._begin(ctypes.addressof(told)) else 0
 
     def take_all_over(self, context: Context) -> None:
         """Let what C allocated ahead of Python be a context's; C allocates no more there."""
@@ -209,7 +210,10 @@ def begin(address: int) -> bool:
 def take_over_blocks() -> None:
     """Make what C allocated ahead of Python the first device's."""
     (blocks,) = _begun
-    if blocks.was_used_ahead:
+    used = blocks.used_ahead
+    if used & _DRIVER_AHEAD:
+        devices.initialise()
+    if used & _CONTEXT_AHEAD:
         context = ready.first_context()
         watch(context)
         blocks.take_all_over(context)

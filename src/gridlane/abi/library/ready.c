@@ -103,26 +103,31 @@ int gl_ready_tells(void)
         .state = GL_AHEAD,
         .work = GL_AHEAD,
         .chosen = -1,
-        .knows = GL_KNOWS_DEVICE | GL_NO_ERROR,
+        .knows = GL_NO_ERROR,
     };
     return 1;
 }
 
-int gl_ready_uses(void)
+int gl_ready_uses(unsigned what)
 {
     struct gl_thread *me = &gl_thread;
-    gl_use_ahead();
+    if (!(what & GL_READY)) { /* the question makes the driver ready, and no context */
+        gl_use_ahead(GL_DRIVER_AHEAD);
+        me->knows |= GL_KNOWS_DEVICE;
+        return what == GL_KNOWS_DEVICE;
+    }
+    gl_use_ahead(GL_DRIVER_AHEAD | GL_CONTEXT_AHEAD);
     if (pthread_setspecific(gl_process.ahead, me))
         return 0;
     me->context = GL_AHEAD;
     me->chosen = 0;
-    me->knows |= GL_READY | GL_QUIET | GL_IDLE | GL_UNCAPTURED | GL_ALLOCATES;
+    me->knows |= GL_KNOWS_DEVICE | GL_READY | GL_QUIET | GL_IDLE | GL_UNCAPTURED | GL_ALLOCATES;
     return 1;
 }
 
 int gl_ready_chooses(int32_t chosen)
 {
-    return !chosen && gl_thread.state == GL_AHEAD && gl_ready_uses();
+    return !chosen && gl_thread.state == GL_AHEAD && gl_ready_uses(GL_READY);
 }
 
 int gl_ready_count(int *made)
