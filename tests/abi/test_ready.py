@@ -339,3 +339,12 @@ def test_the_driver_is_as_ready_as_with_python(room, tmp_path):
     ahead = run(room, program=made)
     plain = run(room, program=made, GRIDLANE_NATIVE="0")
     assert (ahead.returncode, ahead.stdout, ahead.stderr) == (0, plain.stdout, "")
+
+
+def test_forks_during_the_first_call(room):
+    """The child has the locks that another thread held."""
+    linked = [str(room / each) for each in ("libcuda.so.1", "libcudart.so.13")]
+    command = ["cc", f"-I{room / 'include'}", str(HERE / "forks_at_once.c"), *linked, "-lpthread"]
+    subprocess.run([*command, "-o", str(room / "forks")], check=True, timeout=60)
+    found = run(room, program="forks")
+    assert (found.stdout, found.stderr) == ("well\n", "")

@@ -307,7 +307,8 @@ static int enter_once(void)
     /* A Python that cannot begin ends the process, and what runs then may call. */
     if (gl_process.begins && pthread_equal(gl_process.beginner, pthread_self()))
         return 0;
-    __atomic_store_n(&gl_process.begun, 1, __ATOMIC_SEQ_CST); /* a fork finds locks held from now on */
+    gl_note_begun();
+    __atomic_store_n(&gl_process.entered, 1, __ATOMIC_SEQ_CST);
     int found = found_python();
     /* Who begins takes the GIL, so who waits for that may not have it. */
     int held = found && is_alive() && has_gil();

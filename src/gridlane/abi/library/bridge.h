@@ -37,7 +37,7 @@ struct gl_process {
     pthread_mutex_t beginning;
     pthread_t beginner; /* who has the lock, while "begins" */
     int begins;
-    int begun;  /* Python has been entered, or is about to be */
+    int begun;  /* the first call was made: a fork finds locks held from now on */
     int forked; /* this process is the child of one that had begun */
     int offers; /* Python tells what C may answer alone */
     uint64_t state, work, code; /* the numbers of core/epochs.py */
@@ -45,6 +45,7 @@ struct gl_process {
     int ended;                  /* the process ended its own Python, once and for all */
     pthread_key_t ahead; /* what threads have that C told ahead of Python; see ready.h */
     int is_keyed;        /* there is that key */
+    int entered;         /* Python has been entered, or is about to be */
 };
 
 GL_EXPORT extern struct gl_process gl_process;

@@ -25,15 +25,14 @@ int gl_begin_ahead(void)
 {
     uint64_t told[3];
     int done = 0;
-    if (__atomic_load_n(&gl_process.begun, __ATOMIC_ACQUIRE)) /* by a thread that may be this one */
+    if (__atomic_load_n(&gl_process.entered, __ATOMIC_ACQUIRE)) /* by a thread that may be this one */
         return 0;
     pthread_mutex_lock(&gl_process.beginning);
-    if (!gl_process.begun && !pthread_key_create(&gl_process.ahead, NULL)) {
+    if (!gl_process.entered && !pthread_key_create(&gl_process.ahead, NULL)) {
         gl_process.is_keyed = 1;
         done = gl_memory.begin(told) && told[0];
     }
     if (done) {
-        gl_note_begun();
         gl_process.work = gl_process.code = GL_AHEAD;
         __atomic_store_n(&gl_process.state, GL_AHEAD, __ATOMIC_RELEASE);
     }

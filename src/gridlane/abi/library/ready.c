@@ -85,6 +85,7 @@ static int open_device(void)
 static void begin(void)
 {
     struct surroundings before;
+    gl_note_begun();
     take_lock(&before);
     if (!tried && !dlsym(RTLD_DEFAULT, "PyGILState_Ensure") && open_device())
         is_own = gl_begin_ahead();
@@ -94,6 +95,8 @@ static void begin(void)
 
 int gl_ready_tells(void)
 {
+    if (gl_process.forked) /* from a thread that may have held the lock */
+        return 0;
     if (!__atomic_load_n(&tried, __ATOMIC_ACQUIRE))
         begin();
     if (!is_own || !is_ahead())
@@ -219,14 +222,61 @@ static struct gl_plan *read_plan(struct gl_ready_file *file)
     return made;
 }
 
+/* The plans that were made, as code that is loaded stays: a library that is opened again has the
+ * plans that it had. With the lock. */
+static struct made {
+    uint8_t key[GL_DIGEST];
+    struct gl_plan *plan;
+    struct made *next;
+} *all_made;
+
+/* A plan of the same code as one that was made: one that nobody uses any more, or a copy; null if
+ * there is none. */
+static struct gl_plan *made_before(const uint8_t *key, int *is_listed)
+{
+    uint64_t code = __atomic_load_n(&gl_process.code, __ATOMIC_ACQUIRE);
+    struct gl_plan *like = NULL;
+    for (struct made *each = all_made; each; each = each->next) {
+        if (memcmp(each->key, key, GL_DIGEST))
+            continue;
+        like = each->plan;
+        if (like->code == code)
+            continue;
+        gl_launches.remove_plan(like);
+        if (!__atomic_load_n(&like->users, __ATOMIC_ACQUIRE)) {
+            *is_listed = 1;
+            return like;
+        }
+    }
+    struct gl_plan *copy = like ? malloc(sizeof *copy) : NULL;
+    if (copy) {
+        *copy = *like;
+        copy->users = 0;
+    }
+    return copy;
+}
+
 static struct gl_plan *made_plan(uint64_t function, const uint32_t *block)
 {
     struct gl_ready_file file;
-    uint8_t key[GL_DIGEST];
-    if (!gl_ready_key_of(function, block, key) || !gl_ready_open(&file, key))
+    struct made *entry = malloc(sizeof *entry);
+    int is_listed = 0;
+    if (!entry || !gl_ready_key_of(function, block, entry->key)) {
+        free(entry);
         return NULL;
-    struct gl_plan *made = begin_pool() ? read_plan(&file) : NULL;
-    gl_ready_close(&file);
+    }
+    struct gl_plan *made = made_before(entry->key, &is_listed);
+    if (!made && gl_ready_open(&file, entry->key)) {
+        made = begin_pool() ? read_plan(&file) : NULL;
+        gl_ready_close(&file);
+    }
+    if (!made || is_listed) {
+        free(entry);
+        return made;
+    }
+    entry->plan = made;
+    entry->next = all_made;
+    all_made = entry;
     return made;
 }
 

@@ -210,7 +210,7 @@ const struct gl_ready_key *gl_ready_key(void)
 {
     pthread_mutex_lock(&lock);
     if (!state)
-        state = !gl_process.begun && make_key() ? 1 : -1;
+        state = !gl_process.entered && make_key() ? 1 : -1;
     int known = state;
     pthread_mutex_unlock(&lock);
     return known > 0 ? &key : NULL;
