@@ -153,7 +153,7 @@ def test_interpreters_beside_the_first(library):
         "assert c.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(64)) == c.cudaFree(p) == 0\n"
     )
     text = (
-        "import _xxsubinterpreters as subs\nmade = subs.create()\n"
+        "import _xxsubinterpreters as subs\nmade = subs.create(isolated=False)\n"
         f"{calls}subs.run_string(made, {calls!r})\n{calls}print('well')"
     )
     found = subprocess.run(
@@ -202,7 +202,7 @@ def test_no_python_to_open(library, tmp_path, monkeypatch):
 )
 def test_nvidia_s_own_bindings(library, options):
     """Tests of the driver again, by cuda-bindings, which calls the C functions."""
-    pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
+    pytest.importorskip("cuda.bindings", "13.5", reason="cuda-bindings 13.5 is not installed")
     settings = {"LD_LIBRARY_PATH": str(library), "GRIDLANE_TEST_BINDINGS": "nvidia"}
     settings["GRIDLANE_TEST_GPU"] = ""  # that path hides NVIDIA's driver
     if options == ["test_nvrtc.py"]:  # the bindings prefer the library of NVIDIA's package
