@@ -19,12 +19,14 @@ from gridlane.frontends.python.operands import (
     EnumMember,
     EnumVariable,
     Operand,
+    RecordValue,
     RecordView,
     Scalar,
     Static,
     TupleOperand,
 )
 from gridlane.frontends.python.places import Place, item_of, store
+from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.values import Value
@@ -38,7 +40,11 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
     if isinstance(base, Static):
         return _static(t, base, name)
     if isinstance(base, RecordView):
+        if name == "copy" and all(name != field for field, _, _ in base.type.fields):
+            return BoundMethod(base, name)
         return item_of(t, record_place(t, base, name))
+    if isinstance(base, RecordValue):
+        return field_of(t, base, name)
     if isinstance(base, ArrayView):
         found = _ARRAY.get(name)
         if found is not None:
@@ -177,6 +183,8 @@ def set_attribute(t: Translator, base: Operand, name: str, value: Operand) -> No
     if isinstance(base, RecordView):
         store(t, record_place(t, base, name), value)
         return
+    if isinstance(base, RecordValue):
+        raise t.fail(TypingError, f"{UNCHANGED}: .{name} cannot be assigned")
     raise t.fail(
         TypingError,
         f"an attribute of {base.type_name} cannot be assigned; only fields of records can",

@@ -131,6 +131,9 @@ class Capture:
         if found and not cls.__flags__ & _HEAP_TYPE:
             return encode(cls)
         parts = [encode((found, bases)), encode(cls)]
+        kind = vars(cls).get("__gridlane_type__")
+        if isinstance(kind, argtypes.ArgType):
+            parts.append(encode(kind))  # a call of the class makes a record of this type
         if isinstance(cls, enum.EnumType):
             parts += [self.value(member) for member in cls.__members__.values()]
         return frame(b"C", *parts, self._loose(cls))

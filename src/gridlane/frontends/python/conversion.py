@@ -12,6 +12,7 @@ from gridlane.frontends.python.operands import (
     EnumMember,
     EnumVariable,
     Operand,
+    RecordValue,
     RecordView,
     Scalar,
     Static,
@@ -186,6 +187,8 @@ def truth(t: Translator, operand: Operand) -> Value:
             TypingError,
             "an array has no truth value; compare an element, or test its size with len()",
         )
+    if isinstance(operand, RecordView | RecordValue):
+        raise t.fail(TypingError, "a record has no truth value; compare one of its fields")
     if isinstance(operand, EnumVariable) and enums.has_own_truth(operand.cls):
         raise t.fail(
             TypingError,

@@ -14,6 +14,7 @@ from gridlane.frontends.python.operands import (
     ArrayView,
     Operand,
     RangeOperand,
+    RecordValue,
     RecordView,
     Scalar,
     SliceOperand,
@@ -23,6 +24,7 @@ from gridlane.frontends.python.operands import (
 from gridlane.frontends.python.places import Place, address, item_of
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.ranges import range_item
+from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.specs import flatten, rebuild, spec_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.views import IndexPart, make_view
@@ -36,6 +38,8 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
     """``base[index]`` as a value."""
     if isinstance(base, TupleOperand):
         return _tuple_subscript(t, base, index)
+    if isinstance(base, RecordValue):
+        return field_of(t, base, _field_name(t, base, index))
     if isinstance(base, RangeOperand):
         return range_item(t, base, integer(t, index, "an integer index"))
     if isinstance(base, Static):
@@ -70,12 +74,14 @@ def place_of(t: Translator, base: Operand, index: Operand) -> Place:
         return _array_place(t, base, index.items if isinstance(index, TupleOperand) else (index,))
     if isinstance(base, RecordView):
         return record_place(t, base, _field_name(t, base, index))
+    if isinstance(base, RecordValue):
+        raise t.fail(TypingError, UNCHANGED)
     if isinstance(base, TupleOperand):
         raise t.fail(TypingError, "a tuple cannot be changed; make a new one, or use a local array")
     raise t.fail(TypingError, f"{base.type_name} cannot be indexed")
 
 
-def _field_name(t: Translator, base: RecordView, index: Operand) -> str:
+def _field_name(t: Translator, base: RecordView | RecordValue, index: Operand) -> str:
     if isinstance(index, Static) and isinstance(index.object, str):
         return index.object
     number = constant(index.value) if isinstance(index, Scalar) else None

@@ -168,6 +168,21 @@ class RecordView(Operand):
 
 
 @dataclass(slots=True, eq=False)
+class RecordValue(Operand):
+    """A record without memory of its own, which nothing changes: one operand for each field.
+
+    An array field is a tuple of its elements, nested once for each further axis.
+    """
+
+    type: argtypes.RecordType
+    items: tuple[Operand, ...]
+
+    @property
+    def type_name(self) -> str:
+        return f"a value of {self.type}"
+
+
+@dataclass(slots=True, eq=False)
 class Fragment(Operand):
     """A matrix that a warp holds."""
 

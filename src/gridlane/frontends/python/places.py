@@ -13,6 +13,7 @@ from gridlane.frontends.python.operands import (
     ArrayView,
     ComplexNumber,
     Operand,
+    RecordValue,
     RecordView,
     Scalar,
     TupleOperand,
@@ -139,9 +140,7 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
     """Write one element."""
     b = t.b
     if isinstance(kind, argtypes.RecordType):
-        if not isinstance(value, RecordView) or value.type != kind:
-            raise t.fail(TypingError, f"a record {kind} is required here, not {value.type_name}")
-        _copy_record(t, address, value)
+        _store_record(t, address, kind, value)
         return
     if isinstance(kind, argtypes.NestedArrayType):
         view = load(t, address, kind)
@@ -154,6 +153,23 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
         _write(t, b.field_pointer(address, 1), made.imag)
     else:
         _write(t, address, made.value)  # type: ignore[attr-defined]  # a scalar
+
+
+def _store_record(t: Translator, address: Value, kind: argtypes.RecordType, value: Operand) -> None:
+    """Write a record: one in memory, a value, or a tuple with an item for each field."""
+    if isinstance(value, RecordView) and value.type == kind:
+        _copy_record(t, address, value)
+        return
+    is_value = isinstance(value, RecordValue) and value.type == kind
+    if not is_value and not _is_tuple_of(value, len(kind.fields)):
+        raise t.fail(TypingError, f"a record {kind} is required here, not {value.type_name}")
+    items = value.items  # type: ignore[attr-defined]  # both have them
+    for number, ((_, own, _), item) in enumerate(zip(kind.fields, items, strict=True)):
+        store_element(t, t.b.field_pointer(address, number), own, item)
+
+
+def _is_tuple_of(value: Operand, count: int) -> bool:
+    return isinstance(value, TupleOperand) and len(value.items) == count
 
 
 def _copy_record(t: Translator, address: Value, source: RecordView) -> None:
@@ -183,16 +199,7 @@ def broadcast_store(t: Translator, view: ArrayView, value: Operand) -> None:
     if isinstance(value, TupleOperand):
         _store_tuple(t, view, value)
         return
-    if isinstance(value, ArrayView) and value.type.ndim > view.type.ndim:
-        raise t.fail(
-            TypingError, f"{value.type} does not fit in a view of {view.type.ndim} dimensions"
-        )
-
-    def element(indices: list[Value]) -> None:
-        item = item_for(t, value, indices)
-        store_element(t, address(t, view, indices), view.type.element, item)
-
-    _each(t, view.shape, [], element)
+    _store_each(t, view, value, ())
 
 
 def item_for(t: Translator, value: Operand, indices: list[Value]) -> Operand:
@@ -248,9 +255,30 @@ def _each(
         b.write(counter, b.add(b.read(counter), b.const(1, i64)))
 
 
-def _store_tuple(t: Translator, view: ArrayView, value: TupleOperand) -> None:
-    if view.type.ndim != 1:
-        raise t.fail(TypingError, "a tuple is stored to a view of one dimension")
+def _store_tuple(
+    t: Translator, view: ArrayView, value: TupleOperand, outer: tuple[Value, ...] = ()
+) -> None:
+    """Store the items of a tuple along an axis: numbers, tuples and arrays for further axes."""
+    axis = len(outer)
+    extent, count = constant(view.shape[axis]), len(value.items)
+    if extent not in (None, count):
+        raise t.fail(TypingError, f"a tuple of {count} items is stored to {extent} elements")
     for number, item in enumerate(value.items):
-        place = address(t, view, [t.b.const(number, i64)])
-        store_element(t, place, view.type.element, item)
+        at = (*outer, t.b.const(number, i64))
+        if isinstance(item, TupleOperand) and len(at) < len(view.shape):
+            _store_tuple(t, view, item, at)
+        else:
+            _store_each(t, view, item, at)
+
+
+def _store_each(t: Translator, view: ArrayView, value: Operand, outer: tuple[Value, ...]) -> None:
+    """Store an operand, which may broadcast, to the elements below the first indices."""
+    left = len(view.shape) - len(outer)
+    if isinstance(value, ArrayView) and value.type.ndim > left:
+        raise t.fail(TypingError, f"{value.type} does not fit in a view of {left} dimensions")
+
+    def element(indices: list[Value]) -> None:
+        item = item_for(t, value, indices)
+        store_element(t, address(t, view, indices), view.type.element, item)
+
+    _each(t, view.shape, list(outer), element)

@@ -13,6 +13,7 @@ from gridlane.frontends.python.specs import (
     LiteralSpec,
     MemberSpec,
     RecordSpec,
+    RecordValueSpec,
     ScalarSpec,
     Spec,
     StaticSpec,
@@ -55,6 +56,10 @@ def result_type(spec: Spec) -> ArgType:
         return argtypes.complex64 if spec.part.bits == 32 else argtypes.complex128
     if isinstance(spec, ArraySpec | RecordSpec):
         return spec.type
+    if isinstance(spec, RecordValueSpec):
+        raise TypingError(
+            "a function that is compiled by itself cannot return a record; return its fields"
+        )
     if isinstance(spec, FragmentSpec):
         raise TypingError(f"a function that is compiled by itself cannot return {spec.type}")
     if isinstance(spec, TupleSpec):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from gridlane.core import argtypes, enums
@@ -23,6 +24,7 @@ from gridlane.frontends.python.operands import (
     EnumVariable,
     Fragment,
     Operand,
+    RecordValue,
     RecordView,
     Scalar,
     Static,
@@ -63,6 +65,13 @@ class RecordSpec:
     type: argtypes.RecordType
     pointer: PointerType
     readonly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordValueSpec:
+    """A record without memory of its own; its fields have any value of their types."""
+
+    type: argtypes.RecordType
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +133,7 @@ Spec = (
     | ComplexSpec
     | ArraySpec
     | RecordSpec
+    | RecordValueSpec
     | FragmentSpec
     | TupleSpec
     | MemberSpec
@@ -153,6 +163,8 @@ def spec_of(operand: Operand) -> Spec | None:
     if isinstance(operand, RecordView):
         kind = operand.pointer.type
         return RecordSpec(operand.type, kind, operand.readonly)  # type: ignore[arg-type]  # a pointer
+    if isinstance(operand, RecordValue):
+        return RecordValueSpec(operand.type)
     if isinstance(operand, Static):
         return StaticSpec(operand.object)
     if isinstance(operand, EnumVariable):
@@ -233,6 +245,28 @@ def _common_pointer(lhs: ArraySpec | RecordSpec, rhs: ArraySpec | RecordSpec) ->
     return pointer(a.element if a.element.align <= b.element.align else b.element, space)
 
 
+@cache
+def field_specs(kind: argtypes.RecordType) -> tuple[Spec, ...]:
+    """The specs of a record's fields in a value."""
+    return tuple([_value_spec(item) for _, item, _ in kind.fields])
+
+
+def _value_spec(kind: argtypes.ArgType) -> Spec:
+    if isinstance(kind, argtypes.ScalarType):
+        dtype = kind.dtype
+        limits = (dtype.min, dtype.max) if dtype.is_integer else (0, 1)
+        return ScalarSpec(dtype, *limits)
+    if isinstance(kind, argtypes.ComplexType):
+        return ComplexSpec(kind.part)
+    if isinstance(kind, argtypes.RecordType):
+        return RecordValueSpec(kind)
+    assert isinstance(kind, argtypes.NestedArrayType)
+    spec = _value_spec(kind.element)
+    for extent in reversed(kind.shape):
+        spec = TupleSpec((spec,) * extent, (), None)
+    return spec
+
+
 def flatten(operand: Operand) -> list[Value]:
     """The IR values of an operand, in the order of ``ir_types`` and ``rebuild``."""
     if isinstance(operand, Scalar):
@@ -241,7 +275,7 @@ def flatten(operand: Operand) -> list[Value]:
         return [operand.pointer, *operand.shape, *operand.strides]
     if isinstance(operand, ComplexNumber):
         return [operand.real, operand.imag]
-    if isinstance(operand, TupleOperand):
+    if isinstance(operand, TupleOperand | RecordValue):
         return [value for item in operand.items for value in flatten(item)]
     if isinstance(operand, RecordView):
         return [operand.pointer]
@@ -265,6 +299,8 @@ def ir_types(spec: Spec) -> list[Type]:
         return [type_ for item in spec.items for type_ in ir_types(item)]
     if isinstance(spec, RecordSpec):
         return [spec.pointer]
+    if isinstance(spec, RecordValueSpec):
+        return [type_ for item in field_specs(spec.type) for type_ in ir_types(item)]
     if isinstance(spec, MemberSpec):
         return [i64]
     if isinstance(spec, FragmentSpec):
@@ -282,6 +318,9 @@ def suffixes(spec: Spec) -> list[str]:
         return ["_real", "_imag"]
     if isinstance(spec, TupleSpec):
         return [f"_{n}{tail}" for n, item in enumerate(spec.items) for tail in suffixes(item)]
+    if isinstance(spec, RecordValueSpec):
+        pairs = zip(spec.type.fields, field_specs(spec.type), strict=True)
+        return [f"_{name}{tail}" for (name, _, _), item in pairs for tail in suffixes(item)]
     return [""] * len(ir_types(spec))
 
 
@@ -303,6 +342,9 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
         return TupleOperand(items, spec.fields, spec.cls)
     if isinstance(spec, RecordSpec):
         return RecordView(spec.type, next(values), spec.readonly)
+    if isinstance(spec, RecordValueSpec):
+        fields = tuple([rebuild(b, item, values) for item in field_specs(spec.type)])
+        return RecordValue(spec.type, fields)
     if isinstance(spec, FragmentSpec):
         return Fragment(next(values))
     if isinstance(spec, MemberSpec):

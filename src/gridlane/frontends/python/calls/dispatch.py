@@ -23,6 +23,7 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.records import make_record, record_type_of
 from gridlane.frontends.python.translator import Translator
 
 
@@ -46,7 +47,9 @@ def call(
     device = device_function_of(target)
     if device is not None:
         return call_device(t, device, arguments, keywords)
-    kind = _cast_target(target)
+    kind = record_type_of(target) or _cast_target(target)
+    if isinstance(kind, argtypes.RecordType):
+        return make_record(t, kind, arguments, keywords)
     if kind is not None:
         return cast_call(t, kind, arguments, keywords)
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):

@@ -21,10 +21,12 @@ from gridlane.frontends.python.operands import (
     BoundMethod,
     ComplexNumber,
     Operand,
+    RecordView,
     Scalar,
     TupleOperand,
 )
 from gridlane.frontends.python.places import Place, broadcast_store, load, store
+from gridlane.frontends.python.records import record_value
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, memory
@@ -45,6 +47,10 @@ def call_method(
         if isinstance(receiver, ComplexNumber):
             return ComplexNumber(receiver.real, t.b.neg(receiver.imag))
         return receiver
+    if isinstance(receiver, RecordView):
+        if arguments:
+            raise t.fail(TypingError, "copy() of a record takes no arguments")
+        return record_value(t, receiver.type, receiver)
     if isinstance(receiver, TupleOperand):
         return _tuple_method(t, receiver, method.name, arguments)
     assert isinstance(receiver, ArrayView)
