@@ -46,7 +46,7 @@ PAIR = TupleType((int32, float32), Point._fields, Point)
 EXAMPLES = {
     "ScalarType": (int32, float32),
     "ComplexType": (complex64, complex128),
-    "RecordType": (RECORD, from_numpy(np.dtype([("a", "i4")]))),
+    "RecordType": (RECORD, replace(from_numpy(np.dtype([("a", "i4")])), label="A", number=1)),
     "NestedArrayType": (NestedArrayType(int32, (2, 3)), NestedArrayType(float32, (6,))),
     "ArrayType": (int32[:, ::1], ArrayType(float32, 1, "F", readonly=True)),
     "TupleType": (PAIR, TupleType((int32,), Swapped._fields, Swapped)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from tests.frontends.running import cuda, device, launch, module_of, returned
@@ -322,3 +324,27 @@ def test_the_key_of_a_kernel_has_the_fields_of_the_classes_that_it_names():
     )
     assert one != two
     assert one == same
+
+
+def test_dtype_of_a_record():
+    def kernel(out, orders):
+        made = cuda.local.array(2, orders[0].dtype)
+        made[1] = ORDER(5, 6)
+        out[0] = made[1].size + ORDER(1, 2).dtype.size
+
+    assert returned(kernel, np.zeros(1, ORDER)) == 6 + 8
+
+
+def test_records_of_other_labels_are_copied_by_their_fields():
+    """A label tells classes apart; a store needs the same fields."""
+    labelled = dataclasses.replace(argtypes.from_numpy(ORDER), label="Order", number=7)
+    assert labelled != argtypes.from_numpy(ORDER)
+    assert str(labelled) == "Order"
+
+    def kernel(out, price):
+        out[0] = labelled(price, 2)
+        out[1] = ORDER(labelled(price, 3))
+
+    out = np.zeros(2, ORDER)
+    launch(kernel, 1, 1, out, np.float32(2.5))
+    assert out.tolist() == [(2.5, 2), (2.5, 3)]

@@ -122,14 +122,20 @@ class ComplexType(ArgType):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecordType(ArgType):
-    """A numpy record: field name, type and byte offset of each, and the size."""
+    """A numpy record: field name, type and byte offset of each, and the size. ``label`` names the
+    class that it is of, and sets it apart from others with the same fields; ``number`` is the
+    class's own."""
 
     fields: tuple[tuple[str, ArgType, int], ...]
     size: int
     numpy: np.dtype
+    label: str = ""
+    number: int = 0
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
+        if self.label:
+            return self.label
         return "Record(" + ", ".join(f"{n}[type={t};offset={o}]" for n, t, o in self.fields) + ")"
 
 

@@ -10,6 +10,7 @@ from gridlane.core.errors import NameLookupError, TypingError
 from gridlane.frontends.python import enums
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import strides_of
+from gridlane.frontends.python.device_function import device_function_of
 from gridlane.frontends.python.indexing import place_of, record_place
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
@@ -39,8 +40,10 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
     """``base.name``."""
     if isinstance(base, Static):
         return _static(t, base, name)
+    if isinstance(base, RecordView | RecordValue) and name == "dtype" and not _has(base, name):
+        return Static(base.type)
     if isinstance(base, RecordView):
-        if name == "copy" and all(name != field for field, _, _ in base.type.fields):
+        if name == "copy" and not _has(base, name):
             return BoundMethod(base, name)
         return item_of(t, record_place(t, base, name))
     if isinstance(base, RecordValue):
@@ -59,6 +62,10 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         return base.items[base.fields.index(name)]
     if isinstance(base, TupleOperand) and name in ("index", "count"):
         return BoundMethod(base, name)
+    if isinstance(base, TupleOperand):
+        method = _method(t, base, name)
+        if method is not None:
+            return method
     if isinstance(base, EnumVariable | EnumMember):
         found = enums.attribute(t, base, name)
         if found is not None:
@@ -72,6 +79,18 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         TypingError,
         f"{base.type_name} has no attribute {name}" + (f"; it has {known}" if known else ""),
     )
+
+
+def _has(record: RecordView | RecordValue, name: str) -> bool:
+    return any(name == field for field, _, _ in record.type.fields)
+
+
+def _method(t: Translator, base: TupleOperand, name: str) -> BoundMethod | None:
+    """A device function that is an attribute of a namedtuple's class."""
+    if base.cls is None or base.cls.__dict__.get(name) is None:
+        return None
+    found = t.unit.around.attribute(base.cls, name)
+    return None if device_function_of(found) is None else BoundMethod(base, name)
 
 
 def record_place_of_array(t: Translator, base: ArrayView, name: str) -> Place:

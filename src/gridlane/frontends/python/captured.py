@@ -15,7 +15,11 @@ from gridlane.core import argtypes
 from gridlane.core.array_interface import ArrayMemory
 from gridlane.core.encoding import NotEncodable, encode, frame, named_class
 from gridlane.frontends.python import stubs
-from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
+from gridlane.frontends.python.device_function import (
+    ConstantFunction,
+    DeviceFunction,
+    device_function_of,
+)
 from gridlane.frontends.python.scope import Surroundings
 
 _STUBS = (stubs.Stub, stubs.ValueStub, stubs.Dim3Stub, stubs.Namespace)
@@ -85,6 +89,9 @@ class Capture:
         device = device_function_of(value)
         if device is not None:
             return self._device(value, device)
+        if isinstance(value, ConstantFunction):
+            function = value.py_func
+            return frame(b"K", encode((function.__module__, function.__qualname__, value.facts)))
         if isinstance(value, (np.generic, np.ndarray)):
             return self._array(value)
         if isinstance(value, enum.Enum):

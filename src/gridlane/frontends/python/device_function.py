@@ -51,6 +51,24 @@ class DeviceFunction:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class ConstantFunction:
+    """A function of compile-time objects and constants that runs when the kernel is compiled.
+
+    Attributes:
+        py_func: the function. A TypeError or ValueError that it raises is the kernel's error, at
+            the line of the call.
+        facts: all that its result follows from besides its arguments, for the key of a kernel.
+    """
+
+    py_func: Any
+    facts: Any = ()
+
+    @property
+    def name(self) -> str:
+        return self.py_func.__name__
+
+
 def device_function_of(target: Any) -> DeviceFunction | None:
     """The device function that an object represents, or None."""
     found = protocol(target, "__gridlane_function__")

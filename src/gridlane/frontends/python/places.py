@@ -157,10 +157,10 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
 
 def _store_record(t: Translator, address: Value, kind: argtypes.RecordType, value: Operand) -> None:
     """Write a record: one in memory, a value, or a tuple with an item for each field."""
-    if isinstance(value, RecordView) and value.type == kind:
+    if isinstance(value, RecordView) and value.type.numpy == kind.numpy:
         _copy_record(t, address, value)
         return
-    is_value = isinstance(value, RecordValue) and value.type == kind
+    is_value = isinstance(value, RecordValue) and value.type.numpy == kind.numpy
     if not is_value and not _is_tuple_of(value, len(kind.fields)):
         raise t.fail(TypingError, f"a record {kind} is required here, not {value.type_name}")
     items = value.items  # type: ignore[attr-defined]  # both have them

@@ -67,7 +67,8 @@ def _given(count: int) -> str:
 
 
 def _is_record(operand: Operand, kind: argtypes.RecordType) -> bool:
-    return isinstance(operand, RecordView | RecordValue) and operand.type == kind
+    """Whether an operand is a record with the fields of a type; their labels may differ."""
+    return isinstance(operand, RecordView | RecordValue) and operand.type.numpy == kind.numpy
 
 
 def record_value(t: Translator, kind: argtypes.RecordType, operand: Operand) -> RecordValue:
@@ -77,12 +78,12 @@ def record_value(t: Translator, kind: argtypes.RecordType, operand: Operand) -> 
         TypingError: the operand is neither, or a field does not convert.
         UnsupportedError: the record has more numbers than a value may.
     """
-    if isinstance(operand, RecordValue) and operand.type == kind:
-        return operand
+    if isinstance(operand, RecordValue) and _is_record(operand, kind):
+        return RecordValue(kind, operand.items)
     require_small(t, kind)
     if isinstance(operand, TupleOperand) and len(operand.items) == len(kind.fields):
         items = operand.items
-    elif isinstance(operand, RecordView) and operand.type == kind:
+    elif isinstance(operand, RecordView) and _is_record(operand, kind):
         places = [t.b.field_pointer(operand.pointer, n) for n in range(len(kind.fields))]
         pairs = zip(places, kind.fields, strict=True)
         items = tuple([load(t, place, item) for place, (_, item, _) in pairs])

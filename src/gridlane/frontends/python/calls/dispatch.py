@@ -9,22 +9,29 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import argtypes
-from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python.calls.casts import cast_call
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.calls.elementwise import elementwise, fills_array
 from gridlane.frontends.python.calls.methods import call_method
 from gridlane.frontends.python.calls.registry import HANDLERS, bind
-from gridlane.frontends.python.device_function import device_function_of
+from gridlane.frontends.python.constants import operand_of
+from gridlane.frontends.python.device_function import (
+    ConstantFunction,
+    DeviceFunction,
+    device_function_of,
+)
 from gridlane.frontends.python.operands import (
     BoundMethod,
     LocalFunction,
     Operand,
+    Scalar,
     Static,
     TupleOperand,
 )
 from gridlane.frontends.python.records import make_record, record_type_of
 from gridlane.frontends.python.translator import Translator
+from gridlane.ir.builder import constant
 
 
 def call(
@@ -32,6 +39,9 @@ def call(
 ) -> Operand:
     """``function(*arguments, **keywords)``."""
     if isinstance(function, BoundMethod):
+        device = _method(t, function)
+        if device is not None:
+            return call_device(t, device, [function.receiver, *arguments], keywords)
         return call_method(t, function, arguments, keywords)
     if isinstance(function, LocalFunction):
         return _call_local(t, function, arguments, keywords)
@@ -47,6 +57,8 @@ def call(
     device = device_function_of(target)
     if device is not None:
         return call_device(t, device, arguments, keywords)
+    if isinstance(target, ConstantFunction):
+        return _call_constant(t, target, arguments, keywords)
     kind = record_type_of(target) or _cast_target(target)
     if isinstance(kind, argtypes.RecordType):
         return make_record(t, kind, arguments, keywords)
@@ -55,6 +67,16 @@ def call(
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
         return _make_namedtuple(t, target, arguments, keywords)
     raise _not_callable(t, target)
+
+
+def _method(t: Translator, method: BoundMethod) -> DeviceFunction | None:
+    """The device function behind a method of a namedtuple."""
+    receiver = method.receiver
+    if not isinstance(receiver, TupleOperand) or receiver.cls is None:
+        return None
+    if method.name not in receiver.cls.__dict__:
+        return None
+    return device_function_of(t.unit.around.attribute(receiver.cls, method.name))
 
 
 def _handler(target: Any):  # type: ignore[no-untyped-def]
@@ -76,6 +98,33 @@ def _cast_target(target: Any) -> argtypes.ArgType | None:
     if isinstance(target, np.dtype):
         return argtypes.from_numpy(target)
     return None
+
+
+def _call_constant(
+    t: Translator,
+    target: ConstantFunction,
+    arguments: list[Operand],
+    keywords: dict[str, Operand],
+) -> Operand:
+    """Call a Python function now, with compile-time objects and constants."""
+    if keywords:
+        raise t.fail(TypingError, f"{target.name}() takes no keywords in a kernel")
+    values = []
+    for number, operand in enumerate(arguments):
+        known = operand.object if isinstance(operand, Static) else None
+        if isinstance(operand, Scalar):
+            known = constant(operand.value)
+        if known is None:
+            raise t.fail(
+                ConstantError,
+                f"argument {number + 1} of {target.name}() must be known when the kernel is "
+                f"compiled, but this is {operand.type_name}",
+            )
+        values.append(known)
+    try:
+        return operand_of(t, target.py_func(*values))
+    except (TypeError, ValueError) as error:
+        raise t.fail(TypingError, str(error)) from None
 
 
 def _make_namedtuple(
