@@ -15,8 +15,8 @@ from gridlane.actors.layouts import cuda_cpp, glsl, msl, reserved, wgsl
 from gridlane.actors.layouts.blocks import BLOCKS, Clock, MessageHeader
 from gridlane.actors.layouts.declarations import LANGUAGES, declarations
 from gridlane.actors.layouts.from_class import from_class
-from gridlane.actors.layouts.names import Names, in_order
-from gridlane.actors.layouts.schema import lay_out
+from gridlane.actors.layouts.names import in_order
+from gridlane.actors.layouts.schema import Layout, lay_out
 from gridlane.core.argtypes import float32, int32, uint8, uint32
 from gridlane.core.errors import ArgumentError, TypingError
 from gridlane.emulation.metal.machine import kernels_of
@@ -97,17 +97,18 @@ def test_the_same_layout_twice_is_one() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_reserved_word_may_be_a_field_and_a_structure(language: str) -> None:
-    words = sorted(
-        word
-        for word in reserved.CUDA_CPP | reserved.GLSL | reserved.WGSL | reserved.MSL
-        if Names(set()).is_free(word) and is_name(word)
-    )
-    fields = lay_out("Fields", *[(word, uint32) for word in words])
-    structs = [lay_out(word, ("a", uint32), ("b", uint8)) for word in words]
-    structs += [lay_out(word, ("a", uint32)) for word in sorted(reserved.VECTORS)]
-    layouts = list({each.name: each for each in (fields, *structs)}.values())
-    assert len(words) > 300
+    layouts = all_reserved()
+    assert len(layouts) > 300
     assert_accepted(language, TEXTS[language](layouts), layouts)
+
+
+def all_reserved() -> list[Layout]:
+    """A layout with all words that a language reserves as fields, and one of each such name."""
+    reserving = reserved.CUDA_CPP | reserved.GLSL | reserved.WGSL | reserved.MSL
+    words = sorted(word for word in reserving if is_name(word))
+    types = [*words, *reserved.VECTORS, *reserved.WGSL_PREDECLARED]
+    structs = [lay_out(each, ("a", uint32), ("b", uint8)) for each in sorted(set(types))]
+    return [lay_out("Fields", *[(word, uint32) for word in words]), *structs]
 
 
 def is_name(word: str) -> bool:

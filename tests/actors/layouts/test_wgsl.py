@@ -133,7 +133,8 @@ def word(leaf, value) -> int:
     return int(bits) & 0xFFFFFFFF
 
 
-def assert_written(device, layout: Layout, scope: Scope, text: str) -> None:
+def shader(layout: Layout, scope: Scope, text: str) -> tuple[str, list[int]]:
+    """A kernel that writes each scalar, and the words that it reads back from packed ones."""
     statements, wanted = [], []
     for leaf, value in values(layout):
         statements.append(Access(leaf.path, layout, scope).written(leaf, value))
@@ -146,6 +147,11 @@ def assert_written(device, layout: Layout, scope: Scope, text: str) -> None:
     code = text + KERNEL.format(struct=struct, statements="\n".join(statements))
     if not wanted:
         code = code.replace("    var it", "    seen[0] = 0u;\n    var it")
+    return code, wanted
+
+
+def assert_written(device, layout: Layout, scope: Scope, text: str) -> None:
+    code, wanted = shader(layout, scope, text)
     memory, seen = run(device, code, layout, len(wanted))
     assert_same(memory, layout)
     assert seen.tolist()[: len(wanted)] == wanted
