@@ -44,6 +44,13 @@ def test_gcc(standard: str) -> None:
     assert gcc(TEXT + cuda_cpp.text(ALL[::-1]), standard) == ""
 
 
+def test_a_compiler_without_float16_has_its_bits() -> None:
+    text = cuda_cpp.text(ALL)
+    old = text.replace("defined(__FLT16_MANT_DIG__)", "0")
+    assert gcc(f"{old}unsigned short* bits = Every().few_float16[1];\n") == ""
+    assert "cannot convert" in gcc(f"{text}unsigned short* bits = Every().few_float16[1];\n")
+
+
 def test_each_field_is_asserted() -> None:
     fields = sum(len(layout.fields) for layout in cuda_cpp.scope_of(ALL).layouts)
     assert TEXT.count("static_assert(__builtin_offsetof(") == fields
@@ -98,15 +105,25 @@ def test_a_program_writes_messages(tmp_path) -> None:
             f"    it{access(spelled(leaf.path, layout, scope))} = {literal(leaf, x)};"
             for leaf, x in values(layout)
         ]
+        lines += [
+            f"    {check(leaf, x, access(spelled(leaf.path, layout, scope)))}"
+            for leaf, x in values(layout)
+        ]
         lines.append("    std::fwrite(&it, sizeof it, 1, stdout); }")
     source, program = tmp_path / "write.cpp", tmp_path / "write"
     source.write_text(cuda_cpp.text(ALL) + WRITE.format(statements="\n".join(lines)))
     subprocess.run([require("g++"), "-w", source, "-o", program], check=True, timeout=120)
-    written = np.frombuffer(subprocess.run([program], capture_output=True).stdout, np.uint8)
+    done = subprocess.run([program], capture_output=True, check=True, timeout=60)
+    written = np.frombuffer(done.stdout, np.uint8)
     for layout in ALL:
         assert_same(written[: layout.size], layout)
         written = written[layout.size :]
     assert not len(written)
+
+
+def check(leaf, value, place: str) -> str:
+    """End the program where a field reads as another number, as one of the other sign would."""
+    return f"if ((double)it{place} != (double){literal(leaf, value)}) return 1;"
 
 
 def literal(leaf, value) -> str:

@@ -223,8 +223,8 @@ REFUSED = {
     Unknown: ("name 'nothing_of_this_name' is not defined", "z: nothing_of_this_name"),
     Wrong: ("each extent is 1 or more", "z: float32[0]"),
     Nests: ("give it one shape", "z: array(array(int32, 2), 3)"),
-    Private: ("'_hidden' is no name of a field in every language", "class Private:"),
-    Colour: ("'größe' is no name of a field in every language", "class Colour:"),
+    Private: ("'_hidden' is no name of a field in every language", "_hidden: int32"),
+    Colour: ("'größe' is no name of a field in every language", "größe: int32"),
 }
 
 

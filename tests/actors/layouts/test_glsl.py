@@ -18,7 +18,7 @@ from gridlane.actors.layouts.blocks import BLOCKS, Clock, ControlBlock
 from gridlane.actors.layouts.schema import lay_out
 from gridlane.core.argtypes import uint8, uint16, uint32
 
-VERSION = "#version 460\n#extension GL_EXT_scalar_block_layout : require\n"
+VERSION = "#version 450\n#extension GL_EXT_scalar_block_layout : require\n"
 MAIN = "layout(local_size_x = 1) in;\nvoid main() {}\n"
 
 

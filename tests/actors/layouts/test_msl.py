@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
     machine.compiler() is None and not machine.in_ci(), reason="no g++ with _Float16"
 )
 KERNEL = """
-kernel void write_{number}(device {struct}& it [[buffer(0)]]) {{
+kernel void write_{number}(device {struct}& it [[buffer(0)]], device uint* wrong [[buffer(1)]]) {{
 {statements}
 }}
 """
@@ -50,14 +50,22 @@ def written(layouts, text: str) -> list[np.ndarray]:
             f"    it{access(spelled(leaf.path, layout, scope))} = {literal(leaf, value)};"
             for leaf, value in values(layout)
         ]
+        lines += [
+            f"    wrong[0] += (float)it{access(spelled(leaf.path, layout, scope))}"
+            f" != (float){literal(leaf, value)};"
+            for leaf, value in values(layout)
+        ]
         kernel = {"number": number, "struct": scope.struct(layout), "statements": "\n".join(lines)}
         code.append(KERNEL.format(**kernel))
     program, made = Program(["".join(code)]), []
     for number, layout in enumerate(layouts):
         memory = np.zeros(layout.size, np.uint8)
         kernel = program.kernels[0][f"write_{number}"]
-        assert program.sizes(kernel) == [layout.size]
-        program.run(kernel, {0: memory.ctypes.data}, (1, 1, 1), (1, 1, 1))
+        assert program.sizes(kernel) == [layout.size, 0]
+        wrong = np.zeros(1, np.uint32)
+        buffers = {0: memory.ctypes.data, 1: wrong.ctypes.data}
+        program.run(kernel, buffers, (1, 1, 1), (1, 1, 1))
+        assert not wrong[0], f"{layout.name}: a field reads as another number"
         made.append(memory)
     return made
 

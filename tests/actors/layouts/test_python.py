@@ -65,6 +65,7 @@ def test_what_ctypes_writes_numpy_reads(layout: Layout) -> None:
             setattr(holder, last, plain)
         else:
             holder[last] = plain
+        assert (getattr(holder, last) if isinstance(last, str) else holder[last]) == plain
     assert_same(np.frombuffer(bytes(structure), np.uint8), layout)
 
 

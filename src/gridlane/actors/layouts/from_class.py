@@ -13,7 +13,15 @@ from typing import Annotated, Any, ClassVar, cast, get_args, get_origin
 import numpy as np
 
 from gridlane.actors.layouts.class_lines import line_of
-from gridlane.actors.layouts.schema import SCALARS, Array, FieldType, Layout, Member, lay_out
+from gridlane.actors.layouts.schema import (
+    SCALARS,
+    Array,
+    FieldType,
+    Layout,
+    Member,
+    lay_out,
+    verify_name,
+)
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, NestedArrayType, ScalarType
 from gridlane.core.errors import CompileError, NameLookupError, TypingError
@@ -127,6 +135,7 @@ def _member(
         made = _value(cls, annotation, names)
         if made is ClassVar or get_origin(made) is ClassVar:
             return None
+        verify_name(name, "field")
         meaning = ""
         if get_origin(made) is Annotated:
             made, *notes = get_args(made)
