@@ -48,6 +48,12 @@ def test_bad_signatures(text):
         parse(text)
 
 
+@pytest.mark.parametrize("signature", ["void(i4[2, 3])", (int32[2, 3],), void(int32[2, 3])])
+def test_a_fixed_shape_is_refused(signature):
+    with pytest.raises(TypeError, match=r"int32\[2, 3\] in a signature.* is int32\[:, :\]"):
+        parse(signature)
+
+
 @pytest.mark.parametrize(
     ("have", "want", "rank"),
     [

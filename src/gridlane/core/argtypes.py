@@ -25,17 +25,33 @@ class ArgType:
     __slots__ = ()
     name: str
 
-    def __getitem__(self, index: Any) -> ArrayType:
-        """``t[:]`` any layout, ``t[::1]`` C, ``t[:, ::1]`` 2-D C, ``t[::1, :]`` 2-D Fortran."""
-        slices = cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
-        if not all(isinstance(item, slice) for item in slices):
-            raise TypeError(f"{self}[...] takes slices such as [:] or [:, ::1]")
+    @overload
+    def __getitem__(self, index: int | tuple[int, ...]) -> NestedArrayType: ...
+    @overload
+    def __getitem__(self, index: slice | tuple[slice, ...]) -> ArrayType: ...
+    def __getitem__(self, index: Any) -> ArrayType | NestedArrayType:
+        """``t[:]`` any layout, ``t[::1]`` C, ``t[:, ::1]`` 2-D C, ``t[::1, :]`` 2-D Fortran.
+
+        ``t[16]`` and ``t[2, 3]`` are arrays of fixed shape inside a record.
+        """
+        items = cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
+        if all(isinstance(item, int) and not isinstance(item, bool) for item in items) and items:
+            return self._of_shape(items)
+        if not all(isinstance(item, slice) for item in items) or not items:
+            raise TypeError(f"{self}[...] takes slices such as [:] or [:, ::1], or a fixed shape")
         layout = "A"
-        if slices[-1].step == 1:
+        if items[-1].step == 1:
             layout = "C"
-        elif slices[0].step == 1:
+        elif items[0].step == 1:
             layout = "F"
-        return ArrayType(self, len(slices), layout)
+        return ArrayType(self, len(items), layout)
+
+    def _of_shape(self, shape: tuple[int, ...]) -> NestedArrayType:
+        if isinstance(self, NestedArrayType):
+            raise TypeError(f"{self}{list(shape)}: give the array one shape, as in float32[2, 3]")
+        if min(shape) < 1:
+            raise TypeError(f"{self}{list(shape)}: each extent is 1 or more")
+        return NestedArrayType(self, shape)
 
     def __str__(self) -> str:
         return self.name

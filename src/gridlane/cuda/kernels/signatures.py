@@ -16,6 +16,7 @@ from gridlane.core.argtypes import (
     ArrayType,
     ComplexType,
     EnumType,
+    NestedArrayType,
     ScalarType,
     Signature,
     TupleType,
@@ -54,6 +55,12 @@ def parse(signature: Any) -> Signature:
 
 
 def _checked(arg: Any) -> ArgType:
+    if isinstance(arg, NestedArrayType):
+        axes = ", ".join(":" * len(arg.shape))
+        raise TypeError(
+            f"{arg.element}{list(arg.shape)} in a signature: only a field of a record has a fixed "
+            f"shape; an argument is {arg.element}[{axes}]"
+        )
     if isinstance(arg, ArgType):
         return arg
     try:

@@ -1,0 +1,1 @@
+"""Actors on the device: kernels that do not end and answer typed messages; see README.md."""
