@@ -21,12 +21,15 @@ EVERY = lay_out(
 )
 TINY = lay_out("Tiny", ("flag", boolean), ("level", int8), ("mark", uint8))
 SHORT = lay_out("Short", ("half", int16), ("tiny", Array(TINY, (2,))), ("value", float16))
-# Behind Tailed is padding that the scalar layout of GLSL would use for what follows.
+# Behind these is padding that the scalar layout of GLSL would use for what follows.
+ODD = lay_out("Odd", ("wide", int16), ("last", uint8))
 TAILED = lay_out("Tailed", ("far", uint64), ("last", uint8))
 NESTED = lay_out(
     "Nested",
     ("tailed", TAILED),
     ("behind", uint8),
+    ("odd", ODD),
+    ("next", uint8),
     ("shorts", Array(SHORT, (2, 2))),
     ("clocks", Array(Clock, (2,))),
     ("Clock", Clock),
