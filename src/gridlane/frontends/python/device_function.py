@@ -59,14 +59,20 @@ class ConstantFunction:
         py_func: the function. A TypeError or ValueError that it raises is the kernel's error, at
             the line of the call.
         facts: all that its result follows from besides its arguments, for the key of a kernel.
+        needs: what its arguments have to be, for the error of one that is known at run time.
     """
 
     py_func: Any
     facts: Any = ()
+    needs: str = ""
 
     @property
     def name(self) -> str:
         return self.py_func.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        """What a kernel gets, on the host."""
+        return self.py_func(*args)
 
 
 def device_function_of(target: Any) -> DeviceFunction | None:

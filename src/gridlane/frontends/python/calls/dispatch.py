@@ -117,8 +117,8 @@ def _call_constant(
         if known is None:
             raise t.fail(
                 ConstantError,
-                f"argument {number + 1} of {target.name}() must be known when the kernel is "
-                f"compiled, but this is {operand.type_name}",
+                f"{target.needs or f'argument {number + 1} of {target.name}()'} must be known when "
+                f"the kernel is compiled, but this is {operand.type_name}",
             )
         values.append(known)
     try:
