@@ -1,1 +1,49 @@
-"""Actors on the device: kernels that do not end and answer typed messages; see README.md."""
+"""Actors: handlers of typed messages, whose state stays on a device; see docs/actors.md.
+
+Names are loaded when they are first used, so that layouts are read without the rest.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.forks import fork_waits
+
+if TYPE_CHECKING:
+    from gridlane.actors.actor import Actor as Actor
+    from gridlane.actors.actor import kernel as kernel
+    from gridlane.actors.dead import DeadLetter as DeadLetter
+    from gridlane.actors.errors import ActorError as ActorError
+    from gridlane.actors.errors import MessageDead as MessageDead
+    from gridlane.actors.errors import QueueFull as QueueFull
+    from gridlane.actors.errors import Reason as Reason
+    from gridlane.actors.errors import StateError as StateError
+    from gridlane.actors.layouts.from_class import array as array
+    from gridlane.actors.messages import message as message
+    from gridlane.actors.messages import state as state
+    from gridlane.actors.ref import ActorRef as ActorRef
+    from gridlane.actors.runtime import Runtime as Runtime
+    from gridlane.actors.states import State as State
+
+_MODULES = {
+    **dict.fromkeys(("Actor", "kernel"), "actor"),
+    "DeadLetter": "dead",
+    **dict.fromkeys(("ActorError", "MessageDead", "QueueFull", "Reason", "StateError"), "errors"),
+    "array": "layouts.from_class",
+    **dict.fromkeys(("message", "state"), "messages"),
+    "ActorRef": "ref",
+    "Runtime": "runtime",
+    "State": "states",
+}
+
+__all__ = [*_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]  # the table has them
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with fork_waits():  # the lock of a module stays locked in the child of a fork
+        value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

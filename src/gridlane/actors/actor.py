@@ -1,0 +1,139 @@
+"""``@actors.kernel``: a handler, the class of its messages, its state and its replies."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gridlane.actors.messages import Shape, shape_of
+from gridlane.actors.uses import Use, uses_of
+from gridlane.core.errors import TypingError
+from gridlane.core.source import Loc
+from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
+
+THREADS = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Actor:
+    """A handler that can be launched.
+
+    Attributes:
+        handler: ``(ctx, state, message, *arrays)`` in the dialect.
+        message, state, replies: the classes; a state or replies of None: it has none.
+        threads: that handle a message together.
+        arrays: the number of arrays that a launch gives.
+        uses: the actors and topics that the handler names.
+    """
+
+    handler: DeviceFunction
+    message: Shape
+    state: Shape | None
+    replies: Shape | None
+    threads: int
+    arrays: int
+    uses: tuple[Use, ...]
+
+    @property
+    def name(self) -> str:
+        """The handler's name."""
+        return self.handler.__name__
+
+    @property
+    def place(self) -> Loc:
+        """Where the handler is."""
+        return _place(self.handler.py_func)
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(
+            f"{self.name} is an actor; launch it in a Runtime and post it messages, or call its "
+            f"Python function as {self.name}.handler.py_func(ctx, state, message)"
+        )
+
+
+def kernel(
+    function: Any = None,
+    *,
+    state: type | None = None,
+    replies: type | None = None,
+    threads: int = 1,
+) -> Any:
+    """Make a function an actor's handler: ``(ctx, state, message)`` and arrays given at launch.
+
+    The annotation of ``message`` is the class of its messages.
+
+    Args:
+        state: the class of the state, which stays on the device.
+        replies: the class of its replies.
+        threads: that handle a message together, as a block with barriers.
+
+    Raises:
+        TypingError: a parameter is missing, or a class is not decorated, with the handler's line.
+    """
+    if function is None:
+
+        def decorate(given: Any) -> Actor:
+            return _actor(given, state, replies, threads)
+
+        return decorate
+    return _actor(function, state, replies, threads)
+
+
+def _actor(function: Any, state: type | None, replies: type | None, threads: int) -> Actor:
+    known = device_function_of(function)
+    handler = known or DeviceFunction(function)
+    place = _place(handler.py_func)
+    parameters = list(inspect.signature(handler.py_func).parameters.values())
+    name = handler.py_func.__qualname__
+    if len(parameters) < 3:
+        raise TypingError(f"{name} takes (ctx, state, message) and the arrays of a launch", place)
+    if not isinstance(threads, int) or not 1 <= threads <= THREADS:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypingError(f"{name}: threads={threads!r} is not between 1 and {THREADS}", place)
+    message = _annotation(handler.py_func, parameters[2])
+    if message is None:
+        raise TypingError(
+            f"{name}: annotate {parameters[2].name} with the class of its messages", place
+        )
+    return Actor(
+        handler,
+        _shape(message, "message", place),
+        None if state is None else _shape(state, "state", place),
+        None if replies is None else _shape(replies, "message", place),
+        threads,
+        len(parameters) - 3,
+        uses_of(handler.py_func),
+    )
+
+
+def _shape(cls: Any, what: str, place: Loc) -> Shape:
+    try:
+        return shape_of(cls, what)
+    except TypingError as error:
+        raise TypingError(error.message, place) from None
+
+
+def _annotation(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+    """The annotation of a parameter, also where it is a string."""
+    found = parameter.annotation
+    if found is parameter.empty:
+        return None
+    if not isinstance(found, str):
+        return found
+    closure = inspect.getclosurevars(function)
+    scope = {**function.__globals__, **closure.nonlocals}
+    try:
+        return eval(found, scope)
+    except Exception as error:
+        raise TypingError(
+            f"{function.__qualname__}: the annotation {found!r} of {parameter.name} fails: {error}",
+            _place(function),
+        ) from None
+
+
+def _place(function: Callable[..., Any]) -> Loc:
+    from gridlane.frontends.python.source import source_of
+
+    source = source_of(function)  # type: ignore[arg-type]  # a Python function
+    return source.locate(source.node)

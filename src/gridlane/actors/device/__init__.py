@@ -1,0 +1,1 @@
+"""What actors run on a device: the handler with the loop around it, in the dialect."""

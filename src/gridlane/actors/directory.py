@@ -1,0 +1,179 @@
+"""Who is there: actors by number and name, topics and their subscribers."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+from gridlane.actors._engine import Engine
+from gridlane.actors.actor import Actor
+from gridlane.actors.errors import ActorError
+from gridlane.actors.instance import Instance
+from gridlane.actors.keys import key_of
+from gridlane.actors.messages import Shape
+from gridlane.actors.topics import matches, verify_topic
+from gridlane.core.errors import NameLookupError, TypingError
+from gridlane.core.forks import fork_waits
+
+RETIRED = 64
+"""How many ended actors are kept before their memory is freed; see ``Directory.remove``."""
+
+
+class Directory:
+    """The actors of a runtime, and what the engine's routes lead to.
+
+    Attributes:
+        by_number, by_name: actors that have not ended.
+        version: the number of changes so far.
+        closing: whether the engine is about to end, and frees everything itself.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.lock = threading.RLock()
+        self.by_number: dict[int, Instance] = {}
+        self.by_name: dict[str, Instance] = {}
+        self.version = 0
+        self.closing = False
+        self._topics: dict[str, Shape] = {}
+        self._subscriptions: list[tuple[str, Instance]] = []
+        self._retired: list[Instance] = []
+
+    def all(self) -> list[Instance]:
+        """The actors that have not ended."""
+        with fork_waits(), self.lock:
+            return list(self.by_number.values())
+
+    def free_name(self, actor: Actor, wanted: str | None) -> str:
+        """The name that is asked for, or one made of the handler's.
+
+        Raises:
+            ActorError: an actor has the name.
+        """
+        if wanted is not None:
+            if wanted in self.by_name:
+                raise ActorError(f"there is an actor {wanted!r} already")
+            return wanted
+        if actor.name not in self.by_name:
+            return actor.name
+        names = (f"{actor.name}{n}" for n in itertools.count(2))
+        return next(name for name in names if name not in self.by_name)
+
+    def add(self, instance: Instance) -> None:
+        """Let a name and a number lead to an actor."""
+        with fork_waits(), self.lock:
+            self.by_number[instance.number] = self.by_name[instance.name] = instance
+            self._route(key_of(instance.name), instance)
+            self._route(instance.number, instance)
+
+    def remove(self, instance: Instance) -> None:
+        """Forget an actor that has ended. Its memory is freed when no step can refer to it: the
+        engine is asked for that once for many of them."""
+        with fork_waits(), self.lock:
+            self.by_number.pop(instance.number, None)
+            self._route(instance.number, None)
+            if self.by_name.get(instance.name) is instance:
+                del self.by_name[instance.name]
+                self._route(key_of(instance.name), None)
+            left = [pair for pair in self._subscriptions if pair[1] is not instance]
+            if len(left) < len(self._subscriptions):
+                self._subscriptions = left
+                self._give_topics()
+            self._retired.append(instance)
+            if self.closing or len(self._retired) < RETIRED or not self._engine.quiet(0.05):
+                return
+            for each in self._retired:
+                self._engine.forget(each.there)
+            self._retired.clear()
+            self._engine.free_routes()
+
+    def _route(self, key: int, instance: Instance | None) -> None:
+        self.version += 1
+        self._engine.set_route(key, None if instance is None else instance.there)
+
+    # --- topics ---
+
+    def declare(self, name: str, shape: Shape) -> None:
+        """Add a topic; TypingError where it has messages of another class."""
+        with fork_waits(), self.lock:
+            known = self._topics.get(verify_topic(name), shape)
+            if known is not shape:
+                raise TypingError(
+                    f"the topic {name} has messages of {known.cls.__qualname__} already"
+                )
+            for pattern, instance in self._subscriptions:
+                _check(pattern, instance, name, shape)
+            self._topics[name] = shape
+            self._give_topics()
+
+    def subscribe(self, instance: Instance, pattern: str) -> None:
+        """Add a subscription; TypingError where a topic has messages of another class."""
+        matches(pattern, "any")
+        with fork_waits(), self.lock:
+            for name, shape in self._topics.items():
+                _check(pattern, instance, name, shape)
+            self._subscriptions.append((pattern, instance))
+            self._give_topics()
+
+    def unsubscribe(self, instance: Instance, pattern: str) -> None:
+        """End a subscription; ValueError where there is none."""
+        with fork_waits(), self.lock:
+            if (pattern, instance) not in self._subscriptions:
+                raise ValueError(f"{instance.name} does not subscribe to {pattern!r}")
+            self._subscriptions.remove((pattern, instance))
+            self._give_topics()
+
+    def topic(self, name: str) -> tuple[Shape, list[Instance]]:
+        """The class of a topic's messages, and its subscribers.
+
+        Raises:
+            ActorError: it is not declared.
+        """
+        with fork_waits(), self.lock:
+            shape = self._topics.get(name)
+            if shape is None:
+                raise ActorError(f"the topic {name!r} is not declared; see Runtime.topic")
+            return shape, self._subscribers(name)
+
+    def _subscribers(self, topic: str) -> list[Instance]:
+        found = [instance for pattern, instance in self._subscriptions if matches(pattern, topic)]
+        return list(dict.fromkeys(found))
+
+    def _give_topics(self) -> None:
+        self.version += 1
+        self._engine.set_topics(
+            [
+                (key_of(name), [each.there for each in self._subscribers(name)])
+                for name in self._topics
+            ]
+        )
+
+    # --- what handlers name ---
+
+    def check_topics(self, actor: Actor) -> None:
+        """Raise NameLookupError, with the line, for a topic that is not declared."""
+        for use in actor.uses:
+            if use.method == "publish" and use.name not in self._topics:
+                raise NameLookupError(
+                    f"{actor.name} publishes to {use.name!r}, which nobody has declared: call "
+                    "Runtime.topic(name, class) before it is launched",
+                    use.place,
+                )
+
+    def check_names(self, instance: Instance) -> None:
+        """Raise NameLookupError, with the line, for an actor that is not launched."""
+        for use in instance.actor.uses:
+            if use.method == "send" and use.name not in self.by_name:
+                raise NameLookupError(
+                    f"{instance.name} sends to {use.name!r}, and no actor has this name: launch it "
+                    "before this one is activated",
+                    use.place,
+                )
+
+
+def _check(pattern: str, instance: Instance, topic: str, shape: Shape) -> None:
+    if matches(pattern, topic) and shape is not instance.actor.message:
+        raise TypingError(
+            f"{instance.name} subscribes to {pattern}, and the topic {topic} has messages of "
+            f"{shape.cls.__qualname__}; it handles {instance.actor.message.cls.__qualname__}"
+        )

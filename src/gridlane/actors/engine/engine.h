@@ -1,0 +1,244 @@
+/* The host's engine of actors: queues, routes, workers and waiting callers, without Python's lock.
+
+   An actor is scheduled when a message comes, and at most once: `scheduled` is set by whoever
+   publishes a message and finds it clear. A worker clears it after a step, and looks once more.
+   Actors whose kernels C cannot call are handed to Python instead (`GL_BY_HOST`). */
+#ifndef GRIDLANE_ACTORS_ENGINE_H
+#define GRIDLANE_ACTORS_ENGINE_H
+
+#include <pthread.h>
+
+#include "queue.h"
+
+typedef struct gl_engine gl_engine;
+typedef struct gl_actor gl_actor;
+
+/* What may happen to an actor's messages. */
+enum {
+    GL_ACCEPTS = 1,  /* messages may be put into its inbox */
+    GL_RUNS = 2,     /* its messages are handled */
+};
+
+/* What a sender wants where an inbox is full. */
+enum { GL_BLOCK, GL_DEAD, GL_RAISE };
+
+/* Why a message is dead; Python has the names. */
+enum {
+    GL_ALIVE,
+    GL_FULL,       /* the inbox was full */
+    GL_INACTIVE,   /* the actor accepts no messages */
+    GL_NO_ACTOR,   /* no actor has the name */
+    GL_NO_TOPIC,   /* the topic is not known */
+    GL_EXPIRED,    /* its deadline has passed */
+    GL_FAILED,     /* its handler failed */
+    GL_LATE,       /* a reply that nobody waits for any more */
+    GL_UNREAD,     /* a reply for a full outbox */
+    GL_TOO_LARGE,  /* larger than the receiver's slots */
+    GL_WRONG_TYPE, /* not the receiver's type of message */
+    GL_DRIFTED,    /* its clock is too far ahead */
+    GL_STOPPED,    /* the actor stopped before it */
+    GL_REASONS,
+};
+
+/* How a post ended, besides a reason. */
+enum { GL_POSTED = 0, GL_IS_FULL = -1, GL_NO_MEMORY = -2 };
+
+typedef int (*gl_launch)(const void *plan, const void *params, int gx, int gy, int gz, int shared,
+                         void *report);
+
+struct gl_actor {
+    gl_engine *engine;
+    gl_control *control;
+    gl_queue inbox, outbox;
+    uint64_t id, type, reply_type;
+    uint32_t tier;
+    _Atomic uint32_t phase;
+    _Atomic uint32_t scheduled;
+    _Atomic uint32_t in_step;
+    _Atomic uint32_t wanted; /* threads that want it between two steps; they come next */
+    uint32_t by_host;
+    uint32_t batch, outputs, output_bytes;
+    int full;               /* what its own sends do where an inbox is full */
+    /* its step */
+    gl_launch launch;
+    const void *plan;
+    void *params;
+    int64_t report[8];
+    int32_t *info;
+    uint8_t *output;        /* `outputs` of `output_bytes` bytes */
+    uint32_t sent, pending; /* outputs that are delivered; those that there are */
+    uint32_t subscriber;    /* subscribers that have the output after these */
+    uint32_t handled;       /* messages whose slots are kept until all outputs are delivered */
+    int code;               /* of the step whose outputs these are */
+    /* the thread in its step, and since when */
+    _Atomic uint64_t since;
+    pthread_t thread;
+    uint32_t in_launch, stopped;
+    _Atomic uint32_t posting; /* senders that are between their look at the phase and the end */
+    gl_clock clock;
+    /* senders that wait for room in the inbox */
+    pthread_mutex_t mutex;
+    gl_actor **blocked;
+    uint32_t blocked_count, blocked_room;
+    _Atomic uint32_t has_blocked;
+    _Atomic uint32_t waiting; /* whether it is in such a list itself */
+    gl_actor *next_event;
+    uint32_t in_events;
+};
+
+/* A caller that waits for one reply. */
+enum { GL_FREE, GL_WAITING, GL_ANSWERED, GL_REFUSED, GL_GONE };
+
+typedef struct {
+    _Atomic uint32_t state;   /* generation * 8 + one of the above */
+    uint32_t reason, bytes, room;
+    uint64_t type;
+    gl_clock clock;
+    uint8_t *payload;
+    uint32_t is_async, next;
+    _Atomic uint32_t parked;
+} gl_waiter;
+
+typedef struct {
+    _Atomic uint64_t key;
+    _Atomic(gl_actor *) actor;
+} gl_route;
+
+typedef struct gl_routes {
+    struct gl_routes *older;
+    uint64_t mask, used;
+    gl_route route[];
+} gl_routes;
+
+typedef struct {
+    uint64_t key;
+    uint32_t count;
+    gl_actor **subscribers;
+} gl_topic;
+
+/* Topics by their keys; replaced whole. */
+typedef struct gl_topics {
+    struct gl_topics *older;
+    uint32_t count;
+    gl_topic *topic;
+} gl_topics;
+
+typedef struct gl_dead {
+    struct gl_dead *next;
+    uint64_t actor;
+    gl_header header;
+    uint8_t payload[];
+} gl_dead;
+
+#define GL_WAITERS 4096
+#define GL_COMPLETED (4 * GL_WAITERS)
+#define GL_RUN_QUEUE (1u << 16)
+
+typedef struct {
+    _Atomic uint64_t turn;
+    gl_actor *actor;
+} gl_cell;
+
+struct gl_engine {
+    _Alignas(64) _Atomic uint64_t run_tail;
+    _Alignas(64) _Atomic uint64_t run_head;
+    _Alignas(64) gl_cell *run;
+    _Atomic uint32_t parked, stop;
+    _Atomic uint64_t steps;
+    pthread_mutex_t mutex;       /* of parking, of actors for Python, of events, of waiters' lists */
+    pthread_cond_t work, host, events;
+    pthread_t *threads;
+    uint32_t workers;
+    _Atomic uint32_t started;
+    _Atomic uint64_t *inside; /* of each worker, 64 bytes apart: odd while it is in a step */
+    void (*stop_thread)(pthread_t thread, int wish);
+    uint32_t worker_spins;
+    _Atomic(gl_routes *) routes;
+    _Atomic(gl_topics *) topics;
+    gl_actor **host_ready;
+    uint32_t host_head, host_tail;   /* of a ring of GL_RUN_QUEUE */
+    uint32_t host_waits;
+    gl_actor *first_event, *last_event;
+    /* callers */
+    gl_waiter *waiters;
+    uint32_t free_waiter;
+    uint64_t *completed;     /* asynchronous callers whose answers are there, a ring */
+    uint32_t completed_head, completed_tail;
+    pthread_mutex_t answer_mutex;
+    pthread_cond_t answered, answers, taken;
+    _Atomic uint32_t answer_parked;
+    /* messages that nobody took */
+    pthread_mutex_t dead_mutex;
+    gl_dead *dead_first, *dead_last;
+    uint64_t dead_count, dead_limit, dead_lost, dead_total;
+    /* the host's clock */
+    gl_clock clock;
+    pthread_mutex_t clock_mutex;
+    uint64_t drift;
+    uint64_t node;
+    uint64_t wakes;
+};
+
+/* clock.c */
+uint64_t gl_now(void);
+uint64_t gl_elapsed(void);
+void gl_clock_tick(gl_clock *clock, uint64_t now);
+int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t drift);
+
+/* workers.c */
+int gl_engine_start(gl_engine *engine, uint32_t workers);
+void gl_engine_stop(gl_engine *engine);
+void gl_schedule(gl_actor *actor);
+void gl_run_step(gl_actor *actor);
+void gl_step_over(gl_actor *actor);
+int gl_hold(gl_actor *actor, uint64_t until);
+void gl_release(gl_actor *actor);
+void gl_pause(void);
+int gl_stop_launch(gl_actor *actor, uint64_t since);
+
+/* step.c: the parts of a step, for workers and for Python */
+uint32_t gl_step_begin(gl_actor *actor, uint64_t now);
+void gl_step_end(gl_actor *actor, int code);
+int gl_flush(gl_actor *actor);
+int gl_step_allowed(const gl_actor *actor);
+void gl_event(gl_actor *actor);
+
+/* post.c */
+typedef struct {
+    uint64_t type, source, destination, correlation, reply_to, deadline, topic, trace, span;
+    uint32_t payload_bytes, flags, hops, attempt;
+    gl_clock clock;
+} gl_letter;
+
+/* GL_POSTED, GL_IS_FULL, or a reason (> 0). The clock of the letter is the message's. */
+int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alone);
+/* Post `count` payloads of the letter's size in a row, each with the next logical time, until one is
+   not posted; how many are. Only one producer may be `alone`. */
+uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count, int alone,
+                     int *result);
+void gl_letter_of(gl_letter *letter, const gl_header *header);
+void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const void *payload,
+             uint32_t reason);
+void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
+void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
+void gl_unblock(gl_actor *actor);
+int gl_block_on(gl_actor *sender, gl_actor *full);
+
+/* waiters.c */
+#define GL_TO_WAITER (1ull << 63)
+#define GL_TO_OUTBOX (1ull << 62) /* of the actor that answers */
+uint64_t gl_wait_begin(gl_engine *engine, int is_async);
+int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_clock *clock,
+              const void *payload, uint32_t bytes, uint32_t reason);
+int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until);
+void gl_wait_end(gl_engine *engine, uint64_t ticket);
+gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket);
+
+/* routes.c */
+gl_actor *gl_find_route(const gl_engine *engine, uint64_t key);
+int gl_set_route(gl_engine *engine, uint64_t key, gl_actor *actor);
+const gl_topic *gl_find_topic(const gl_topics *topics, uint64_t key);
+void gl_routes_free(gl_routes *routes);
+void gl_topics_free(gl_topics *topics);
+
+#endif

@@ -1,0 +1,377 @@
+/* The engine as a Python type: its life, its actors, routes and topics. Arguments are checked by the
+   Python above it; what could crash is checked here too. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects.h"
+
+static void engine_free(gl_engine *engine)
+{
+    gl_dead *dead = engine->dead_first;
+    while (dead) {
+        gl_dead *next = dead->next;
+        free(dead);
+        dead = next;
+    }
+    gl_routes_free(atomic_load(&engine->routes));
+    gl_topics_free(atomic_load(&engine->topics));
+    if (engine->waiters)
+        for (uint32_t n = 0; n < GL_WAITERS; n++)
+            free(engine->waiters[n].payload);
+    free(engine->waiters);
+    free(engine->completed);
+    free(engine->host_ready);
+    free(engine->run);
+    free(engine->threads);
+    free(engine->inside);
+    free(engine);
+}
+
+/* Engine(workers, spins, node, drift, dead_limit, stop_thread) */
+static PyObject *Engine_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    unsigned int workers, spins;
+    unsigned long long node, drift, limit, stop;
+    (void)keywords;
+    if (!PyArg_ParseTuple(args, "IIKKKK", &workers, &spins, &node, &drift, &limit, &stop))
+        return NULL;
+    EngineObject *self = (EngineObject *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->actors = PySet_New(NULL);
+    gl_engine *engine = NULL;
+    if (!self->actors || posix_memalign((void **)&engine, 64, sizeof *engine))
+        goto poor;
+    memset(engine, 0, sizeof *engine);
+    engine->run = calloc(GL_RUN_QUEUE, sizeof *engine->run);
+    engine->host_ready = calloc(GL_RUN_QUEUE, sizeof *engine->host_ready);
+    engine->waiters = calloc(GL_WAITERS, sizeof *engine->waiters);
+    engine->completed = calloc(GL_COMPLETED, sizeof *engine->completed);
+    pthread_mutex_init(&engine->mutex, NULL);
+    pthread_mutex_init(&engine->answer_mutex, NULL);
+    pthread_mutex_init(&engine->dead_mutex, NULL);
+    pthread_mutex_init(&engine->clock_mutex, NULL);
+    pthread_cond_init(&engine->work, NULL);
+    pthread_cond_init(&engine->host, NULL);
+    pthread_cond_init(&engine->events, NULL);
+    pthread_cond_init(&engine->answered, NULL);
+    pthread_cond_init(&engine->answers, NULL);
+    pthread_cond_init(&engine->taken, NULL);
+    self->engine = engine;
+    if (!engine->run || !engine->host_ready || !engine->waiters || !engine->completed)
+        goto poor;
+    for (uint32_t n = 0; n < GL_WAITERS; n++)
+        engine->waiters[n].next = n + 1 < GL_WAITERS ? n + 1 : UINT32_MAX;
+    engine->node = engine->clock.node = node;
+    engine->drift = drift;
+    engine->dead_limit = limit;
+    engine->worker_spins = spins;
+    engine->stop_thread = (void (*)(pthread_t, int))(uintptr_t)stop;
+    if (gl_engine_start(engine, workers))
+        goto poor;
+    return (PyObject *)self;
+poor:
+    if (self->engine) {
+        gl_engine_stop(self->engine);
+        engine_free(self->engine);
+        self->engine = NULL;
+    }
+    Py_DECREF(self);
+    return PyErr_NoMemory();
+}
+
+/* close(): end the workers. Actors stay readable until they are dropped. */
+static PyObject *Engine_close(EngineObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (self->engine && !atomic_load(&self->engine->stop)) {
+        Py_BEGIN_ALLOW_THREADS
+        gl_engine_stop(self->engine);
+        Py_END_ALLOW_THREADS
+        gl_routes_free(atomic_exchange(&self->engine->routes, NULL));
+        gl_topics_free(atomic_exchange(&self->engine->topics, NULL));
+    }
+    PySet_Clear(self->actors);
+    Py_RETURN_NONE;
+}
+
+/* abandon(): after a fork there are no workers, and locks may be held for ever: leave all as is. */
+static PyObject *Engine_abandon(EngineObject *self, PyObject *unused)
+{
+    (void)unused;
+    self->engine = NULL;
+    Py_RETURN_NONE;
+}
+
+static void Engine_dealloc(EngineObject *self)
+{
+    if (self->engine) {
+        if (!atomic_load(&self->engine->stop))
+            gl_engine_stop(self->engine);
+        engine_free(self->engine);
+    }
+    Py_XDECREF(self->actors);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* actor(id, type, tier, capacity, outbox, reply_tier, batch, outputs, output_bytes, full, by_host) */
+static PyObject *Engine_actor(EngineObject *self, PyObject *args)
+{
+    unsigned long long id, type;
+    unsigned int tier, capacity, outbox, reply_tier, batch, outputs, output_bytes;
+    int full, by_host;
+    if (closed(self)
+        || !PyArg_ParseTuple(args, "KKIIIIIIIii", &id, &type, &tier, &capacity, &outbox, &reply_tier,
+                             &batch, &outputs, &output_bytes, &full, &by_host))
+        return NULL;
+    if (!capacity || capacity & (capacity - 1) || !outbox || outbox & (outbox - 1)
+        || tier % 64 || reply_tier % 64 || output_bytes % 32 || !batch) {
+        PyErr_SetString(PyExc_ValueError, "capacities are powers of two, tiers multiples of 64");
+        return NULL;
+    }
+    ActorObject *made = PyObject_New(ActorObject, &ActorType);
+    if (!made)
+        return NULL;
+    made->owner = NULL;
+    gl_actor *a = made->actor = calloc(1, sizeof *a);
+    if (!a) {
+        Py_DECREF(made);
+        return PyErr_NoMemory();
+    }
+    pthread_mutex_init(&a->mutex, NULL);
+    void *control = NULL, *info = NULL, *output = NULL;
+    size_t bytes = (size_t)outputs * output_bytes;
+    if (posix_memalign(&control, 128, sizeof(gl_control))
+        || posix_memalign(&info, 64, GL_INFO_WORDS * 4)
+        || posix_memalign(&output, 64, bytes ? bytes : 64)
+        || gl_queue_init(&a->inbox, capacity, (uint32_t)sizeof(gl_header) + tier)
+        || gl_queue_init(&a->outbox, outbox, (uint32_t)sizeof(gl_header) + reply_tier)) {
+        free(control);
+        free(info);
+        free(output);
+        Py_DECREF(made);
+        return PyErr_NoMemory();
+    }
+    a->control = memset(control, 0, sizeof(gl_control));
+    a->info = memset(info, 0, GL_INFO_WORDS * 4);
+    a->output = output; /* resident only where there have been outputs */
+    a->engine = self->engine;
+    a->id = a->control->actor = id;
+    a->type = type;
+    a->tier = tier;
+    a->batch = batch;
+    a->outputs = outputs;
+    a->output_bytes = output_bytes;
+    a->full = full;
+    a->by_host = (uint32_t)by_host;
+    a->clock.node = id;
+    made->owner = (EngineObject *)Py_NewRef(self);
+    if (PySet_Add(self->actors, (PyObject *)made)) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    return (PyObject *)made;
+}
+
+gl_actor *actor_of(EngineObject *self, PyObject *object)
+{
+    if (closed(self))
+        return NULL;
+    if (!Py_IS_TYPE(object, &ActorType) || ((ActorObject *)object)->owner != self) {
+        PyErr_SetString(PyExc_TypeError, "an actor of this engine is required");
+        return NULL;
+    }
+    return ((ActorObject *)object)->actor;
+}
+
+/* quiet(timeout): whether every worker has left the step that it is in now */
+static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
+{
+    double seconds;
+    int left = 0;
+    if (closed(self) || !PyArg_ParseTuple(args, "d", &seconds))
+        return NULL;
+    gl_engine *engine = self->engine;
+    Py_BEGIN_ALLOW_THREADS
+    uint64_t until = until_of(seconds);
+    uint64_t *seen = malloc((engine->workers + 1) * sizeof *seen);
+    if (seen) {
+        atomic_thread_fence(memory_order_seq_cst);
+        for (uint32_t n = 0; n < engine->workers; n++)
+            seen[n] = atomic_load(&engine->inside[n * 8]);
+        for (;;) {
+            left = 1;
+            for (uint32_t n = 0; n < engine->workers; n++)
+                if (seen[n] & 1 && atomic_load(&engine->inside[n * 8]) == seen[n])
+                    left = 0;
+            if (left || gl_elapsed() >= until)
+                break;
+            struct timespec nap = {0, 50000};
+            nanosleep(&nap, NULL);
+        }
+        free(seen);
+    }
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(left);
+}
+
+/* unblock(actor): senders that wait for room in its inbox look again */
+static PyObject *Engine_unblock(EngineObject *self, PyObject *object)
+{
+    gl_actor *actor = actor_of(self, object);
+    if (!actor)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    gl_unblock(actor);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+/* forget(actor): no route leads to it, and nothing runs or posts: its memory may go. */
+static PyObject *Engine_forget(EngineObject *self, PyObject *actor)
+{
+    if (PySet_Discard(self->actors, actor) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* set_route(key, actor): have a name or number lead to an actor, or to none */
+static PyObject *Engine_set_route(EngineObject *self, PyObject *args)
+{
+    unsigned long long key;
+    PyObject *object;
+    gl_actor *actor = NULL;
+    if (closed(self) || !PyArg_ParseTuple(args, "KO", &key, &object))
+        return NULL;
+    if (object != Py_None && !(actor = actor_of(self, object)))
+        return NULL;
+    if (!key || gl_set_route(self->engine, key, actor))
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* set_topics([(key, [actors])]): replace the topics */
+static PyObject *Engine_set_topics(EngineObject *self, PyObject *list)
+{
+    if (closed(self) || !PyList_Check(list))
+        return NULL;
+    gl_topics *topics = calloc(1, sizeof *topics);
+    Py_ssize_t groups = PyList_GET_SIZE(list);
+    if (!topics)
+        return PyErr_NoMemory();
+    topics->topic = calloc((size_t)groups + 1, sizeof *topics->topic);
+    if (!topics->topic)
+        goto poor;
+    for (Py_ssize_t n = 0; n < groups; n++) {
+        unsigned long long key;
+        PyObject *there;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(list, n), "KO!", &key, &PyList_Type, &there))
+            goto wrong;
+        gl_topic *topic = &topics->topic[topics->count++];
+        Py_ssize_t size = PyList_GET_SIZE(there);
+        topic->key = key;
+        topic->subscribers = calloc((size_t)size + 1, sizeof *topic->subscribers);
+        if (!topic->subscribers)
+            goto poor;
+        for (Py_ssize_t m = 0; m < size; m++) {
+            gl_actor *actor = actor_of(self, PyList_GET_ITEM(there, m));
+            if (!actor)
+                goto wrong;
+            topic->subscribers[topic->count++] = actor;
+        }
+    }
+    qsort(topics->topic, topics->count, sizeof *topics->topic, by_key);
+    topics->older = atomic_load(&self->engine->topics);
+    atomic_store(&self->engine->topics, topics);
+    Py_RETURN_NONE;
+poor:
+    PyErr_NoMemory();
+wrong:
+    gl_topics_free(topics);
+    return NULL;
+}
+
+/* free_routes(): after quiet(), nobody reads the older tables */
+static PyObject *Engine_free_routes(EngineObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (closed(self))
+        return NULL;
+    gl_routes *routes = atomic_load(&self->engine->routes);
+    gl_topics *topics = atomic_load(&self->engine->topics);
+    if (routes) {
+        gl_routes_free(routes->older);
+        routes->older = NULL;
+    }
+    if (topics) {
+        gl_topics_free(topics->older);
+        topics->older = NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* hung(limit): the numbers of actors whose step has run for more than `limit` nanoseconds */
+static PyObject *Engine_hung(EngineObject *self, PyObject *limit)
+{
+    uint64_t longest = PyLong_AsUnsignedLongLong(limit), now = gl_elapsed();
+    PyObject *found, *iterator, *each;
+    if (PyErr_Occurred() || closed(self) || !(found = PyList_New(0)))
+        return NULL;
+    iterator = PyObject_GetIter(self->actors);
+    while (iterator && (each = PyIter_Next(iterator))) {
+        gl_actor *actor = ((ActorObject *)each)->actor;
+        uint64_t since = atomic_load(&actor->since);
+        if (since && now > since && now - since > longest) {
+            PyObject *number = PyLong_FromUnsignedLongLong(actor->id);
+            if (number)
+                PyList_Append(found, number);
+            Py_XDECREF(number);
+        }
+        Py_DECREF(each);
+    }
+    Py_XDECREF(iterator);
+    if (PyErr_Occurred())
+        Py_CLEAR(found);
+    return found;
+}
+
+static PyMethodDef Engine_methods[] = {
+    {"close", (PyCFunction)Engine_close, METH_NOARGS, NULL},
+    {"abandon", (PyCFunction)Engine_abandon, METH_NOARGS, NULL},
+    {"actor", (PyCFunction)Engine_actor, METH_VARARGS, NULL},
+    {"quiet", (PyCFunction)Engine_quiet, METH_VARARGS, NULL},
+    {"unblock", (PyCFunction)Engine_unblock, METH_O, NULL},
+    {"forget", (PyCFunction)Engine_forget, METH_O, NULL},
+    {"set_route", (PyCFunction)Engine_set_route, METH_VARARGS, NULL},
+    {"set_topics", (PyCFunction)Engine_set_topics, METH_O, NULL},
+    {"hung", (PyCFunction)Engine_hung, METH_O, NULL},
+    {"free_routes", (PyCFunction)Engine_free_routes, METH_NOARGS, NULL},
+    {"call", (PyCFunction)(void (*)(void))Engine_call, METH_FASTCALL, NULL},
+    {"post", (PyCFunction)Engine_post, METH_VARARGS, NULL},
+    {"post_many", (PyCFunction)Engine_post_many, METH_VARARGS, NULL},
+    {"post_async", (PyCFunction)Engine_post_async, METH_VARARGS, NULL},
+    {"cancel", (PyCFunction)Engine_cancel, METH_VARARGS, NULL},
+    {"completed", (PyCFunction)Engine_completed, METH_VARARGS, NULL},
+    {"receive", (PyCFunction)Engine_receive, METH_VARARGS, NULL},
+    {"take", (PyCFunction)Engine_take, METH_VARARGS, NULL},
+    {"failed", (PyCFunction)Engine_failed, METH_VARARGS, NULL},
+    {"dead", (PyCFunction)Engine_dead, METH_NOARGS, NULL},
+    {"bury", (PyCFunction)Engine_bury, METH_VARARGS, NULL},
+    {"facts", (PyCFunction)Engine_facts, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject EngineType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gridlane.actors._engine.Engine",
+    .tp_basicsize = sizeof(EngineObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = Engine_new,
+    .tp_dealloc = (destructor)Engine_dealloc,
+    .tp_methods = Engine_methods,
+};

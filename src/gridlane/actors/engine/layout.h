@@ -1,0 +1,74 @@
+/* The structures that users see, in C; `actors/layouts` is their schema, and a test compares both. */
+#ifndef GRIDLANE_ACTORS_LAYOUT_H
+#define GRIDLANE_ACTORS_LAYOUT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+typedef struct {
+    uint64_t physical, logical, node;
+} gl_clock;
+
+/* `sequence` is the turn of a slot while the message is in a queue (queue.h), and the number of the
+   message in its inbox in a copy. */
+typedef struct {
+    uint32_t magic;
+    uint16_t version, flags;
+    uint64_t type, source, destination, correlation, reply_to;
+    uint32_t payload_bytes, tier;
+    _Atomic uint64_t sequence;
+    gl_clock clock;
+    uint64_t deadline, topic;
+    uint32_t hops, priority, attempt, reason;
+    uint64_t trace, span;
+    uint32_t reserved[30];
+} gl_header;
+
+typedef struct {
+    _Atomic uint32_t state, command;
+    _Atomic uint64_t heartbeat, received, answered, failed, dead, last_message;
+    _Atomic uint32_t busy, error, inbox_high, outbox_high;
+    gl_clock clock;
+    uint64_t actor;
+    uint32_t epoch, block;
+    _Atomic uint64_t idle;
+    uint64_t reserved;
+} gl_control;
+
+/* The fields of a queue that others may read. */
+typedef struct {
+    uint32_t capacity, slot_bytes;
+    _Atomic uint64_t tail, head, high_water, dead;
+    uint64_t token;
+    uint32_t version, flags;
+    uint64_t reserved;
+} gl_inbox;
+
+/* What a handler emits, in the outputs of its actor; the payload follows. */
+typedef struct {
+    uint32_t kind, message;
+    uint64_t type, key;
+    uint32_t payload_bytes, reserved;
+} gl_output;
+
+_Static_assert(sizeof(gl_clock) == 24, "clock");
+_Static_assert(sizeof(gl_header) == 256, "message header");
+_Static_assert(sizeof(gl_control) == 128, "control block");
+_Static_assert(sizeof(gl_inbox) == 64, "inbox header");
+_Static_assert(sizeof(gl_output) == 32, "output");
+
+#define GL_MAGIC 0x474C4D53u /* "SMLG" in memory */
+#define GL_VERSION 1
+
+/* Flags of a header. */
+#define GL_IS_REPLY 1u
+#define GL_IS_PUBLISHED 2u
+
+/* Kinds of outputs. */
+enum { GL_REPLY = 1, GL_SEND = 2, GL_PUBLISH = 3 };
+
+/* The words of an actor's `info`, which its kernel reads and writes: the index of the first message,
+   their number, how many are handled, how many outputs there are. */
+enum { GL_FIRST, GL_COUNT, GL_HANDLED, GL_EMITTED, GL_INFO_WORDS = 16 };
+
+#endif

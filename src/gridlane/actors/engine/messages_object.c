@@ -1,0 +1,331 @@
+/* Messages of the host: posts, calls and their answers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects.h"
+
+static gl_clock host_clock(gl_engine *engine, uint64_t events)
+{
+    gl_clock clock;
+    pthread_mutex_lock(&engine->clock_mutex);
+    gl_clock_tick(&engine->clock, gl_now());
+    clock = engine->clock;
+    engine->clock.logical += events - 1;
+    pthread_mutex_unlock(&engine->clock_mutex);
+    return clock;
+}
+
+static void host_merge(gl_engine *engine, const gl_clock *seen)
+{
+    pthread_mutex_lock(&engine->clock_mutex);
+    gl_clock_merge(&engine->clock, seen, gl_now(), engine->drift);
+    pthread_mutex_unlock(&engine->clock_mutex);
+}
+
+/* Sleep a while that doubles with each try, up to 0.26 ms. */
+static void nap(uint32_t tries)
+{
+    struct timespec pause = {0, 1000l << (tries < 8 ? tries : 8)};
+    nanosleep(&pause, NULL);
+}
+
+/* Post, and wait for room until then; GL_POSTED, GL_IS_FULL or a reason. Without Python's lock. */
+static int post_until(gl_actor *actor, const gl_letter *letter, const void *payload, uint64_t until)
+{
+    for (uint32_t tries = 0;; tries++) {
+        int result = gl_post(actor, letter, payload, 0);
+        if (result != GL_IS_FULL || gl_elapsed() >= until)
+            return result;
+        if (tries < 1000)
+            gl_pause();
+        else
+            nap(tries - 1000);
+    }
+}
+
+static gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes)
+{
+    return (gl_letter){.type = actor->type, .source = 0, .payload_bytes = (uint32_t)bytes,
+                       .clock = host_clock(engine, 1)};
+}
+
+/* Whether a post that has not ended goes on: after a slice, Python's signals have their turn. */
+static int again(uint64_t until)
+{
+    if (PyErr_CheckSignals())
+        return -1;
+    return gl_elapsed() < until;
+}
+
+/* call(actor, payload, spin, timeout): the payload of the answer, a reason, or None at a timeout */
+PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    Py_buffer payload;
+    gl_actor *actor;
+    if (count != 4) {
+        PyErr_SetString(PyExc_TypeError, "call(actor, payload, spin, timeout)");
+        return NULL;
+    }
+    if (!(actor = actor_of(self, args[0])))
+        return NULL;
+    uint64_t spin = PyLong_AsUnsignedLongLong(args[2]);
+    double seconds = PyFloat_AsDouble(args[3]);
+    if (PyErr_Occurred() || PyObject_GetBuffer(args[1], &payload, PyBUF_SIMPLE))
+        return NULL;
+    gl_engine *engine = self->engine;
+    uint64_t until = until_of(seconds), ticket = gl_wait_begin(engine, 0);
+    if (!ticket) {
+        PyBuffer_Release(&payload);
+        PyErr_SetString(PyExc_RuntimeError, "too many callers wait for answers at once");
+        return NULL;
+    }
+    gl_letter letter = host_letter(engine, actor, (size_t)payload.len);
+    letter.reply_to = letter.correlation = ticket;
+    int posted, done = 0, failed = 0;
+    do {
+        uint64_t now = gl_elapsed();
+        uint64_t slice = until - now > SLICE && until > now ? now + SLICE : until;
+        Py_BEGIN_ALLOW_THREADS
+        posted = post_until(actor, &letter, payload.buf, slice);
+        if (posted == GL_POSTED)
+            done = gl_wait(engine, ticket, spin, slice);
+        Py_END_ALLOW_THREADS
+    } while (posted == GL_IS_FULL && (failed = again(until)) == 1);
+    while (posted == GL_POSTED && !done && (failed = again(until)) == 1) {
+        uint64_t now = gl_elapsed();
+        uint64_t slice = until - now > SLICE && until > now ? now + SLICE : until;
+        Py_BEGIN_ALLOW_THREADS
+        done = gl_wait(engine, ticket, 0, slice);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&payload);
+    PyObject *result = NULL;
+    if (failed >= 0 || done) {
+        if (done) {
+            gl_waiter *waiter = gl_waiter_of(engine, ticket);
+            host_merge(engine, &waiter->clock);
+            result = waiter->reason
+                         ? PyLong_FromUnsignedLong(waiter->reason)
+                         : PyBytes_FromStringAndSize((char *)waiter->payload, waiter->bytes);
+        } else if (posted > 0) {
+            result = PyLong_FromLong(posted);
+        } else if (posted == GL_IS_FULL) {
+            result = PyLong_FromLong(GL_FULL);
+        } else {
+            result = Py_NewRef(Py_None);
+        }
+    }
+    gl_wait_end(engine, ticket);
+    return result;
+}
+
+/* post(actor, payload, timeout, reply, deadline, topic, correlation, attempt): 0 or a reason.
+   `reply`: 0 none, 1 to the actor's outbox. A timeout of 0 does not wait. */
+PyObject *Engine_post(EngineObject *self, PyObject *args)
+{
+    PyObject *object;
+    Py_buffer payload;
+    double seconds;
+    int reply, flags;
+    unsigned long long deadline, topic, correlation;
+    unsigned int attempt;
+    if (!PyArg_ParseTuple(args, "Oy*diKKKIi", &object, &payload, &seconds, &reply, &deadline, &topic,
+                          &correlation, &attempt, &flags))
+        return NULL;
+    gl_actor *actor = actor_of(self, object);
+    int result = GL_IS_FULL, failed = 0;
+    if (actor) {
+        uint64_t until = until_of(seconds);
+        gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len);
+        letter.reply_to = reply ? GL_TO_OUTBOX | actor->id : 0;
+        letter.deadline = deadline;
+        letter.topic = topic;
+        letter.correlation = correlation;
+        letter.attempt = attempt;
+        letter.flags = (uint32_t)flags;
+        do {
+            uint64_t now = gl_elapsed();
+            uint64_t slice = until > now && until - now > SLICE ? now + SLICE : until;
+            Py_BEGIN_ALLOW_THREADS
+            result = post_until(actor, &letter, payload.buf, slice);
+            Py_END_ALLOW_THREADS
+        } while (result == GL_IS_FULL && (failed = again(until)) == 1);
+    }
+    PyBuffer_Release(&payload);
+    if (!actor || failed < 0)
+        return NULL;
+    return PyLong_FromLong(result == GL_IS_FULL ? GL_FULL : result);
+}
+
+/* post_many(actor, payloads, size, timeout, reply, alone): (messages posted, reason) */
+PyObject *Engine_post_many(EngineObject *self, PyObject *args)
+{
+    PyObject *object;
+    Py_buffer payload;
+    unsigned int size;
+    double seconds;
+    int reply, alone;
+    if (!PyArg_ParseTuple(args, "Oy*Idii", &object, &payload, &size, &seconds, &reply, &alone))
+        return NULL;
+    gl_actor *actor = actor_of(self, object);
+    if (!actor || !size) {
+        if (actor)
+            PyErr_SetString(PyExc_ValueError, "a message has at least one byte");
+        PyBuffer_Release(&payload);
+        return NULL;
+    }
+    uint64_t until = until_of(seconds), total = (uint64_t)payload.len / size, done = 0;
+    int result = GL_POSTED, failed = 0;
+    while (done < total) {
+        uint64_t now = gl_elapsed();
+        uint64_t slice = until > now && until - now > SLICE ? now + SLICE : until;
+        Py_BEGIN_ALLOW_THREADS
+        gl_letter letter = {.type = actor->type, .payload_bytes = size,
+                            .reply_to = reply ? GL_TO_OUTBOX | actor->id : 0,
+                            .clock = host_clock(self->engine, total - done)};
+        const uint8_t *next = (const uint8_t *)payload.buf + done * size;
+        for (uint32_t tries = 0; done < total; tries++) {
+            uint64_t posted = gl_post_run(actor, &letter, next, total - done, alone, &result);
+            done += posted;
+            next += posted * size;
+            if (result != GL_IS_FULL || gl_elapsed() >= slice)
+                break;
+            if (posted)
+                tries = 0;
+            else if (tries < 1000)
+                gl_pause();
+            else
+                nap(tries - 1000);
+        }
+        Py_END_ALLOW_THREADS
+        failed = again(until);
+        if (failed < 0 || (result && result != GL_IS_FULL) || (result && !failed))
+            break;
+    }
+    PyBuffer_Release(&payload);
+    if (failed < 0)
+        return NULL;
+    return Py_BuildValue("Ki", (unsigned long long)done, result == GL_IS_FULL ? GL_FULL : result);
+}
+
+/* post_async(actor, payload, timeout): (ticket, reason); completed() tells the answer */
+PyObject *Engine_post_async(EngineObject *self, PyObject *args)
+{
+    PyObject *object;
+    Py_buffer payload;
+    if (!PyArg_ParseTuple(args, "Oy*", &object, &payload))
+        return NULL;
+    gl_actor *actor = actor_of(self, object);
+    uint64_t ticket = 0;
+    int result = 0;
+    if (actor) {
+        ticket = gl_wait_begin(self->engine, 1);
+        if (ticket) {
+            gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len);
+            letter.reply_to = letter.correlation = ticket;
+            result = gl_post(actor, &letter, payload.buf, 0);
+            if (result)
+                gl_wait_end(self->engine, ticket);
+        } else {
+            PyErr_SetString(PyExc_RuntimeError, "too many callers wait for answers at once");
+        }
+    }
+    PyBuffer_Release(&payload);
+    if (!actor || !ticket)
+        return NULL;
+    return Py_BuildValue("Ki", (unsigned long long)ticket, result == GL_IS_FULL ? GL_FULL : result);
+}
+
+PyObject *Engine_cancel(EngineObject *self, PyObject *args)
+{
+    unsigned long long ticket;
+    if (closed(self) || !PyArg_ParseTuple(args, "K", &ticket))
+        return NULL;
+    gl_wait_end(self->engine, ticket);
+    Py_RETURN_NONE;
+}
+
+/* completed(timeout): (ticket, reason, payload) of an asynchronous caller, or None */
+PyObject *Engine_completed(EngineObject *self, PyObject *args)
+{
+    double seconds;
+    if (closed(self) || !PyArg_ParseTuple(args, "d", &seconds))
+        return NULL;
+    gl_engine *engine = self->engine;
+    uint64_t until = until_of(seconds), ticket = 0;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&engine->answer_mutex);
+    while (engine->completed_head == engine->completed_tail && !atomic_load(&engine->stop)
+           && gl_elapsed() < until) {
+        struct timespec at;
+        deadline_of(&at, until);
+        pthread_cond_timedwait(&engine->answers, &engine->answer_mutex, &at);
+    }
+    if (engine->completed_head != engine->completed_tail) {
+        ticket = engine->completed[engine->completed_head++ % GL_COMPLETED];
+        pthread_cond_signal(&engine->taken);
+    }
+    pthread_mutex_unlock(&engine->answer_mutex);
+    Py_END_ALLOW_THREADS
+    if (!ticket)
+        Py_RETURN_NONE;
+    gl_waiter *waiter = gl_waiter_of(engine, ticket);
+    uint32_t generation = (uint32_t)((ticket >> 20) & 0x1FFFFFFF);
+    if (atomic_load(&waiter->state) >> 3 != generation)
+        return Py_BuildValue("KIy", (unsigned long long)ticket, (unsigned int)GL_LATE, "");
+    host_merge(engine, &waiter->clock);
+    PyObject *made = Py_BuildValue("KIy#", (unsigned long long)ticket, waiter->reason,
+                                   waiter->payload ? (char *)waiter->payload : "",
+                                   (Py_ssize_t)waiter->bytes);
+    gl_wait_end(engine, ticket);
+    return made;
+}
+
+/* receive(actor, timeout): the header and payload of the next reply in the outbox, or None */
+PyObject *Engine_receive(EngineObject *self, PyObject *args)
+{
+    PyObject *object;
+    double seconds;
+    if (!PyArg_ParseTuple(args, "Od", &object, &seconds))
+        return NULL;
+    gl_actor *actor = actor_of(self, object);
+    if (!actor)
+        return NULL;
+    gl_engine *engine = self->engine;
+    uint64_t until = until_of(seconds);
+    for (;;) {
+        /* Python's lock makes this the only consumer. */
+        uint64_t head = atomic_load(&actor->outbox.inbox->head);
+        if (gl_queue_has(&actor->outbox, head)) {
+            gl_header *slot = gl_slot(&actor->outbox, head);
+            PyObject *made = PyBytes_FromStringAndSize(
+                (char *)slot, (Py_ssize_t)(sizeof(gl_header) + slot->payload_bytes));
+            if (!made)
+                return NULL;
+            ((gl_header *)PyBytes_AS_STRING(made))->sequence = head;
+            host_merge(engine, &slot->clock);
+            gl_queue_note_high(&actor->outbox);
+            gl_queue_release(&actor->outbox);
+            return made;
+        }
+        int failed = again(until);
+        if (failed < 0)
+            return NULL;
+        if (!failed || atomic_load(&engine->stop))
+            Py_RETURN_NONE;
+        Py_BEGIN_ALLOW_THREADS
+        uint64_t begin = gl_elapsed();
+        while (!gl_queue_has(&actor->outbox, head) && gl_elapsed() - begin < 20000)
+            gl_pause();
+        pthread_mutex_lock(&engine->answer_mutex);
+        atomic_fetch_add(&engine->answer_parked, 1);
+        if (!gl_queue_has(&actor->outbox, head) && !atomic_load(&engine->stop)) {
+            struct timespec at;
+            deadline_of(&at, until);
+            pthread_cond_timedwait(&engine->answered, &engine->answer_mutex, &at);
+        }
+        atomic_fetch_sub(&engine->answer_parked, 1);
+        pthread_mutex_unlock(&engine->answer_mutex);
+        Py_END_ALLOW_THREADS
+    }
+}

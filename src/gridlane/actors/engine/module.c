@@ -1,0 +1,71 @@
+/* gridlane.actors._engine: the engine as two Python types. */
+#include <stddef.h>
+
+#include "objects.h"
+
+/* ---- the offsets of C's structures, for a test */
+
+#define PLACE(type, field) {#type "." #field, offsetof(type, field)}
+static const struct {
+    const char *name;
+    size_t offset;
+} PLACES[] = {
+    PLACE(gl_header, magic), PLACE(gl_header, version), PLACE(gl_header, flags),
+    PLACE(gl_header, type), PLACE(gl_header, source), PLACE(gl_header, destination),
+    PLACE(gl_header, correlation), PLACE(gl_header, reply_to), PLACE(gl_header, payload_bytes),
+    PLACE(gl_header, tier), PLACE(gl_header, sequence), PLACE(gl_header, clock),
+    PLACE(gl_header, deadline), PLACE(gl_header, topic), PLACE(gl_header, hops),
+    PLACE(gl_header, priority), PLACE(gl_header, attempt), PLACE(gl_header, reason),
+    PLACE(gl_header, trace), PLACE(gl_header, span), PLACE(gl_header, reserved),
+    PLACE(gl_control, state), PLACE(gl_control, command), PLACE(gl_control, heartbeat),
+    PLACE(gl_control, received), PLACE(gl_control, answered), PLACE(gl_control, failed),
+    PLACE(gl_control, dead), PLACE(gl_control, last_message), PLACE(gl_control, busy),
+    PLACE(gl_control, error), PLACE(gl_control, inbox_high), PLACE(gl_control, outbox_high),
+    PLACE(gl_control, clock), PLACE(gl_control, actor), PLACE(gl_control, epoch),
+    PLACE(gl_control, block), PLACE(gl_control, idle), PLACE(gl_control, reserved),
+    PLACE(gl_inbox, capacity), PLACE(gl_inbox, slot_bytes), PLACE(gl_inbox, tail),
+    PLACE(gl_inbox, head), PLACE(gl_inbox, high_water), PLACE(gl_inbox, dead),
+    PLACE(gl_inbox, token), PLACE(gl_inbox, version), PLACE(gl_inbox, flags),
+    PLACE(gl_inbox, reserved),
+};
+
+static PyObject *places(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    PyObject *made = PyDict_New();
+    for (size_t n = 0; made && n < sizeof PLACES / sizeof *PLACES; n++) {
+        PyObject *offset = PyLong_FromSize_t(PLACES[n].offset);
+        if (!offset || PyDict_SetItemString(made, PLACES[n].name, offset))
+            Py_CLEAR(made);
+        Py_XDECREF(offset);
+    }
+    return made;
+}
+
+static PyMethodDef module_methods[] = {
+    {"places", places, METH_NOARGS, "The offsets of the fields of C's structures."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_engine",
+    .m_size = -1,
+    .m_methods = module_methods,
+};
+
+PyMODINIT_FUNC PyInit__engine(void)
+{
+    PyObject *module;
+    if (PyType_Ready(&ActorType) || PyType_Ready(&EngineType))
+        return NULL;
+    module = PyModule_Create(&definition);
+    if (!module || PyModule_AddObjectRef(module, "Engine", (PyObject *)&EngineType)
+        || PyModule_AddObjectRef(module, "Actor", (PyObject *)&ActorType)
+        || PyModule_AddIntConstant(module, "REASONS", GL_REASONS)) {
+        Py_XDECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,71 @@
+/* What the files of the engine's face in Python share: its two types, and waits of threads that have
+   let go of Python's lock. */
+#ifndef GRIDLANE_ACTORS_OBJECTS_H
+#define GRIDLANE_ACTORS_OBJECTS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <time.h>
+
+#include "engine.h"
+
+typedef struct {
+    PyObject_HEAD
+    gl_engine *engine;
+    PyObject *actors; /* the actors that C may refer to */
+} EngineObject;
+
+typedef struct {
+    PyObject_HEAD
+    EngineObject *owner;
+    gl_actor *actor;
+} ActorObject;
+
+extern PyTypeObject ActorType, EngineType;
+
+#define SLICE 100000000ull /* nanoseconds between two looks at Python's signals */
+
+static inline int closed(EngineObject *self)
+{
+    if (self->engine)
+        return 0;
+    PyErr_SetString(PyExc_RuntimeError, "the engine is closed");
+    return 1;
+}
+
+static inline uint64_t until_of(double seconds)
+{
+    uint64_t now = gl_elapsed();
+    return seconds < 0 || seconds > 1e9 ? UINT64_MAX : now + (uint64_t)(seconds * 1e9);
+}
+
+static inline void deadline_of(struct timespec *at, uint64_t until)
+{
+    uint64_t now = gl_elapsed(), left = until > now ? until - now : 0;
+    if (left > SLICE)
+        left = SLICE;
+    clock_gettime(CLOCK_REALTIME, at);
+    left += (uint64_t)at->tv_nsec;
+    at->tv_sec += (time_t)(left / 1000000000u);
+    at->tv_nsec = (long)(left % 1000000000u);
+}
+/* The actor of an argument; NULL with an exception. */
+gl_actor *actor_of(EngineObject *self, PyObject *object);
+void actor_free(gl_actor *actor);
+
+/* messages_object.c and waits_object.c */
+PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *Engine_post(EngineObject *self, PyObject *args);
+PyObject *Engine_post_many(EngineObject *self, PyObject *args);
+PyObject *Engine_post_async(EngineObject *self, PyObject *args);
+PyObject *Engine_cancel(EngineObject *self, PyObject *args);
+PyObject *Engine_completed(EngineObject *self, PyObject *args);
+PyObject *Engine_receive(EngineObject *self, PyObject *args);
+PyObject *Engine_take(EngineObject *self, PyObject *args);
+PyObject *Engine_failed(EngineObject *self, PyObject *args);
+PyObject *Engine_dead(EngineObject *self, PyObject *unused);
+PyObject *Engine_bury(EngineObject *self, PyObject *args);
+PyObject *Engine_facts(EngineObject *self, PyObject *unused);
+
+#endif

@@ -1,0 +1,128 @@
+/* What Python's own threads wait for, dead letters, and counters. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects.h"
+
+static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
+{
+    gl_engine *engine = self->engine;
+    gl_actor *found = NULL;
+    uint64_t until = until_of(seconds);
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&engine->mutex);
+    for (;;) {
+        if (events && engine->first_event) {
+            found = engine->first_event;
+            engine->first_event = found->next_event;
+            if (!engine->first_event)
+                engine->last_event = NULL;
+            found->in_events = 0;
+        } else if (!events && engine->host_head != engine->host_tail) {
+            found = engine->host_ready[engine->host_head++ % GL_RUN_QUEUE];
+        }
+        if (found || atomic_load(&engine->stop) || gl_elapsed() >= until)
+            break;
+        struct timespec at;
+        deadline_of(&at, until);
+        pthread_cond_timedwait(events ? &engine->events : &engine->host, &engine->mutex, &at);
+    }
+    pthread_mutex_unlock(&engine->mutex);
+    Py_END_ALLOW_THREADS
+    if (!found)
+        Py_RETURN_NONE;
+    return PyLong_FromUnsignedLongLong(found->id);
+}
+
+/* take(timeout): the id of an actor that Python has to run, or None */
+PyObject *Engine_take(EngineObject *self, PyObject *args)
+{
+    double seconds;
+    if (closed(self) || !PyArg_ParseTuple(args, "d", &seconds))
+        return NULL;
+    return wait_for_actor(self, seconds, 0);
+}
+
+/* failed(timeout): the id of an actor whose handler failed, or None */
+PyObject *Engine_failed(EngineObject *self, PyObject *args)
+{
+    double seconds;
+    if (closed(self) || !PyArg_ParseTuple(args, "d", &seconds))
+        return NULL;
+    return wait_for_actor(self, seconds, 1);
+}
+
+/* dead(): (actor, header and payload) of the oldest dead message, which is taken, or None */
+PyObject *Engine_dead(EngineObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (closed(self))
+        return NULL;
+    gl_engine *engine = self->engine;
+    pthread_mutex_lock(&engine->dead_mutex);
+    gl_dead *dead = engine->dead_first;
+    if (dead) {
+        engine->dead_first = dead->next;
+        if (!engine->dead_first)
+            engine->dead_last = NULL;
+        engine->dead_count--;
+    }
+    pthread_mutex_unlock(&engine->dead_mutex);
+    if (!dead)
+        Py_RETURN_NONE;
+    PyObject *made = PyBytes_FromStringAndSize(
+        NULL, (Py_ssize_t)(sizeof(gl_header) + dead->header.payload_bytes));
+    if (made) {
+        memcpy(PyBytes_AS_STRING(made), &dead->header, sizeof(gl_header));
+        memcpy(PyBytes_AS_STRING(made) + sizeof(gl_header), dead->payload, dead->header.payload_bytes);
+        made = Py_BuildValue("KN", (unsigned long long)dead->actor, made);
+    }
+    free(dead);
+    return made;
+}
+
+/* bury(actor, header and payload): put a dead message back */
+PyObject *Engine_bury(EngineObject *self, PyObject *args)
+{
+    unsigned long long actor;
+    unsigned int reason;
+    Py_buffer message;
+    if (closed(self) || !PyArg_ParseTuple(args, "Ky*I", &actor, &message, &reason))
+        return NULL;
+    gl_header header;
+    if ((size_t)message.len < sizeof header) {
+        PyBuffer_Release(&message);
+        PyErr_SetString(PyExc_ValueError, "a message begins with its header");
+        return NULL;
+    }
+    memcpy(&header, message.buf, sizeof header);
+    if (sizeof header + header.payload_bytes != (size_t)message.len) {
+        PyBuffer_Release(&message);
+        PyErr_SetString(PyExc_ValueError, "a message has the length that its header says");
+        return NULL;
+    }
+    gl_letter letter;
+    gl_letter_of(&letter, &header);
+    gl_bury(self->engine, actor, &letter, (uint8_t *)message.buf + sizeof header, reason);
+    PyBuffer_Release(&message);
+    Py_RETURN_NONE;
+}
+
+/* facts(): numbers of the engine */
+PyObject *Engine_facts(EngineObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (closed(self))
+        return NULL;
+    gl_engine *engine = self->engine;
+    pthread_mutex_lock(&engine->dead_mutex);
+    uint64_t count = engine->dead_count, lost = engine->dead_lost, total = engine->dead_total;
+    pthread_mutex_unlock(&engine->dead_mutex);
+    gl_clock clock = engine->clock;
+    return Py_BuildValue("{s:K,s:K,s:K,s:I,s:I,s:K,s:K}", "dead", (unsigned long long)count,
+                         "dead_lost", (unsigned long long)lost, "dead_total",
+                         (unsigned long long)total, "workers", engine->workers, "parked",
+                         atomic_load(&engine->parked), "physical",
+                         (unsigned long long)clock.physical, "logical",
+                         (unsigned long long)clock.logical);
+}

@@ -1,0 +1,76 @@
+"""What goes wrong between actors.
+
+GridlaneError
+└── ActorError
+    ├── StateError           a transition that is not allowed
+    ├── QueueFull            a message for a full inbox, whose sender did not want to wait
+    └── MessageDead          a message that nobody handles; ``reason`` says why
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from gridlane.core.errors import GridlaneError
+
+
+class Reason(IntEnum):
+    """Why a message is dead; engine/engine.h has the same numbers."""
+
+    FULL = 1
+    INACTIVE = 2
+    NO_ACTOR = 3
+    NO_TOPIC = 4
+    EXPIRED = 5
+    FAILED = 6
+    LATE = 7
+    UNREAD = 8
+    TOO_LARGE = 9
+    WRONG_TYPE = 10
+    DRIFTED = 11
+    STOPPED = 12
+
+    @property
+    def meaning(self) -> str:
+        """The reason in words."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Reason.FULL: "the inbox is full",
+    Reason.INACTIVE: "the actor takes no messages; activate it",
+    Reason.NO_ACTOR: "no actor has the name or number",
+    Reason.NO_TOPIC: "nobody has declared the topic",
+    Reason.EXPIRED: "its deadline has passed",
+    Reason.FAILED: "its handler failed",
+    Reason.LATE: "it answers a caller who waits no more",
+    Reason.UNREAD: "the outbox is full of replies that nobody has received",
+    Reason.TOO_LARGE: "it is larger than the receiver's tier",
+    Reason.WRONG_TYPE: "the receiver handles messages of another class",
+    Reason.DRIFTED: "its clock is too far ahead of this node's",
+    Reason.STOPPED: "the actor was terminated before it",
+}
+
+
+class ActorError(GridlaneError, RuntimeError):
+    """An actor cannot do what is asked of it."""
+
+
+class StateError(ActorError):
+    """A transition that the actor's state does not allow."""
+
+
+class QueueFull(ActorError):
+    """An inbox has no room, and the sender did not want to wait."""
+
+
+class MessageDead(ActorError):
+    """A message that nobody handles.
+
+    Attributes:
+        reason: why.
+    """
+
+    def __init__(self, text: str, reason: Reason) -> None:
+        super().__init__(f"{text}: {reason.meaning}")
+        self.reason = reason

@@ -1,0 +1,187 @@
+"""A launched actor as the runtime sees it: its part of the engine, its memory, its transitions."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from gridlane.actors._engine import Actor as EngineActor
+from gridlane.actors._engine import Engine
+from gridlane.actors.actor import Actor
+from gridlane.actors.batches import Batches, host_bytes
+from gridlane.actors.control import Control
+from gridlane.actors.device.layout import HANDLED
+from gridlane.actors.errors import Reason, StateError
+from gridlane.actors.program import Program
+from gridlane.actors.states import PHASES, RUNS, TRANSITIONS, State
+from gridlane.core.forks import fork_waits
+from gridlane.memory.resource import Buffer
+
+Restart = Literal["never", "fresh", "checkpoint"]
+
+
+class Instance:
+    """A launched actor.
+
+    Attributes:
+        there: its part in the engine.
+        memory: of its state, on the device.
+        first, last: the bytes of its first state, and of that of the last checkpoint.
+        arrays: of its launch.
+        batches: how Python launches its steps, where C does not.
+        failure: the error that ended it, or that it was restarted after.
+        raised: by a step that Python has launched, until it is followed up.
+        retire: is called once it has ended.
+    """
+
+    def __init__(
+        self,
+        actor: Actor,
+        name: str,
+        number: int,
+        device: Any,
+        engine: Engine,
+        there: EngineActor,
+        program: Program,
+        memory: Buffer,
+        first: bytes,
+        restart: Restart,
+        retire: Callable[[Instance], None],
+    ) -> None:
+        self.actor, self.name, self.number = actor, name, number
+        self.device, self.engine, self.there = device, engine, there
+        self.program, self.memory, self.first = program, memory, first
+        self.restart: Restart = restart
+        self.last = b""
+        self.arrays: tuple[Any, ...] = ()
+        self.batches: Batches | None = None
+        self.failure: BaseException | None = None
+        self.raised: BaseException | None = None
+        self.control = Control(there.control)
+        self.state = State.CREATED
+        self.lock = threading.RLock()
+        self._retire = retire
+
+    # --- transitions ---
+
+    def move(self, transition: str) -> None:
+        """Make a transition.
+
+        Raises:
+            StateError: it is not allowed in this state.
+        """
+        allowed, after = TRANSITIONS[transition]
+        with fork_waits(), self.lock:
+            if self.state not in allowed:
+                names = ", ".join(sorted(map(str, allowed)))
+                raise StateError(
+                    f"{self.name} is {self.state}, and {transition} would make it {after}: it must "
+                    f"be {names} for that"
+                )
+            self.state = after
+            self.control.state = after.value
+            self.apply_phase()
+
+    def apply_phase(self) -> None:
+        """Tell the engine what the state allows. An actor that has failed does not run until the
+        supervisor has restarted it."""
+        phase = PHASES[self.state]
+        self.there.phase = phase & ~RUNS if self.control.error else phase
+
+    def drain(self, until: float) -> None:
+        """Handle what is in the inbox, until a time of ``time.monotonic``."""
+        self.there.schedule()
+        while time.monotonic() < until and self.state is State.TERMINATING:
+            waiting = self.there.lengths[0]
+            if not waiting and not self.there.working:
+                return
+            time.sleep(0.0002)
+
+    def end(self, reason: Reason) -> None:
+        """Take no more messages, stop what runs, bury what is left."""
+        with fork_waits(), self.lock:
+            if self.has_ended():
+                return
+            self.there.phase = 0
+        self.engine.unblock(self.there)
+        self.wait_for_step(0.2)
+        while self.there.working:
+            since = self.there.since
+            if since:
+                self.there.stop(since)
+            self.wait_for_step(0.2)
+        with fork_waits(), self.lock:
+            if self.has_ended():
+                return
+            self.there.drain(int(reason))
+            self.state = State.TERMINATED
+            self.control.state = State.TERMINATED.value
+        self._retire(self)
+
+    def has_ended(self) -> bool:
+        """Whether nothing of it runs, or will."""
+        return self.state is State.TERMINATED
+
+    def wait_for_step(self, timeout: float) -> None:
+        """Wait until no step runs and no message is being posted."""
+        until = time.monotonic() + timeout
+        while self.there.working and time.monotonic() < until:
+            time.sleep(0.0001)
+
+    # --- its state ---
+
+    def read(self) -> bytes:
+        """The bytes of the state, between two steps."""
+        with Held(self):
+            data = bytearray(self.program.state.itemsize)
+            self.device.default_stream.read(memoryview(data), self.memory.address)
+        return bytes(data)
+
+    def write(self, data: bytes) -> None:
+        """Replace the state, between two steps."""
+        with Held(self):
+            self.write_now(data)
+
+    def write_now(self, data: bytes) -> None:
+        """Replace the state of an actor that does not run."""
+        self.device.default_stream.write(self.memory.address, memoryview(data))
+
+    # --- facts ---
+
+    def handled(self) -> int:
+        """How many messages of its step are handled, as far as the host can see."""
+        return int(host_bytes(self.there.places[0], 64).view(np.int32)[HANDLED])
+
+    def metrics(self) -> dict[str, int]:
+        """Counters and lengths; see ``ActorRef.metrics``."""
+        waiting, unread, high, out_high = self.there.lengths
+        control = self.control
+        return {
+            "received": control.received,
+            "emitted": control.answered,
+            "failed": control.failed,
+            "dead": control.dead,
+            "waiting": waiting,
+            "unread": unread,
+            "inbox_high": high,
+            "outbox_high": out_high,
+            "restarts": control.epoch,
+        }
+
+
+class Held:
+    """Keep an actor from its next step."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._there = instance.there
+
+    def __enter__(self) -> None:
+        while not self._there.hold(0.1):
+            continue  # Ctrl-C has had its turn, and a closed engine raises
+
+    def __exit__(self, *error: object) -> None:
+        self._there.release()

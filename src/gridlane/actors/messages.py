@@ -1,0 +1,199 @@
+"""The classes of messages and states: values on the host, records in kernels."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, dataclass_transform
+
+import numpy as np
+
+from gridlane.actors.layouts.class_lines import line_of
+from gridlane.actors.layouts.from_class import from_class
+from gridlane.actors.layouts.python import dtype as numpy_dtype
+from gridlane.actors.layouts.schema import Layout
+from gridlane.core import argtypes
+from gridlane.core.argtypes import RecordType, ScalarType
+from gridlane.core.errors import TypingError
+
+T = TypeVar("T", bound=type)
+
+TIERS = (256, 1024, 4096, 16384)
+"""The bytes that a queue's slots may have for a payload."""
+
+_CODES = {
+    "bool": "?",
+    **{"int8": "b", "int16": "h", "int32": "i", "int64": "q"},
+    **{"uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q"},
+    **{"float16": "e", "float32": "f", "float64": "d"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A message's or state's class: its layout, and how its values become bytes.
+
+    Attributes:
+        record: its type in kernels.
+        pack: the bytes of a value.
+        unpack: a value of bytes.
+    """
+
+    cls: type
+    layout: Layout
+    record: RecordType
+    pack: Callable[[Any], bytes]
+    unpack: Callable[[bytes], Any]
+
+    @property
+    def number(self) -> int:
+        """64 bits that tell the class from others, in every process."""
+        return self.layout.type_id
+
+
+@dataclass_transform()
+def message(cls: T) -> T:
+    """Make a class of annotations the type of a message.
+
+    On the host it is a dataclass; two values are equal if their bytes are. In kernels it is a
+    record: a call of the class makes a value of it. Fields have the types of
+    ``layouts.from_class``; array fields are numpy arrays, and fields of other such classes numpy
+    records.
+
+    Raises:
+        TypingError: it has no fields, or a type that memory cannot hold, at its line.
+
+    >>> from gridlane import actors
+    >>> from gridlane.cuda import float32, int32
+    >>> @actors.message
+    ... class Order:
+    ...     price: float32
+    ...     size: int32 = 1
+    >>> Order(1.5)
+    Order(price=1.5, size=1)
+    >>> bytes(Order(1.5, 2)) == np.array((1.5, 2), "f4,i4").tobytes()
+    True
+    """
+    return _decorated(cls, True)
+
+
+@dataclass_transform()
+def state(cls: T) -> T:
+    """Make a class of annotations the type of an actor's state, as ``message``; of any size."""
+    return _decorated(cls, False)
+
+
+def _decorated(cls: Any, is_message: bool) -> Any:
+    layout, limit = from_class(cls), TIERS[-1]
+    if is_message and layout.size > limit:
+        raise TypingError(
+            f"the message {cls.__qualname__} has {layout.size} bytes, and the largest tier of "
+            f"queues has {limit}: send it in parts, or keep it in an array that the actor has",
+            line_of(cls),
+        )
+    made: Any = dataclass(eq=False)(cls)
+    number = layout.type_id if is_message else 0
+    record = _record(layout, f"{cls.__module__}.{cls.__qualname__}", number)
+    flat = all(isinstance(field.type, ScalarType) for field in layout.fields)
+    pack, unpack = _flat(made, layout) if flat else _nested(made, layout)
+    made.__gridlane_type__ = record
+    made.__gridlane_shape__ = Shape(made, layout, record, pack, unpack)
+    made.__bytes__ = pack
+    made.__eq__ = _equal
+    made.__hash__ = None
+    return made
+
+
+def _equal(self: Any, other: Any) -> Any:
+    if type(self) is not type(other):
+        return NotImplemented
+    return bytes(self) == bytes(other)
+
+
+def _record(layout: Layout, label: str, number: int) -> RecordType:
+    made = argtypes.from_numpy(numpy_dtype(layout))
+    assert isinstance(made, RecordType)
+    return dataclasses.replace(made, label=label, number=number)
+
+
+def shape_of(cls: Any, what: str) -> Shape:
+    """The shape of a decorated class; TypingError for any other."""
+    found = _known(cls)
+    if found is not None:
+        return found
+    name = getattr(cls, "__qualname__", repr(cls))
+    raise TypingError(f"{name} is no {what}: decorate the class with @actors.{what}")
+
+
+def _known(cls: Any) -> Shape | None:
+    found = vars(cls).get("__gridlane_shape__") if isinstance(cls, type) else None
+    return found if isinstance(found, Shape) else None
+
+
+# --- values to bytes ---
+
+
+def _flat(cls: Any, layout: Layout) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
+    """For scalars only, by one struct."""
+    text, end = "<", 0
+    for field in layout.fields:
+        text += "x" * (field.offset - end) + _CODES[str(field.type)]
+        end = field.end
+    form = struct.Struct(text + "x" * (layout.size - end))
+    names = [field.name for field in layout.fields]
+    values = ", ".join(f"self.{name}" for name in names)
+    scope: dict[str, Any] = {"form": form.pack, "wrong": _wrong, "error": struct.error}
+    exec(
+        f"def pack(self):\n    try:\n        return form({values})\n"
+        f"    except error as found:\n        raise wrong(self, found) from None\n",
+        scope,
+    )
+    unpack = form.unpack
+    return scope["pack"], lambda data: cls(*unpack(data))
+
+
+def _wrong(value: Any, error: Exception) -> TypeError:
+    """The error of a field whose value does not fit."""
+    for field in shape_of(type(value), "message").layout.fields:
+        held = getattr(value, field.name)
+        try:
+            struct.pack("<" + _CODES[str(field.type)], held)
+        except (struct.error, OverflowError):
+            return TypeError(
+                f"{type(value).__qualname__}.{field.name} is a {field.type}, which {held!r} does "
+                "not fit"
+            )
+    return TypeError(f"{value!r}: {error}")
+
+
+def _nested(cls: Any, layout: Layout) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
+    """For arrays and other classes as well, by numpy."""
+    kind = numpy_dtype(layout)
+    names = [field.name for field in layout.fields]
+
+    def pack(self: Any) -> bytes:
+        made = np.zeros((), kind)
+        for name in names:
+            value: Any = getattr(self, name)
+            nested = _known(type(value))
+            if nested is not None:
+                value = np.frombuffer(nested.pack(value), numpy_dtype(nested.layout))[0]
+            try:
+                made[name] = value
+            except (TypeError, ValueError, OverflowError) as error:
+                raise TypeError(f"{cls.__qualname__}.{name}: {error}") from None
+        return made.tobytes()
+
+    def unpack(data: bytes) -> Any:
+        found: Any = np.frombuffer(bytearray(data), kind).view(np.recarray)[0]
+        return cls(*[_plain(found[name]) for name in names])
+
+    return pack, unpack
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as Python's; arrays and records as they are."""
+    is_number = isinstance(value, np.generic) and not isinstance(value, np.void)
+    return value.item() if is_number else value  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,117 @@
+"""An actor's kernel on a device: compiled and loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gridlane.actors.actor import Actor
+from gridlane.actors.device import layout
+from gridlane.actors.device.context import Rules, context_class
+from gridlane.actors.device.step import step_of
+from gridlane.core import argtypes
+from gridlane.core.argtypes import ArgType, ArrayType, TupleType
+from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.frontends.python.kernel_source import PythonSource
+from gridlane.launch import current
+from gridlane.launch.kernel import Kernel
+from gridlane.launch.plan import Plan
+
+EMPTY = np.dtype([("nothing", np.int32)])
+"""The state of an actor that has none."""
+
+
+class Program:
+    """The compiled step of an actor, for one kind of launch.
+
+    Args:
+        actor: what to compile.
+        device: where.
+        tier: bytes of a payload in its inbox.
+        out_tier: bytes of a payload that it emits.
+        emits: messages that it may emit for one.
+        arrays: the types of the launch's arrays.
+
+    Raises:
+        CompileError: the handler is outside the dialect, with the line.
+        LaunchError: the device has no such block.
+    """
+
+    def __init__(
+        self,
+        actor: Actor,
+        device: Any,
+        tier: int,
+        out_tier: int,
+        emits: int,
+        arrays: tuple[ArgType, ...],
+    ) -> None:
+        if actor.threads > device.limits.max_threads:
+            raise LaunchError(
+                f"{actor.name}: threads={actor.threads}; {device.name} has blocks of at most "
+                f"{device.limits.max_threads}"
+            )
+        self.slot_bytes = layout.HEADER_BYTES + tier
+        self.output = layout.output_dtype(out_tier)
+        self.state = EMPTY if actor.state is None else actor.state.record.numpy
+        record = argtypes.from_numpy(EMPTY) if actor.state is None else actor.state.record
+        replies = None if actor.replies is None else actor.replies.record
+        context = context_class(Rules(replies, out_tier, emits, actor.threads))
+        function = step_of(actor.handler, context, actor.threads, emits)
+        types: tuple[ArgType, ...] = (
+            ArrayType(argtypes.int32, 1, "C"),
+            layout.slot_type(actor.message.record, tier),
+            layout.array_of(self.output),
+            ArrayType(record, 1, "C"),
+            TupleType(arrays),
+        )
+        kernel = Kernel(PythonSource(function), types, actor.handler.options)
+        self.plan: Plan = kernel.plan((actor.threads, 1, 1), device=device)
+
+    def pack(
+        self,
+        info: Any,
+        messages: tuple[Any, int],
+        outputs: tuple[Any, int],
+        state: Any,
+        arrays: tuple[DeviceNDArray, ...],
+    ) -> bytes:
+        """The parameter block, for memory at addresses or in buffers, with their slots."""
+        values: list[Any] = []
+        for array in arrays:
+            values += [array.device_pointer, *array.shape, *array.strides]
+        return self.plan.pack(
+            *(info, layout.INFO_WORDS, 4),
+            *(*messages, self.slot_bytes),
+            *(*outputs, self.output.itemsize),
+            *(state, 1, self.state.itemsize),
+            *values,
+        )
+
+
+def device_arrays(actor: Actor, device: Any, given: tuple[Any, ...]) -> tuple[DeviceNDArray, ...]:
+    """The arrays of a launch on its device; numpy's are copied to it.
+
+    Raises:
+        ArgumentError: their number is not what the handler takes, or one is no array.
+    """
+    from gridlane import cuda
+
+    if len(given) != actor.arrays:
+        raise ArgumentError(
+            f"{actor.name} takes {actor.arrays} arrays besides (ctx, state, message), and the "
+            f"launch gives {len(given)}"
+        )
+    made: list[DeviceNDArray] = []
+    for array in given:
+        if isinstance(array, np.ndarray):
+            with current.Using(device.name):
+                array = cuda.to_device(array)
+        if not isinstance(array, DeviceNDArray):
+            raise ArgumentError(
+                f"{actor.name}: arrays of a launch are numpy's or the device's, not {array!r:.60}"
+            )
+        made.append(array)
+    return tuple(made)

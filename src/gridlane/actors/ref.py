@@ -1,0 +1,332 @@
+"""A launched actor: its lifecycle, and messages to and from it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from gridlane.actors.actor import Actor
+from gridlane.actors.errors import ActorError, MessageDead, QueueFull, Reason, StateError
+from gridlane.actors.home import FOREVER, Home
+from gridlane.actors.instance import Instance
+from gridlane.actors.layouts.blocks import MessageHeader
+from gridlane.actors.messages import Shape
+from gridlane.actors.states import State
+
+OnFull = Literal["block", "dead", "raise"]
+
+
+class ActorRef:
+    """A launched actor; ``Runtime.launch`` makes one. Any thread may use it."""
+
+    def __init__(self, home: Home, instance: Instance) -> None:
+        self._home, self._instance = home, instance
+        self._engine, self._there = home.engine, instance.there
+        self._message = instance.actor.message
+        self._class, self._pack = self._message.cls, self._message.pack
+        replies = instance.actor.replies
+        self._unpack = None if replies is None else replies.unpack
+        self._call, self._spin = home.engine.call, home.spin
+
+    def __repr__(self) -> str:
+        return f"<actor {self.name} ({self.id}), {self.state}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ActorRef) and other._instance is self._instance
+
+    def __hash__(self) -> int:
+        return hash(self._instance)
+
+    @property
+    def name(self) -> str:
+        """The name by which others send to it."""
+        return self._instance.name
+
+    @property
+    def id(self) -> int:
+        """Its number, in headers and for ``ctx.send_to``."""
+        return self._instance.number
+
+    @property
+    def actor(self) -> Actor:
+        """What it is a launch of."""
+        return self._instance.actor
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The device arrays of its launch."""
+        return self._instance.arrays
+
+    @property
+    def failure(self) -> BaseException | None:
+        """The error that ended it, or that it was restarted after."""
+        return self._instance.failure
+
+    # --- lifecycle ---
+
+    @property
+    def state(self) -> State:
+        """Its state now."""
+        return self._instance.state
+
+    def activate(self) -> None:
+        """Let it handle messages.
+
+        Raises:
+            StateError: it is neither launched nor deactivated.
+            NameLookupError: it sends to an actor that is not launched, with the line.
+        """
+        self._home.directory.check_names(self._instance)
+        self._instance.move("activate")
+        self._there.schedule()
+
+    def deactivate(self) -> None:
+        """Let it take no messages and handle none; those in its inbox stay."""
+        self._instance.move("deactivate")
+        self._instance.wait_for_step(FOREVER)
+        self._engine.unblock(self._there)
+
+    def suspend(self) -> None:
+        """Let it handle no messages, and take them still. A step that runs ends first."""
+        self._instance.move("suspend")
+        self._instance.wait_for_step(FOREVER)
+
+    def resume(self) -> None:
+        """Let it go on after ``suspend``."""
+        self._instance.move("resume")
+        self._there.schedule()
+
+    def terminate(self, graceful: bool = True, timeout: float | None = None) -> None:
+        """End it.
+
+        Args:
+            graceful: handle what is in its inbox first; else a handler that runs is asked to stop,
+                and the rest are dead letters.
+            timeout: seconds for the inbox; what is left then are dead letters.
+
+        Raises:
+            StateError: it has ended or is about to.
+        """
+        self._instance.move("terminate")
+        if graceful:
+            self._instance.drain(time.monotonic() + (FOREVER if timeout is None else timeout))
+        self._instance.end(Reason.STOPPED)
+
+    # --- messages ---
+
+    def _bytes(self, message: Any) -> bytes:
+        if type(message) is not self._class:
+            raise TypeError(
+                f"{self.name} handles {self._class.__qualname__}, not "
+                f"{type(message).__qualname__}: {message!r:.60}"
+            )
+        return self._pack(message)
+
+    def call(self, message: Any, timeout: float | None = None, spin: float | None = None) -> Any:
+        """Post a message and wait for the reply to it; hot.
+
+        Args:
+            timeout: seconds; None has no limit.
+            spin: seconds to wait without parking the thread; the runtime's by default.
+
+        Raises:
+            TimeoutError: there is no reply in time; a later one is a dead letter.
+            MessageDead: it will not be handled.
+            KernelError: (or its builtin twin) the handler raised this for it.
+            TypeError: the message is of another class.
+        """
+        if type(message) is not self._class or self._unpack is None or self.state.value < 2:
+            raise self._refused_call(message)
+        found = self._call(
+            self._there,
+            self._pack(message),
+            self._spin if spin is None else int(spin * 1e9),
+            FOREVER if timeout is None else timeout,
+        )
+        if type(found) is bytes:
+            return self._unpack(found)
+        raise self._unanswered(found)
+
+    def _refused_call(self, message: Any) -> ActorError:
+        self._bytes(message)
+        self._home.require_open()
+        if self._unpack is None:
+            return ActorError(f"{self.name} has no replies: send it messages")
+        return StateError(f"{self.name} is {self.state}, so that a call would wait: activate it")
+
+    def _unanswered(self, found: Any) -> BaseException:
+        """The error of a call without a reply."""
+        self._home.require_open()
+        if found is None:
+            return TimeoutError(f"{self.name} has not replied in time")
+        reason = Reason(found)
+        if reason is Reason.FULL:
+            return TimeoutError(f"the inbox of {self.name} has had no room in time")
+        if reason is Reason.FAILED:
+            self._home.supervisor.settle(self._instance)
+            if self.failure is not None:
+                return _again(self.failure)
+        return MessageDead(f"{self.name} does not answer", reason)
+
+    async def acall(self, message: Any, timeout: float | None = None) -> Any:
+        """Post a message and await the reply to it; as ``call``.
+
+        Raises:
+            QueueFull: the inbox is full.
+        """
+        unpack = self._unpack
+        if unpack is None or self.state.value < 2:
+            raise self._refused_call(message)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        ticket, reason = self._home.post_async(self._there, self._bytes(message), future)
+        if reason:
+            raise self._refused(Reason(reason))
+        try:
+            found = await asyncio.wait_for(future, timeout)
+        except TimeoutError:
+            raise TimeoutError(f"{self.name} has not replied in time") from None
+        finally:
+            self._home.forgets(ticket)
+        if type(found) is bytes:
+            return unpack(found)
+        raise self._unanswered(found)
+
+    def send(
+        self,
+        message: Any,
+        on_full: OnFull = "block",
+        timeout: float | None = None,
+        expires: float | None = None,
+        replies: bool = True,
+    ) -> bool:
+        """Post a message. Whether it is in the inbox; where not, it is a dead letter.
+
+        Args:
+            on_full: what to do where the inbox is full: wait, let the message be a dead letter, or
+                raise QueueFull.
+            timeout: seconds to wait for room.
+            expires: seconds after which it is a dead letter instead of being handled.
+            replies: put replies into the outbox, for ``receive``; else they are dropped.
+
+        Raises:
+            QueueFull: there is no room, at once or in time.
+            MessageDead: the actor takes no messages.
+            TypeError: the message is of another class.
+        """
+        data = self._bytes(message)
+        wait = 0.0
+        if on_full == "block":
+            wait = FOREVER if timeout is None else timeout
+        elif on_full not in ("dead", "raise"):
+            raise ValueError(f"on_full={on_full!r} is 'block', 'dead' or 'raise'")
+        deadline = 0 if expires is None else time.time_ns() + int(expires * 1e9)
+        reason = self._engine.post(self._there, data, wait, replies, deadline, 0, 0, 0, 0)
+        if not reason:
+            return True
+        if reason == Reason.FULL and on_full == "dead":
+            self._home.bury(self._instance, self._message, data, Reason.FULL)
+            return False
+        raise self._refused(Reason(reason))
+
+    def _refused(self, reason: Reason) -> ActorError:
+        self._home.require_open()
+        if reason is Reason.FULL:
+            return QueueFull(f"the inbox of {self.name} is full")
+        return MessageDead(f"{self.name} takes no message", reason)
+
+    def post_many(
+        self,
+        messages: Any,
+        timeout: float | None = None,
+        replies: bool = False,
+        alone: bool = False,
+    ) -> int:
+        """Post many messages in their order; how many are in the inbox.
+
+        Args:
+            messages: an array of the class's dtype, or values of the class.
+            timeout: seconds to wait for room.
+            replies: put replies into the outbox; else they are dropped.
+            alone: no other thread and no actor posts to it at this time, which is faster. Two that
+                do lose messages.
+
+        Raises:
+            TypeError: the messages are of another class.
+            MessageDead: the actor takes no messages.
+        """
+        shape, dtype = self._message, self._message.record.numpy
+        if isinstance(messages, np.ndarray):
+            given = cast("np.ndarray[Any, np.dtype[Any]]", messages)
+            if given.dtype != dtype:
+                raise TypeError(f"{self.name} handles records of {dtype}, not {given.dtype}")
+            data: Any = np.ascontiguousarray(given).view(np.uint8).reshape(-1)
+        else:
+            data = b"".join([self._bytes(each) for each in cast("Iterable[Any]", messages)])
+        wait = FOREVER if timeout is None else timeout
+        posted, reason = self._engine.post_many(
+            self._there, data, shape.layout.size, wait, replies, alone
+        )
+        if reason and reason != Reason.FULL:
+            raise self._refused(Reason(reason))
+        return posted
+
+    def receive(self, timeout: float | None = None) -> Any:
+        """The next reply to a message that was sent; TimeoutError where none comes in time."""
+        found = self._receive(FOREVER if timeout is None else timeout)
+        if found is None:
+            raise TimeoutError(f"no reply of {self.name} has come in time")
+        return found
+
+    def try_receive(self) -> Any:
+        """The next reply, or None."""
+        return self._receive(0.0)
+
+    def _receive(self, timeout: float) -> Any:
+        if self._unpack is None:
+            raise ActorError(f"{self.name} has no replies")
+        data = self._engine.receive(self._there, timeout)
+        if data is None:
+            self._home.require_open()
+            return None
+        return self._unpack(data[MessageHeader.size :])
+
+    # --- its state ---
+
+    def read_state(self) -> Any:
+        """The state as a value of its class, between two steps.
+
+        Raises:
+            ActorError: it has none.
+        """
+        shape = self._state()
+        return shape.unpack(self._instance.read())
+
+    def write_state(self, value: Any) -> None:
+        """Replace the state, between two steps."""
+        shape = self._state()
+        if type(value) is not shape.cls:
+            raise TypeError(f"the state of {self.name} is a {shape.cls.__qualname__}")
+        self._instance.write(shape.pack(value))
+
+    def _state(self) -> Shape:
+        self._home.require_open()
+        shape = self.actor.state
+        if shape is None:
+            raise ActorError(f"{self.name} has no state")
+        return shape
+
+    # --- facts ---
+
+    def metrics(self) -> dict[str, int]:
+        """Counters and lengths: messages received, answered, failed and dead, queued now and at
+        most."""
+        return self._instance.metrics()
+
+
+def _again(error: BaseException) -> BaseException:
+    """The error of a handler, to be raised once more with a traceback of its own."""
+    return error.with_traceback(None)

@@ -1,0 +1,358 @@
+"""``Runtime``: the actors of one device."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import weakref
+from typing import Any
+
+from gridlane.actors.actor import Actor
+from gridlane.actors.batches import Batches
+from gridlane.actors.dead import DeadLetter
+from gridlane.actors.device.context import next_tier
+from gridlane.actors.device.layout import OUTPUT_BYTES
+from gridlane.actors.engines import live_runtimes
+from gridlane.actors.errors import ActorError
+from gridlane.actors.home import Home
+from gridlane.actors.instance import Instance, Restart
+from gridlane.actors.messages import TIERS, shape_of
+from gridlane.actors.program import Program, device_arrays
+from gridlane.actors.ref import ActorRef
+from gridlane.core.errors import TypingError
+from gridlane.core.forks import fork_waits
+
+POLICIES = {"block": 0, "dead": 1}
+
+
+class Runtime:
+    """Actors that run on a device, and the threads that serve them.
+
+    On ``cpu`` their handlers run on native threads, without Python's lock. On other devices a
+    thread of Python gives the device the messages of an actor in batches, one launch a batch.
+
+    It is a context manager: the end of the block closes it.
+
+    Args:
+        device: the device's name.
+        workers: native threads on ``cpu``; one for each processor by default.
+        spin: seconds that ``call`` waits before it parks its thread.
+        idle: seconds that a worker without work spins before it parks.
+        watchdog: seconds after which a step counts as hung and is stopped; None never.
+        dead_letters: how many are kept.
+        drift: seconds that a message's clock may be ahead of this node's.
+
+    Raises:
+        DeviceError: there is no such device.
+        ActorError: gridlane was built without a C compiler.
+
+    >>> from gridlane import actors
+    >>> from gridlane.cuda import int32, int64
+    >>> @actors.message
+    ... class Add:
+    ...     value: int32
+    >>> @actors.message
+    ... class Sum:
+    ...     value: int64
+    >>> @actors.state
+    ... class Total:
+    ...     value: int64
+    >>> @actors.kernel(state=Total, replies=Sum)
+    ... def total(ctx, state, add: Add):
+    ...     state.value += add.value
+    ...     ctx.reply(Sum(state.value))
+    >>> with actors.Runtime(device="cpu") as runtime:
+    ...     ref = runtime.launch(total)
+    ...     ref.activate()
+    ...     ref.call(Add(2)), ref.call(Add(3))
+    (Sum(value=2), Sum(value=5))
+    """
+
+    def __init__(
+        self,
+        device: str = "cpu",
+        *,
+        workers: int | None = None,
+        spin: float = 50e-6,
+        idle: float = 200e-6,
+        watchdog: float | None = 10.0,
+        dead_letters: int = 4096,
+        drift: float = 60.0,
+    ) -> None:
+        self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift)
+        self._lock = threading.RLock()
+        self._numbers = itertools.count(1)
+        self._programs: dict[Any, Program] = {}
+        live_runtimes[id(self)] = weakref.ref(self)
+
+    def __enter__(self) -> Runtime:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<actors.Runtime on {self.device.name}, {len(self.actors())} actors>"
+
+    @property
+    def device(self) -> Any:
+        """The device of its actors."""
+        return self._home.device
+
+    # --- launching ---
+
+    def launch(
+        self,
+        actor: Actor,
+        *,
+        name: str | None = None,
+        capacity: int = 256,
+        args: tuple[Any, ...] = (),
+        state: Any = None,
+        tier: int | None = None,
+        emits: int = 4,
+        batch: int = 64,
+        outbox: int | None = None,
+        on_full: str = "block",
+        restart: Restart = "never",
+    ) -> ActorRef:
+        """Launch an actor: it has its inbox, and handles messages from ``activate`` on.
+
+        Args:
+            name: by which others send to it; the handler's own by default, with a number where
+                there is one already.
+            capacity: messages in its inbox, a power of two.
+            args: arrays for the handler, behind the message; numpy's are copied to the device.
+            state: its first state, of zeros by default.
+            tier: bytes of the largest message in its inbox, and of the largest that it emits: one
+                of 256, 1024, 4096, 16384. The smallest that its messages and replies fit in.
+            emits: how many messages it may emit for one.
+            batch: how many messages one step handles at most.
+            outbox: replies that wait for ``receive``, a power of two; by default as ``capacity``,
+                and 256 at least.
+            on_full: what its own messages do where another's inbox is full: ``"block"`` or
+                ``"dead"``.
+            restart: what follows a failure: ``"never"`` ends it, ``"fresh"`` gives it its first
+                state, ``"checkpoint"`` its state of the last checkpoint.
+
+        Raises:
+            CompileError: the handler is outside the dialect, or emits what it may not, with the
+                line.
+            ArgumentError: wrong arrays.
+            ValueError: a wrong number or word.
+        """
+        home = self._home
+        home.require_open()
+        if not isinstance(actor, Actor):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{actor!r:.60} is no actor: decorate its handler by @actors.kernel")
+        outbox = max(capacity, 256) if outbox is None else outbox
+        _verify(capacity=capacity, outbox=outbox, emits=emits, batch=batch)
+        if on_full not in POLICIES:
+            raise ValueError(f"on_full={on_full!r} is 'block' or 'dead'")
+        if restart not in ("never", "fresh", "checkpoint"):
+            raise ValueError(f"restart={restart!r} is 'never', 'fresh' or 'checkpoint'")
+        home.directory.check_topics(actor)
+        tiers = _tiers(actor, tier)
+        arrays = device_arrays(actor, self.device, args)
+        first = _first_state(actor, state)
+        batch = 1 << min(batch, capacity).bit_length() - 1
+        program = self._program(actor, tiers, emits, arrays)
+        with fork_waits(), home.directory.lock:
+            number = next(self._numbers)
+            there = home.engine.actor(
+                *(number, actor.message.number, tiers[0], capacity, outbox, tiers[1]),
+                *(batch, batch * emits, OUTPUT_BYTES + tiers[1]),
+                *(POLICIES[on_full], home.by_host),
+            )
+            instance = Instance(
+                *(actor, home.directory.free_name(actor, name), number),
+                *(self.device, home.engine, there, program),
+                *(self.device.allocate(max(len(first), 16)), first, restart),
+                home.directory.remove,
+            )
+            instance.write_now(first)
+            self._bind(instance, capacity, batch, batch * emits, arrays)
+            home.directory.add(instance)
+            instance.move("launch")
+        home.start()
+        return ActorRef(home, instance)
+
+    def _program(
+        self, actor: Actor, tiers: tuple[int, int], emits: int, arrays: tuple[Any, ...]
+    ) -> Program:
+        types = tuple([array._numba_type_ for array in arrays])
+        key = actor, tiers, emits, types
+        with fork_waits(), self._lock:
+            found = self._programs.get(key)
+            if found is None:
+                found = self._programs[key] = Program(actor, self.device, *tiers, emits, types)
+            return found
+
+    def _bind(
+        self,
+        instance: Instance,
+        capacity: int,
+        batch: int,
+        outputs: int,
+        arrays: tuple[Any, ...],
+    ) -> None:
+        """Tell the engine how the step runs."""
+        info, slots, output, _ = instance.there.places
+        program, memory = instance.program, instance.memory
+        instance.arrays = arrays
+        if self._home.by_host:
+            instance.batches = Batches(
+                *(program, self.device, (info, slots, output)),
+                *(capacity, batch, outputs, memory, arrays),
+            )
+            return
+        params = program.pack(info, (slots, capacity), (output, outputs), memory, arrays)
+        kernel: Any = program.plan.kernel
+        how = kernel.machine_code
+        instance.there.bind(how.launch, how.plan, params)
+
+    # --- names and topics ---
+
+    def __getitem__(self, name: str) -> ActorRef:
+        """The actor of a name; KeyError where there is none."""
+        return ActorRef(self._home, self._home.directory.by_name[name])
+
+    def actors(self) -> list[ActorRef]:
+        """All actors that have not ended."""
+        return [ActorRef(self._home, each) for each in self._home.directory.all()]
+
+    def topic(self, name: str, cls: type) -> None:
+        """Declare a topic and the class of its messages. Actors that publish to it are launched
+        after that.
+
+        Raises:
+            ValueError: it is no name of a topic.
+            TypingError: it has messages of another class, or a subscriber handles another.
+        """
+        self._home.require_open()
+        self._home.directory.declare(name, shape_of(cls, "message"))
+
+    def subscribe(self, ref: ActorRef, pattern: str) -> None:
+        """Give an actor the messages of the topics that a pattern stands for, declared before or
+        after.
+
+        Raises:
+            ValueError: it is no pattern.
+            TypingError: a topic has messages of a class that the actor does not handle.
+        """
+        self._home.require_open()
+        self._home.directory.subscribe(self._of(ref), pattern)
+
+    def unsubscribe(self, ref: ActorRef, pattern: str) -> None:
+        """End a subscription; ValueError where there is none."""
+        self._home.require_open()
+        self._home.directory.unsubscribe(self._of(ref), pattern)
+
+    def _of(self, ref: ActorRef) -> Instance:
+        found = self._home.directory.by_number.get(ref.id)
+        if found is None or ref != ActorRef(self._home, found):
+            raise ActorError(f"{ref.name} has ended, or is of another runtime")
+        return found
+
+    def publish(self, topic: str, message: Any, timeout: float | None = None) -> int:
+        """Post a message to all subscribers of a topic; how many there are.
+
+        Raises:
+            ActorError: the topic is not declared.
+            QueueFull: a subscriber has no room in time; those before it have the message.
+        """
+        self._home.require_open()
+        shape, there = self._home.directory.topic(topic)
+        if type(message) is not shape.cls:
+            raise TypeError(f"the topic {topic} has messages of {shape.cls.__qualname__}")
+        for instance in there:
+            ActorRef(self._home, instance).send(message, timeout=timeout, replies=False)
+        return len(there)
+
+    # --- dead letters ---
+
+    def dead_letters(self) -> list[DeadLetter]:
+        """Take all dead letters, the oldest first."""
+        return self._home.take_dead()
+
+    def replay(self, letter: DeadLetter, timeout: float | None = None) -> None:
+        """Post a dead letter again, to the actor that it was for.
+
+        Raises:
+            ActorError: the actor has ended, or takes no message; the letter is dead again.
+        """
+        self._home.replay(letter, timeout)
+
+    def expire_dead_letters(self, age: float) -> int:
+        """Drop the dead letters that were posted more than ``age`` seconds ago; how many."""
+        limit, dropped = time.time_ns() - int(age * 1e9), 0
+        for letter in self.dead_letters():
+            if int(letter.header["clock"]["physical"]) < limit:
+                dropped += 1
+            else:
+                self._home.engine.bury(letter.actor, letter.data, int(letter.reason))
+        return dropped
+
+    # --- the end ---
+
+    def metrics(self) -> dict[str, Any]:
+        """Counters of the runtime, and those of each actor by its name."""
+        self._home.require_open()
+        facts = self._home.engine.facts()
+        return facts | {"actors": {ref.name: ref.metrics() for ref in self.actors()}}
+
+    def close(self) -> None:
+        """Terminate all actors, without handling what is in their inboxes, and end the threads."""
+        if self._home.closed:
+            return
+        self._home.directory.closing = True
+        for ref in self.actors():
+            try:
+                ref.terminate(graceful=False)
+            except ActorError:
+                continue  # another thread ends it, or a failure has
+        self._home.close()
+
+    def abandon(self) -> None:
+        """After a fork: the threads are the parent's, and nothing here works."""
+        self._home.abandon()
+
+
+def _first_state(actor: Actor, state: Any) -> bytes:
+    if actor.state is None:
+        if state is not None:
+            raise TypeError(f"{actor.name} has no state")
+        return bytes(4)
+    if state is None:
+        return bytes(actor.state.layout.size)
+    if type(state) is not actor.state.cls:
+        raise TypeError(f"the state of {actor.name} is a {actor.state.cls.__qualname__}")
+    return bytes(state)
+
+
+def _verify(**numbers: int) -> None:
+    for name, value in numbers.items():
+        if not isinstance(value, int) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{name}={value!r} is no number")
+        power = name in ("capacity", "outbox")
+        if not 1 <= value <= 1 << 20 or (power and value & value - 1):
+            what = "a power of two" if power else "a number"
+            raise ValueError(f"{name}={value} is not {what} between 1 and 1048576")
+
+
+def _tiers(actor: Actor, tier: int | None) -> tuple[int, int]:
+    """Bytes of payloads in the inbox, and of those that the actor emits."""
+    if tier is None:
+        replies = 0 if actor.replies is None else actor.replies.layout.size
+        return next_tier(actor.message.layout.size), next_tier(replies)
+    if tier not in TIERS:
+        raise ValueError(f"tier={tier} is not one of {', '.join(map(str, TIERS))}")
+    for shape in (actor.message, actor.replies):
+        if shape is not None and shape.layout.size > tier:
+            raise TypingError(
+                f"{shape.cls.__qualname__} has {shape.layout.size} bytes, more than the tier of "
+                f"{tier}; the next is {next_tier(shape.layout.size)}",
+                actor.place,
+            )
+    return tier, tier

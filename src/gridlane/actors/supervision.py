@@ -1,0 +1,99 @@
+"""Failures of handlers: found, named, and followed by what the actor's launch says."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from gridlane.actors._engine import Engine
+from gridlane.actors.directory import Directory
+from gridlane.actors.errors import ActorError, Reason
+from gridlane.actors.instance import Instance
+from gridlane.actors.states import State
+from gridlane.core.cpu_abi import STOPPED
+from gridlane.core.forks import fork_waits
+
+TICK = 0.1
+"""Seconds between two looks at the actors, where no failure comes."""
+
+
+class Supervisor:
+    """Restart actors whose handlers fail, and stop those that hang.
+
+    Args:
+        limit: seconds after which a step counts as hung; None never.
+    """
+
+    def __init__(self, engine: Engine, directory: Directory, limit: float | None) -> None:
+        self._engine, self._directory, self._limit = engine, directory, limit
+        self._lock = threading.RLock()
+        self._hung: dict[int, int] = {}
+        self._next = 0.0
+
+    def look(self) -> None:
+        """Wait for a failure for a tick, and follow it up."""
+        number = self._engine.failed(TICK)
+        if number is not None:
+            self._follow(number)
+        now = time.monotonic()
+        if self._limit is not None and now >= self._next:
+            self._next = now + max(TICK, self._limit / 10)
+            self._stop_hung(int(self._limit * 1e9))
+
+    def settle(self, instance: Instance) -> None:
+        """Follow up the failures that there are; that of ``instance`` is on its return."""
+        with fork_waits(), self._lock:
+            while (number := self._engine.failed(0.0)) is not None:
+                self._follow(number)
+        until = time.monotonic() + 5
+        while instance.control.error and time.monotonic() < until:
+            time.sleep(0.0005)  # another thread follows it up
+
+    def _follow(self, number: int) -> None:
+        """What follows the failure of an actor."""
+        instance = self._directory.by_number.get(number)
+        if instance is None:
+            return
+        with fork_waits(), self._lock:
+            instance.failure = self._error_of(instance)
+            if instance.restart == "never" or instance.state is State.TERMINATED:
+                instance.end(Reason.STOPPED)
+                instance.control.error = 0
+                return
+            fresh = instance.restart == "fresh" or not instance.last
+            instance.write_now(instance.first if fresh else instance.last)
+            instance.control.epoch += 1
+            instance.control.error = 0
+            with instance.lock:
+                instance.apply_phase()
+            instance.there.schedule()
+
+    def _error_of(self, instance: Instance) -> BaseException:
+        """The exception that a handler's failure is."""
+        if instance.raised is not None:
+            found, instance.raised = instance.raised, None
+            return found
+        code = instance.control.error
+        if code == STOPPED & 0xFFFFFFFF:
+            message = self._hung.pop(instance.number, None)
+            if message is None:
+                return ActorError(f"{instance.name} was stopped before its end")
+            return ActorError(
+                f"{instance.name} was stopped after {self._limit:g} s, by the watchdog, in its "
+                f"message {message}"
+            )
+        kernel: Any = instance.program.plan.kernel
+        try:
+            kernel.machine_code.fail(code, instance.there.report, 1, 1)
+        except BaseException as error:
+            return error
+        return ActorError(f"{instance.name} failed with the error {code}")
+
+    def _stop_hung(self, limit: int) -> None:
+        for number in self._engine.hung(limit):
+            instance = self._directory.by_number.get(number)
+            since = 0 if instance is None else instance.there.since
+            if instance is not None and since:
+                self._hung[number] = instance.control.last_message + instance.handled()
+                instance.there.stop(since)

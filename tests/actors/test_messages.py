@@ -1,0 +1,111 @@
+"""The classes of messages and states on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridlane import actors
+from gridlane.core.errors import TypingError
+from gridlane.cuda import boolean, float16, float32, float64, int8, int32, int64, uint8, uint64
+
+
+@actors.message
+class Flat:
+    a: int8
+    b: float64
+    c: boolean
+    d: float16
+    e: uint64 = 7
+
+
+@actors.message
+class Inner:
+    x: float32
+    y: int32
+
+
+@actors.message
+class Nested:
+    head: Inner
+    rows: int32[2, 3]
+    tail: uint8
+
+
+def shape(cls):
+    return cls.__gridlane_shape__
+
+
+@given(
+    st.integers(-128, 127),
+    st.floats(),
+    st.booleans(),
+    st.floats(width=16),
+    st.integers(0, 2**64 - 1),
+)
+def test_bytes_are_numpys(a, b, c, d, e):
+    value = Flat(a, b, c, d, e)
+    record = np.zeros((), shape(Flat).record.numpy)
+    for name in record.dtype.names:
+        record[name] = getattr(value, name)
+    assert bytes(value) == record.tobytes()
+    assert shape(Flat).unpack(bytes(value)) == value
+
+
+def test_nested_values():
+    value = Nested(Inner(1.5, 2), [[1, 2, 3], [4, 5, 6]], 9)
+    found = shape(Nested).unpack(bytes(value))
+    assert found == value
+    assert (found.head.x, found.head.y, found.tail) == (1.5, 2, 9)
+    assert found.rows.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert found != Nested(Inner(1.5, 3), [[1, 2, 3], [4, 5, 6]], 9)
+
+
+def test_defaults_and_text():
+    assert repr(Flat(1, 2.0, True, 0.5)) == "Flat(a=1, b=2.0, c=True, d=0.5, e=7)"
+    assert Inner(1, 2) != Flat(1, 2.0, True, 0.5)
+    with pytest.raises(TypeError):
+        hash(Inner(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (Flat(300, 0.0, True, 0.0), r"Flat.a is a int8, which 300 does not fit"),
+        (Flat(1.5, 0.0, True, 0.0), r"Flat.a is a int8, which 1.5 does not fit"),
+        (Flat(1, "x", True, 0.0), r"Flat.b is a float64, which 'x'"),
+        (Nested(Inner(1, 2), [1, 2], 3), "Nested.rows"),
+        (Nested(3, 0, 300), "Nested.tail"),
+    ],
+)
+def test_values_that_do_not_fit(value, says):
+    with pytest.raises(TypeError, match=says):
+        bytes(value)
+
+
+def test_numbers_tell_classes_apart():
+    @actors.message
+    class Other:
+        x: float32
+        y: int32
+
+    assert shape(Other).number != shape(Inner).number
+    assert shape(Other).record != shape(Inner).record
+
+
+def test_messages_larger_than_the_largest_tier_are_refused():
+    with pytest.raises(TypingError, match=r"Large has 16392 bytes.*16384") as caught:
+
+        @actors.message
+        class Large:
+            data: int64[2049]
+
+    assert "class Large" in str(caught.value)
+
+    @actors.state
+    class Fine:
+        data: int64[2049]
+
+    assert shape(Fine).layout.size == 16392
