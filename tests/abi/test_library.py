@@ -173,10 +173,12 @@ def test_a_program_on_vulkan(library, tmp_path):
     assert found.stdout == "well\n"
 
 
-def test_no_python_to_open(library, tmp_path, monkeypatch):
+@pytest.mark.parametrize("part", ["_libpython", "_codecs"])
+def test_no_python_to_open(part, library, tmp_path, monkeypatch):
+    """Neither the library of Python, nor one whose own files are gone, ends the process."""
     from gridlane.abi.library import build as building
 
-    monkeypatch.setattr(building, "_libpython", lambda: "/nonexistent/libpython.so")
+    monkeypatch.setattr(building, part, lambda: "/nonexistent/part")
     other = tmp_path / "other"
     build(LIBRARIES[0], other)
     found = subprocess.run(
@@ -186,8 +188,9 @@ def test_no_python_to_open(library, tmp_path, monkeypatch):
         text=True,
         timeout=60,
     )
-    assert found.returncode
+    assert found.returncode > 0
     assert "no Python to compile kernels with" in found.stderr
+    assert "/nonexistent/part" in found.stderr and "Fatal" not in found.stderr
     assert "gridlane install" in found.stderr and "Traceback" not in found.stderr
 
 

@@ -50,6 +50,10 @@ struct gl_process {
 
 GL_EXPORT extern struct gl_process gl_process;
 
+/* The number of the state, and of a context, while the process is ahead of Python; see ready.h. The
+ * numbers of the code are this one and those below. */
+#define GL_AHEAD (UINT64_MAX - 1)
+
 /* A function by the name that programs ask cuGetProcAddress for. */
 struct gl_symbol {
     const char *base;

@@ -39,10 +39,6 @@ struct gl_thread {
 
 extern __thread struct gl_thread gl_thread;
 
-/* The number of the state, and of a context, while the process is ahead of Python; see ready.h. The
- * numbers of the code are this one and those below. */
-#define GL_AHEAD (UINT64_MAX - 1)
-
 /* Whether C tells this thread itself what it knows, and then, what it asks about the first device. */
 int gl_ready_tells(void);
 int gl_ready_uses(unsigned what);
