@@ -62,11 +62,10 @@ class Supervisor:
                 instance.control.error = 0
                 return
             fresh = instance.restart == "fresh" or not instance.last
-            instance.write_now(instance.first if fresh else instance.last)
+            instance.write(instance.first if fresh else instance.last)
             instance.control.epoch += 1
             instance.control.error = 0
-            with instance.lock:
-                instance.apply_phase()
+            instance.there.recover()
             instance.there.schedule()
 
     def _error_of(self, instance: Instance) -> BaseException:
