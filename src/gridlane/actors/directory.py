@@ -86,7 +86,7 @@ class Directory:
             self._route(instance.number, None)
             if self.by_name.get(instance.name) is instance:
                 del self.by_name[instance.name]
-                del self._keys[key_of(instance.name)]
+                self._keys.pop(key_of(instance.name), None)
                 self._route(key_of(instance.name), None)
             left = [pair for pair in self._subscriptions if pair[1] is not instance]
             if len(left) < len(self._subscriptions):

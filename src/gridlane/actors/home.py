@@ -11,13 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from gridlane.actors._engine import TO_OUTBOX
+from gridlane.actors._engine import TO_OUTBOX, Engine
 from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors.dead import DeadLetter, read_dead
 from gridlane.actors.directory import Directory
 from gridlane.actors.engines import live_homes, new_engine
 from gridlane.actors.errors import ActorError, Reason, StateError
-from gridlane.actors.supervision import Supervisor
+from gridlane.actors.instance import Instance
+from gridlane.actors.supervision import TICK, Supervisor
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import available_processors
 from gridlane.launch.devices import get_device
@@ -67,15 +68,20 @@ class Home:
         )
         self.directory = Directory(self.engine)
         self.supervisor = Supervisor(self.engine, self.directory, watchdog)
-        self._lock = threading.RLock()
+        self._lock, self._ending = threading.RLock(), threading.RLock()
         self._threads: dict[str, threading.Thread] = {}
         self._futures: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
         live_homes.add(self)
 
     def __del__(self) -> None:
-        # Before the memory of its actors goes, whose steps may run.
-        if not getattr(self, "closed", True) and hasattr(self, "_futures"):
-            self.close()
+        # Close before the memory of actors goes, whose steps may run. By a thread, as this one may be
+        # in a step that the close waits for. The thread's reference brings this object back.
+        if hasattr(self, "_futures") and not self.closed:
+            live_homes.add(self)
+            with suppress(RuntimeError):  # at the interpreter's exit no thread starts
+                threading.Thread(
+                    target=self.close, name="gridlane actors' end", daemon=True
+                ).start()
 
     def require_open(self) -> None:
         """Raise ActorError where it is closed."""
@@ -94,18 +100,21 @@ class Home:
         if self.by_host:
             self._start("gridlane actors' batches", _run_batches)
 
-    def _start(self, name: str, target: Callable[[weakref.ref[Home]], None]) -> None:
+    def _start(self, name: str, target: Callable[[weakref.ref[Home], Engine], None]) -> None:
         with fork_waits(), self._lock:
             if name not in self._threads:
-                arguments = (weakref.ref(self),)
+                arguments = weakref.ref(self), self.engine
                 made = threading.Thread(target=target, args=arguments, name=name, daemon=True)
                 self._threads[name] = made
                 made.start()
 
     def close(self) -> None:
         """End the actors, without handling what is in their inboxes, the engine, the threads."""
-        if self.closed:
-            return
+        with fork_waits(), self._ending:
+            if not self.closed:
+                self._close()
+
+    def _close(self) -> None:
         with fork_waits(), self.directory.lock:
             self.directory.closing = True
         for instance in self.directory.all():
@@ -176,9 +185,10 @@ class Home:
     def replay(self, letter: DeadLetter, timeout: float | None) -> None:
         """Post a dead letter again; see ``Runtime.replay``."""
         self.require_open()
-        header, wait = letter.header, seconds_of("timeout", timeout)
+        header, wait = letter.header.copy(), seconds_of("timeout", timeout)
         if letter.reason in _NO_REPLAY:
             raise ActorError(f"the letter has no receiver ({letter.reason.meaning})")
+        header["attempt"] += 1
         instance = self.directory.of_letter(letter.actor)
         reason = Reason.NO_ACTOR
         if instance is not None and int(header["type"]) != instance.actor.message.number:
@@ -188,13 +198,13 @@ class Home:
             reply = TO_OUTBOX if to & TO_OUTBOX else 0 if to >> 63 else to
             found = self.engine.post(
                 *(instance.there, letter.payload, wait, reply, 0, int(header["topic"])),
-                *(int(header["correlation"]), int(header["attempt"]) + 1, int(header["flags"])),
+                *(int(header["correlation"]), int(header["attempt"]), int(header["flags"])),
                 0,
             )
             if not found:
                 return
             reason = Reason(found)
-        self.engine.bury(letter.actor, letter.data, int(reason))
+        self.engine.bury(letter.actor, header.tobytes() + letter.payload, int(reason))
         raise ActorError(f"the letter is dead again: {reason.meaning}")
 
 
@@ -211,23 +221,31 @@ def seconds_of(name: str, given: float | None) -> float:
     return given
 
 
-# --- what threads do; none keeps the runtime alive ---
+# --- what threads do; none keeps the runtime alive while it waits ---
 
 
-def _supervise(reference: weakref.ref[Home]) -> None:
-    while (home := reference()) is not None and not home.closed:
-        home.supervisor.look()
+def _supervise(reference: weakref.ref[Home], engine: Engine) -> None:
+    while True:
+        number = engine.failed(TICK)
+        home = reference()
+        if home is None or home.closed:
+            return
+        home.supervisor.look(number)
         del home
 
 
-def _run_batches(reference: weakref.ref[Home]) -> None:
+def _run_batches(reference: weakref.ref[Home], engine: Engine) -> None:
     """Launch the batches of actors, one after the other, in the order of their first messages."""
-    while (home := reference()) is not None and not home.closed:
-        number = home.engine.take(0.1)
+    while True:
+        number = engine.take(TICK)
+        home = reference()
+        if home is None or home.closed:
+            return
         instance = None if number is None else home.directory.find(number)
+        del home
         if instance is not None and instance.there.begin():
             _run_batch(instance)
-        del home, instance
+        del instance
 
 
 def _run_batch(instance: Instance) -> None:
@@ -240,9 +258,12 @@ def _run_batch(instance: Instance) -> None:
     instance.there.end(code)
 
 
-def _give_answers(reference: weakref.ref[Home]) -> None:
-    while (home := reference()) is not None and not home.closed:
-        found = home.engine.completed(0.1)
+def _give_answers(reference: weakref.ref[Home], engine: Engine) -> None:
+    while True:
+        found = engine.completed(TICK)
+        home = reference()
+        if home is None or home.closed:
+            return
         if found is not None:
             home.answer(*found)
         del home

@@ -272,8 +272,8 @@ class Runtime:
 
         Raises:
             ActorError: the topic is not declared.
-            QueueFull: a subscriber has no room in time, and those before it have the message. What a
-                subscriber does not take for another reason is a dead letter.
+            QueueFull: a subscriber has no room in time, and those before it have the message.
+                Where a subscriber refuses it for another reason, it is a dead letter.
         """
         self._home.require_open()
         wait = seconds_of("timeout", timeout)
@@ -298,8 +298,8 @@ class Runtime:
         """Post a dead letter again, to the actor that it was for, or that has the name by now.
 
         Raises:
-            ActorError: the actor has ended, or takes no message; the letter is dead again. Or it has
-                no receiver: a reply that nobody has waited for, a topic that was not declared.
+            ActorError: the actor has ended, or takes no message; the letter is dead again. Or it
+                has no receiver: a reply that nobody waited for, a topic that was not declared.
         """
         self._home.replay(letter, timeout)
 

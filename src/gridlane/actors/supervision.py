@@ -31,9 +31,8 @@ class Supervisor:
         self._hung: dict[int, int] = {}
         self._next = 0.0
 
-    def look(self) -> None:
-        """Wait for a failure for a tick, and follow it up."""
-        number = self._engine.failed(TICK)
+    def look(self, number: int | None) -> None:
+        """Follow up the failure of an actor, and look for those that hang."""
         if number is not None:
             self._follow(number)
         now = time.monotonic()
