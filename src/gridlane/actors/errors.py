@@ -29,6 +29,8 @@ class Reason(IntEnum):
     WRONG_TYPE = 10
     DRIFTED = 11
     STOPPED = 12
+    UNANSWERED = 13
+    CYCLE = 14
 
     @property
     def meaning(self) -> str:
@@ -49,6 +51,8 @@ _MEANINGS = {
     Reason.WRONG_TYPE: "the receiver handles messages of another class",
     Reason.DRIFTED: "its clock is too far ahead of this node's",
     Reason.STOPPED: "the actor was terminated before it",
+    Reason.UNANSWERED: "its handler has not replied to it",
+    Reason.CYCLE: "actors in a cycle would wait for room in each other's full inboxes",
 }
 
 
