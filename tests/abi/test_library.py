@@ -186,7 +186,7 @@ def test_no_python_to_open(part, library, tmp_path, monkeypatch):
 
     monkeypatch.setattr(building, part, lambda: "/nonexistent/part")
     other = tmp_path / "other"
-    build(LIBRARIES[0], other)
+    build(LIBRARIES[0], other, "-O0")
     found = subprocess.run(
         [str(compiled("embedded", library, tmp_path))],
         env={"LD_LIBRARY_PATH": str(other)},
@@ -205,7 +205,7 @@ def test_no_python_to_open(part, library, tmp_path, monkeypatch):
     [
         ["test_driver.py"],
         ["test_libraries.py", "test_functions.py", "test_links.py", "test_images.py", "-k", "cpu"],
-        ["test_nvrtc.py"],
+        pytest.param(["test_nvrtc.py"], marks=pytest.mark.nightly),
     ],
     ids=["driver", "code", "nvrtc"],
 )
