@@ -204,7 +204,10 @@ def test_no_python_to_open(part, library, tmp_path, monkeypatch):
     "options",
     [
         ["test_driver.py"],
-        ["test_libraries.py", "test_functions.py", "test_links.py", "test_images.py", "-k", "cpu"],
+        pytest.param(
+            ["test_libraries.py", "test_functions.py", "test_links.py", "test_images.py", "-kcpu"],
+            marks=pytest.mark.nightly,
+        ),
         pytest.param(["test_nvrtc.py"], marks=pytest.mark.nightly),
     ],
     ids=["driver", "code", "nvrtc"],
