@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 from tests.actors.samples import Number, Total, total
 from tests.actors.sequential import Letter, Message, Model, World
 from tests.effort import examples
@@ -20,8 +26,8 @@ from gridlane import actors
 from gridlane.actors import ActorError, MessageDead, QueueFull, Reason, State, StateError
 from gridlane.actors.keys import key_of
 
-OUTBOX = 4
-VALUES = st.integers(-1, 20)
+OUTBOX = 2
+VALUES = st.one_of(st.just(-1), st.integers(0, 20), st.integers(0, 20))
 WHICH = st.integers(0, 5)
 
 
@@ -95,7 +101,17 @@ class Uses(RuleBasedStateMachine):
 
     # --- life
 
-    @precondition(lambda self: len(self.refs) < 8)
+    @initialize(capacity=st.sampled_from([1, 2, 4]), active=st.booleans())
+    def begin(self, capacity, active):
+        """One of each kind, and most of them run."""
+        for kind, runs in (("sink", active), ("total", True), ("forward", True)):
+            self.launch(kind, capacity, "fresh", 64)
+            if runs:
+                ref, actor = self.pick(len(self.refs) - 1)
+                assert self.world.move(actor, "activate")
+                ref.activate()
+
+    @precondition(lambda self: len(self.refs) < 6)
     @rule(
         kind=st.sampled_from(["total", "total", "forward", "sink"]),
         capacity=st.sampled_from([1, 2, 4]),
@@ -154,8 +170,8 @@ class Uses(RuleBasedStateMachine):
         which=WHICH,
         value=VALUES,
         on_full=st.sampled_from(["dead", "raise", "block"]),
-        replies=st.booleans(),
-        expired=st.booleans(),
+        replies=st.sampled_from([True, True, False]),
+        expired=st.sampled_from([False, False, True]),
     )
     def send(self, which, value, on_full, replies, expired):
         ref, actor = self.pick(which)
@@ -175,18 +191,23 @@ class Uses(RuleBasedStateMachine):
                 ref.send(Number(value), **options)
 
     @has_actors
-    @rule(which=WHICH, values=st.lists(st.integers(0, 9), min_size=1, max_size=6))
-    def post_many(self, which, values):
+    @rule(
+        which=WHICH,
+        values=st.lists(st.integers(0, 9), min_size=1, max_size=6),
+        replies=st.booleans(),
+    )
+    def post_many(self, which, values, replies):
         ref, actor = self.pick(which)
         numbers = np.zeros(len(values), Number.__gridlane_type__.numpy)
         numbers["value"] = values
-        reasons = [self.world.post(actor, Message(value)) for value in values]
+        to = "outbox" if replies else None
+        reasons = [self.world.post(actor, Message(value, to)) for value in values]
         if Reason.INACTIVE in reasons:
             with pytest.raises(MessageDead):
-                ref.post_many(numbers)
+                ref.post_many(numbers, replies=replies)
         else:
             waits = None if actor.state is State.ACTIVE else 0
-            assert ref.post_many(numbers, timeout=waits) == reasons.count(None)
+            assert ref.post_many(numbers, waits, replies) == reasons.count(None)
 
     @has_actors
     @rule(which=WHICH, value=VALUES)
@@ -210,6 +231,18 @@ class Uses(RuleBasedStateMachine):
                 ref.call(Number(value), timeout=30)
         else:
             assert ref.call(Number(value), timeout=30).value == answers[0]
+
+    @has_actors
+    @rule(which=WHICH, value=VALUES)
+    def leave_a_call(self, which, value):
+        """The reply to a caller who has left is a dead letter."""
+        ref, actor = self.pick(which)
+        if actor.kind != "total" or not self.world.move(actor, "suspend"):
+            return
+        ref.suspend()
+        self.call(which, value)
+        assert self.world.move(actor, "resume")
+        ref.resume()
 
     @has_actors
     @rule(which=WHICH)
@@ -351,13 +384,13 @@ class UsesOnInterp(Uses):
 def _settings(count):
     return settings(
         max_examples=count,
-        stateful_step_count=30,
+        stateful_step_count=40,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
 
 
 TestOnCpu = Uses.TestCase
-TestOnCpu.settings = _settings(examples(30, 600))
+TestOnCpu.settings = _settings(examples(40, 600))
 TestOnInterp = UsesOnInterp.TestCase
 TestOnInterp.settings = _settings(examples(6, 60))
