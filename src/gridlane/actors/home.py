@@ -74,8 +74,8 @@ class Home:
         live_homes.add(self)
 
     def __del__(self) -> None:
-        # Close before the memory of actors goes, whose steps may run. By a thread, as this one may be
-        # in a step that the close waits for. The thread's reference brings this object back.
+        # Close before the memory of actors goes, whose steps may run. By a thread, as this one may
+        # be in a step that the close waits for. The thread's reference brings this object back.
         if hasattr(self, "_futures") and not self.closed:
             live_homes.add(self)
             with suppress(RuntimeError):  # at the interpreter's exit no thread starts
