@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from gridlane.actors.layouts.from_class import array as array
     from gridlane.actors.messages import message as message
     from gridlane.actors.messages import state as state
+    from gridlane.actors.outside import Share as Share
     from gridlane.actors.ref import ActorRef as ActorRef
+    from gridlane.actors.remote import RemoteRef as RemoteRef
+    from gridlane.actors.remote import connect as connect
     from gridlane.actors.runtime import Runtime as Runtime
     from gridlane.actors.states import State as State
 
@@ -32,7 +35,9 @@ _MODULES = {
     **dict.fromkeys(("ActorError", "MessageDead", "QueueFull", "Reason", "StateError"), "errors"),
     "array": "layouts.from_class",
     **dict.fromkeys(("message", "state"), "messages"),
+    "Share": "outside",
     "ActorRef": "ref",
+    **dict.fromkeys(("RemoteRef", "connect"), "remote"),
     "Runtime": "runtime",
     "State": "states",
 }

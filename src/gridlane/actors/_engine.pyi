@@ -3,6 +3,8 @@ from typing import Any
 REASONS: int
 
 def places() -> dict[str, int]: ...
+def shared_bytes(capacity: int, seats: int, payload: int, reply: int, /) -> int: ...
+def start_of(process: int, /) -> int: ...
 
 class Actor:
     phase: int
@@ -89,3 +91,47 @@ class Engine:
     def dead(self) -> tuple[int, bytes] | None: ...
     def bury(self, actor: int, message: bytes, reason: int, /) -> None: ...
     def facts(self) -> dict[str, int]: ...
+
+class Gate:
+    def __init__(
+        self,
+        actor: Actor,
+        file: int,
+        capacity: int,
+        seats: int,
+        payload_bytes: int,
+        reply_bytes: int,
+        reply_type: int,
+        space: int,
+        lease: int,
+        token: int,
+        spins: int,
+        /,
+    ) -> None: ...
+    def close(self) -> None: ...
+    def abandon(self) -> None: ...
+    def facts(self) -> dict[str, int]: ...
+
+class Peer:
+    def __init__(
+        self,
+        file: int,
+        host: int,
+        capacity: int,
+        seats: int,
+        payload_bytes: int,
+        reply_bytes: int,
+        type: int,
+        token: int,
+        node: int,
+        first_call: int,
+        /,
+    ) -> None: ...
+    def sit(self) -> int: ...
+    def leave(self, seat: int, /) -> None: ...
+    def lives(self) -> bool: ...
+    def post(
+        self, seat: int, payloads: Any, timeout: float, deadline: int, dead: int, /
+    ) -> tuple[int, int]: ...
+    def call(self, seat: int, payload: Any, spin: int, timeout: float, /) -> bytes | int | None: ...
+    def close(self) -> None: ...

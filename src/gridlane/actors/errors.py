@@ -29,6 +29,9 @@ class Reason(IntEnum):
     WRONG_TYPE = 10
     DRIFTED = 11
     STOPPED = 12
+    ABANDONED = 13
+    WRONG_TOKEN = 14
+    GARBLED = 15
 
     @property
     def meaning(self) -> str:
@@ -49,6 +52,9 @@ _MEANINGS = {
     Reason.WRONG_TYPE: "the receiver handles messages of another class",
     Reason.DRIFTED: "its clock is too far ahead of this node's",
     Reason.STOPPED: "the actor was terminated before it",
+    Reason.ABANDONED: "its sender, another process, ended or was stopped before it was whole",
+    Reason.WRONG_TOKEN: "another process posted it without the token of the inbox",
+    Reason.GARBLED: "another process wrote what is no message",
 }
 
 

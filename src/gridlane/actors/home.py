@@ -18,6 +18,7 @@ from gridlane.actors.dead import DeadLetter, read_dead
 from gridlane.actors.directory import Directory
 from gridlane.actors.engines import new_engine
 from gridlane.actors.errors import ActorError, Reason
+from gridlane.actors.inboxes import remove_left_inboxes
 from gridlane.actors.instance import Instance
 from gridlane.actors.messages import Shape
 from gridlane.actors.supervision import Supervisor
@@ -78,7 +79,9 @@ class Home:
     # --- threads ---
 
     def start(self) -> None:
-        """Start the threads that an actor needs, once."""
+        """Start the threads that an actor needs, once; remove what killed processes left."""
+        if not self._threads:
+            remove_left_inboxes()
         self._start("gridlane actors", _supervise)
         if self.by_host:
             self._start("gridlane actors' batches", _run_batches)
@@ -105,8 +108,11 @@ class Home:
                 loop.call_soon_threadsafe(future.cancel)
 
     def abandon(self) -> None:
-        """After a fork: the threads are the parent's."""
+        """After a fork: the threads are the parent's, and so are the shared inboxes."""
         self.closed = True
+        for instance in self.directory.by_number.values():
+            for share in instance.shares:
+                share.abandon()
         self.engine.abandon()
 
     # --- asynchronous calls ---

@@ -35,6 +35,7 @@ class Instance:
         batches: how Python launches its steps, where C does not.
         failure: the error that ended it, or that it was restarted after.
         raised: by a step that Python has launched, until it is followed up.
+        shares: its inboxes for other processes, which end with it.
         retire: is called once it has ended.
     """
 
@@ -61,6 +62,7 @@ class Instance:
         self.batches: Batches | None = None
         self.failure: BaseException | None = None
         self.raised: BaseException | None = None
+        self.shares: list[Any] = []
         self.control = Control(there.control)
         self.state = State.CREATED
         self.lock = threading.RLock()
@@ -107,6 +109,8 @@ class Instance:
             if self.has_ended():
                 return
             self.there.phase = 0
+        for share in list(self.shares):
+            share.close()
         self.engine.unblock(self.there)
         self.wait_for_step(0.2)
         while self.there.working:

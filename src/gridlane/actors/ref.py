@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -15,7 +15,11 @@ from gridlane.actors.home import FOREVER, Home
 from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.messages import Shape
+from gridlane.actors.numbers import verify
 from gridlane.actors.states import State
+
+if TYPE_CHECKING:
+    from gridlane.actors.outside import Share
 
 OnFull = Literal["block", "dead", "raise"]
 
@@ -293,6 +297,32 @@ class ActorRef:
             self._home.require_open()
             return None
         return self._unpack(data[MessageHeader.size :])
+
+    # --- other processes ---
+
+    def share(
+        self, name: str, *, capacity: int = 256, peers: int = 64, lease: float = 1.0
+    ) -> Share:
+        """Let other processes of this user post to it, by ``actors.connect(name)``.
+
+        Args:
+            name: ASCII letters, digits, ``_``, ``-`` and dots.
+            capacity: messages in the shared inbox, a power of two; the actor's own comes behind it.
+            peers: seats: one for each connection, and one for each further call at a time.
+            lease: seconds for which a process that is stopped while it writes a message keeps those
+                behind it from the actor; then its message is a dead letter.
+
+        Raises:
+            ActorError: there is an inbox of the name, or processes cannot share memory here.
+            ValueError: it is no name, or a number is out of its range.
+        """
+        from gridlane.actors.outside import share
+
+        verify(capacity=capacity)
+        self._home.require_open()
+        if self._instance.has_ended():
+            raise ActorError(f"{self.name} has ended")
+        return share(self._instance, name, capacity, peers, lease)
 
     # --- its state ---
 

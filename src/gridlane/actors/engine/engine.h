@@ -12,6 +12,7 @@
 
 typedef struct gl_engine gl_engine;
 typedef struct gl_actor gl_actor;
+typedef struct gl_gate gl_gate; /* outside.h */
 
 /* What may happen to an actor's messages. */
 enum {
@@ -37,6 +38,9 @@ enum {
     GL_WRONG_TYPE, /* not the receiver's type of message */
     GL_DRIFTED,    /* its clock is too far ahead */
     GL_STOPPED,    /* the actor stopped before it */
+    GL_ABANDONED,  /* its sender, another process, ended or stopped before it was whole */
+    GL_WRONG_TOKEN, /* another process posted it without the inbox's token */
+    GL_GARBLED,    /* another process wrote what is no message */
     GL_REASONS,
 };
 
@@ -177,6 +181,10 @@ struct gl_engine {
     uint64_t drift;
     uint64_t node;
     uint64_t wakes;
+    /* shared inboxes, whose answers go by their numbers */
+    gl_gate *gates;
+    uint64_t next_gate;
+    pthread_mutex_t gates_mutex;
 };
 
 /* clock.c */
@@ -227,12 +235,17 @@ int gl_block_on(gl_actor *sender, gl_actor *full);
 /* waiters.c */
 #define GL_TO_WAITER (1ull << 63)
 #define GL_TO_OUTBOX (1ull << 62) /* of the actor that answers */
+#define GL_TO_OUTSIDE (1ull << 61) /* another process: the gate's number << 16, its seat */
 uint64_t gl_wait_begin(gl_engine *engine, int is_async);
 int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_clock *clock,
               const void *payload, uint32_t bytes, uint32_t reason);
 int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until);
 void gl_wait_end(gl_engine *engine, uint64_t ticket);
 gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket);
+
+/* outside.c: 0, or GL_LATE where the caller waits no more */
+int gl_gate_answer(gl_engine *engine, uint64_t reply_to, uint64_t call, const gl_clock *clock,
+                   const void *payload, uint32_t bytes, uint32_t reason);
 
 /* routes.c */
 gl_actor *gl_find_route(const gl_engine *engine, uint64_t key);

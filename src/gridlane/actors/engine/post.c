@@ -174,6 +174,9 @@ void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
     gl_bury_slot(actor, slot, reason);
     if (slot->reply_to & GL_TO_WAITER)
         gl_answer(actor->engine, slot->reply_to, 0, &slot->clock, NULL, 0, reason);
+    else if (slot->reply_to & GL_TO_OUTSIDE)
+        gl_gate_answer(actor->engine, slot->reply_to, slot->correlation, &slot->clock, NULL, 0,
+                       reason);
 }
 
 /* ---- senders that wait for room */
