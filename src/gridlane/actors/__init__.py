@@ -13,6 +13,7 @@ from gridlane.core.forks import fork_waits
 if TYPE_CHECKING:
     from gridlane.actors.actor import Actor as Actor
     from gridlane.actors.actor import kernel as kernel
+    from gridlane.actors.c_programs import include_folder as include_folder
     from gridlane.actors.dead import DeadLetter as DeadLetter
     from gridlane.actors.errors import ActorError as ActorError
     from gridlane.actors.errors import MessageDead as MessageDead
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     **dict.fromkeys(("Actor", "kernel"), "actor"),
+    "include_folder": "c_programs",
     "DeadLetter": "dead",
     **dict.fromkeys(("ActorError", "MessageDead", "QueueFull", "Reason", "StateError"), "errors"),
     "array": "layouts.from_class",

@@ -1,6 +1,14 @@
 from typing import Any
 
 REASONS: int
+C_API: Any  # a capsule
+
+class Handle:
+    def __init__(
+        self, actor: Actor, message_bytes: int, reply_bytes: int, reply_type: int, /
+    ) -> None: ...
+    @property
+    def address(self) -> int: ...
 
 def places() -> dict[str, int]: ...
 def shared_bytes(capacity: int, seats: int, payload: int, reply: int, /) -> int: ...

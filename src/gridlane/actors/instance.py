@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
-from gridlane.actors._engine import Engine
+from gridlane.actors._engine import Engine, Handle
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches, host_bytes
 from gridlane.actors.control import Control
 from gridlane.actors.device.layout import HANDLED
-from gridlane.actors.errors import Reason, StateError
+from gridlane.actors.errors import ActorError, Reason, StateError
 from gridlane.actors.program import Program
 from gridlane.actors.states import PHASES, RUNS, TRANSITIONS, State
 from gridlane.core.forks import fork_waits
@@ -63,6 +63,7 @@ class Instance:
         self.failure: BaseException | None = None
         self.raised: BaseException | None = None
         self.shares: list[Any] = []
+        self._handle: Handle | None = None
         self.control = Control(there.control)
         self.state = State.CREATED
         self.lock = threading.RLock()
@@ -153,6 +154,19 @@ class Instance:
     def write_now(self, data: bytes) -> None:
         """Replace the state of an actor that does not run."""
         self.device.default_stream.write(self.memory.address, memoryview(data))
+
+    # --- C ---
+
+    def c_handle(self) -> int:
+        """The address of the handle that C programs have; see ``ActorRef.c_handle``."""
+        with fork_waits(), self.lock:
+            if self._handle is None:
+                if self.has_ended():
+                    raise ActorError(f"{self.name} has ended, or its runtime is closed")
+                replies = self.actor.replies
+                size, number = (0, 0) if replies is None else (replies.layout.size, replies.number)
+                self._handle = Handle(self.there, self.actor.message.layout.size, size, number)
+            return self._handle.address
 
     # --- facts ---
 

@@ -192,6 +192,8 @@ uint64_t gl_now(void);
 uint64_t gl_elapsed(void);
 void gl_clock_tick(gl_clock *clock, uint64_t now);
 int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t drift);
+gl_clock gl_host_clock(gl_engine *engine, uint64_t events);
+void gl_host_merge(gl_engine *engine, const gl_clock *seen);
 
 /* workers.c */
 int gl_engine_start(gl_engine *engine, uint32_t workers);
@@ -224,6 +226,10 @@ int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alon
    not posted; how many are. Only one producer may be `alone`. */
 uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count, int alone,
                      int *result);
+/* The same, and wait for room until a time of gl_elapsed; GL_IS_FULL where there is none. */
+int gl_post_until(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t until);
+int gl_post_run_until(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count,
+                      int alone, uint64_t until, uint64_t *posted);
 void gl_letter_of(gl_letter *letter, const gl_header *header);
 void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const void *payload,
              uint32_t reason);

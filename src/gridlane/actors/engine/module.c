@@ -75,7 +75,7 @@ PyMODINIT_FUNC PyInit__engine(void)
     module = PyModule_Create(&definition);
     if (!module || PyModule_AddObjectRef(module, "Engine", (PyObject *)&EngineType)
         || PyModule_AddObjectRef(module, "Actor", (PyObject *)&ActorType)
-        || PyModule_AddIntConstant(module, "REASONS", GL_REASONS)) {
+        || PyModule_AddIntConstant(module, "REASONS", GL_REASONS) || add_c_interface(module)) {
         Py_XDECREF(module);
         return NULL;
     }
