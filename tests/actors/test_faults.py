@@ -244,7 +244,7 @@ def _in_child(runtime, ref, dropped):
         mine.activate()
         if mine.call(Number(3), timeout=20).value != 3:
             return 99
-    del dropped
+    uses.clear()
     gc.collect()
     return 0
 
@@ -352,9 +352,11 @@ def test_a_runtime_without_close_whose_handler_loops():
     ref = runtime.launch(looping)
     ref.activate()
     ref.send(Number(1_000_000))
-    until(lambda: ref._instance.there.since)
+    there = ref._instance.there
+    while not there.since:
+        time.sleep(0.001)
     gone = weakref.ref(runtime._home)
-    del ref, runtime
+    del ref, runtime, there
 
     def is_gone():
         gc.collect()
