@@ -38,6 +38,7 @@ class Directory:
         self._topics: dict[str, Shape] = {}
         self._subscriptions: list[tuple[str, Instance]] = []
         self._retired: list[Instance] = []
+        self._numbers: dict[str, itertools.count[int]] = {}
 
     def all(self) -> list[Instance]:
         """The actors that have not ended."""
@@ -56,7 +57,9 @@ class Directory:
             return wanted
         if actor.name not in self.by_name:
             return actor.name
-        names = (f"{actor.name}{n}" for n in itertools.count(2))
+        # Numbers only rise: the search for a free one would take a look at each actor.
+        numbers = self._numbers.setdefault(actor.name, itertools.count(2))
+        names = (f"{actor.name}{n}" for n in numbers)
         return next(name for name in names if name not in self.by_name)
 
     def add(self, instance: Instance) -> None:

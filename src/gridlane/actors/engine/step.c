@@ -208,8 +208,7 @@ static void fail(gl_actor *actor)
 static void finish(gl_actor *actor)
 {
     gl_control *control = actor->control;
-    for (uint32_t n = 0; n < actor->handled; n++)
-        gl_queue_release(&actor->inbox);
+    gl_queue_release_many(&actor->inbox, actor->handled);
     atomic_fetch_add_explicit(&control->received, actor->handled, memory_order_relaxed);
     atomic_fetch_add_explicit(&control->answered, actor->pending, memory_order_relaxed);
     actor->handled = actor->pending = actor->sent = 0;
