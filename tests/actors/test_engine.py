@@ -91,9 +91,9 @@ def test_actors_of_another_engine(engine):
     for use in (
         lambda: engine.set_route(5, stranger),
         lambda: engine.set_topics([(5, [stranger])]),
-        lambda: engine.post(stranger, b"1234", 0.0, 0, 0, 0, 0, 0, 0),
+        lambda: engine.post(stranger, b"1234", 0.0, 0, 0, 0, 0, 0, 0, 0),
         lambda: engine.call(stranger, b"1234", 0, 0.0),
-        lambda: engine.post(object(), b"1234", 0.0, 0, 0, 0, 0, 0, 0),
+        lambda: engine.post(object(), b"1234", 0.0, 0, 0, 0, 0, 0, 0, 0),
     ):
         with pytest.raises(TypeError, match="an actor of this engine"):
             use()

@@ -17,7 +17,7 @@ from gridlane.actors.control import Control
 from gridlane.actors.device.layout import HANDLED
 from gridlane.actors.errors import ActorError, Reason, StateError
 from gridlane.actors.program import Program
-from gridlane.actors.states import PHASES, RUNS, TRANSITIONS, State
+from gridlane.actors.states import PHASES, TRANSITIONS, State
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
 
@@ -33,6 +33,7 @@ class Instance:
         first, last: the bytes of its first state, and of that of the last checkpoint.
         arrays: of its launch.
         batches: how Python launches its steps, where C does not.
+        ending: whether nothing changes its phase any more.
         failure: the error that ended it, or that it was restarted after.
         raised: by a step that Python has launched, until it is followed up.
         shares: its inboxes for other processes, which end with it.
@@ -66,6 +67,7 @@ class Instance:
         self._handle: Handle | None = None
         self.control = Control(there.control)
         self.state = State.CREATED
+        self.ending = False
         self.lock = threading.RLock()
         self._retire = retire
 
@@ -90,17 +92,17 @@ class Instance:
             self.apply_phase()
 
     def apply_phase(self) -> None:
-        """Tell the engine what the state allows. An actor that has failed does not run until the
-        supervisor has restarted it."""
-        phase = PHASES[self.state]
-        self.there.phase = phase & ~RUNS if self.control.error else phase
+        """Tell the engine what the state allows. An actor that has failed does not run until
+        ``there.recover()``."""
+        if not self.ending:
+            self.there.phase = PHASES[self.state]
 
     def drain(self, until: float) -> None:
         """Handle what is in the inbox, until a time of ``time.monotonic``."""
-        self.there.schedule()
-        while time.monotonic() < until and self.state is State.TERMINATING:
-            waiting = self.there.lengths[0]
-            if not waiting and not self.there.working:
+        if self.there.lengths[0]:
+            self.there.schedule()
+        while self.there.lengths[0] or self.there.working:
+            if time.monotonic() >= until or self.state is not State.TERMINATING:
                 return
             time.sleep(0.0002)
 
@@ -109,6 +111,7 @@ class Instance:
         with fork_waits(), self.lock:
             if self.has_ended():
                 return
+            self.ending = True
             self.there.phase = 0
         for share in list(self.shares):
             share.close()

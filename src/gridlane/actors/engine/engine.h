@@ -18,6 +18,7 @@ typedef struct gl_gate gl_gate; /* outside.h */
 enum {
     GL_ACCEPTS = 1,  /* messages may be put into its inbox */
     GL_RUNS = 2,     /* its messages are handled */
+    GL_HAS_FAILED = 4, /* they are not, until Python has followed the failure up; C's own bit */
 };
 
 /* What a sender wants where an inbox is full. */
@@ -38,6 +39,8 @@ enum {
     GL_WRONG_TYPE, /* not the receiver's type of message */
     GL_DRIFTED,    /* its clock is too far ahead */
     GL_STOPPED,    /* the actor stopped before it */
+    GL_UNANSWERED, /* it is handled, and its handler has not replied */
+    GL_CYCLE,      /* actors in a cycle would wait for each other's room */
     GL_ABANDONED,  /* its sender, another process, ended or stopped before it was whole */
     GL_WRONG_TOKEN, /* another process posted it without the inbox's token */
     GL_GARBLED,    /* another process wrote what is no message */
@@ -71,8 +74,10 @@ struct gl_actor {
     int32_t *info;
     uint8_t *output;        /* `outputs` of `output_bytes` bytes */
     uint32_t sent, pending; /* outputs that are delivered; those that there are */
-    uint32_t subscriber;    /* subscribers that have the output after these */
+    uint64_t subscriber;    /* subscribers of smaller numbers have the output after these */
     uint32_t handled;       /* messages whose slots are kept until all outputs are delivered */
+    gl_header *asked;       /* their headers, where their slots are given back before that */
+    uint32_t settled;       /* whether that is so */
     int code;               /* of the step whose outputs these are */
     /* the thread in its step, and since when */
     _Atomic uint64_t since;
@@ -86,6 +91,7 @@ struct gl_actor {
     uint32_t blocked_count, blocked_room;
     _Atomic uint32_t has_blocked;
     _Atomic uint32_t waiting; /* whether it is in such a list itself */
+    _Atomic(gl_actor *) waits_for; /* whose list that is */
     gl_actor *next_event;
     uint32_t in_events;
 };
@@ -155,6 +161,7 @@ struct gl_engine {
     uint32_t workers;
     _Atomic uint32_t started;
     _Atomic uint64_t *inside; /* of each worker, 64 bytes apart: odd while it is in a step */
+    _Atomic uint32_t visitors; /* threads of Python that may read routes and other actors */
     void (*stop_thread)(pthread_t thread, int wish);
     uint32_t worker_spins;
     _Atomic(gl_routes *) routes;
@@ -190,6 +197,8 @@ struct gl_engine {
 /* clock.c */
 uint64_t gl_now(void);
 uint64_t gl_elapsed(void);
+void gl_follow_time(void);
+void gl_shift_time(int64_t nanoseconds);
 void gl_clock_tick(gl_clock *clock, uint64_t now);
 int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t drift);
 gl_clock gl_host_clock(gl_engine *engine, uint64_t events);
@@ -236,7 +245,9 @@ void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const v
 void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
 void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
 void gl_unblock(gl_actor *actor);
+enum { GL_HAS_ROOM, GL_IS_BLOCKED, GL_IS_CYCLE };
 int gl_block_on(gl_actor *sender, gl_actor *full);
+void gl_leave_list(gl_actor *sender);
 
 /* waiters.c */
 #define GL_TO_WAITER (1ull << 63)
@@ -248,6 +259,9 @@ int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_cloc
 int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until);
 void gl_wait_end(gl_engine *engine, uint64_t ticket);
 gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket);
+void gl_wake_receivers(gl_engine *engine);
+void gl_cond_init(pthread_cond_t *condition);
+void gl_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until);
 
 /* outside.c: 0, or GL_LATE where the caller waits no more */
 int gl_gate_answer(gl_engine *engine, uint64_t reply_to, uint64_t call, const gl_clock *clock,

@@ -44,17 +44,16 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
     letter.reply_to = letter.correlation = ticket;
     int posted, done = 0, failed = 0;
     do {
-        uint64_t now = gl_elapsed();
-        uint64_t slice = until - now > SLICE && until > now ? now + SLICE : until;
+        uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
         posted = gl_post_until(actor, &letter, payload.buf, slice);
         if (posted == GL_POSTED)
             done = gl_wait(engine, ticket, spin, slice);
         Py_END_ALLOW_THREADS
     } while (posted == GL_IS_FULL && (failed = again(until)) == 1);
-    while (posted == GL_POSTED && !done && (failed = again(until)) == 1) {
-        uint64_t now = gl_elapsed();
-        uint64_t slice = until - now > SLICE && until > now ? now + SLICE : until;
+    while (posted == GL_POSTED && !done && !atomic_load(&engine->stop)
+           && (failed = again(until)) == 1) {
+        uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
         done = gl_wait(engine, ticket, 0, slice);
         Py_END_ALLOW_THREADS
@@ -80,42 +79,49 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
     return result;
 }
 
-/* post(actor, payload, timeout, reply, deadline, topic, correlation, attempt): 0 or a reason.
-   `reply`: 0 none, 1 to the actor's outbox. A timeout of 0 does not wait. */
+/* post(actor, payload, timeout, reply, deadline, topic, correlation, attempt, flags, bury): 0 or a
+   reason. `reply`: 0 none, the bit TO_OUTBOX for the actor's outbox, else an actor's number. A timeout of 0
+   does not wait. `bury`: 1 where a message for a full inbox is a dead letter, 2 where one that is
+   refused for another reason is. */
 PyObject *Engine_post(EngineObject *self, PyObject *args)
 {
     PyObject *object;
     Py_buffer payload;
     double seconds;
-    int reply, flags;
-    unsigned long long deadline, topic, correlation;
+    int flags, bury;
+    unsigned long long reply, deadline, topic, correlation;
     unsigned int attempt;
-    if (!PyArg_ParseTuple(args, "Oy*diKKKIi", &object, &payload, &seconds, &reply, &deadline, &topic,
-                          &correlation, &attempt, &flags))
+    if (!PyArg_ParseTuple(args, "Oy*dKKKKIii", &object, &payload, &seconds, &reply, &deadline, &topic,
+                          &correlation, &attempt, &flags, &bury))
         return NULL;
     gl_actor *actor = actor_of(self, object);
     int result = GL_IS_FULL, failed = 0;
     if (actor) {
         uint64_t until = until_of(seconds);
         gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len);
-        letter.reply_to = reply ? GL_TO_OUTBOX | actor->id : 0;
+        letter.reply_to = reply & GL_TO_OUTBOX ? GL_TO_OUTBOX | actor->id : reply;
         letter.deadline = deadline;
         letter.topic = topic;
         letter.correlation = correlation;
         letter.attempt = attempt;
         letter.flags = (uint32_t)flags;
         do {
-            uint64_t now = gl_elapsed();
-            uint64_t slice = until > now && until - now > SLICE ? now + SLICE : until;
+            uint64_t slice = slice_of(until);
             Py_BEGIN_ALLOW_THREADS
             result = gl_post_until(actor, &letter, payload.buf, slice);
             Py_END_ALLOW_THREADS
         } while (result == GL_IS_FULL && (failed = again(until)) == 1);
+        if (result == GL_IS_FULL)
+            result = GL_FULL;
+        if (result && bury & (result == GL_FULL ? 1 : 2) && failed >= 0) {
+            gl_bury(self->engine, actor->id, &letter, payload.buf, (uint32_t)result);
+            atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
+        }
     }
     PyBuffer_Release(&payload);
     if (!actor || failed < 0)
         return NULL;
-    return PyLong_FromLong(result == GL_IS_FULL ? GL_FULL : result);
+    return PyLong_FromLong(result);
 }
 
 /* post_many(actor, payloads, size, timeout, reply, alone): (messages posted, reason) */
@@ -138,8 +144,7 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args)
     uint64_t until = until_of(seconds), total = (uint64_t)payload.len / size, done = 0;
     int result = GL_POSTED, failed = 0;
     while (done < total) {
-        uint64_t now = gl_elapsed();
-        uint64_t slice = until > now && until - now > SLICE ? now + SLICE : until;
+        uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
         gl_letter letter = {.type = actor->type, .payload_bytes = size,
                             .reply_to = reply ? GL_TO_OUTBOX | actor->id : 0,
@@ -208,9 +213,7 @@ PyObject *Engine_completed(EngineObject *self, PyObject *args)
     pthread_mutex_lock(&engine->answer_mutex);
     while (engine->completed_head == engine->completed_tail && !atomic_load(&engine->stop)
            && gl_elapsed() < until) {
-        struct timespec at;
-        deadline_of(&at, until);
-        pthread_cond_timedwait(&engine->answers, &engine->answer_mutex, &at);
+        gl_cond_wait(&engine->answers, &engine->answer_mutex, slice_of(until));
     }
     if (engine->completed_head != engine->completed_tail) {
         ticket = engine->completed[engine->completed_head++ % GL_COMPLETED];
@@ -232,7 +235,14 @@ PyObject *Engine_completed(EngineObject *self, PyObject *args)
     return made;
 }
 
-/* receive(actor, timeout): the header and payload of the next reply in the outbox, or None */
+/* Whether it will reply no more; Python writes the state. */
+static int has_ended(const gl_actor *actor)
+{
+    return atomic_load(&actor->control->state) == GL_TERMINATED;
+}
+
+/* receive(actor, timeout): the header and payload of the next reply in the outbox, or None. An actor
+   that has ended is not waited for. */
 PyObject *Engine_receive(EngineObject *self, PyObject *args)
 {
     PyObject *object;
@@ -262,7 +272,7 @@ PyObject *Engine_receive(EngineObject *self, PyObject *args)
         int failed = again(until);
         if (failed < 0)
             return NULL;
-        if (!failed || atomic_load(&engine->stop))
+        if (!failed || atomic_load(&engine->stop) || has_ended(actor))
             Py_RETURN_NONE;
         Py_BEGIN_ALLOW_THREADS
         uint64_t begin = gl_elapsed();
@@ -270,11 +280,9 @@ PyObject *Engine_receive(EngineObject *self, PyObject *args)
             gl_pause();
         pthread_mutex_lock(&engine->answer_mutex);
         atomic_fetch_add(&engine->answer_parked, 1);
-        if (!gl_queue_has(&actor->outbox, head) && !atomic_load(&engine->stop)) {
-            struct timespec at;
-            deadline_of(&at, until);
-            pthread_cond_timedwait(&engine->answered, &engine->answer_mutex, &at);
-        }
+        atomic_thread_fence(memory_order_seq_cst);
+        if (!gl_queue_has(&actor->outbox, head) && !atomic_load(&engine->stop))
+            gl_cond_wait(&engine->answered, &engine->answer_mutex, slice_of(until));
         atomic_fetch_sub(&engine->answer_parked, 1);
         pthread_mutex_unlock(&engine->answer_mutex);
         Py_END_ALLOW_THREADS

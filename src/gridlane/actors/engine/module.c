@@ -51,7 +51,26 @@ static PyObject *places(PyObject *module, PyObject *unused)
     return made;
 }
 
+static PyObject *now(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(gl_now());
+}
+
+static PyObject *shift_time(PyObject *module, PyObject *nanoseconds)
+{
+    long long shift = PyLong_AsLongLong(nanoseconds);
+    (void)module;
+    if (PyErr_Occurred())
+        return NULL;
+    gl_shift_time(shift);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef module_methods[] = {
+    {"now", now, METH_NOARGS, "This node's time, in nanoseconds since 1970; it never goes back."},
+    {"shift_time", shift_time, METH_O, "Let the time of day be ahead by some nanoseconds, for tests."},
     {"places", places, METH_NOARGS, "The offsets of the fields of C's structures."},
 #ifdef __linux__
     {"shared_bytes", shared_bytes, METH_VARARGS, "The bytes of a shared inbox."},
@@ -75,7 +94,9 @@ PyMODINIT_FUNC PyInit__engine(void)
     module = PyModule_Create(&definition);
     if (!module || PyModule_AddObjectRef(module, "Engine", (PyObject *)&EngineType)
         || PyModule_AddObjectRef(module, "Actor", (PyObject *)&ActorType)
-        || PyModule_AddIntConstant(module, "REASONS", GL_REASONS) || add_c_interface(module)) {
+        || PyModule_AddIntConstant(module, "REASONS", GL_REASONS)
+        || PyModule_AddObject(module, "TO_OUTBOX", PyLong_FromUnsignedLongLong(GL_TO_OUTBOX))
+        || add_c_interface(module)) {
         Py_XDECREF(module);
         return NULL;
     }

@@ -85,12 +85,6 @@ static int goes_on(uint64_t until)
     return PyErr_CheckSignals() ? -1 : gl_elapsed() < until;
 }
 
-static uint64_t slice_of(uint64_t until)
-{
-    uint64_t now = gl_elapsed();
-    return until > now && until - now > SLICE ? now + SLICE : until;
-}
-
 /* Post, and wait for room until then. Without Python's lock. */
 static int post_until(gl_peer *peer, uint32_t seat, int ring, const gl_letter *letter,
                       const void *payload, uint64_t call, uint64_t until)
