@@ -79,8 +79,7 @@ static const gl_header *asked_at(const gl_actor *actor, uint32_t number)
 
 static void release_handled(gl_actor *actor)
 {
-    for (uint32_t n = 0; n < actor->handled; n++)
-        gl_queue_release(&actor->inbox);
+    gl_queue_release_many(&actor->inbox, actor->handled);
     atomic_fetch_add_explicit(&actor->control->received, actor->handled, memory_order_relaxed);
 }
 
@@ -248,6 +247,9 @@ static void finish(gl_actor *actor)
         const gl_header *asked = asked_at(actor, n);
         if (asked->reply_to & GL_TO_WAITER) /* it is late where there was a reply */
             gl_answer(actor->engine, asked->reply_to, 0, &actor->clock, NULL, 0, GL_UNANSWERED);
+        else if (asked->reply_to & GL_TO_OUTSIDE)
+            gl_gate_answer(actor->engine, asked->reply_to, asked->correlation, &actor->clock, NULL,
+                           0, GL_UNANSWERED);
     }
     if (!actor->settled)
         release_handled(actor);
