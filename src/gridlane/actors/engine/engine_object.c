@@ -235,8 +235,8 @@ static PyObject *Engine_unblock(EngineObject *self, PyObject *object)
     Py_RETURN_NONE;
 }
 
-/* forget(actor): no route leads to it, and nothing runs or posts: its memory may go. False where it
-   waits to be run, or to be told of as failed: try again later. */
+/* forget(actor): no route leads to it, nothing runs or posts, it was not listed, and quiet() was true
+   after that: its memory may go. False where it is listed still. */
 static PyObject *Engine_forget(EngineObject *self, PyObject *object)
 {
     gl_actor *actor = actor_of(self, object);
