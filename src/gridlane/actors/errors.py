@@ -31,6 +31,9 @@ class Reason(IntEnum):
     STOPPED = 12
     UNANSWERED = 13
     CYCLE = 14
+    ABANDONED = 15
+    WRONG_TOKEN = 16
+    GARBLED = 17
 
     @property
     def meaning(self) -> str:
@@ -53,6 +56,9 @@ _MEANINGS = {
     Reason.STOPPED: "the actor was terminated before it",
     Reason.UNANSWERED: "its handler has not replied to it",
     Reason.CYCLE: "actors in a cycle would wait for room in each other's full inboxes",
+    Reason.ABANDONED: "its sender, another process, ended or was stopped before it was whole",
+    Reason.WRONG_TOKEN: "another process posted it without the token of the inbox",
+    Reason.GARBLED: "another process wrote what is no message",
 }
 
 

@@ -17,6 +17,7 @@ from gridlane.actors.dead import DeadLetter, read_dead
 from gridlane.actors.directory import Directory
 from gridlane.actors.engines import live_homes, new_engine
 from gridlane.actors.errors import ActorError, Reason, StateError
+from gridlane.actors.inboxes import remove_left_inboxes
 from gridlane.actors.instance import Instance
 from gridlane.actors.supervision import TICK, Supervisor
 from gridlane.core.forks import fork_waits
@@ -95,7 +96,9 @@ class Home:
     # --- threads ---
 
     def start(self) -> None:
-        """Start the threads that an actor needs, once."""
+        """Start the threads that an actor needs, once; remove what killed processes left."""
+        if not self._threads:
+            remove_left_inboxes()
         self._start("gridlane actors", _supervise)
         if self.by_host:
             self._start("gridlane actors' batches", _run_batches)
@@ -133,8 +136,11 @@ class Home:
                 loop.call_soon_threadsafe(future.cancel)
 
     def abandon(self) -> None:
-        """After a fork: the threads are the parent's."""
+        """After a fork: the threads are the parent's, and so are the shared inboxes."""
         self.closed = self.forked = True
+        for instance in self.directory.by_number.values():
+            for share in instance.shares:
+                share.abandon()
         self.engine.abandon()
 
     # --- asynchronous calls ---

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
-from gridlane.actors._engine import Engine
+from gridlane.actors._engine import Engine, Handle
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches, host_bytes
 from gridlane.actors.control import Control
 from gridlane.actors.device.layout import HANDLED
-from gridlane.actors.errors import Reason, StateError
+from gridlane.actors.errors import ActorError, Reason, StateError
 from gridlane.actors.program import Program
 from gridlane.actors.states import PHASES, TRANSITIONS, State
 from gridlane.core.forks import fork_waits
@@ -36,6 +36,7 @@ class Instance:
         ending: whether nothing changes its phase any more.
         failure: the error that ended it, or that it was restarted after.
         raised: by a step that Python has launched, until it is followed up.
+        shares: its inboxes for other processes, which end with it.
         retire: is called once it has ended.
     """
 
@@ -62,6 +63,8 @@ class Instance:
         self.batches: Batches | None = None
         self.failure: BaseException | None = None
         self.raised: BaseException | None = None
+        self.shares: list[Any] = []
+        self._handle: Handle | None = None
         self.control = Control(there.control)
         self.state = State.CREATED
         self.ending = False
@@ -110,6 +113,8 @@ class Instance:
                 return
             self.ending = True
             self.there.phase = 0
+        for share in list(self.shares):
+            share.close()
         self.engine.unblock(self.there)
         self.wait_for_step(0.2)
         while self.there.working:
@@ -152,6 +157,19 @@ class Instance:
     def write_now(self, data: bytes) -> None:
         """Replace the state of an actor that does not run."""
         self.device.default_stream.write(self.memory.address, memoryview(data))
+
+    # --- C ---
+
+    def c_handle(self) -> int:
+        """The address of the handle that C programs have; see ``ActorRef.c_handle``."""
+        with fork_waits(), self.lock:
+            if self._handle is None:
+                if self.has_ended():
+                    raise ActorError(f"{self.name} has ended, or its runtime is closed")
+                replies = self.actor.replies
+                size, number = (0, 0) if replies is None else (replies.layout.size, replies.number)
+                self._handle = Handle(self.there, self.actor.message.layout.size, size, number)
+            return self._handle.address
 
     # --- facts ---
 

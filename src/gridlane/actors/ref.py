@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -16,7 +16,11 @@ from gridlane.actors.home import BURY_FULL, FOREVER, Home, seconds_of
 from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.messages import Shape
+from gridlane.actors.numbers import verify
 from gridlane.actors.states import State
+
+if TYPE_CHECKING:
+    from gridlane.actors.outside import Share
 
 OnFull = Literal["block", "dead", "raise"]
 
@@ -311,6 +315,47 @@ class ActorRef:
             self._home.require_open()
             return None
         return self._unpack(data[MessageHeader.size :])
+
+    # --- C ---
+
+    @property
+    def c_handle(self) -> int:
+        """The address of its handle in C, for threads without Python: see gridlane_actors.h, in the
+        folder that ``actors.include_folder()`` gives.
+
+        It is valid as long as there is a ref of the actor, and while C keeps it by
+        ``gridlane_actor_keep``. After the actor's end, C's functions return an error.
+
+        Raises:
+            ActorError: the runtime is closed.
+        """
+        return self._instance.c_handle()
+
+    # --- other processes ---
+
+    def share(
+        self, name: str, *, capacity: int = 256, peers: int = 64, lease: float = 1.0
+    ) -> Share:
+        """Let other processes of this user post to it, by ``actors.connect(name)``.
+
+        Args:
+            name: ASCII letters, digits, ``_``, ``-`` and dots.
+            capacity: messages in the shared inbox, a power of two; the actor's own comes behind it.
+            peers: seats: one for each connection, and one for each further call at a time.
+            lease: seconds for which a process that is stopped while it writes a message keeps those
+                behind it from the actor; then its message is a dead letter.
+
+        Raises:
+            ActorError: there is an inbox of the name, or processes cannot share memory here.
+            ValueError: it is no name, or a number is out of its range.
+        """
+        from gridlane.actors.outside import share
+
+        verify(capacity=capacity)
+        self._home.require_open()
+        if self._instance.has_ended():
+            raise ActorError(f"{self.name} has ended")
+        return share(self._instance, name, capacity, peers, lease)
 
     # --- its state ---
 

@@ -17,6 +17,7 @@ from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.instance import Instance, Restart
 from gridlane.actors.keys import key_of
 from gridlane.actors.messages import TIERS, shape_of
+from gridlane.actors.numbers import verify
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
 from gridlane.core.errors import TypingError
@@ -153,7 +154,7 @@ class Runtime:
         if not isinstance(actor, Actor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{actor!r:.60} is no actor: decorate its handler by @actors.kernel")
         outbox = max(capacity, 256) if outbox is None else outbox
-        _verify(capacity=capacity, outbox=outbox, emits=emits, batch=batch)
+        verify(capacity=capacity, outbox=outbox, emits=emits, batch=batch)
         if on_full not in POLICIES:
             raise ValueError(f"on_full={on_full!r} is 'block' or 'dead'")
         if restart not in ("never", "fresh", "checkpoint"):
@@ -347,16 +348,6 @@ def _verify_settings(workers: int | None, dead_letters: int, **seconds: float | 
     for name, value in seconds.items():
         if value is not None and not 0 <= value <= 1e9:
             raise ValueError(f"{name}={value!r} is no number of seconds, of 0 to 1e9")
-
-
-def _verify(**numbers: int) -> None:
-    for name, value in numbers.items():
-        if not isinstance(value, int) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"{name}={value!r} is no number")
-        power = name in ("capacity", "outbox")
-        if not 1 <= value <= 1 << 20 or (power and value & value - 1):
-            what = "a power of two" if power else "a number"
-            raise ValueError(f"{name}={value} is not {what} between 1 and 1048576")
 
 
 def _tiers(actor: Actor, tier: int | None) -> tuple[int, int]:

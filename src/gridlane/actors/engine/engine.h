@@ -12,6 +12,7 @@
 
 typedef struct gl_engine gl_engine;
 typedef struct gl_actor gl_actor;
+typedef struct gl_gate gl_gate; /* outside.h */
 
 /* What may happen to an actor's messages. */
 enum {
@@ -40,6 +41,9 @@ enum {
     GL_STOPPED,    /* the actor stopped before it */
     GL_UNANSWERED, /* it is handled, and its handler has not replied */
     GL_CYCLE,      /* actors in a cycle would wait for each other's room */
+    GL_ABANDONED,  /* its sender, another process, ended or stopped before it was whole */
+    GL_WRONG_TOKEN, /* another process posted it without the inbox's token */
+    GL_GARBLED,    /* another process wrote what is no message */
     GL_REASONS,
 };
 
@@ -184,6 +188,10 @@ struct gl_engine {
     uint64_t drift;
     uint64_t node;
     uint64_t wakes;
+    /* shared inboxes, whose answers go by their numbers */
+    gl_gate *gates;
+    uint64_t next_gate;
+    pthread_mutex_t gates_mutex;
 };
 
 /* clock.c */
@@ -193,6 +201,8 @@ void gl_follow_time(void);
 void gl_shift_time(int64_t nanoseconds);
 void gl_clock_tick(gl_clock *clock, uint64_t now);
 int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t drift);
+gl_clock gl_host_clock(gl_engine *engine, uint64_t events);
+void gl_host_merge(gl_engine *engine, const gl_clock *seen);
 
 /* workers.c */
 int gl_engine_start(gl_engine *engine, uint32_t workers);
@@ -225,6 +235,10 @@ int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alon
    not posted; how many are. Only one producer may be `alone`. */
 uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count, int alone,
                      int *result);
+/* The same, and wait for room until a time of gl_elapsed; GL_IS_FULL where there is none. */
+int gl_post_until(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t until);
+int gl_post_run_until(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count,
+                      int alone, uint64_t until, uint64_t *posted);
 void gl_letter_of(gl_letter *letter, const gl_header *header);
 void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const void *payload,
              uint32_t reason);
@@ -238,6 +252,7 @@ void gl_leave_list(gl_actor *sender);
 /* waiters.c */
 #define GL_TO_WAITER (1ull << 63)
 #define GL_TO_OUTBOX (1ull << 62) /* of the actor that answers */
+#define GL_TO_OUTSIDE (1ull << 61) /* another process: the gate's number << 16, its seat */
 uint64_t gl_wait_begin(gl_engine *engine, int is_async);
 int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_clock *clock,
               const void *payload, uint32_t bytes, uint32_t reason);
@@ -247,6 +262,10 @@ gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket);
 void gl_wake_receivers(gl_engine *engine);
 void gl_cond_init(pthread_cond_t *condition);
 void gl_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until);
+
+/* outside.c: 0, or GL_LATE where the caller waits no more */
+int gl_gate_answer(gl_engine *engine, uint64_t reply_to, uint64_t call, const gl_clock *clock,
+                   const void *payload, uint32_t bytes, uint32_t reason);
 
 /* routes.c */
 gl_actor *gl_find_route(const gl_engine *engine, uint64_t key);

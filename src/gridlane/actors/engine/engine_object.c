@@ -51,6 +51,7 @@ static PyObject *Engine_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     pthread_mutex_init(&engine->answer_mutex, NULL);
     pthread_mutex_init(&engine->dead_mutex, NULL);
     pthread_mutex_init(&engine->clock_mutex, NULL);
+    pthread_mutex_init(&engine->gates_mutex, NULL);
     gl_cond_init(&engine->work);
     gl_cond_init(&engine->host);
     gl_cond_init(&engine->events);

@@ -20,7 +20,7 @@ typedef struct {
     gl_actor *actor;
 } ActorObject;
 
-extern PyTypeObject ActorType, EngineType;
+extern PyTypeObject ActorType, EngineType, GateType, HandleType, PeerType;
 
 #define SLICE 100000000ull /* nanoseconds between two looks at Python's signals */
 
@@ -67,5 +67,12 @@ PyObject *Engine_dead(EngineObject *self, PyObject *unused);
 PyObject *Engine_bury(EngineObject *self, PyObject *args);
 PyObject *Engine_expire(EngineObject *self, PyObject *args);
 PyObject *Engine_facts(EngineObject *self, PyObject *unused);
+
+/* c_interface.c */
+int add_c_interface(PyObject *module);
+
+/* gate_object.c, where there is shared memory */
+PyObject *shared_bytes(PyObject *module, PyObject *args);
+PyObject *start_of(PyObject *module, PyObject *process);
 
 #endif

@@ -1,6 +1,7 @@
 /* Put messages into inboxes, and keep those that nobody takes. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine.h"
 
@@ -92,6 +93,46 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
     return done;
 }
 
+/* Wait for room: pause, and after a while sleep for a time that doubles, up to 0.26 ms. */
+static void wait_for_room(uint32_t tries)
+{
+    if (tries < 1000) {
+        gl_pause();
+    } else {
+        struct timespec nap = {0, 1000l << (tries < 1008 ? tries - 1000 : 8)};
+        nanosleep(&nap, NULL);
+    }
+}
+
+int gl_post_until(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t until)
+{
+    for (uint32_t tries = 0;; tries++) {
+        int result = gl_post(to, letter, payload, 0);
+        if (result != GL_IS_FULL || gl_elapsed() >= until)
+            return result;
+        wait_for_room(tries);
+    }
+}
+
+int gl_post_run_until(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count,
+                      int alone, uint64_t until, uint64_t *posted)
+{
+    const uint8_t *next = payloads;
+    int result = GL_POSTED;
+    *posted = 0;
+    for (uint32_t tries = 0; *posted < count; tries++) {
+        uint64_t run = gl_post_run(to, letter, next, count - *posted, alone, &result);
+        *posted += run;
+        next += run * letter->payload_bytes;
+        if (result != GL_IS_FULL || gl_elapsed() >= until)
+            break;
+        if (run)
+            tries = 0;
+        wait_for_room(tries);
+    }
+    return result;
+}
+
 void gl_letter_of(gl_letter *letter, const gl_header *header)
 {
     letter->type = header->type;
@@ -175,6 +216,9 @@ void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
     gl_bury_slot(actor, slot, reason);
     if (slot->reply_to & GL_TO_WAITER)
         gl_answer(actor->engine, slot->reply_to, 0, &slot->clock, NULL, 0, reason);
+    else if (slot->reply_to & GL_TO_OUTSIDE)
+        gl_gate_answer(actor->engine, slot->reply_to, slot->correlation, &slot->clock, NULL, 0,
+                       reason);
 }
 
 /* ---- senders that wait for room */

@@ -141,6 +141,12 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
             gl_bury(engine, actor->id, letter, payload, GL_LATE);
         return 1;
     }
+    if (to & GL_TO_OUTSIDE) {
+        if (gl_gate_answer(engine, to, asked->correlation, &letter->clock, payload,
+                           letter->payload_bytes, 0))
+            gl_bury(engine, actor->id, letter, payload, GL_LATE);
+        return 1;
+    }
     if (!(to & GL_TO_OUTBOX)) {
         gl_actor *asker = gl_find_route(engine, to);
         letter->reply_to = 0;
