@@ -106,6 +106,7 @@ static void begin(uint32_t workers)
     pthread_mutex_init(&engine->answer_mutex, NULL);
     pthread_mutex_init(&engine->dead_mutex, NULL);
     pthread_mutex_init(&engine->clock_mutex, NULL);
+    pthread_mutex_init(&engine->gates_mutex, NULL);
     pthread_cond_t *all[] = {&engine->work,     &engine->host,    &engine->events,
                              &engine->answered, &engine->answers, &engine->taken};
     for (unsigned n = 0; n < sizeof all / sizeof *all; n++)

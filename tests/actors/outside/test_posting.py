@@ -270,3 +270,21 @@ def test_a_child_does_not_own_what_its_parent_shares(folder, runtime, ref):
     assert (folder / "mine.inbox").exists()
     assert there.call(Number(1), timeout=20).value == 6
     there.close()
+
+
+@actors.kernel(state=Total, replies=Number)
+def silent(ctx, state, number: Number):
+    state.seen += 1
+    if number.value > 100:
+        ctx.reply(number)
+
+
+def test_a_call_whose_handler_does_not_reply_ends(runtime):
+    ref = runtime.launch(silent)
+    ref.activate()
+    with ref.share("silent"), actors.connect("silent", replies=Number) as there:
+        with pytest.raises(MessageDead, match="its handler has not replied") as caught:
+            there.call(Number(1), timeout=20)
+        assert caught.value.reason is Reason.UNANSWERED
+        assert there.call(Number(101), timeout=20) == Number(101)
+    assert runtime.dead_letters() == []

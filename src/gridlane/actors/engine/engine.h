@@ -243,6 +243,7 @@ void gl_letter_of(gl_letter *letter, const gl_header *header);
 void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const void *payload,
              uint32_t reason);
 void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
+void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason);
 void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
 void gl_unblock(gl_actor *actor);
 enum { GL_HAS_ROOM, GL_IS_BLOCKED, GL_IS_CYCLE };

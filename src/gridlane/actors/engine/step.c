@@ -244,11 +244,8 @@ static void fail(gl_actor *actor)
 
 static void finish(gl_actor *actor)
 {
-    for (uint32_t n = 0; n < actor->handled; n++) {
-        const gl_header *asked = asked_at(actor, n);
-        if (asked->reply_to & GL_TO_WAITER) /* it is late where there was a reply */
-            gl_answer(actor->engine, asked->reply_to, 0, &actor->clock, NULL, 0, GL_UNANSWERED);
-    }
+    for (uint32_t n = 0; n < actor->handled; n++)
+        gl_refuse_caller(actor, asked_at(actor, n), GL_UNANSWERED);
     if (!actor->settled)
         release_handled(actor);
     atomic_fetch_add_explicit(&actor->control->answered, actor->pending, memory_order_relaxed);
