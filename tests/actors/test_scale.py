@@ -40,7 +40,7 @@ def test_many_short_calls(on_cpu):
     for n in range(count):
         assert ref.call(Number(n)).value == n
     assert resident() - before < 4 << 20
-    assert ref.metrics()["received"] == count + 1000
+    assert ref.read_state().seen == count + 1000
     assert on_cpu.dead_letters() == []
 
 
@@ -95,7 +95,7 @@ def test_many_actors_and_idle_threads():
             assert time.monotonic() < end
             time.sleep(0.001)
         assert len({ref.name for ref in refs}) == count
-        assert sum(ref.metrics()["received"] for ref in refs) == 100
+        assert sum(ref.read_state().seen for ref in refs) == 100
 
 
 @pytest.mark.nightly

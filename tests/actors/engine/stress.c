@@ -70,9 +70,8 @@ static gl_actor *make(uint64_t id, uint32_t capacity)
     pthread_mutex_init(&a->mutex, NULL);
     a->control = calloc(1, sizeof *a->control);
     a->info = calloc(GL_INFO_WORDS, 4);
-    a->output_bytes = sizeof(gl_output) + PAYLOAD;
-    a->outputs = BATCH;
-    a->output = calloc(BATCH, a->output_bytes);
+    if (gl_outputs_init(a, BATCH, sizeof(gl_output) + PAYLOAD))
+        fail("no memory");
     a->params = malloc(sizeof(gl_actor *));
     *(gl_actor **)a->params = a;
     a->launch = handle;
@@ -89,7 +88,7 @@ static void drop(gl_actor *a)
 {
     gl_queue_free(&a->inbox);
     gl_queue_free(&a->outbox);
-    free(a->blocked), free(a->asked), free(a->params), free(a->info), free(a->output);
+    free(a->blocked), free(a->asked), free(a->params), free(a->info), gl_outputs_free(a);
     free(a->control), free(a);
 }
 

@@ -20,6 +20,7 @@ def test_sends_and_calls(ref):
         assert there.send(Number(4))
         assert there.call(Number(5), timeout=20, spin=0) == Number(12)
         assert there.alive
+        wait_for(lambda: share.metrics()["received"] == 3)  # it is counted after it is answered
         assert share.metrics() == {
             "received": 3,
             "refused": 0,

@@ -13,7 +13,7 @@ void actor_free(gl_actor *actor)
     free(actor->asked);
     free(actor->params);
     free(actor->info);
-    free(actor->output);
+    gl_outputs_free(actor);
     free(actor->control);
     free(actor);
 }

@@ -219,6 +219,8 @@ int gl_stop_launch(gl_actor *actor, uint64_t since);
 uint32_t gl_step_begin(gl_actor *actor, uint64_t now);
 void gl_step_end(gl_actor *actor, int code);
 int gl_flush(gl_actor *actor);
+int gl_outputs_init(gl_actor *actor, uint32_t outputs, uint32_t output_bytes);
+void gl_outputs_free(gl_actor *actor);
 int gl_step_allowed(const gl_actor *actor);
 void gl_event(gl_actor *actor);
 
