@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gridlane.actors.actor import kernel as kernel
     from gridlane.actors.dead import DeadLetter as DeadLetter
     from gridlane.actors.errors import ActorError as ActorError
+    from gridlane.actors.errors import CheckpointError as CheckpointError
     from gridlane.actors.errors import MessageDead as MessageDead
     from gridlane.actors.errors import QueueFull as QueueFull
     from gridlane.actors.errors import Reason as Reason
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 _MODULES = {
     **dict.fromkeys(("Actor", "kernel"), "actor"),
     "DeadLetter": "dead",
-    **dict.fromkeys(("ActorError", "MessageDead", "QueueFull", "Reason", "StateError"), "errors"),
+    **dict.fromkeys(("ActorError", "CheckpointError", "MessageDead"), "errors"),
+    **dict.fromkeys(("QueueFull", "Reason", "StateError"), "errors"),
     "array": "layouts.from_class",
     **dict.fromkeys(("message", "state"), "messages"),
     "ActorRef": "ref",

@@ -39,6 +39,7 @@ class Home:
         by_host: whether Python launches the steps.
         spin: nanoseconds that a call spins.
         closed: whether the engine has ended, or is another process's.
+        cutting: is held while a checkpoint is taken.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Home:
         )
         self.directory = Directory(self.engine)
         self.supervisor = Supervisor(self.engine, self.directory, watchdog)
+        self.cutting = threading.RLock()
         self._lock = threading.RLock()
         self._threads: dict[str, threading.Thread] = {}
         self._futures: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}

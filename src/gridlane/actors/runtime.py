@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 import weakref
@@ -10,23 +9,23 @@ from typing import Any
 
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches
+from gridlane.actors.checkpoint.face import Checkpoints
+from gridlane.actors.checkpoint.snapshot import SavedActor
 from gridlane.actors.dead import DeadLetter
-from gridlane.actors.device.context import next_tier
 from gridlane.actors.device.layout import OUTPUT_BYTES
 from gridlane.actors.engines import live_runtimes
 from gridlane.actors.errors import ActorError
 from gridlane.actors.home import Home
-from gridlane.actors.instance import Instance, Restart
-from gridlane.actors.messages import TIERS, shape_of
+from gridlane.actors.instance import Instance
+from gridlane.actors.keys import Numbers
+from gridlane.actors.messages import shape_of
+from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
-from gridlane.core.errors import TypingError
 from gridlane.core.forks import fork_waits
 
-POLICIES = {"block": 0, "dead": 1}
 
-
-class Runtime:
+class Runtime(Checkpoints):
     """Actors that run on a device, and the threads that serve them.
 
     On ``cpu`` their handlers run on native threads, without Python's lock. On other devices a
@@ -82,7 +81,7 @@ class Runtime:
     ) -> None:
         self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift)
         self._lock = threading.RLock()
-        self._numbers = itertools.count(1)
+        self._numbers = Numbers(1)
         self._programs: dict[Any, Program] = {}
         live_runtimes[id(self)] = weakref.ref(self)
 
@@ -147,41 +146,47 @@ class Runtime:
         if not isinstance(actor, Actor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{actor!r:.60} is no actor: decorate its handler by @actors.kernel")
         outbox = max(capacity, 256) if outbox is None else outbox
-        _verify(capacity=capacity, outbox=outbox, emits=emits, batch=batch)
-        if on_full not in POLICIES:
-            raise ValueError(f"on_full={on_full!r} is 'block' or 'dead'")
-        if restart not in ("never", "fresh", "checkpoint"):
-            raise ValueError(f"restart={restart!r} is 'never', 'fresh' or 'checkpoint'")
+        options = Options(tiers_of(actor, tier), capacity, outbox, emits, batch, on_full, restart)
         home.directory.check_topics(actor)
-        tiers = _tiers(actor, tier)
         arrays = device_arrays(actor, self.device, args)
         first = _first_state(actor, state)
-        batch = 1 << min(batch, capacity).bit_length() - 1
-        program = self._program(actor, tiers, emits, arrays)
+        program = self._program(actor, options, arrays)
         with fork_waits(), home.directory.lock:
-            number = next(self._numbers)
-            there = home.engine.actor(
-                *(number, actor.message.number, tiers[0], capacity, outbox, tiers[1]),
-                *(batch, batch * emits, OUTPUT_BYTES + tiers[1]),
-                *(POLICIES[on_full], home.by_host),
-            )
-            instance = Instance(
-                *(actor, home.directory.free_name(actor, name), number),
-                *(self.device, home.engine, there, program),
-                *(self.device.allocate(max(len(first), 16)), first, restart),
-                home.directory.remove,
-            )
-            instance.write_now(first)
-            self._bind(instance, capacity, batch, batch * emits, arrays)
+            name = home.directory.free_name(actor, name)
+            instance = self._place(program, name, self._numbers.take(), options, first, arrays)
             home.directory.add(instance)
             instance.move("launch")
         home.start()
         return ActorRef(home, instance)
 
-    def _program(
-        self, actor: Actor, tiers: tuple[int, int], emits: int, arrays: tuple[Any, ...]
-    ) -> Program:
+    def _place(
+        self,
+        program: Program,
+        name: str,
+        number: int,
+        options: Options,
+        first: bytes,
+        arrays: tuple[Any, ...],
+    ) -> Instance:
+        """An actor of the engine, which nothing leads to yet, with its first state."""
+        home, actor, (tier, out_tier) = self._home, program.actor, options.tiers
+        there = home.engine.actor(
+            *(number, actor.message.number, tier, options.capacity, options.outbox, out_tier),
+            *(options.messages, options.outputs, OUTPUT_BYTES + out_tier),
+            *(POLICIES[options.on_full], home.by_host),
+        )
+        instance = Instance(
+            *(actor, name, number, self.device, home.engine, there, program),
+            *(self.device.allocate(max(len(first), 16)), first, options, home.directory.remove),
+        )
+        instance.write_now(first)
+        instance.arrays = arrays
+        self._bind(instance)
+        return instance
+
+    def _program(self, actor: Actor, options: Options, arrays: tuple[Any, ...]) -> Program:
         types = tuple([array._numba_type_ for array in arrays])
+        tiers, emits = options.tiers, options.emits
         key = actor, tiers, emits, types
         with fork_waits(), self._lock:
             found = self._programs.get(key)
@@ -189,18 +194,12 @@ class Runtime:
                 found = self._programs[key] = Program(actor, self.device, *tiers, emits, types)
             return found
 
-    def _bind(
-        self,
-        instance: Instance,
-        capacity: int,
-        batch: int,
-        outputs: int,
-        arrays: tuple[Any, ...],
-    ) -> None:
+    def _bind(self, instance: Instance) -> None:
         """Tell the engine how the step runs."""
         info, slots, output, _ = instance.there.places
-        program, memory = instance.program, instance.memory
-        instance.arrays = arrays
+        program, memory, arrays = instance.program, instance.memory, instance.arrays
+        capacity = instance.options.capacity
+        batch, outputs = instance.options.messages, instance.options.outputs
         if self._home.by_host:
             instance.batches = Batches(
                 *(program, self.device, (info, slots, output)),
@@ -211,6 +210,11 @@ class Runtime:
         kernel: Any = program.plan.kernel
         how = kernel.machine_code
         instance.there.bind(how.launch, how.plan, params)
+
+    def _place_saved(self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]) -> Instance:
+        program = self._program(actor, saved.options, arrays)
+        what = saved.name, saved.number, saved.options, saved.first
+        return self._place(program, *what, arrays)
 
     # --- names and topics ---
 
@@ -329,30 +333,3 @@ def _first_state(actor: Actor, state: Any) -> bytes:
     if type(state) is not actor.state.cls:
         raise TypeError(f"the state of {actor.name} is a {actor.state.cls.__qualname__}")
     return bytes(state)
-
-
-def _verify(**numbers: int) -> None:
-    for name, value in numbers.items():
-        if not isinstance(value, int) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"{name}={value!r} is no number")
-        power = name in ("capacity", "outbox")
-        if not 1 <= value <= 1 << 20 or (power and value & value - 1):
-            what = "a power of two" if power else "a number"
-            raise ValueError(f"{name}={value} is not {what} between 1 and 1048576")
-
-
-def _tiers(actor: Actor, tier: int | None) -> tuple[int, int]:
-    """Bytes of payloads in the inbox, and of those that the actor emits."""
-    if tier is None:
-        replies = 0 if actor.replies is None else actor.replies.layout.size
-        return next_tier(actor.message.layout.size), next_tier(replies)
-    if tier not in TIERS:
-        raise ValueError(f"tier={tier} is not one of {', '.join(map(str, TIERS))}")
-    for shape in (actor.message, actor.replies):
-        if shape is not None and shape.layout.size > tier:
-            raise TypingError(
-                f"{shape.cls.__qualname__} has {shape.layout.size} bytes, more than the tier of "
-                f"{tier}; the next is {next_tier(shape.layout.size)}",
-                actor.place,
-            )
-    return tier, tier

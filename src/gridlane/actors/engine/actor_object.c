@@ -268,6 +268,9 @@ static PyMethodDef Actor_methods[] = {
     {"stop", (PyCFunction)Actor_stop, METH_VARARGS, NULL},
     {"drain", (PyCFunction)Actor_drain, METH_VARARGS, NULL},
     {"queued", (PyCFunction)Actor_queued, METH_NOARGS, NULL},
+    {"pause", (PyCFunction)Actor_pause, METH_VARARGS, NULL},
+    {"held_back", (PyCFunction)Actor_held_back, METH_NOARGS, NULL},
+    {"load", (PyCFunction)Actor_load, METH_VARARGS, NULL},
     {"set_clock", (PyCFunction)Actor_set_clock, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -17,6 +17,7 @@ typedef struct gl_actor gl_actor;
 enum {
     GL_ACCEPTS = 1,  /* messages may be put into its inbox */
     GL_RUNS = 2,     /* its messages are handled */
+    GL_PAUSED = 4,   /* a checkpoint is being taken: senders wait; all actors are held */
 };
 
 /* What a sender wants where an inbox is full. */

@@ -363,6 +363,8 @@ static PyMethodDef Engine_methods[] = {
     {"failed", (PyCFunction)Engine_failed, METH_VARARGS, NULL},
     {"dead", (PyCFunction)Engine_dead, METH_NOARGS, NULL},
     {"bury", (PyCFunction)Engine_bury, METH_VARARGS, NULL},
+    {"adopt", (PyCFunction)Engine_adopt, METH_VARARGS, NULL},
+    {"dead_letters", (PyCFunction)Engine_dead_letters, METH_NOARGS, NULL},
     {"facts", (PyCFunction)Engine_facts, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -223,7 +223,9 @@ PyObject *Engine_post_async(EngineObject *self, PyObject *args)
         if (ticket) {
             gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len);
             letter.reply_to = letter.correlation = ticket;
+            Py_BEGIN_ALLOW_THREADS
             result = gl_post(actor, &letter, payload.buf, 0);
+            Py_END_ALLOW_THREADS
             if (result)
                 gl_wait_end(self->engine, ticket);
         } else {

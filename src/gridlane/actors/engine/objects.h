@@ -54,6 +54,13 @@ static inline void deadline_of(struct timespec *at, uint64_t until)
 gl_actor *actor_of(EngineObject *self, PyObject *object);
 void actor_free(gl_actor *actor);
 
+/* saved_object.c */
+PyObject *Actor_pause(ActorObject *self, PyObject *args);
+PyObject *Actor_held_back(ActorObject *self, PyObject *unused);
+PyObject *Actor_load(ActorObject *self, PyObject *args);
+PyObject *Engine_adopt(EngineObject *self, PyObject *args);
+PyObject *Engine_dead_letters(EngineObject *self, PyObject *unused);
+
 /* messages_object.c and waits_object.c */
 PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *Engine_post(EngineObject *self, PyObject *args);

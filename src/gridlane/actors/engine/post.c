@@ -1,6 +1,7 @@
 /* Put messages into inboxes, and keep those that nobody takes. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine.h"
 
@@ -47,9 +48,25 @@ static int suits(const gl_actor *to, const gl_letter *letter)
     return letter->type == to->type ? GL_POSTED : GL_WRONG_TYPE;
 }
 
-static int accepts(const gl_actor *to)
+/* Begin to post: whether the actor takes messages. Senders wait here for a checkpoint to be taken;
+   no step is among them, as all actors are held then. `leave` follows in any case. */
+static int enter(gl_actor *to)
 {
-    return (atomic_load_explicit(&to->phase, memory_order_seq_cst) & GL_ACCEPTS) != 0;
+    for (;;) {
+        struct timespec nap = {0, 50000};
+        uint32_t phase;
+        atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
+        phase = atomic_load_explicit(&to->phase, memory_order_seq_cst);
+        if (!(phase & GL_PAUSED) || atomic_load(&to->engine->stop))
+            return (phase & GL_ACCEPTS) != 0;
+        atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
+        nanosleep(&nap, NULL);
+    }
+}
+
+static void leave(gl_actor *to)
+{
+    atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
 }
 
 int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alone)
@@ -57,9 +74,8 @@ int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alon
     int result = suits(to, letter);
     if (result)
         return result;
-    atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
-    result = accepts(to) ? put(to, letter, payload, alone) : GL_INACTIVE;
-    atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
+    result = enter(to) ? put(to, letter, payload, alone) : GL_INACTIVE;
+    leave(to);
     if (result == GL_POSTED)
         gl_schedule(to);
     return result;
@@ -74,8 +90,7 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
     while (!*result && done < count) {
         /* A short run at a time, so that an actor that ends does not wait for all of them. */
         uint64_t last = done + 32 < count ? done + 32 : count;
-        atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
-        if (!accepts(to))
+        if (!enter(to))
             *result = GL_INACTIVE;
         while (!*result && done < last) {
             *result = put(to, letter, next, alone);
@@ -85,7 +100,7 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
             next += letter->payload_bytes;
             done++;
         }
-        atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
+        leave(to);
         gl_schedule(to);
     }
     return done;
