@@ -80,12 +80,21 @@ class Directory:
                 self._subscriptions = left
                 self._give_topics()
             self._retired.append(instance)
-            if self.closing or len(self._retired) < RETIRED or not self._engine.quiet(0.05):
-                return
-            for each in self._retired:
-                self._engine.forget(each.there)
-            self._retired.clear()
-            self._engine.free_routes()
+            if not self.closing and len(self._retired) >= RETIRED:
+                self._free_retired()
+
+    def _free_retired(self) -> None:
+        """Free the memory of ended actors. One that is scheduled still is freed another time, and
+        so is one that a worker has left a moment ago."""
+        gone = [each for each in self._retired if each.there.hold(0.0)]
+        for each in gone:
+            each.there.release()  # it is not scheduled again, as it may not run
+        if not self._engine.quiet(0.05):
+            return
+        for each in gone:
+            self._engine.forget(each.there)
+        self._retired = [each for each in self._retired if each not in gone]
+        self._engine.free_routes()
 
     def _route(self, key: int, instance: Instance | None) -> None:
         self.version += 1
