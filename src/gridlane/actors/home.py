@@ -40,6 +40,8 @@ class Home:
         spin: nanoseconds that a call spins.
         closed: whether the engine has ended, or is another process's.
         cutting: is held while a checkpoint is taken.
+        at_end: is called before the engine ends.
+        ended: is set at the end, for threads that wait.
     """
 
     def __init__(
@@ -68,6 +70,8 @@ class Home:
         self.directory = Directory(self.engine)
         self.supervisor = Supervisor(self.engine, self.directory, watchdog)
         self.cutting = threading.RLock()
+        self.at_end: list[Callable[[], None]] = []
+        self.ended = threading.Event()
         self._lock = threading.RLock()
         self._threads: dict[str, threading.Thread] = {}
         self._futures: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
@@ -81,11 +85,12 @@ class Home:
 
     def start(self) -> None:
         """Start the threads that an actor needs, once."""
-        self._start("gridlane actors", _supervise)
+        self.start_thread("gridlane actors", _supervise)
         if self.by_host:
-            self._start("gridlane actors' batches", _run_batches)
+            self.start_thread("gridlane actors' batches", _run_batches)
 
-    def _start(self, name: str, target: Callable[[weakref.ref[Home]], None]) -> None:
+    def start_thread(self, name: str, target: Callable[[weakref.ref[Home]], None]) -> None:
+        """Start a thread of the runtime's, once. It must not keep the runtime alive."""
         with fork_waits(), self._lock:
             if name not in self._threads:
                 arguments = (weakref.ref(self),)
@@ -95,9 +100,12 @@ class Home:
 
     def close(self) -> None:
         """End the engine and the threads; all actors have ended."""
+        for each in list(self.at_end):
+            each()
         with fork_waits(), self._lock:
             self.closed = True
             futures, self._futures = self._futures, {}
+        self.ended.set()
         self.engine.close()
         for thread in self._threads.values():
             if thread is not threading.current_thread():
@@ -118,7 +126,7 @@ class Home:
     ) -> tuple[int, int]:
         """Post a message whose answer completes a future: its ticket, and the reason if it is not
         in the inbox."""
-        self._start("gridlane actors' answers", _give_answers)
+        self.start_thread("gridlane actors' answers", _give_answers)
         # The answer may be there at once: it waits for this lock until its future is known.
         with fork_waits(), self._lock:
             ticket, reason = self.engine.post_async(there, data)

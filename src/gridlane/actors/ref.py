@@ -16,6 +16,7 @@ from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.messages import Shape
 from gridlane.actors.states import State
+from gridlane.actors.telemetry.latencies import Latency, read_latencies
 
 OnFull = Literal["block", "dead", "raise"]
 
@@ -182,6 +183,7 @@ class ActorRef:
         if unpack is None or self.state.value < 2:
             raise self._refused_call(message)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        begin = time.monotonic_ns()
         ticket, reason = self._home.post_async(self._there, self._bytes(message), future)
         if reason:
             raise self._refused(Reason(reason))
@@ -192,6 +194,7 @@ class ActorRef:
         finally:
             self._home.forgets(ticket)
         if type(found) is bytes:
+            self._there.note_call(time.monotonic_ns() - begin)
             return unpack(found)
         raise self._unanswered(found)
 
@@ -325,6 +328,12 @@ class ActorRef:
         """Counters and lengths: messages received, answered, failed and dead, queued now and at
         most."""
         return self._instance.metrics()
+
+    def latencies(self) -> dict[str, Latency]:
+        """How long messages waited for their step (``"wait"``), how long each was handled
+        (``"handling"``), and how long callers waited for their answers (``"calls"``): counts,
+        means and quantiles in seconds. The wait begins at the time of the message's clock."""
+        return read_latencies(self._there.latencies)
 
 
 def _again(error: BaseException) -> BaseException:

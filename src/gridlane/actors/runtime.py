@@ -22,10 +22,13 @@ from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
+from gridlane.actors.telemetry.face import Telemetry
+from gridlane.actors.telemetry.publishing import publish
+from gridlane.core.config import config
 from gridlane.core.forks import fork_waits
 
 
-class Runtime(Checkpoints):
+class Runtime(Checkpoints, Telemetry):
     """Actors that run on a device, and the threads that serve them.
 
     On ``cpu`` their handlers run on native threads, without Python's lock. On other devices a
@@ -41,6 +44,8 @@ class Runtime(Checkpoints):
         watchdog: seconds after which a step counts as hung and is stopped; None never.
         dead_letters: how many are kept.
         drift: seconds that a message's clock may be ahead of this node's.
+        telemetry: whether ``gridlane actors top`` of this user shows it; by default as
+            GRIDLANE_TELEMETRY says.
 
     Raises:
         DeviceError: there is no such device.
@@ -78,12 +83,15 @@ class Runtime(Checkpoints):
         watchdog: float | None = 10.0,
         dead_letters: int = 4096,
         drift: float = 60.0,
+        telemetry: bool | None = None,
     ) -> None:
         self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift)
         self._lock = threading.RLock()
         self._numbers = Numbers(1)
         self._programs: dict[Any, Program] = {}
         live_runtimes[id(self)] = weakref.ref(self)
+        if config().telemetry if telemetry is None else telemetry:
+            publish(self._home)
 
     def __enter__(self) -> Runtime:
         return self

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "queue.h"
+#include "telemetry.h"
 
 typedef struct gl_engine gl_engine;
 typedef struct gl_actor gl_actor;
@@ -69,6 +70,8 @@ struct gl_actor {
     uint8_t *output;        /* `outputs` of `output_bytes` bytes */
     uint32_t sent, pending; /* outputs that are delivered; those that there are */
     uint32_t subscriber;    /* subscribers that have the output after these */
+    gl_latencies *latencies;
+    uint64_t begun;         /* when the step began, of gl_now */
     uint32_t handled;       /* messages whose slots are kept until all outputs are delivered */
     int code;               /* of the step whose outputs these are */
     /* the thread in its step, and since when */
@@ -178,6 +181,10 @@ struct gl_engine {
     uint64_t drift;
     uint64_t node;
     uint64_t wakes;
+    /* events of messages: where they go now, or NULL; the ring in use, and all that there were */
+    _Atomic(gl_trace *) trace;
+    gl_trace *ring, **rings;
+    uint32_t ring_count;
 };
 
 /* clock.c */
@@ -185,6 +192,12 @@ uint64_t gl_now(void);
 uint64_t gl_elapsed(void);
 void gl_clock_tick(gl_clock *clock, uint64_t now);
 int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t drift);
+
+/* Where events of messages go, or NULL. */
+static inline gl_trace *gl_tracing(const gl_engine *engine)
+{
+    return atomic_load_explicit(&engine->trace, memory_order_acquire);
+}
 
 /* workers.c */
 int gl_engine_start(gl_engine *engine, uint32_t workers);

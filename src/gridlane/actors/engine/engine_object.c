@@ -24,6 +24,9 @@ static void engine_free(gl_engine *engine)
     free(engine->run);
     free(engine->threads);
     free(engine->inside);
+    for (uint32_t n = 0; n < engine->ring_count; n++)
+        free(engine->rings[n]);
+    free(engine->rings);
     free(engine);
 }
 
@@ -139,20 +142,23 @@ static PyObject *Engine_actor(EngineObject *self, PyObject *args)
         return PyErr_NoMemory();
     }
     pthread_mutex_init(&a->mutex, NULL);
-    void *control = NULL, *info = NULL, *output = NULL;
+    void *control = NULL, *info = NULL, *output = NULL, *latencies = NULL;
     size_t bytes = (size_t)outputs * output_bytes;
     if (posix_memalign(&control, 128, sizeof(gl_control))
+        || posix_memalign(&latencies, 64, sizeof(gl_latencies))
         || posix_memalign(&info, 64, GL_INFO_WORDS * 4)
         || posix_memalign(&output, 64, bytes ? bytes : 64)
         || gl_queue_init(&a->inbox, capacity, (uint32_t)sizeof(gl_header) + tier)
         || gl_queue_init(&a->outbox, outbox, (uint32_t)sizeof(gl_header) + reply_tier)) {
         free(control);
+        free(latencies);
         free(info);
         free(output);
         Py_DECREF(made);
         return PyErr_NoMemory();
     }
     a->control = memset(control, 0, sizeof(gl_control));
+    a->latencies = memset(latencies, 0, sizeof(gl_latencies));
     a->info = memset(info, 0, GL_INFO_WORDS * 4);
     a->output = output; /* resident only where there have been outputs */
     a->engine = self->engine;
@@ -363,6 +369,8 @@ static PyMethodDef Engine_methods[] = {
     {"failed", (PyCFunction)Engine_failed, METH_VARARGS, NULL},
     {"dead", (PyCFunction)Engine_dead, METH_NOARGS, NULL},
     {"bury", (PyCFunction)Engine_bury, METH_VARARGS, NULL},
+    {"trace_begin", (PyCFunction)Engine_trace_begin, METH_VARARGS, NULL},
+    {"trace_end", (PyCFunction)Engine_trace_end, METH_NOARGS, NULL},
     {"adopt", (PyCFunction)Engine_adopt, METH_VARARGS, NULL},
     {"dead_letters", (PyCFunction)Engine_dead_letters, METH_NOARGS, NULL},
     {"facts", (PyCFunction)Engine_facts, METH_NOARGS, NULL},

@@ -27,6 +27,8 @@ static const struct {
     PLACE(gl_inbox, head), PLACE(gl_inbox, high_water), PLACE(gl_inbox, dead),
     PLACE(gl_inbox, token), PLACE(gl_inbox, version), PLACE(gl_inbox, flags),
     PLACE(gl_inbox, reserved),
+    PLACE(gl_histogram, total), PLACE(gl_histogram, largest), {"gl_histogram.buckets", offsetof(gl_histogram, bucket)},
+    PLACE(gl_latencies, wait), PLACE(gl_latencies, handling), PLACE(gl_latencies, calls),
 };
 
 static PyObject *places(PyObject *module, PyObject *unused)

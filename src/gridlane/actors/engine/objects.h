@@ -61,6 +61,12 @@ PyObject *Actor_load(ActorObject *self, PyObject *args);
 PyObject *Engine_adopt(EngineObject *self, PyObject *args);
 PyObject *Engine_dead_letters(EngineObject *self, PyObject *unused);
 
+/* telemetry_object.c */
+PyObject *Actor_latencies(ActorObject *self, void *closure);
+PyObject *Actor_note_call(ActorObject *self, PyObject *time);
+PyObject *Engine_trace_begin(EngineObject *self, PyObject *args);
+PyObject *Engine_trace_end(EngineObject *self, PyObject *unused);
+
 /* messages_object.c and waits_object.c */
 PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *Engine_post(EngineObject *self, PyObject *args);

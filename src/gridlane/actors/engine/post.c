@@ -28,6 +28,16 @@ static void write_header(gl_header *slot, const gl_actor *to, const gl_letter *l
     slot->span = letter->span;
 }
 
+/* Number a message that is traced, and keep its event. */
+static void trace_post(gl_trace *trace, gl_header *slot)
+{
+    slot->span = gl_trace_span(trace);
+    if (!slot->trace)
+        slot->trace = slot->span;
+    gl_trace_put(trace, &(gl_traced){GL_EVENT_POST, gl_now(), 0, slot->source, slot->destination,
+                                     slot->trace, slot->span});
+}
+
 static int put(gl_actor *to, const gl_letter *letter, const void *payload, int alone)
 {
     uint64_t ticket;
@@ -36,6 +46,9 @@ static int put(gl_actor *to, const gl_letter *letter, const void *payload, int a
     if (!slot)
         return GL_IS_FULL;
     write_header(slot, to, letter);
+    gl_trace *trace = gl_tracing(to->engine);
+    if (trace)
+        trace_post(trace, slot);
     memcpy((uint8_t *)slot + sizeof(gl_header), payload, letter->payload_bytes);
     gl_queue_publish(&to->inbox, slot, ticket);
     return GL_POSTED;
@@ -130,6 +143,10 @@ void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const v
 {
     gl_dead *dead = malloc(sizeof(gl_dead) + letter->payload_bytes);
     gl_dead *evicted = NULL;
+    gl_trace *trace = gl_tracing(engine);
+    if (trace)
+        gl_trace_put(trace, &(gl_traced){GL_EVENT_DEAD, gl_now(), reason, letter->source, actor,
+                                         letter->trace, letter->span});
     pthread_mutex_lock(&engine->dead_mutex);
     engine->dead_total++;
     if (!dead) {
