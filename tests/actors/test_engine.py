@@ -14,6 +14,7 @@ from gridlane.actors.layouts.blocks import (
     Latencies,
     MessageHeader,
 )
+from gridlane.actors.layouts.shared import Seat, SharedInbox
 
 
 def test_the_structures_of_c_are_those_of_the_schema():
@@ -24,6 +25,7 @@ def test_the_structures_of_c_are_those_of_the_schema():
         "gl_inbox": InboxHeader,
         "gl_histogram": Histogram,
         "gl_latencies": Latencies,
+        **{"gl_shared": SharedInbox, "gl_seat": Seat},
     }
     expected = {
         f"{name}.{field.name}": field.offset
@@ -99,9 +101,9 @@ def test_actors_of_another_engine(engine):
     for use in (
         lambda: engine.set_route(5, stranger),
         lambda: engine.set_topics([(5, [stranger])]),
-        lambda: engine.post(stranger, b"1234", 0.0, 0, 0, 0, 0, 0, 0),
+        lambda: engine.post(stranger, b"1234", 0.0, 0, 0, 0, 0, 0, 0, 0),
         lambda: engine.call(stranger, b"1234", 0, 0.0),
-        lambda: engine.post(object(), b"1234", 0.0, 0, 0, 0, 0, 0, 0),
+        lambda: engine.post(object(), b"1234", 0.0, 0, 0, 0, 0, 0, 0, 0),
     ):
         with pytest.raises(TypeError, match="an actor of this engine"):
             use()

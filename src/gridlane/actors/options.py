@@ -8,12 +8,16 @@ from typing import Literal, get_args
 from gridlane.actors.actor import Actor
 from gridlane.actors.device.context import next_tier
 from gridlane.actors.messages import TIERS
+from gridlane.actors.numbers import verify
 from gridlane.core.errors import TypingError
 
 Restart = Literal["never", "fresh", "checkpoint"]
 RESTARTS: tuple[Restart, ...] = get_args(Restart)
 POLICIES = {"block": 0, "dead": 1}
 """What an actor's own messages do where another's inbox is full, as the engine has it."""
+
+MOST_OUTPUTS = 1 << 20
+"""Of a batch: messages times ``emits``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +40,16 @@ class Options:
     restart: Restart
 
     def __post_init__(self) -> None:
-        for name in ("capacity", "outbox", "emits", "batch"):
-            _verify(name, getattr(self, name))
+        verify(capacity=self.capacity, outbox=self.outbox, emits=self.emits, batch=self.batch)
         if self.on_full not in POLICIES:
             raise ValueError(f"on_full={self.on_full!r} is 'block' or 'dead'")
         if self.restart not in RESTARTS:
             raise ValueError(f"restart={self.restart!r} is 'never', 'fresh' or 'checkpoint'")
+        if self.outputs > MOST_OUTPUTS:
+            raise ValueError(
+                f"{self.messages} messages of a batch with emits={self.emits} make more than "
+                f"{MOST_OUTPUTS} outputs: choose a smaller batch"
+            )
 
     @property
     def messages(self) -> int:
@@ -52,15 +60,6 @@ class Options:
     def outputs(self) -> int:
         """The most messages that a step emits."""
         return self.messages * self.emits
-
-
-def _verify(name: str, value: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"{name}={value!r} is no number")
-    power = name in ("capacity", "outbox")
-    if not 1 <= value <= 1 << 20 or (power and value & value - 1):
-        what = "a power of two" if power else "a number"
-        raise ValueError(f"{name}={value} is not {what} between 1 and 1048576")
 
 
 def tiers_of(actor: Actor, tier: int | None) -> tuple[int, int]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import threading
-import time
-import weakref
 from typing import Any
 
+from gridlane.actors._engine import now
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches
 from gridlane.actors.checkpoint.face import Checkpoints
 from gridlane.actors.checkpoint.snapshot import SavedActor
 from gridlane.actors.dead import DeadLetter
 from gridlane.actors.device.layout import OUTPUT_BYTES
-from gridlane.actors.engines import live_runtimes
-from gridlane.actors.errors import ActorError
-from gridlane.actors.home import Home
+from gridlane.actors.errors import ActorError, QueueFull, Reason
+from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.instance import Instance
-from gridlane.actors.keys import Numbers
+from gridlane.actors.keys import Numbers, key_of
 from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
@@ -26,6 +24,10 @@ from gridlane.actors.telemetry.face import Telemetry
 from gridlane.actors.telemetry.publishing import publish
 from gridlane.core.config import config
 from gridlane.core.forks import fork_waits
+
+IS_PUBLISHED = 2
+"""The flag of a header; engine/layout.h has the same number."""
+MOST_WORKERS = 1024
 
 
 class Runtime(Checkpoints, Telemetry):
@@ -85,11 +87,13 @@ class Runtime(Checkpoints, Telemetry):
         drift: float = 60.0,
         telemetry: bool | None = None,
     ) -> None:
+        _verify_settings(
+            workers, dead_letters, spin=spin, idle=idle, watchdog=watchdog, drift=drift
+        )
         self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift)
         self._lock = threading.RLock()
         self._numbers = Numbers(1)
         self._programs: dict[Any, Program] = {}
-        live_runtimes[id(self)] = weakref.ref(self)
         if config().telemetry if telemetry is None else telemetry:
             publish(self._home)
 
@@ -160,6 +164,7 @@ class Runtime(Checkpoints, Telemetry):
         first = _first_state(actor, state)
         program = self._program(actor, options, arrays)
         with fork_waits(), home.directory.lock:
+            home.directory.require_open()
             name = home.directory.free_name(actor, name)
             instance = self._place(program, name, self._numbers.take(), options, first, arrays)
             home.directory.add(instance)
@@ -272,14 +277,20 @@ class Runtime(Checkpoints, Telemetry):
 
         Raises:
             ActorError: the topic is not declared.
-            QueueFull: a subscriber has no room in time; those before it have the message.
+            QueueFull: a subscriber has no room in time, and those before it have the message.
+                Where a subscriber refuses it for another reason, it is a dead letter.
         """
         self._home.require_open()
+        wait = seconds_of("timeout", timeout)
         shape, there = self._home.directory.topic(topic)
         if type(message) is not shape.cls:
             raise TypeError(f"the topic {topic} has messages of {shape.cls.__qualname__}")
+        data, key, post = bytes(message), key_of(topic), self._home.engine.post
         for instance in there:
-            ActorRef(self._home, instance).send(message, timeout=timeout, replies=False)
+            arguments = instance.there, data, wait, 0, 0, key, 0, 0, IS_PUBLISHED
+            reason = post(*arguments, BURY_OTHERS)
+            if reason == Reason.FULL:
+                raise QueueFull(f"the inbox of {instance.name} is full")
         return len(there)
 
     # --- dead letters ---
@@ -289,22 +300,19 @@ class Runtime(Checkpoints, Telemetry):
         return self._home.take_dead()
 
     def replay(self, letter: DeadLetter, timeout: float | None = None) -> None:
-        """Post a dead letter again, to the actor that it was for.
+        """Post a dead letter again, to the actor that it was for, or that has the name by now.
 
         Raises:
-            ActorError: the actor has ended, or takes no message; the letter is dead again.
+            ActorError: the actor has ended, or takes no message; the letter is dead again. Or it
+                has no receiver: a reply that nobody waited for, a topic that was not declared.
         """
         self._home.replay(letter, timeout)
 
     def expire_dead_letters(self, age: float) -> int:
         """Drop the dead letters that were posted more than ``age`` seconds ago; how many."""
-        limit, dropped = time.time_ns() - int(age * 1e9), 0
-        for letter in self.dead_letters():
-            if int(letter.header["clock"]["physical"]) < limit:
-                dropped += 1
-            else:
-                self._home.engine.bury(letter.actor, letter.data, int(letter.reason))
-        return dropped
+        self._home.require_open()
+        age = min(seconds_of("age", age), 1e9)
+        return self._home.engine.expire(max(now() - int(age * 1e9), 0))
 
     # --- the end ---
 
@@ -316,14 +324,6 @@ class Runtime(Checkpoints, Telemetry):
 
     def close(self) -> None:
         """Terminate all actors, without handling what is in their inboxes, and end the threads."""
-        if self._home.closed:
-            return
-        self._home.directory.closing = True
-        for ref in self.actors():
-            try:
-                ref.terminate(graceful=False)
-            except ActorError:
-                continue  # another thread ends it, or a failure has
         self._home.close()
 
     def abandon(self) -> None:
@@ -341,3 +341,14 @@ def _first_state(actor: Actor, state: Any) -> bytes:
     if type(state) is not actor.state.cls:
         raise TypeError(f"the state of {actor.name} is a {actor.state.cls.__qualname__}")
     return bytes(state)
+
+
+def _verify_settings(workers: int | None, dead_letters: int, **seconds: float | None) -> None:
+    """Raise ValueError for numbers that no runtime can have."""
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise ValueError(f"workers={workers} is not between 1 and {MOST_WORKERS}")
+    if not 0 <= dead_letters < 1 << 32:
+        raise ValueError(f"dead_letters={dead_letters} is no number of letters")
+    for name, value in seconds.items():
+        if value is not None and not 0 <= value <= 1e9:
+            raise ValueError(f"{name}={value!r} is no number of seconds, of 0 to 1e9")

@@ -66,7 +66,7 @@ def _held(home: Home, stack: ExitStack, until: float) -> list[Instance] | None:
 
 
 def _is_unsettled(instance: Instance) -> bool:
-    return bool(instance.control.error) or instance.state in ENDING
+    return bool(instance.control.error) or instance.ending or instance.state in ENDING
 
 
 def _pause(found: list[Instance], stack: ExitStack, until: float) -> None:

@@ -162,7 +162,7 @@ def _load(instance: Instance, saved: SavedActor) -> None:
     try:
         instance.there.load(
             *(queues.inbox, queues.outbox, queues.outputs),
-            *(queues.handled, queues.subscriber, queues.code, *queues.highs),
+            *(queues.handled, queues.headers, queues.subscriber, queues.code, *queues.highs),
         )
     except ValueError as error:
         raise CheckpointError(f"{saved.name}: {error}") from None

@@ -35,9 +35,11 @@ class SavedQueues:
     """An actor's messages, each as its header and payload.
 
     Attributes:
-        handled: how many of the inbox the handler has seen, whose outputs wait still.
+        handled: how many messages the handler has seen, whose outputs wait still. They are the
+            first of the inbox, except where ``headers`` has theirs.
+        headers: those of such messages whose slots are given back already.
         outputs: messages that it has emitted, and that wait for room in another's inbox.
-        subscriber: how many subscribers have the first of them.
+        subscriber: subscribers of smaller numbers have the first of them.
         code: the error of the step, 0 for none; ``error`` says it in words.
         highs: the most messages that inbox and outbox held at once.
     """
@@ -46,10 +48,16 @@ class SavedQueues:
     outbox: list[bytes]
     outputs: list[bytes]
     handled: int
+    headers: bytes
     subscriber: int
     code: int
     error: str
     highs: tuple[int, int]
+
+    @property
+    def waiting(self) -> list[bytes]:
+        """The messages that the handler has not seen."""
+        return self.inbox if self.headers else self.inbox[self.handled :]
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ def _actor_table(actor: SavedActor, data: _Data) -> dict[str, Any]:
     }
     for name in ("inbox", "outbox", "outputs"):
         queues[name] = data.add_all(queues[name])
+    queues["headers"] = data.add(queues["headers"])
     return table | {
         "options": dataclasses.asdict(actor.options),
         "first": data.add(actor.first),
@@ -151,6 +152,7 @@ def _actor(table: Any, data: memoryview) -> SavedActor:
         queues=SavedQueues(
             **lists,
             handled=_number(queues["handled"]),
+            headers=_bytes(queues["headers"], data),
             subscriber=_number(queues["subscriber"]),
             code=int(queues["code"]),
             error=_text(queues["error"]),

@@ -122,13 +122,14 @@ def _array(array: Any, memory: _Memory) -> SavedArray:
 def _queues(home: Home, instance: Instance) -> SavedQueues:
     there = instance.there
     inbox, outbox, _, _ = there.queued()
-    outputs, handled, subscriber, code = there.held_back()
+    outputs, handled, headers, subscriber, code = there.held_back()
     error = ""
     if code:
         found = home.supervisor.error_of(instance, code)
         error = f"{type(found).__name__}: {found}"
     _, _, high, out_high = there.lengths
-    return SavedQueues(inbox, outbox, outputs, handled, subscriber, code, error, (high, out_high))
+    left = outputs, handled, headers, subscriber, code
+    return SavedQueues(inbox, outbox, *left, error, (high, out_high))
 
 
 def _dead(data: bytes) -> list[tuple[int, bytes]]:

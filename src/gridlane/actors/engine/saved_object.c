@@ -17,19 +17,22 @@ PyObject *Actor_pause(ActorObject *self, PyObject *args)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     uint64_t until = until_of(seconds);
-    atomic_store(&a->phase, GL_PAUSED);
+    uint32_t old = atomic_load(&a->phase);
+    while (!atomic_compare_exchange_weak(&a->phase, &old, GL_PAUSED | (old & GL_HAS_FAILED)))
+        ;
     while ((quiet = !atomic_load(&a->posting)) == 0 && gl_elapsed() < until)
         gl_pause();
     Py_END_ALLOW_THREADS
     return PyBool_FromLong(quiet);
 }
 
-/* held_back(): (outputs that wait for room, messages handled, subscribers served, code): what is left
-   of the last step */
+/* held_back(): (outputs that wait for room, messages handled, the headers of these where their slots
+   are given back, subscribers served, code): what is left of the last step */
 PyObject *Actor_held_back(ActorObject *self, PyObject *unused)
 {
     gl_actor *a = self->actor;
     PyObject *list = PyList_New(0);
+    size_t headers = a->settled ? a->handled * sizeof *a->asked : 0;
     (void)unused;
     for (uint32_t n = a->sent; list && n < a->pending; n++) {
         gl_output *output = (gl_output *)(a->output + (size_t)n * a->output_bytes);
@@ -39,13 +42,22 @@ PyObject *Actor_held_back(ActorObject *self, PyObject *unused)
             Py_CLEAR(list);
         Py_XDECREF(item);
     }
-    return list ? Py_BuildValue("NIIi", list, a->handled, a->subscriber, a->code) : NULL;
+    if (!list)
+        return NULL;
+    return Py_BuildValue("NIy#Ki", list, a->handled, headers ? (char *)a->asked : "",
+                         (Py_ssize_t)headers, (unsigned long long)a->subscriber, a->code);
 }
 
 static int wrong(const char *what)
 {
     PyErr_Format(PyExc_ValueError, "%s does not fit the actor", what);
     return -1;
+}
+
+static void forget_caller(gl_header *header)
+{
+    if (header->reply_to & (GL_TO_WAITER | GL_TO_OUTSIDE))
+        header->reply_to = NOBODY;
 }
 
 /* A message for a slot: -1 with an exception if it is not whole, or too large. */
@@ -63,8 +75,7 @@ static int copy_message(gl_queue *queue, PyObject *item, uint64_t type)
     gl_header *slot = gl_queue_claim_alone(queue, &ticket);
     if (!slot)
         return wrong("the number of messages");
-    if (header.reply_to & GL_TO_WAITER)
-        header.reply_to = NOBODY;
+    forget_caller(&header);
     memcpy(slot, &header, sizeof header);
     memcpy(slot + 1, PyBytes_AS_STRING(item) + sizeof header, header.payload_bytes);
     gl_queue_publish(queue, slot, ticket);
@@ -79,7 +90,7 @@ static int copy_output(gl_actor *a, PyObject *item)
         return wrong("an output");
     memcpy(&from, PyBytes_AS_STRING(item), sizeof from);
     if (a->pending == a->outputs || bytes > a->output_bytes || sizeof from + from.payload_bytes != bytes
-        || from.message >= gl_queue_length(&a->inbox) || from.kind < GL_REPLY
+        || from.message >= a->handled + (a->code != 0) || from.kind < GL_REPLY
         || from.kind > GL_PUBLISH)
         return wrong("an output");
     memcpy(to, PyBytes_AS_STRING(item), bytes);
@@ -87,37 +98,61 @@ static int copy_output(gl_actor *a, PyObject *item)
     return 0;
 }
 
-/* load(inbox, outbox, outputs, handled, subscriber, code, inbox_high, outbox_high): the queues of a
-   new actor, to which no route leads yet */
+/* The headers of messages whose slots are given back already. */
+static int copy_asked(gl_actor *a, const Py_buffer *headers)
+{
+    if (!headers->len)
+        return 0;
+    if ((size_t)headers->len != a->handled * sizeof *a->asked || a->handled > a->batch)
+        return wrong("the number of messages handled");
+    if (!a->asked && !(a->asked = calloc(a->batch, sizeof *a->asked))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(a->asked, headers->buf, (size_t)headers->len);
+    for (uint32_t n = 0; n < a->handled; n++)
+        forget_caller(&a->asked[n]);
+    a->settled = 1;
+    return 0;
+}
+
+/* load(inbox, outbox, outputs, handled, headers, subscriber, code, inbox_high, outbox_high): the
+   queues of a new actor, to which no route leads yet */
 PyObject *Actor_load(ActorObject *self, PyObject *args)
 {
     gl_actor *a = self->actor;
     PyObject *in, *out, *outputs;
-    unsigned int handled, subscriber;
-    unsigned long long in_high, out_high;
+    Py_buffer headers;
+    unsigned long long subscriber, in_high, out_high;
+    unsigned int handled;
     int code, failed = 0;
     if (closed(self->owner)
-        || !PyArg_ParseTuple(args, "O!O!O!IIiKK", &PyList_Type, &in, &PyList_Type, &out, &PyList_Type,
-                             &outputs, &handled, &subscriber, &code, &in_high, &out_high))
+        || !PyArg_ParseTuple(args, "O!O!O!Iy*KiKK", &PyList_Type, &in, &PyList_Type, &out,
+                             &PyList_Type, &outputs, &handled, &headers, &subscriber, &code,
+                             &in_high, &out_high))
         return NULL;
-    if (gl_queue_length(&a->inbox) || gl_queue_length(&a->outbox) || a->pending) {
-        PyErr_SetString(PyExc_ValueError, "the actor has messages already");
-        return NULL;
-    }
+    if (gl_queue_length(&a->inbox) || gl_queue_length(&a->outbox) || a->pending)
+        failed = wrong("what the actor has already");
+    a->handled = handled;
+    a->subscriber = subscriber;
+    a->code = code;
     for (Py_ssize_t n = 0; !failed && n < PyList_GET_SIZE(in); n++)
         failed = copy_message(&a->inbox, PyList_GET_ITEM(in, n), a->type);
     for (Py_ssize_t n = 0; !failed && n < PyList_GET_SIZE(out); n++)
         failed = copy_message(&a->outbox, PyList_GET_ITEM(out, n), 0);
     for (Py_ssize_t n = 0; !failed && n < PyList_GET_SIZE(outputs); n++)
         failed = copy_output(a, PyList_GET_ITEM(outputs, n));
+    if (!failed)
+        failed = copy_asked(a, &headers);
     /* A message that failed is in the inbox still, behind those that are handled. */
-    if (!failed && (uint64_t)handled + (code != 0) > gl_queue_length(&a->inbox))
+    if (!failed && (uint64_t)(a->settled ? 0 : handled) + (code != 0) > gl_queue_length(&a->inbox))
         failed = wrong("the number of messages handled");
-    if (failed)
+    PyBuffer_Release(&headers);
+    if (failed) {
+        a->handled = a->pending = a->settled = 0;
+        a->code = 0;
         return NULL;
-    a->handled = handled;
-    a->subscriber = subscriber;
-    a->code = code;
+    }
     atomic_store(&a->inbox.inbox->high_water, in_high);
     atomic_store(&a->outbox.inbox->high_water, out_high);
     Py_RETURN_NONE;

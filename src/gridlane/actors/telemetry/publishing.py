@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from gridlane.actors._engine import Engine
 from gridlane.actors.home import Home
 from gridlane.actors.telemetry.folder import VERSION, folder, start_of, write_facts
 from gridlane.actors.telemetry.latencies import read_latencies
@@ -35,7 +36,7 @@ def publish(home: Home) -> None:
     begin = time.time()
     write_facts(path, facts_of(home, begin))
 
-    def go_on(reference: weakref.ref[Home]) -> None:
+    def go_on(reference: weakref.ref[Home], engine: Engine) -> None:
         ended, pause = home_ended, INTERVAL
         try:
             while not ended.wait(pause) and (there := reference()) is not None and not there.closed:
