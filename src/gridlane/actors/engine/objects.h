@@ -79,6 +79,7 @@ PyObject *Engine_failed(EngineObject *self, PyObject *args);
 PyObject *Engine_dead(EngineObject *self, PyObject *unused);
 PyObject *Engine_bury(EngineObject *self, PyObject *args);
 PyObject *Engine_expire(EngineObject *self, PyObject *args);
+PyObject *Engine_hung(EngineObject *self, PyObject *limit);
 PyObject *Engine_facts(EngineObject *self, PyObject *unused);
 
 /* c_interface.c */
