@@ -10,7 +10,6 @@ from gridlane.actors._engine import Engine
 from gridlane.actors.directory import Directory
 from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.instance import Instance
-from gridlane.actors.states import State
 from gridlane.core.cpu_abi import STOPPED
 from gridlane.core.forks import fork_waits
 
@@ -56,7 +55,7 @@ class Supervisor:
             return
         with fork_waits(), self._lock:
             instance.failure = self._error_of(instance)
-            if instance.restart == "never" or instance.state is State.TERMINATED:
+            if instance.restart == "never" or instance.ending:
                 instance.end(Reason.STOPPED)
                 instance.control.error = 0
                 return
