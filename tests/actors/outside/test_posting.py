@@ -128,6 +128,24 @@ def test_handlers_that_fail(runtime):
         assert there.call(Number(2), timeout=20).value == 2
 
 
+@actors.kernel(state=Total, replies=Number)
+def replies_to_odd(ctx, state, number: Number):
+    if number.value & 1:
+        ctx.reply(number)
+
+
+def test_handlers_that_do_not_reply(runtime):
+    ref = runtime.launch(replies_to_odd)
+    ref.activate()
+    with ref.share("odd"), actors.connect("odd", replies=Number) as there:
+        assert there.call(Number(3), timeout=20) == Number(3)
+        with pytest.raises(MessageDead) as caught:
+            there.call(Number(4), timeout=20)
+        assert caught.value.reason is Reason.UNANSWERED
+        assert there.call(Number(5), timeout=20) == Number(5)
+    assert runtime.dead_letters() == []
+
+
 def test_other_classes(ref):
     with ref.share("classes"):
         with actors.connect("classes", replies=Number) as there:

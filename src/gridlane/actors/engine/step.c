@@ -103,8 +103,7 @@ static const gl_header *asked_at(const gl_actor *actor, uint32_t number)
 
 static void release_handled(gl_actor *actor)
 {
-    for (uint32_t n = 0; n < actor->handled; n++)
-        gl_queue_release(&actor->inbox);
+    gl_queue_release_many(&actor->inbox, actor->handled);
     atomic_fetch_add_explicit(&actor->control->received, actor->handled, memory_order_relaxed);
 }
 
