@@ -49,14 +49,14 @@ class Entry:
 
     def lives(self) -> bool:
         """Whether the process runs. What another namespace's processes do is unknown."""
-        from gridlane.actors import _engine
+        import gridlane.actors._engine as _engine
 
         return self.space != own_space() or _engine.start_of(self.process) == self.start
 
 
 def require_shared_memory() -> None:
     """Raise ActorError where processes cannot share inboxes."""
-    from gridlane.actors import _engine
+    import gridlane.actors._engine as _engine
 
     if not hasattr(_engine, "Gate") or not hasattr(os, "pidfd_open"):
         raise ActorError(

@@ -84,7 +84,7 @@ class Share:
 
 def share(instance: Instance, name: str, capacity: int, peers: int, lease: float) -> Share:
     """Share an inbox; see ``ActorRef.share``."""
-    from gridlane.actors import _engine
+    import gridlane.actors._engine as _engine
 
     require_shared_memory()
     verify_name(name)

@@ -109,6 +109,7 @@ MUTANTS = [
     (lambda c, o: ends(c, order=o), "marks a step without a fence", "a dead letter too"),
     (lambda c, o: ends(c, order=o), "clears the phase without a fence", ""),
     (lambda c, o: ends(c, order=o), "frees what the run queue has", "memory is freed"),
+    (lambda c, o: ends(c, order=o), "looks at the run queue after quiet()", "memory is freed"),
     (lambda c, o: ends(c, True, o), "schedules after posting", "memory is freed"),
 ]
 

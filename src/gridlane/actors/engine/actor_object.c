@@ -13,7 +13,7 @@ void actor_free(gl_actor *actor)
     free(actor->asked);
     free(actor->params);
     free(actor->info);
-    free(actor->output);
+    gl_outputs_free(actor);
     free(actor->control);
     free(actor->latencies);
     free(actor);
@@ -89,6 +89,12 @@ static PyObject *Actor_working(ActorObject *self, void *closure)
     gl_actor *a = self->actor;
     (void)closure;
     return PyBool_FromLong(atomic_load(&a->in_step) || atomic_load(&a->posting));
+}
+
+static PyObject *Actor_listed(ActorObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(actor_is_listed(self->actor));
 }
 
 static PyObject *Actor_blocked(ActorObject *self, void *closure)
@@ -314,6 +320,7 @@ static PyGetSetDef Actor_attributes[] = {
     {"phase", (getter)Actor_get_phase, (setter)Actor_set_phase, NULL, NULL},
     {"since", (getter)Actor_since, NULL, NULL, NULL},
     {"working", (getter)Actor_working, NULL, NULL, NULL},
+    {"listed", (getter)Actor_listed, NULL, NULL, NULL},
     {"blocked", (getter)Actor_blocked, NULL, NULL, NULL},
     {"lengths", (getter)Actor_lengths, NULL, NULL, NULL},
     {"latencies", (getter)Actor_latencies, NULL, NULL, NULL},

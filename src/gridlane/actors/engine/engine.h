@@ -233,6 +233,8 @@ int gl_stop_launch(gl_actor *actor, uint64_t since);
 uint32_t gl_step_begin(gl_actor *actor, uint64_t now);
 void gl_step_end(gl_actor *actor, int code);
 int gl_flush(gl_actor *actor);
+int gl_outputs_init(gl_actor *actor, uint32_t outputs, uint32_t output_bytes);
+void gl_outputs_free(gl_actor *actor);
 int gl_step_allowed(const gl_actor *actor);
 void gl_event(gl_actor *actor);
 
@@ -257,6 +259,7 @@ void gl_letter_of(gl_letter *letter, const gl_header *header);
 void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const void *payload,
              uint32_t reason);
 void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
+void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason);
 void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
 void gl_unblock(gl_actor *actor);
 enum { GL_HAS_ROOM, GL_IS_BLOCKED, GL_IS_CYCLE };

@@ -147,32 +147,27 @@ static PyObject *Engine_actor(EngineObject *self, PyObject *args)
         return PyErr_NoMemory();
     }
     pthread_mutex_init(&a->mutex, NULL);
-    void *control = NULL, *info = NULL, *output = NULL, *latencies = NULL;
-    size_t bytes = (size_t)outputs * output_bytes;
+    void *control = NULL, *info = NULL, *latencies = NULL;
     if (posix_memalign(&control, 128, sizeof(gl_control))
         || posix_memalign(&latencies, 64, sizeof(gl_latencies))
         || posix_memalign(&info, 64, GL_INFO_WORDS * 4)
-        || posix_memalign(&output, 64, bytes ? bytes : 64)
         || gl_queue_init(&a->inbox, capacity, (uint32_t)sizeof(gl_header) + tier)
-        || gl_queue_init(&a->outbox, outbox, (uint32_t)sizeof(gl_header) + reply_tier)) {
+        || gl_queue_init(&a->outbox, outbox, (uint32_t)sizeof(gl_header) + reply_tier)
+        || gl_outputs_init(a, outputs, output_bytes)) {
         free(control);
         free(latencies);
         free(info);
-        free(output);
         Py_DECREF(made);
         return PyErr_NoMemory();
     }
     a->control = memset(control, 0, sizeof(gl_control));
     a->latencies = memset(latencies, 0, sizeof(gl_latencies));
     a->info = memset(info, 0, GL_INFO_WORDS * 4);
-    a->output = output; /* resident only where there have been outputs */
     a->engine = self->engine;
     a->id = a->control->actor = id;
     a->type = type;
     a->tier = tier;
     a->batch = batch;
-    a->outputs = outputs;
-    a->output_bytes = output_bytes;
     a->full = full;
     a->by_host = (uint32_t)by_host;
     a->clock.node = id;
@@ -242,8 +237,8 @@ static PyObject *Engine_unblock(EngineObject *self, PyObject *object)
     Py_RETURN_NONE;
 }
 
-/* forget(actor): no route leads to it, and nothing runs or posts: its memory may go. False where it
-   waits to be run, or to be told of as failed: try again later. */
+/* forget(actor): no route leads to it, nothing runs or posts, it was not listed, and quiet() was true
+   after that: its memory may go. False where it is listed still. */
 static PyObject *Engine_forget(EngineObject *self, PyObject *object)
 {
     gl_actor *actor = actor_of(self, object);

@@ -245,11 +245,17 @@ void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
 void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
 {
     gl_bury_slot(actor, slot, reason);
-    if (slot->reply_to & GL_TO_WAITER)
-        gl_answer(actor->engine, slot->reply_to, 0, &slot->clock, NULL, 0, reason);
-    else if (slot->reply_to & GL_TO_OUTSIDE)
-        gl_gate_answer(actor->engine, slot->reply_to, slot->correlation, &slot->clock, NULL, 0,
-                       reason);
+    gl_refuse_caller(actor, slot, reason);
+}
+
+/* Tell the caller of a message that there is no answer; no effect where there has been one. */
+void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason)
+{
+    uint64_t to = asked->reply_to;
+    if (to & GL_TO_WAITER)
+        gl_answer(actor->engine, to, 0, &asked->clock, NULL, 0, reason);
+    else if (to & GL_TO_OUTSIDE)
+        gl_gate_answer(actor->engine, to, asked->correlation, &asked->clock, NULL, 0, reason);
 }
 
 /* ---- senders that wait for room */

@@ -5,6 +5,7 @@
    wait for each other are they given back before that, and their headers kept. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "engine.h"
 
@@ -17,6 +18,29 @@ int gl_step_allowed(const gl_actor *actor)
 {
     uint32_t phase = atomic_load_explicit(&actor->phase, memory_order_seq_cst);
     return (phase & (GL_RUNS | GL_HAS_FAILED)) == GL_RUNS;
+}
+
+/* ---- the memory of outputs: resident where there have been some, and all the system's again after
+   that, as most actors use little of it */
+
+int gl_outputs_init(gl_actor *actor, uint32_t outputs, uint32_t output_bytes)
+{
+    size_t bytes = (size_t)outputs * output_bytes;
+    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return -1;
+    actor->output = memory;
+    actor->outputs = outputs;
+    actor->output_bytes = output_bytes;
+    return 0;
+}
+
+void gl_outputs_free(gl_actor *actor)
+{
+    size_t bytes = (size_t)actor->outputs * actor->output_bytes;
+    if (actor->output)
+        munmap(actor->output, bytes ? bytes : 1);
 }
 
 /* ---- the batch */
@@ -89,8 +113,7 @@ static const gl_header *asked_at(const gl_actor *actor, uint32_t number)
 
 static void release_handled(gl_actor *actor)
 {
-    for (uint32_t n = 0; n < actor->handled; n++)
-        gl_queue_release(&actor->inbox);
+    gl_queue_release_many(&actor->inbox, actor->handled);
     atomic_fetch_add_explicit(&actor->control->received, actor->handled, memory_order_relaxed);
 }
 
@@ -268,11 +291,8 @@ static void fail(gl_actor *actor)
 
 static void finish(gl_actor *actor)
 {
-    for (uint32_t n = 0; n < actor->handled; n++) {
-        const gl_header *asked = asked_at(actor, n);
-        if (asked->reply_to & GL_TO_WAITER) /* it is late where there was a reply */
-            gl_answer(actor->engine, asked->reply_to, 0, &actor->clock, NULL, 0, GL_UNANSWERED);
-    }
+    for (uint32_t n = 0; n < actor->handled; n++)
+        gl_refuse_caller(actor, asked_at(actor, n), GL_UNANSWERED);
     if (!actor->settled)
         release_handled(actor);
     atomic_fetch_add_explicit(&actor->control->answered, actor->pending, memory_order_relaxed);
