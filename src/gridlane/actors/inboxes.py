@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +50,16 @@ class Entry:
 
     def lives(self) -> bool:
         """Whether the process runs. What another namespace's processes do is unknown."""
-        import gridlane.actors._engine as _engine
+        from gridlane.actors._engine import start_of
 
-        return self.space != own_space() or _engine.start_of(self.process) == self.start
+        return self.space != own_space() or start_of(self.process) == self.start
 
 
 def require_shared_memory() -> None:
     """Raise ActorError where processes cannot share inboxes."""
-    import gridlane.actors._engine as _engine
-
-    if not hasattr(_engine, "Gate") or not hasattr(os, "pidfd_open"):
+    if not hasattr(import_module("gridlane.actors._engine"), "Gate") or not hasattr(
+        os, "pidfd_open"
+    ):
         raise ActorError(
             f"shared inboxes need Linux 5.3 or newer (this is {sys.platform}); post from this "
             "process, or over a socket to a thread of it"
