@@ -19,8 +19,8 @@ ACCOUNTS = 8
 LIMIT = 400  # of what an account has asked for, bought less sold
 NEW, APPROVED, REJECTED = 0, 1, 2
 WINDOW = 256
-"""Orders under way at once, fewer than the inbox of the gateway or the desk holds. They send to each
-other, and neither waits for room then."""
+"""Orders under way at once, fewer than the gateway's or the desk's inbox holds: they send to each
+other, and neither waits for room."""
 
 
 @actors.message

@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,11 @@ class Entry:
     def lives(self) -> bool:
         """Whether the process runs, or has it still if it is this one. What another namespace's
         processes do is unknown."""
-        from gridlane.actors import _engine
+        from gridlane.actors._engine import start_of
 
         if self.process == os.getpid() and self.space == own_space():
             return self in own_entries
-        return self.space != own_space() or _engine.start_of(self.process) == self.start
+        return self.space != own_space() or start_of(self.process) == self.start
 
 
 own_entries: set[Entry] = set()
@@ -64,9 +65,9 @@ own_entries: set[Entry] = set()
 
 def require_shared_memory() -> None:
     """Raise ActorError where processes cannot share inboxes."""
-    from gridlane.actors import _engine
-
-    if not hasattr(_engine, "Gate") or not hasattr(os, "pidfd_open"):
+    if not hasattr(import_module("gridlane.actors._engine"), "Gate") or not hasattr(
+        os, "pidfd_open"
+    ):
         raise ActorError(
             f"shared inboxes need Linux 5.3 or newer (this is {sys.platform}); post from this "
             "process, or over a socket to a thread of it"

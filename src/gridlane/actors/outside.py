@@ -95,7 +95,7 @@ class Share:
 
 def share(instance: Instance, name: str, capacity: int, peers: int, lease: float) -> Share:
     """Share an inbox; see ``ActorRef.share``."""
-    from gridlane.actors import _engine
+    from gridlane.actors._engine import shared_bytes, start_of
 
     require_shared_memory()
     verify_name(name)
@@ -109,15 +109,15 @@ def share(instance: Instance, name: str, capacity: int, peers: int, lease: float
     token = secrets.randbits(64) or 1
     with Folder() as folder, folder.locked():
         folder.sweep()
-        memory = _memory(name, _engine.shared_bytes(*sizes))
+        memory = _memory(name, shared_bytes(*sizes))
         gate = None
         try:
-            gate = _engine.Gate(
+            gate = Gate(
                 *(instance.there, memory, *sizes, number),
                 *(own_space(), int(lease * 1e9), token, SPINS),
             )
             process = os.getpid()
-            entry = Entry(process, _engine.start_of(process), own_space(), memory)
+            entry = Entry(process, start_of(process), own_space(), memory)
             folder.add(name, entry)
         except BaseException:
             if gate is not None:
