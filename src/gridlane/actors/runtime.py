@@ -17,6 +17,8 @@ from gridlane.actors.engines import live_runtimes
 from gridlane.actors.errors import ActorError
 from gridlane.actors.home import Home
 from gridlane.actors.instance import Instance, Restart
+from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.lattices.ref import LatticeRef, end_lattices
 from gridlane.actors.messages import TIERS, shape_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
@@ -84,6 +86,7 @@ class Runtime:
         self._lock = threading.RLock()
         self._numbers = itertools.count(1)
         self._programs: dict[Any, Program] = {}
+        self._lattices: list[weakref.ref[LatticeRef]] = []
         live_runtimes[id(self)] = weakref.ref(self)
 
     def __enter__(self) -> Runtime:
@@ -177,6 +180,45 @@ class Runtime:
             instance.move("launch")
         home.start()
         return ActorRef(home, instance)
+
+    def lattice(
+        self,
+        lattice: Lattice,
+        shape: tuple[int, ...],
+        *,
+        name: str | None = None,
+        periodic: bool | tuple[bool, ...] = False,
+        boundary: str = "zero",
+        args: tuple[Any, ...] = (),
+        state: Any = None,
+        mode: str = "auto",
+    ) -> LatticeRef:
+        """Launch a lattice; its fields are zeros. See docs/lattices.md.
+
+        Args:
+            shape: the cells along each of its axes.
+            name: its name; the function's by default.
+            periodic: whether the last cell of an axis is a neighbour of the first; one for all
+                axes, or one for each.
+            boundary: what lies beyond the ends of other axes: ``"zero"``, cells of zeros, or
+                ``"fixed"``: the outermost ``halo`` cells keep their values.
+            args: numbers and arrays for the function, behind the fields.
+            state: its first state, of zeros by default.
+            mode: ``"resident"``, ``"launches"``, or the better of those that the device has.
+
+        Raises:
+            ValueError: a wrong shape, number or word.
+            ArgumentError: wrong arguments of the function.
+            LaunchError: the device cannot keep the lattice resident, with the numbers.
+        """
+        from gridlane.actors.lattices.launching import launch_lattice
+
+        self._home.require_open()
+        made = launch_lattice(
+            *(lattice, self.device, name, shape, periodic, boundary, args, state, mode)
+        )
+        self._lattices.append(weakref.ref(made))
+        return made
 
     def _program(
         self, actor: Actor, tiers: tuple[int, int], emits: int, arrays: tuple[Any, ...]
@@ -312,6 +354,7 @@ class Runtime:
                 ref.terminate(graceful=False)
             except ActorError:
                 continue  # another thread ends it, or a failure has
+        end_lattices(self._lattices)
         self._home.close()
 
     def abandon(self) -> None:

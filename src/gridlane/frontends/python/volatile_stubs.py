@@ -1,5 +1,5 @@
-"""Functions of kernels whose blocks exchange data while they run; not of numba.cuda, and not exported
-by the cuda package."""
+"""Functions of kernels whose blocks exchange data while they run; not of numba.cuda, and not
+exported by the cuda package."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gridlane.frontends.python.stubs import Stub
 load_volatile = Stub(
     "load_volatile",
     "array, index",
-    "``array[index]``, a number, by one access of memory at each call: what another block has stored "
-    "with ``store_volatile`` arrives at some time. Nothing orders it with other accesses.",
+    "``array[index]``, a number, by one access of memory at each call: what another block has "
+    "stored with ``store_volatile`` arrives at some time. Nothing orders it with other accesses.",
 )
 store_volatile = Stub(
     "store_volatile",
