@@ -192,6 +192,7 @@ class Runtime:
         args: tuple[Any, ...] = (),
         state: Any = None,
         mode: str = "auto",
+        blocks: tuple[int, ...] | None = None,
     ) -> LatticeRef:
         """Launch a lattice; its fields are zeros. See docs/lattices.md.
 
@@ -205,6 +206,7 @@ class Runtime:
             args: numbers and arrays for the function, behind the fields.
             state: its first state, of zeros by default.
             mode: ``"resident"``, ``"launches"``, or the better of those that the device has.
+            blocks: along each axis, for a resident lattice; the quickest cut by default.
 
         Raises:
             ValueError: a wrong shape, number or word.
@@ -215,7 +217,7 @@ class Runtime:
 
         self._home.require_open()
         made = launch_lattice(
-            *(lattice, self.device, name, shape, periodic, boundary, args, state, mode)
+            *(lattice, self.device, name, shape, periodic, boundary, args, state, mode, blocks)
         )
         self._lattices.append(weakref.ref(made))
         return made

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.actors.lattices.lattice import Lattice
-from gridlane.actors.lattices.ref import LatticeRef
-from gridlane.actors.lattices.space import space_of
+from gridlane.actors.lattices.ref import LatticeRef, using
+from gridlane.actors.lattices.resident import Resident
+from gridlane.actors.lattices.space import Space, Triple, space_of
 from gridlane.core.errors import ArgumentError, LaunchError
 
 MODES = ("auto", "resident", "launches")
@@ -22,6 +23,7 @@ def launch_lattice(
     args: tuple[Any, ...],
     state: Any,
     mode: str,
+    blocks: tuple[int, ...] | None,
 ) -> LatticeRef:
     """Launch a lattice on a device; ``Runtime.lattice`` has the arguments."""
     if not isinstance(lattice, Lattice):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -34,9 +36,40 @@ def launch_lattice(
             f"gives {len(args)}"
         )
     space = space_of(lattice, tuple(shape), periodic, boundary)
-    if mode == "resident":
-        raise LaunchError(f"{device.name} has no resident lattices")
-    made = LatticeRef(lattice, device, name or lattice.name, space, args)
+    resident = _resident(lattice, device, space, mode, blocks)
+    made = LatticeRef(lattice, device, name or lattice.name, space, args, resident)
     if state is not None:
         made.write_state(state)
     return made
+
+
+def _resident(
+    lattice: Lattice, device: Any, space: Space, mode: str, blocks: tuple[int, ...] | None
+) -> Resident | None:
+    """The blocks that stay on the device, where it has them and the mode wants them."""
+    kind = device.name.partition(":")[0]
+    if mode == "launches" or (mode == "auto" and kind != "cuda"):
+        if blocks is not None:
+            raise ValueError(f"blocks={blocks} is for mode='resident'; this one has no blocks")
+        return None
+    if not device.attributes().get("COOPERATIVE_LAUNCH"):
+        raise LaunchError(
+            f"the device {device.name} runs blocks one after the other, so that none waits for the "
+            "halos of others: launch the lattice with mode='launches'"
+        )
+    with using(device):
+        try:
+            return Resident(lattice, space, device, _blocks(lattice, blocks))
+        except LaunchError:
+            if mode == "auto" and blocks is None:
+                return None
+            raise
+
+
+def _blocks(lattice: Lattice, blocks: tuple[int, ...] | None) -> Triple | None:
+    if blocks is None:
+        return None
+    if len(blocks) != lattice.axes or any(type(each) is not int or each < 1 for each in blocks):
+        raise ValueError(f"blocks={blocks} is a number for each of {lattice.axes} axes")
+    z, y, x = (1, *blocks) if lattice.axes == 2 else blocks
+    return z, y, x

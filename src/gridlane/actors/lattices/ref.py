@@ -13,6 +13,7 @@ import numpy as np
 from gridlane.actors.errors import ActorError, StateError
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.memory import Memory
+from gridlane.actors.lattices.resident import Resident
 from gridlane.actors.lattices.space import Space
 from gridlane.actors.lattices.stepping import Stepping
 from gridlane.actors.states import TRANSITIONS, State
@@ -20,6 +21,9 @@ from gridlane.core.errors import ArgumentError
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.launch import current
+
+MOST_AT_ONCE = 1 << 16
+"""Steps of one launch of a resident lattice; messages are handled between launches."""
 
 
 class LatticeRef:
@@ -32,10 +36,17 @@ class LatticeRef:
     """
 
     def __init__(
-        self, lattice: Lattice, device: Any, name: str, space: Space, args: tuple[Any, ...]
+        self,
+        lattice: Lattice,
+        device: Any,
+        name: str,
+        space: Space,
+        args: tuple[Any, ...],
+        resident: Resident | None,
     ) -> None:
         self.lattice, self.device, self.name, self.space = lattice, device, name, space
-        self.mode = "launches"
+        self.mode = "launches" if resident is None else "resident"
+        self._resident = resident
         self._state = State.CREATED
         self._lock = threading.RLock()
         self._messages: list[Any] = []
@@ -121,16 +132,26 @@ class LatticeRef:
         """
         if not isinstance(count, int) or count < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"step({count!r}) takes a number of steps")
-        for _ in range(count):
+        left = count
+        while left:
             with fork_waits(), self._lock, using(self.device):
                 self._require(State.ACTIVE)
                 self._handle()
-                self._stepping.launch(
-                    self._memory.pairs, self._memory.state, self._steps, self._args
-                )
-                self._memory.turn()
-                self._steps += 1
+                left -= self._some_steps(left)
         return self._steps
+
+    def _some_steps(self, count: int) -> int:
+        """Take one step, or several where blocks stay on the device; how many."""
+        memory = self._memory
+        if self._resident is None:
+            count = 1
+            self._stepping.launch(memory.pairs, memory.state, self._steps, self._args)
+            memory.turn()
+        else:
+            count = min(count, MOST_AT_ONCE)
+            self._resident.launch(memory, self._steps, count, self._args)
+        self._steps += count
+        return count
 
     def _handle(self) -> None:
         if self._messages:

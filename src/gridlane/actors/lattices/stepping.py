@@ -68,7 +68,7 @@ def step_text(lattice: Lattice, space: Space, block: tuple[int, int, int]) -> st
         if name not in lattice.reads.kept:
             body.append(f"new_{name}[cuda.uint32(base)] = n_{name}")
             if lattice.has_halo(name):
-                body += _copies(space, name)
+                body += copies_of(space, name)
     lines = [
         f"def lattice_step({', '.join([*given, *state, 'step', 'args'])}):",
         f"    x = cuda.blockIdx.x * {block[0]} + cuda.threadIdx.x",
@@ -89,7 +89,7 @@ def cell_call(lattice: Lattice, arrays: list[str], mark: str = "") -> list[str]:
     return [f"{targets} = cell({', '.join(given)}, *args)"]
 
 
-def _copies(space: Space, name: str) -> list[str]:
+def copies_of(space: Space, name: str) -> list[str]:
     """Write a new value to the padding at the other ends of periodic axes."""
     lines: list[str] = []
     known: list[str] = []
