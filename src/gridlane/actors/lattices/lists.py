@@ -23,7 +23,7 @@ class Lists:
     """Arrays of int32, one row for each block, -1 where a row is shorter.
 
     Attributes:
-        shell: places in the tile of the cells that others need, or that touch other tiles.
+        shell: the corners in the tile of the cells that others need, or that touch other tiles.
         targets: of each of these, where it goes; (blocks, cells, most targets).
         halo: places in the tile of the values that arrive, in their order.
         routes: the routing table of each block.
@@ -50,7 +50,7 @@ def lists_of(tiles: Tiles, threads: int) -> Lists:
     length = _rounded(max(len(shell) for shell in shells), threads)
     shell = np.full((tiles.count, length), -1, np.int32)
     for block, cells in enumerate(shells):
-        shell[block, : len(cells)] = cells
+        shell[block, : len(cells)] = cells - tiles.corner
     return Lists(shell, _targets(shells, length, halos), halo, routes, headers)
 
 

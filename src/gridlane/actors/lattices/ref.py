@@ -66,6 +66,12 @@ class LatticeRef:
         return self.space.extents[3 - self.lattice.axes :]
 
     @property
+    def blocks(self) -> tuple[int, ...] | None:
+        """The resident blocks along each axis; None where there are none."""
+        found = self._resident
+        return None if found is None else found.tiles.blocks[3 - self.lattice.axes :]
+
+    @property
     def state(self) -> State:
         """The state of its lifecycle."""
         return self._state

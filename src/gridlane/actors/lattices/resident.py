@@ -101,7 +101,7 @@ class Resident:
         around = {
             "cuda": cuda,
             "cell": lattice.cell,
-            "Cells": cells_class(lattice.axes, *self.tiles.steps[:2]),
+            "Cells": cells_class(lattice.axes, *self.tiles.steps[:2], lattice.halo, uint64),
             "Context": Context2 if lattice.axes == 2 else Context3,
             "load_volatile": load_volatile,
             "store_volatile": store_volatile,

@@ -162,10 +162,10 @@ def _load(design: Design) -> list[str]:
     lines: list[str] = []
     for name, _ in design.lattice.fields:
         memory, array = _memory(design, name), f"all_{name}"
-        there = "[cuda.uint32(there)]"
-        lines.append(f"{memory}[cuda.uint32({design.base(name)} + here)] = {array}[0]{there}")
+        there = "[cuda.uint64(there)]"
+        lines.append(f"{memory}[cuda.uint64({design.base(name)} + here)] = {array}[0]{there}")
         if name in design.moving and name not in design.lattice.reads.kept.values():
-            back = f"{memory}[cuda.uint32({design.target(name)} + here)]"
+            back = f"{memory}[cuda.uint64({design.target(name)} + here)]"
             lines.append(f"{back} = {array}[1]{there}")
     return _over_tile(design, True, lines)
 
@@ -175,9 +175,9 @@ def _save(design: Design) -> list[str]:
     lines = ["z, y, x = z0 + lz, y0 + ly, x0 + lx", "base = there"]
     for name, _ in design.lattice.fields:
         memory = _memory(design, name)
-        lines.append(f"n_{name} = {memory}[cuda.uint32({design.base(name)} + here)]")
+        lines.append(f"n_{name} = {memory}[cuda.uint64({design.base(name)} + here)]")
         lines.append(f"new_{name} = all_{name}[0]")
-        lines.append(f"new_{name}[cuda.uint32(there)] = n_{name}")
+        lines.append(f"new_{name}[cuda.uint64(there)] = n_{name}")
         if name in design.moving:
             lines += copies_of(space, name)
     return _over_tile(design, False, lines)
@@ -219,10 +219,9 @@ def _step(design: Design) -> list[str]:
 
 
 def _cell(design: Design, place: str, mark: str) -> list[str]:
-    """The new values ``n_NAME`` of the cell at ``place`` in the tile."""
-    lattice, space = design.lattice, design.tiles.space
+    """The new values ``n_NAME`` of the cell with its corner at ``place`` in the tile."""
+    lattice = design.lattice
     plane, row, _ = design.tiles.steps
-    pz, py, px = space.pads
     fields = [
         f"Cells({_memory(design, name)}, {design.base(name)} + {place})"
         for name, _ in lattice.fields
@@ -233,9 +232,9 @@ def _cell(design: Design, place: str, mark: str) -> list[str]:
         f"ly = at // {row} - lz * {plane // row}",
         f"lx = at - lz * {plane} - ly * {row}",
     ]
-    where = "y0 + ly - {}, x0 + lx - {}".format(py, px)
+    where = "y0 + ly, x0 + lx"
     if lattice.axes == 3:
-        where = f"z0 + lz - {pz}, {where}"
+        where = f"z0 + lz, {where}"
     state = ["state[0]"] if lattice.state is not None else []
     given = ", ".join([f"Context({where}, step)", *state, *fields])
     targets = ", ".join(f"n_{name}{mark}" for name, _ in lattice.fields)
@@ -248,7 +247,8 @@ def _cell(design: Design, place: str, mark: str) -> list[str]:
 
 def _keep(design: Design, place: str, mark: str) -> list[str]:
     return [
-        f"{_memory(design, name)}[cuda.uint32({design.target(name)} + {place})] = n_{name}{mark}"
+        f"{_memory(design, name)}[cuda.uint64({design.target(name)} + {place} + "
+        f"{design.tiles.corner})] = n_{name}{mark}"
         for name, _ in design.lattice.fields
         if name not in design.lattice.reads.kept
     ]
@@ -263,7 +263,7 @@ def _shell(design: Design) -> list[str]:
             sends.append(f"w_{number} = word_of(n_{name}, number)")
         for d in range(design.targets):
             stores = [
-                f"store_volatile(slots, cuda.uint32(kind + {number * design.words} + d_{k}_{d}), "
+                f"store_volatile(slots, cuda.uint64(kind + {number * design.words} + d_{k}_{d}), "
                 f"w_{number})"
                 for number in range(len(design.moving))
             ]
@@ -293,7 +293,7 @@ def _inner(design: Design) -> list[str]:
     deep = bool(pz)
     height = design.column
     along = plane if deep else row
-    first = 2 * space.halo
+    first = space.halo
     most, across = ("nz", f"(ny - {2 * py})") if deep else ("ny", "1")
     wide = f"(nx - {2 * px})"
     if tiles.is_even:
@@ -329,14 +329,14 @@ def _arrivals(design: Design) -> list[str]:
     lines: list[str] = []
     for number in range(len(design.moving)):
         for k in range(design.halo):
-            at = f"cuda.uint32(kind + arrives + {number * design.words + k * design.threads})"
+            at = f"cuda.uint64(kind + arrives + {number * design.words + k * design.threads})"
             lines.append(f"w_{number}_{k} = load_volatile(slots, {at})")
     for number, name in enumerate(design.moving):
         kind = dict(design.lattice.fields)[name]
         for k in range(design.halo):
-            at = f"cuda.uint32(kind + arrives + {number * design.words + k * design.threads})"
+            at = f"cuda.uint64(kind + arrives + {number * design.words + k * design.threads})"
             word = f"w_{number}_{k}"
-            there = f"cuda.uint32({design.target(name)} + h_{k})"
+            there = f"cuda.uint64({design.target(name)} + h_{k})"
             lines += [
                 f"if h_{k} >= 0:",
                 f"    while number_of({word}) != number:",

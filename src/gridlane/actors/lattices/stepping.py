@@ -30,7 +30,7 @@ class Stepping:
         around = {
             "cuda": cuda,
             "cell": lattice.cell,
-            "Cells": cells_class(lattice.axes, *space.steps[:2]),
+            "Cells": cells_class(lattice.axes, *space.steps[:2], lattice.halo),
             "Context": Context2 if lattice.axes == 2 else Context3,
         }
         text = step_text(lattice, space, self.block)
@@ -61,7 +61,8 @@ def step_text(lattice: Lattice, space: Space, block: tuple[int, int, int]) -> st
         if fixed:
             inside.append(f"{space.halo} <= {axis} < {extent - space.halo}")
     body = [
-        f"base = (z + {pz}) * {plane} + (y + {py}) * {row} + x + {px}",
+        f"corner = z * {plane} + y * {row} + x",
+        f"base = corner + {pz * plane + py * row + px}",
         *cell_call(lattice, ["old_" + name for name in names]),
     ]
     for name in names:
@@ -84,7 +85,7 @@ def cell_call(lattice: Lattice, arrays: list[str], mark: str = "") -> list[str]:
     """Lines that give ``n_NAME`` of each field its new value, at ``base``, of cell (z, y, x)."""
     place = "y, x, step" if lattice.axes == 2 else "z, y, x, step"
     given = [f"Context({place})", *(["state[0]"] if lattice.state is not None else [])]
-    given += [f"Cells({array}, base{mark})" for array in arrays]
+    given += [f"Cells({array}, corner{mark})" for array in arrays]
     targets = ", ".join(f"n_{name}{mark}" for name, _ in lattice.fields)
     return [f"{targets} = cell({', '.join(given)}, *args)"]
 

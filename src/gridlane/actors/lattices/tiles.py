@@ -58,6 +58,11 @@ class Tiles:
         _, y, x = self.padded
         return y * x, x, 1
 
+    @property
+    def corner(self) -> int:
+        """Words from a cell's corner, the cell at the lowest offset along each axis, to it."""
+        return sum(p * s for p, s in zip(self.space.pads, self.steps, strict=True))
+
     def place(self, block: int) -> Triple:
         """A block's place along each axis; blocks are counted along the last axis first."""
         _, by, bx = self.blocks
