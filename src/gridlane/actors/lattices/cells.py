@@ -35,7 +35,9 @@ def cells_class(axes: int, plane: int, row: int, halo: int, index: Any = uint32)
         return self.array[index(self.corner + (low + offset[0] * row + offset[1]))]
 
     def deep(self: Any, offset: Any) -> Any:
-        return self.array[index(self.corner + (low + offset[0] * plane + offset[1] * row + offset[2]))]
+        return self.array[
+            index(self.corner + (low + offset[0] * plane + offset[1] * row + offset[2]))
+        ]
 
     made.__getitem__ = jit(device=True)(flat if axes == 2 else deep)
     return made

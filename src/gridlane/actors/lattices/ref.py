@@ -81,6 +81,28 @@ class LatticeRef:
         """The steps that it has been told to take so far."""
         return self._steps
 
+    def routes(self) -> np.ndarray[Any, Any]:
+        """The routing table of each resident block, records of ``layouts.blocks.RoutingTable``.
+
+        Raises:
+            ActorError: there are no resident blocks.
+        """
+        return self._blocks_of("routing tables").routes()
+
+    def headers(self) -> np.ndarray[Any, Any]:
+        """The header of the halo that each resident block has got last from each direction,
+        records of ``layouts.blocks.HaloHeader``, (blocks, directions).
+
+        Raises:
+            ActorError: there are no resident blocks.
+        """
+        return self._blocks_of("halos").headers()
+
+    def _blocks_of(self, what: str) -> Resident:
+        if self._resident is None:
+            raise ActorError(f"{self.name} has no {what}: its mode is {self.mode}")
+        return self._resident
+
     # --- lifecycle ---
 
     def _move(self, transition: str) -> None:

@@ -69,7 +69,7 @@ class Design:
         others = inner[1] * inner[2] if self.tiles.space.pads[0] else inner[2]
         most = inner[0] if self.tiles.space.pads[0] else inner[1]
         best, least = 1, 0.0
-        for height in range(1, min(most, MOST_COLUMN) + 1):
+        for height in range(1, min(most, 2 if self.lockstep else MOST_COLUMN) + 1):
             rows, left = divmod(most, height)
             turns = -(-rows * others // self.threads)
             cost = turns * (height * 5 + 4) + left * -(-others // self.threads) * 9
@@ -302,10 +302,18 @@ def _inner(design: Design) -> list[str]:
         across, wide = str(my) if deep else "1", str(mx)
     else:
         most_cells = f"({most} - {2 * space.halo})"
-    lines: list[str] = [f"over = max(0, {across}) * max(0, {wide})", f"rows = {most_cells} // {height}"]
+    lines: list[str] = [
+        f"over = max(0, {across}) * max(0, {wide})",
+        f"rows = {most_cells} // {height}",
+    ]
     start = f"({first} + up * {height}) * {along}"
     corner = f"(ly + {first}) * {row} + lx + {first}" if deep else f"lx + {first}"
-    place = ["up = n // over", "left = n - up * over", f"ly = left // {wide}", f"lx = left - ly * {wide}"]
+    place = [
+        "up = n // over",
+        "left = n - up * over",
+        f"ly = left // {wide}",
+        f"lx = left - ly * {wide}",
+    ]
     computed: list[str] = []
     for q in range(height):
         computed += _cell(design, f"(base + {q * along})", f"_{q}")
