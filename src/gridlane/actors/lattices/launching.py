@@ -37,7 +37,7 @@ def launch_lattice(
         )
     space = space_of(lattice, tuple(shape), periodic, boundary)
     resident = _resident(lattice, device, space, mode, blocks)
-    made = LatticeRef(lattice, device, name or lattice.name, space, args, resident)
+    made = LatticeRef(lattice, device, name or lattice.name, space, args, resident, mode)
     if state is not None:
         made.write_state(state)
     return made

@@ -155,14 +155,14 @@ def _side(by: int, extent: int, halo: int) -> Array:
 
 def _shell(tiles: Tiles, fixed: Array, block: int) -> Array:
     """The cells near the faces of a tile, in the order of their places."""
-    halo, box = tiles.space.halo, tiles.box(block)
+    box = tiles.box(block)
     extents = tuple(end - first for first, end in box)
     near = np.zeros(extents, bool)
-    for axis, pad in enumerate(tiles.space.pads):
-        if pad:
+    for axis, margin in enumerate(tiles.margins):
+        if margin:
             ends = np.moveaxis(near, axis, 0)
-            ends[:halo] = True
-            ends[-halo:] = True
+            ends[:margin] = True
+            ends[-margin:] = True
     near &= ~fixed[tuple(slice(*ends) for ends in box)]
     return _places(tiles, [np.arange(n) for n in extents])[near]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.actors.lattices.cells import Handling
+from gridlane.actors.lattices.compiled import Compiled
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.space import Space
-from gridlane.actors.lattices.text import kernel_of
 from gridlane.actors.layouts.python import dtype as numpy_dtype
 
 _HANDLER = """
@@ -31,8 +31,8 @@ class Memory:
         state: one record, in a tuple; () without a state.
     """
 
-    def __init__(self, lattice: Lattice, space: Space) -> None:
-        self._lattice, self._space = lattice, space
+    def __init__(self, lattice: Lattice, space: Space, device: Any) -> None:
+        self._lattice, self._space, self._device = lattice, space, device
         self._buffers: dict[str, list[Any]] = {}
         kept = lattice.reads.kept
         for name, kind in lattice.fields:
@@ -44,7 +44,7 @@ class Memory:
         if lattice.state is not None:
             self._record = numpy_dtype(lattice.state.layout)
             self.state = (cuda.to_device(np.zeros(1, self._record)),)
-        self._handlers: dict[type, Any] = {}
+        self._handlers: dict[type, Compiled] = {}
 
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
@@ -118,8 +118,8 @@ class Memory:
         kernel = self._handlers.get(cls)
         if kernel is None:
             around = {"handler": self._lattice.handlers[cls], "Handling": Handling}
-            kernel = kernel_of(_HANDLER, "lattice_handle", around, self._lattice)
-            self._handlers[cls] = kernel
+            made = (_HANDLER, "lattice_handle", around, self._lattice, self._device, (1, 1, 1))
+            kernel = self._handlers[cls] = Compiled(*made)
         record = numpy_dtype(cls.__gridlane_shape__.layout)
         packed = np.frombuffer(bytearray(b"".join(map(bytes, messages))), record)
-        kernel[1, 1](self.state[0], cuda.to_device(packed), step)
+        kernel.launch((1, 1, 1), (self.state[0], cuda.to_device(packed), step))

@@ -17,7 +17,7 @@ from gridlane.actors.lattices.resident import Resident
 from gridlane.actors.lattices.space import Space
 from gridlane.actors.lattices.stepping import Stepping
 from gridlane.actors.states import TRANSITIONS, State
-from gridlane.core.errors import ArgumentError
+from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.launch import current
@@ -43,18 +43,27 @@ class LatticeRef:
         space: Space,
         args: tuple[Any, ...],
         resident: Resident | None,
+        mode: str,
     ) -> None:
         self.lattice, self.device, self.name, self.space = lattice, device, name, space
-        self.mode = "launches" if resident is None else "resident"
-        self._resident = resident
         self._state = State.CREATED
         self._lock = threading.RLock()
         self._messages: list[Any] = []
         self._steps = 0
         with using(device):
             self._args = tuple([_argument(lattice, each) for each in args])
-            self._memory = Memory(lattice, space)
-        self._stepping = Stepping(lattice, space)
+            self._memory = Memory(lattice, space, device)
+        self._stepping = Stepping(lattice, space, device)
+        memory = self._memory
+        if self._stepping.raises(memory.pairs, memory.state, self._args) and resident is not None:
+            if mode == "resident":
+                raise LaunchError(
+                    f"{lattice.name} may raise an error, and the blocks of a resident lattice "
+                    "would wait for a cell that has: launch it with mode='launches'"
+                )
+            resident = None
+        self._resident = resident
+        self.mode = "launches" if resident is None else "resident"
         self._move("launch")
 
     def __repr__(self) -> str:

@@ -8,12 +8,12 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.actors.lattices.cells import Context2, Context3, cells_class
+from gridlane.actors.lattices.compiled import Compiled
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.lists import lists_of
 from gridlane.actors.lattices.memory import Memory
 from gridlane.actors.lattices.resident_text import Design, resident_text
 from gridlane.actors.lattices.space import Space, Triple
-from gridlane.actors.lattices.text import kernel_of
 from gridlane.actors.lattices.tiles import Tiles, best_tiles
 from gridlane.core.errors import LaunchError
 from gridlane.cuda import jit, uint32, uint64
@@ -68,6 +68,11 @@ class Resident:
                     f"{lattice.name}: a resident lattice has fields of 4 bytes, and {name} is a "
                     f"{kind}; launch it with mode='launches'"
                 )
+        if not any(lattice.has_halo(name) for name, _ in lattice.fields):
+            raise LaunchError(
+                f"{lattice.name} reads no neighbours, so that its blocks have no halos: launch it "
+                "with mode='launches'"
+            )
         self._lattice, self._space = lattice, space
         self.tiles = _tiles(lattice, space, device, blocks)
         on_gpu = device.name.startswith("cuda")
@@ -94,9 +99,9 @@ class Resident:
             parts[2] = np.full((1, 1, 1), -1, np.int32)
         self._parts = [cuda.to_device(each) for each in parts]
         self.shared = design.buffers * self.tiles.size * 4
-        self._kernel = self._compiled()
+        self._kernel = self._compiled(device)
 
-    def _compiled(self) -> Any:
+    def _compiled(self, device: Any) -> Compiled:
         lattice = self._lattice
         around = {
             "cuda": cuda,
@@ -110,13 +115,13 @@ class Resident:
             **{str(kind): kind for _, kind in lattice.fields},
         }
         text = resident_text(self.design)
-        bounds = (self.threads, 1)
-        return kernel_of(text, "lattice_resident", around, lattice, launch_bounds=bounds)
+        block, bounds = (self.threads, 1, 1), (self.threads, 1)
+        return Compiled(text, "lattice_resident", around, lattice, device, block, bounds)
 
     def launch(self, memory: Memory, step: int, count: int, args: tuple[Any, ...]) -> None:
         """Launch steps; the fields are in the buffers where they were."""
-        configured = self._kernel[self.tiles.count, self.threads, 0, self.shared]
-        configured(*memory.pairs, *self._parts, *memory.state, step, count, args)
+        given = (*memory.pairs, *self._parts, *memory.state, step, count, args)
+        self._kernel.launch((self.tiles.count, 1, 1), given, self.shared)
 
     def routes(self) -> np.ndarray[Any, Any]:
         """The routing tables, one of each block."""

@@ -66,7 +66,8 @@ class Design:
     def column(self) -> int:
         """Inner cells that a thread computes one above the other, whose values it shares."""
         inner = self.inner
-        others = inner[1] * inner[2] if self.tiles.space.pads[0] else inner[2]
+        wide = self.tiles.largest[2]
+        others = inner[1] * wide if self.tiles.space.pads[0] else wide
         most = inner[0] if self.tiles.space.pads[0] else inner[1]
         best, least = 1, 0.0
         for height in range(1, min(most, 2 if self.lockstep else MOST_COLUMN) + 1):
@@ -80,8 +81,8 @@ class Design:
     @property
     def inner(self) -> tuple[int, int, int]:
         """The inner cells of the largest tile along each axis."""
-        sizes = zip(self.tiles.largest, self.tiles.space.pads, strict=True)
-        z, y, x = (max(0, n - 2 * pad) for n, pad in sizes)
+        sizes = zip(self.tiles.largest, self.tiles.margins, strict=True)
+        z, y, x = (max(0, n - 2 * margin) for n, margin in sizes)
         return z, y, x
 
     def base(self, name: str) -> str:
@@ -286,49 +287,39 @@ def _headers(design: Design) -> list[str]:
 
 
 def _inner(design: Design) -> list[str]:
-    """The cells away from the faces, in columns along the first axis."""
-    space, tiles = design.tiles.space, design.tiles
+    """The cells away from the faces, in columns along the first axis. Threads are dealt out over
+    whole rows, so that those of a warp read words of different banks."""
+    tiles, height = design.tiles, design.column
     plane, row, _ = tiles.steps
-    pz, py, px = space.pads
-    deep = bool(pz)
-    height = design.column
-    along = plane if deep else row
-    first = space.halo
-    most, across = ("nz", f"(ny - {2 * py})") if deep else ("ny", "1")
-    wide = f"(nx - {2 * px})"
+    mz, my, mx = tiles.margins
+    deep = bool(tiles.space.pads[0])
+    sizes = [f"max(0, n{axis} - {2 * m})" for axis, m in zip("zy", (mz, my), strict=True)]
+    wide = "nx"
     if tiles.is_even:
-        mz, my, mx = design.inner
-        most_cells = str(mz if deep else my)
-        across, wide = str(my) if deep else "1", str(mx)
-    else:
-        most_cells = f"({most} - {2 * space.halo})"
-    lines: list[str] = [
-        f"over = max(0, {across}) * max(0, {wide})",
-        f"rows = {most_cells} // {height}",
-    ]
-    start = f"({first} + up * {height}) * {along}"
-    corner = f"(ly + {first}) * {row} + lx + {first}" if deep else f"lx + {first}"
-    place = [
-        "up = n // over",
-        "left = n - up * over",
-        f"ly = left // {wide}",
-        f"lx = left - ly * {wide}",
-    ]
-    computed: list[str] = []
+        sizes, wide = [str(each) for each in design.inner[:2]], str(tiles.largest[2])
+    most, across = (sizes[0], sizes[1]) if deep else (sizes[1], "1")
+    along, first = (plane, mz) if deep else (row, my)
+    corner = f"(ly + {my}) * {row} + lx" if deep else "lx"
+    place = ["up = n // over", "left = n - up * over", f"ly = left // {wide}"]
+    place.append(f"lx = left - ly * {wide}")
+    inside = [f"if {mx} <= lx < {wide} - {mx}:"] if mx else ["if True:"]
+    computed: list[str] = [f"base = ({first} + up * {height}) * {along} + {corner}"]
     for q in range(height):
         computed += _cell(design, f"(base + {q * along})", f"_{q}")
     for q in range(height):
         computed += _keep(design, f"base + {q * along}", f"_{q}")
-    lines += [
+    lines = [
+        f"over = {across} * {wide}",
+        f"rows = {most} // {height}",
         f"for n in range(t, rows * over, {design.threads}):",
-        *indented([*place, f"base = {start} + {corner}", *computed], 1),
+        *indented([*place, *inside, *indented(computed, 1)], 1),
     ]
-    if height > 1 and not (tiles.is_even and int(most_cells) % height == 0):
-        rest = ["base = (" + f"{first} + rows * {height} + up) * {along} + {corner}"]
+    if height > 1 and not (tiles.is_even and int(most) % height == 0):
+        rest = [f"base = ({first} + rows * {height} + up) * {along} + {corner}"]
         rest += [*_cell(design, "base", ""), *_keep(design, "base", "")]
         lines += [
-            f"for n in range(t, ({most_cells} - rows * {height}) * over, {design.threads}):",
-            *indented([*place, *rest], 1),
+            f"for n in range(t, ({most} - rows * {height}) * over, {design.threads}):",
+            *indented([*place, *inside, *indented(rest, 1)], 1),
         ]
     return lines
 

@@ -54,6 +54,13 @@ class Space:
         z, y, x = self.padded
         return z * y * x
 
+    def margins(self, blocks: Triple) -> Triple:
+        """Cells at each end of a tile's axes that are no inner ones: neighbours need them, or they
+        may be fixed."""
+        rows = zip(self.pads, self.periodic, self.fixed, blocks, strict=True)
+        z, y, x = (pad if around or fixed or b > 1 else 0 for pad, around, fixed, b in rows)
+        return z, y, x
+
     @property
     def inside(self) -> tuple[slice, slice, slice]:
         """The cells, in an array with padding."""

@@ -6,9 +6,10 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.actors.lattices.cells import Context2, Context3, cells_class
+from gridlane.actors.lattices.compiled import Compiled
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.space import Space
-from gridlane.actors.lattices.text import indented, kernel_of
+from gridlane.actors.lattices.text import indented
 
 THREADS = 256
 
@@ -19,9 +20,10 @@ class Stepping:
     Args:
         lattice: what to step.
         space: its cells.
+        device: where.
     """
 
-    def __init__(self, lattice: Lattice, space: Space) -> None:
+    def __init__(self, lattice: Lattice, space: Space, device: Any) -> None:
         x = min(THREADS // 2, -(-space.extents[2] // 32) * 32)
         y = max(1, THREADS // x)
         self.block = x, y, 1
@@ -34,7 +36,18 @@ class Stepping:
             "Context": Context2 if lattice.axes == 2 else Context3,
         }
         text = step_text(lattice, space, self.block)
-        self._kernel = kernel_of(text, "lattice_step", around, lattice)
+        self._kernel = Compiled(text, "lattice_step", around, lattice, device, self.block)
+
+    def raises(
+        self, buffers: list[tuple[Any, Any]], state: tuple[Any, ...], args: tuple[Any, ...]
+    ) -> bool:
+        """Whether a cell's function may raise an error.
+
+        Raises:
+            CompileError: the function is outside the dialect, with the line.
+        """
+        given = (*[each for pair in buffers for each in pair], *state, 0, args)
+        return bool(self._kernel.kernel(given).module.errors)
 
     def launch(
         self, buffers: list[tuple[Any, Any]], state: tuple[Any, ...], step: int, args: Any
@@ -46,7 +59,7 @@ class Stepping:
             state: the state's memory, if there is one.
         """
         flat = [each for pair in buffers for each in pair]
-        self._kernel[self.grid, self.block](*flat, *state, step, args)
+        self._kernel.launch(self.grid, (*flat, *state, step, args))
 
 
 def step_text(lattice: Lattice, space: Space, block: tuple[int, int, int]) -> str:

@@ -7,9 +7,6 @@ from hashlib import sha256
 from types import FunctionType
 from typing import Any
 
-from gridlane.actors.lattices.lattice import Lattice
-from gridlane.cuda import jit
-
 
 def function_of(text: str, name: str, around: dict[str, Any]) -> FunctionType:
     """The function of a name in a text, which reads the values around it as globals."""
@@ -20,14 +17,6 @@ def function_of(text: str, name: str, around: dict[str, Any]) -> FunctionType:
     made = scope[name]
     assert isinstance(made, FunctionType)
     return made
-
-
-def kernel_of(
-    text: str, name: str, around: dict[str, Any], lattice: Lattice, **options: Any
-) -> Any:
-    """A kernel of a text, with the floating-point rules of a lattice."""
-    rules = {"fma": lattice.cell.options.fma, "floats": lattice.cell.options.floats}
-    return jit(**rules, **options)(function_of(text, name, around))
 
 
 def indented(lines: list[str], depth: int) -> list[str]:
