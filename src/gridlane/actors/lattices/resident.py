@@ -144,9 +144,9 @@ def _tiles(lattice: Lattice, space: Space, device: Any, blocks: Triple | None) -
             return found
         least = -(-space.size * buffers * 4 // most)
         raise LaunchError(
-            f"{lattice.name}: {space.extents} cells in {buffers} buffers are at least {least} bytes "
-            f"for each of {most} multiprocessors, with halos more; a block of {device.name} has "
-            f"{words * 4} bytes of shared memory"
+            f"{lattice.name}: {space.extents} cells in {buffers} buffers are {least} bytes or more "
+            f"for each of {most} multiprocessors, with halos more; a block of {device.name} "
+            f"has {words * 4} bytes of shared memory"
         )
     tiles = Tiles(space, blocks)
     if not tiles.fits_halo:
@@ -157,8 +157,8 @@ def _tiles(lattice: Lattice, space: Space, device: Any, blocks: Triple | None) -
     if tiles.size * buffers > words:
         raise LaunchError(
             f"{lattice.name}: a tile of {tiles.largest} cells with its halo, in {buffers} buffers, "
-            f"has {tiles.size * buffers * 4} bytes; a block of {device.name} has {words * 4} bytes of "
-            "shared memory"
+            f"has {tiles.size * buffers * 4} bytes; a block of {device.name} has {words * 4} bytes "
+            "of shared memory"
         )
     if tiles.count > most:
         raise LaunchError(

@@ -2,7 +2,7 @@
 
 A block keeps its tile in shared memory: a front buffer of each field with neighbours, which a step
 reads, a back one, which it writes, and one of each other field. A step computes the cells near the
-faces and stores them in the neighbours' halos, computes the inner cells, and waits for its own halo.
+faces, stores them in the neighbours' halos, computes the inner cells, and waits for its own halo.
 A value travels with the number of its step in one word of 64 bits, so that no fence is needed, and
 a halo has a place for even steps and one for odd ones: whoever sends step s + 2 has the receiver's
 values of step s + 1, which that sends once all of step s has arrived.
@@ -275,13 +275,13 @@ def _shell(design: Design) -> list[str]:
 
 def _headers(design: Design) -> list[str]:
     """The headers of the halos that the block has sent say so."""
-    count = len(design.tiles.directions)
+    count, row = len(design.tiles.directions), design.halo * design.threads
     return [
         f"if {design.threads - count} <= t:",
         f"    way = t - {design.threads - count}",
         "    route = table.entries[way]",
         "    if route.flags == 1:",
-        f"        header = headers[route.inbox // {design.halo * design.threads}, {count - 1} - way]",
+        f"        header = headers[route.inbox // {row}, {count - 1} - way]",
         "        header.step = step + 1",
     ]
 
