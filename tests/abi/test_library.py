@@ -216,3 +216,32 @@ def test_nvidia_s_own_bindings(library, options):
         timeout=300,
     )
     assert found.returncode == 0, found.stdout[-3000:] + found.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "name"),
+    [
+        ("cupy", "", "CuPy"),
+        ("torch", "class version: cuda = '13.0'", "PyTorch"),
+        ("torch", "class version: cuda = None", None),
+    ],
+)
+def test_packages_that_are_out_of_scope_are_told_by_name(library, tmp_path, module, text, name):
+    """Stand-ins for those that take gridlane's libraries for CUDA's."""
+    (tmp_path / f"{module}.py").write_text(text)
+    text = (
+        f"import ctypes, {module}\nn = ctypes.byref(ctypes.c_int())\n"
+        "assert ctypes.CDLL('libcudart.so.13').cudaGetDeviceCount(n) == 0\n"
+        "assert ctypes.CDLL('libcuda.so.1').cuDriverGetVersion(n) == 0\n"
+    )
+    settings = {"LD_LIBRARY_PATH": str(library), "PYTHONPATH": str(tmp_path)}
+    found = subprocess.run(
+        [sys.executable, "-c", text],
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert found.returncode == 0, found.stderr
+    assert len(found.stderr.splitlines()) == (1 if name else 0)
+    assert not name or f"{name} is out of gridlane's scope" in found.stderr

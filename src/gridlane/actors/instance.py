@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
-from gridlane.actors._engine import Engine
+from gridlane.actors._engine import Engine, Handle
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches, host_bytes
 from gridlane.actors.control import Control
 from gridlane.actors.device.layout import HANDLED
-from gridlane.actors.errors import Reason, StateError
+from gridlane.actors.errors import ActorError, Reason, StateError
 from gridlane.actors.program import Program
-from gridlane.actors.states import PHASES, RUNS, TRANSITIONS, State
+from gridlane.actors.states import PHASES, TRANSITIONS, State
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
 
@@ -33,8 +33,10 @@ class Instance:
         first, last: the bytes of its first state, and of that of the last checkpoint.
         arrays: of its launch.
         batches: how Python launches its steps, where C does not.
+        ending: whether nothing changes its phase any more.
         failure: the error that ended it, or that it was restarted after.
         raised: by a step that Python has launched, until it is followed up.
+        shares: its inboxes for other processes, which end with it.
         retire: is called once it has ended.
     """
 
@@ -61,8 +63,11 @@ class Instance:
         self.batches: Batches | None = None
         self.failure: BaseException | None = None
         self.raised: BaseException | None = None
+        self.shares: list[Any] = []
+        self._handle: Handle | None = None
         self.control = Control(there.control)
         self.state = State.CREATED
+        self.ending = False
         self.lock = threading.RLock()
         self._retire = retire
 
@@ -87,17 +92,17 @@ class Instance:
             self.apply_phase()
 
     def apply_phase(self) -> None:
-        """Tell the engine what the state allows. An actor that has failed does not run until the
-        supervisor has restarted it."""
-        phase = PHASES[self.state]
-        self.there.phase = phase & ~RUNS if self.control.error else phase
+        """Tell the engine what the state allows. An actor that has failed does not run until
+        ``there.recover()``."""
+        if not self.ending:
+            self.there.phase = PHASES[self.state]
 
     def drain(self, until: float) -> None:
         """Handle what is in the inbox, until a time of ``time.monotonic``."""
-        self.there.schedule()
-        while time.monotonic() < until and self.state is State.TERMINATING:
-            waiting = self.there.lengths[0]
-            if not waiting and not self.there.working:
+        if self.there.lengths[0]:
+            self.there.schedule()
+        while self.there.lengths[0] or self.there.working:
+            if time.monotonic() >= until or self.state is not State.TERMINATING:
                 return
             time.sleep(0.0002)
 
@@ -106,7 +111,10 @@ class Instance:
         with fork_waits(), self.lock:
             if self.has_ended():
                 return
+            self.ending = True
             self.there.phase = 0
+        for share in list(self.shares):
+            share.close()
         self.engine.unblock(self.there)
         self.wait_for_step(0.2)
         while self.there.working:
@@ -149,6 +157,19 @@ class Instance:
     def write_now(self, data: bytes) -> None:
         """Replace the state of an actor that does not run."""
         self.device.default_stream.write(self.memory.address, memoryview(data))
+
+    # --- C ---
+
+    def c_handle(self) -> int:
+        """The address of the handle that C programs have; see ``ActorRef.c_handle``."""
+        with fork_waits(), self.lock:
+            if self._handle is None:
+                if self.has_ended():
+                    raise ActorError(f"{self.name} has ended, or its runtime is closed")
+                replies = self.actor.replies
+                size, number = (0, 0) if replies is None else (replies.layout.size, replies.number)
+                self._handle = Handle(self.there, self.actor.message.layout.size, size, number)
+            return self._handle.address
 
     # --- facts ---
 

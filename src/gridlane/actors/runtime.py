@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 import weakref
 from typing import Any
 
+from gridlane.actors._engine import now
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches
 from gridlane.actors.dead import DeadLetter
 from gridlane.actors.device.context import next_tier
 from gridlane.actors.device.layout import OUTPUT_BYTES
-from gridlane.actors.engines import live_runtimes
-from gridlane.actors.errors import ActorError
-from gridlane.actors.home import Home
+from gridlane.actors.errors import ActorError, QueueFull, Reason
+from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.instance import Instance, Restart
+from gridlane.actors.keys import key_of
 from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.lattices.launching import launch_lattice
 from gridlane.actors.lattices.ref import LatticeRef, end_lattices
 from gridlane.actors.messages import TIERS, shape_of
+from gridlane.actors.numbers import verify
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
 from gridlane.core.errors import TypingError
 from gridlane.core.forks import fork_waits
 
 POLICIES = {"block": 0, "dead": 1}
+IS_PUBLISHED = 2
+"""The flag of a header; engine/layout.h has the same number."""
+MOST_WORKERS = 1024
+MOST_OUTPUTS = 1 << 20
+"""Of a batch: messages times ``emits``."""
 
 
 class Runtime:
@@ -82,12 +89,14 @@ class Runtime:
         dead_letters: int = 4096,
         drift: float = 60.0,
     ) -> None:
+        _verify_settings(
+            workers, dead_letters, spin=spin, idle=idle, watchdog=watchdog, drift=drift
+        )
         self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift)
         self._lock = threading.RLock()
         self._numbers = itertools.count(1)
         self._programs: dict[Any, Program] = {}
         self._lattices: list[weakref.ref[LatticeRef]] = []
-        live_runtimes[id(self)] = weakref.ref(self)
 
     def __enter__(self) -> Runtime:
         return self
@@ -150,7 +159,7 @@ class Runtime:
         if not isinstance(actor, Actor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{actor!r:.60} is no actor: decorate its handler by @actors.kernel")
         outbox = max(capacity, 256) if outbox is None else outbox
-        _verify(capacity=capacity, outbox=outbox, emits=emits, batch=batch)
+        verify(capacity=capacity, outbox=outbox, emits=emits, batch=batch)
         if on_full not in POLICIES:
             raise ValueError(f"on_full={on_full!r} is 'block' or 'dead'")
         if restart not in ("never", "fresh", "checkpoint"):
@@ -160,8 +169,14 @@ class Runtime:
         arrays = device_arrays(actor, self.device, args)
         first = _first_state(actor, state)
         batch = 1 << min(batch, capacity).bit_length() - 1
+        if batch * emits > MOST_OUTPUTS:
+            raise ValueError(
+                f"{batch} messages of a batch with emits={emits} make more than {MOST_OUTPUTS} "
+                "outputs: choose a smaller batch"
+            )
         program = self._program(actor, tiers, emits, arrays)
         with fork_waits(), home.directory.lock:
+            home.directory.require_open()
             number = next(self._numbers)
             there = home.engine.actor(
                 *(number, actor.message.number, tiers[0], capacity, outbox, tiers[1]),
@@ -194,27 +209,13 @@ class Runtime:
         mode: str = "auto",
         blocks: tuple[int, ...] | None = None,
     ) -> LatticeRef:
-        """Launch a lattice; its fields are zeros. See docs/lattices.md.
-
-        Args:
-            shape: the cells along each of its axes.
-            name: its name; the function's by default.
-            periodic: whether the last cell of an axis is a neighbour of the first; one for all
-                axes, or one for each.
-            boundary: what lies beyond the ends of other axes: ``"zero"``, cells of zeros, or
-                ``"fixed"``: the outermost ``halo`` cells keep their values.
-            args: numbers and arrays for the function, behind the fields.
-            state: its first state, of zeros by default.
-            mode: ``"resident"``, ``"launches"``, or the better of those that the device has.
-            blocks: along each axis, for a resident lattice; the quickest cut by default.
+        """Launch a lattice of cells, whose fields are zeros; docs/lattices.md has the arguments.
 
         Raises:
             ValueError: a wrong shape, number or word.
             ArgumentError: wrong arguments of the function.
             LaunchError: the device cannot keep the lattice resident, with the numbers.
         """
-        from gridlane.actors.lattices.launching import launch_lattice
-
         self._home.require_open()
         made = launch_lattice(
             *(lattice, self.device, name, shape, periodic, boundary, args, state, mode, blocks)
@@ -304,14 +305,20 @@ class Runtime:
 
         Raises:
             ActorError: the topic is not declared.
-            QueueFull: a subscriber has no room in time; those before it have the message.
+            QueueFull: a subscriber has no room in time, and those before it have the message.
+                Where a subscriber refuses it for another reason, it is a dead letter.
         """
         self._home.require_open()
+        wait = seconds_of("timeout", timeout)
         shape, there = self._home.directory.topic(topic)
         if type(message) is not shape.cls:
             raise TypeError(f"the topic {topic} has messages of {shape.cls.__qualname__}")
+        data, key, post = bytes(message), key_of(topic), self._home.engine.post
         for instance in there:
-            ActorRef(self._home, instance).send(message, timeout=timeout, replies=False)
+            arguments = instance.there, data, wait, 0, 0, key, 0, 0, IS_PUBLISHED
+            reason = post(*arguments, BURY_OTHERS)
+            if reason == Reason.FULL:
+                raise QueueFull(f"the inbox of {instance.name} is full")
         return len(there)
 
     # --- dead letters ---
@@ -321,22 +328,19 @@ class Runtime:
         return self._home.take_dead()
 
     def replay(self, letter: DeadLetter, timeout: float | None = None) -> None:
-        """Post a dead letter again, to the actor that it was for.
+        """Post a dead letter again, to the actor that it was for, or that has the name by now.
 
         Raises:
-            ActorError: the actor has ended, or takes no message; the letter is dead again.
+            ActorError: the actor has ended, or takes no message; the letter is dead again. Or it
+                has no receiver: a reply that nobody waited for, a topic that was not declared.
         """
         self._home.replay(letter, timeout)
 
     def expire_dead_letters(self, age: float) -> int:
         """Drop the dead letters that were posted more than ``age`` seconds ago; how many."""
-        limit, dropped = time.time_ns() - int(age * 1e9), 0
-        for letter in self.dead_letters():
-            if int(letter.header["clock"]["physical"]) < limit:
-                dropped += 1
-            else:
-                self._home.engine.bury(letter.actor, letter.data, int(letter.reason))
-        return dropped
+        self._home.require_open()
+        age = min(seconds_of("age", age), 1e9)
+        return self._home.engine.expire(max(now() - int(age * 1e9), 0))
 
     # --- the end ---
 
@@ -348,14 +352,6 @@ class Runtime:
 
     def close(self) -> None:
         """Terminate all actors, without handling what is in their inboxes, and end the threads."""
-        if self._home.closed:
-            return
-        self._home.directory.closing = True
-        for ref in self.actors():
-            try:
-                ref.terminate(graceful=False)
-            except ActorError:
-                continue  # another thread ends it, or a failure has
         end_lattices(self._lattices)
         self._home.close()
 
@@ -376,14 +372,15 @@ def _first_state(actor: Actor, state: Any) -> bytes:
     return bytes(state)
 
 
-def _verify(**numbers: int) -> None:
-    for name, value in numbers.items():
-        if not isinstance(value, int) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"{name}={value!r} is no number")
-        power = name in ("capacity", "outbox")
-        if not 1 <= value <= 1 << 20 or (power and value & value - 1):
-            what = "a power of two" if power else "a number"
-            raise ValueError(f"{name}={value} is not {what} between 1 and 1048576")
+def _verify_settings(workers: int | None, dead_letters: int, **seconds: float | None) -> None:
+    """Raise ValueError for numbers that no runtime can have."""
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise ValueError(f"workers={workers} is not between 1 and {MOST_WORKERS}")
+    if not 0 <= dead_letters < 1 << 32:
+        raise ValueError(f"dead_letters={dead_letters} is no number of letters")
+    for name, value in seconds.items():
+        if value is not None and not 0 <= value <= 1e9:
+            raise ValueError(f"{name}={value!r} is no number of seconds, of 0 to 1e9")
 
 
 def _tiers(actor: Actor, tier: int | None) -> tuple[int, int]:

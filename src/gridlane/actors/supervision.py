@@ -31,9 +31,8 @@ class Supervisor:
         self._hung: dict[int, int] = {}
         self._next = 0.0
 
-    def look(self) -> None:
-        """Wait for a failure for a tick, and follow it up."""
-        number = self._engine.failed(TICK)
+    def look(self, number: int | None) -> None:
+        """Follow up the failure of an actor, and look for those that hang."""
         if number is not None:
             self._follow(number)
         now = time.monotonic()
@@ -62,11 +61,10 @@ class Supervisor:
                 instance.control.error = 0
                 return
             fresh = instance.restart == "fresh" or not instance.last
-            instance.write_now(instance.first if fresh else instance.last)
+            instance.write(instance.first if fresh else instance.last)
             instance.control.epoch += 1
             instance.control.error = 0
-            with instance.lock:
-                instance.apply_phase()
+            instance.there.recover()
             instance.there.schedule()
 
     def _error_of(self, instance: Instance) -> BaseException:

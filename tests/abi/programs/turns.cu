@@ -45,6 +45,7 @@ static void *copies_of_it(void *)
 static void *waits(void *)
 {
     wait_for<<<1, 1>>>((int *)flag, x);
+    CHECK(cudaGetLastError()); /* the caller waits for what the kernel writes */
     return 0;
 }
 

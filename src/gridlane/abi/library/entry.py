@@ -48,7 +48,28 @@ def begin(embedded: int, table: int = 0) -> None:
         import_module("signal")  # it takes SIGINT at its first import, which the caller undoes
         enter()
         output.take()
+    else:
+        _tell_scope()
     hot.begin(table)
+
+
+_FOREIGN = {"cupy": "CuPy", "torch": "PyTorch"}
+"""Packages whose kernels need NVIDIA's compiler, libraries or machine code."""
+_told: set[str] = set()
+
+
+def _tell_scope() -> None:
+    """Say once that a package of this process, which looks for CUDA, is out of scope."""
+    for package, name in _FOREIGN.items():
+        module = sys.modules.get(package)
+        built_for = getattr(getattr(module, "version", None), "cuda", None)
+        wanted = built_for if package == "torch" else module
+        if wanted and name not in _told:
+            _told.add(name)
+            trace.write(
+                f"gridlane: {name} is out of gridlane's scope: its kernels need NVIDIA's compiler "
+                "and libraries, or are machine code of NVIDIA's GPUs"
+            )
 
 
 def resolve(symbol: str) -> Entry:

@@ -10,6 +10,7 @@ void actor_free(gl_actor *actor)
     gl_queue_free(&actor->outbox);
     pthread_mutex_destroy(&actor->mutex);
     free(actor->blocked);
+    free(actor->asked);
     free(actor->params);
     free(actor->info);
     free(actor->output);
@@ -17,9 +18,17 @@ void actor_free(gl_actor *actor)
     free(actor);
 }
 
+/* Whether a list of the engine has it: it is not freed before it has left them. */
+int actor_is_listed(const gl_actor *actor)
+{
+    return atomic_load(&actor->scheduled) || atomic_load(&actor->waiting) || actor->in_events;
+}
+
 static void Actor_dealloc(ActorObject *self)
 {
-    if (self->actor)
+    gl_engine *engine = self->owner ? self->owner->engine : NULL;
+    int runs = engine && !atomic_load(&engine->stop);
+    if (self->actor && !(runs && actor_is_listed(self->actor)))
         actor_free(self->actor);
     Py_XDECREF(self->owner);
     Py_TYPE(self)->tp_free((PyObject *)self);
@@ -53,8 +62,19 @@ static int Actor_set_phase(ActorObject *self, PyObject *value, void *closure)
     (void)closure;
     if (PyErr_Occurred())
         return -1;
-    atomic_store(&self->actor->phase, (uint32_t)phase);
+    uint32_t old = atomic_load(&self->actor->phase);
+    while (!atomic_compare_exchange_weak(&self->actor->phase, &old,
+                                         (uint32_t)phase | (old & GL_HAS_FAILED)))
+        ;
     return 0;
+}
+
+/* recover(): its failure is followed up, and its phase says whether it runs */
+static PyObject *Actor_recover(ActorObject *self, PyObject *unused)
+{
+    (void)unused;
+    atomic_fetch_and(&self->actor->phase, ~(uint32_t)GL_HAS_FAILED);
+    Py_RETURN_NONE;
 }
 
 static PyObject *Actor_since(ActorObject *self, void *closure)
@@ -144,6 +164,7 @@ static PyObject *Actor_begin(ActorObject *self, PyObject *unused)
     if (closed(self->owner))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
+    atomic_fetch_add(&a->engine->visitors, 1);
     atomic_store(&a->in_step, 1);
     if (gl_step_allowed(a) && gl_flush(a) && gl_step_allowed(a))
         count = gl_step_begin(a, gl_now());
@@ -151,6 +172,7 @@ static PyObject *Actor_begin(ActorObject *self, PyObject *unused)
         atomic_store(&a->since, gl_elapsed());
     else
         gl_step_over(a);
+    atomic_fetch_sub(&a->engine->visitors, 1);
     Py_END_ALLOW_THREADS
     return PyLong_FromUnsignedLong(count);
 }
@@ -161,9 +183,11 @@ static PyObject *Actor_end(ActorObject *self, PyObject *args)
     if (closed(self->owner) || !PyArg_ParseTuple(args, "i", &code))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
+    atomic_fetch_add(&self->actor->engine->visitors, 1);
     atomic_store(&self->actor->since, 0);
     gl_step_end(self->actor, code);
     gl_step_over(self->actor);
+    atomic_fetch_sub(&self->actor->engine->visitors, 1);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
@@ -204,7 +228,8 @@ static PyObject *Actor_report(ActorObject *self, void *closure)
     return PyLong_FromUnsignedLongLong((uintptr_t)self->actor->report);
 }
 
-/* drain(reason): bury what is in the inbox; nothing may run or post. Returns their number. */
+/* drain(reason): deliver the outputs that wait for room where there is some, and bury the others and
+   what is in the inbox; nothing may run or post. Returns the number of messages. */
 static PyObject *Actor_drain(ActorObject *self, PyObject *args)
 {
     gl_actor *a = self->actor;
@@ -213,6 +238,10 @@ static PyObject *Actor_drain(ActorObject *self, PyObject *args)
     if (closed(self->owner) || !PyArg_ParseTuple(args, "I", &reason))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
+    atomic_fetch_add(&a->engine->visitors, 1);
+    gl_leave_list(a);
+    a->full = GL_DEAD;
+    gl_flush(a);
     for (;;) {
         uint64_t head = atomic_load(&a->inbox.inbox->head);
         if (!gl_queue_has(&a->inbox, head))
@@ -222,6 +251,7 @@ static PyObject *Actor_drain(ActorObject *self, PyObject *args)
         count++;
     }
     gl_unblock(a);
+    atomic_fetch_sub(&a->engine->visitors, 1);
     Py_END_ALLOW_THREADS
     return PyLong_FromUnsignedLong(count);
 }
@@ -255,7 +285,7 @@ static PyObject *Actor_queued(ActorObject *self, PyObject *unused)
         Py_XDECREF(in);
         return NULL;
     }
-    return Py_BuildValue("NNII", in, out, a->handled, a->pending - a->sent);
+    return Py_BuildValue("NNII", in, out, a->settled ? 0 : a->handled, a->pending - a->sent);
 }
 
 static PyMethodDef Actor_methods[] = {
@@ -267,6 +297,7 @@ static PyMethodDef Actor_methods[] = {
     {"release", (PyCFunction)Actor_release, METH_NOARGS, NULL},
     {"stop", (PyCFunction)Actor_stop, METH_VARARGS, NULL},
     {"drain", (PyCFunction)Actor_drain, METH_VARARGS, NULL},
+    {"recover", (PyCFunction)Actor_recover, METH_NOARGS, NULL},
     {"queued", (PyCFunction)Actor_queued, METH_NOARGS, NULL},
     {"set_clock", (PyCFunction)Actor_set_clock, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

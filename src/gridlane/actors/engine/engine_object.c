@@ -51,12 +51,13 @@ static PyObject *Engine_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     pthread_mutex_init(&engine->answer_mutex, NULL);
     pthread_mutex_init(&engine->dead_mutex, NULL);
     pthread_mutex_init(&engine->clock_mutex, NULL);
-    pthread_cond_init(&engine->work, NULL);
-    pthread_cond_init(&engine->host, NULL);
-    pthread_cond_init(&engine->events, NULL);
-    pthread_cond_init(&engine->answered, NULL);
-    pthread_cond_init(&engine->answers, NULL);
-    pthread_cond_init(&engine->taken, NULL);
+    pthread_mutex_init(&engine->gates_mutex, NULL);
+    gl_cond_init(&engine->work);
+    gl_cond_init(&engine->host);
+    gl_cond_init(&engine->events);
+    gl_cond_init(&engine->answered);
+    gl_cond_init(&engine->answers);
+    gl_cond_init(&engine->taken);
     self->engine = engine;
     if (!engine->run || !engine->host_ready || !engine->waiters || !engine->completed)
         goto poor;
@@ -129,6 +130,10 @@ static PyObject *Engine_actor(EngineObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "capacities are powers of two, tiers multiples of 64");
         return NULL;
     }
+    if (PySet_GET_SIZE(self->actors) >= GL_RUN_QUEUE) {
+        PyErr_Format(PyExc_RuntimeError, "a runtime has %u actors at most", GL_RUN_QUEUE);
+        return NULL;
+    }
     ActorObject *made = PyObject_New(ActorObject, &ActorType);
     if (!made)
         return NULL;
@@ -184,7 +189,8 @@ gl_actor *actor_of(EngineObject *self, PyObject *object)
     return ((ActorObject *)object)->actor;
 }
 
-/* quiet(timeout): whether every worker has left the step that it is in now */
+/* quiet(timeout): whether every worker has left the step that it is in now, and no thread of Python
+   is in one */
 static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
 {
     double seconds;
@@ -199,8 +205,9 @@ static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
         atomic_thread_fence(memory_order_seq_cst);
         for (uint32_t n = 0; n < engine->workers; n++)
             seen[n] = atomic_load(&engine->inside[n * 8]);
-        for (;;) {
-            left = 1;
+        for (int visited = 1;;) {
+            visited = visited && atomic_load(&engine->visitors);
+            left = !visited;
             for (uint32_t n = 0; n < engine->workers; n++)
                 if (seen[n] & 1 && atomic_load(&engine->inside[n * 8]) == seen[n])
                     left = 0;
@@ -222,17 +229,31 @@ static PyObject *Engine_unblock(EngineObject *self, PyObject *object)
     if (!actor)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
+    atomic_fetch_add(&actor->engine->visitors, 1);
     gl_unblock(actor);
+    atomic_fetch_sub(&actor->engine->visitors, 1);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
 
-/* forget(actor): no route leads to it, and nothing runs or posts: its memory may go. */
-static PyObject *Engine_forget(EngineObject *self, PyObject *actor)
+/* forget(actor): no route leads to it, and nothing runs or posts: its memory may go. False where it
+   waits to be run, or to be told of as failed: try again later. */
+static PyObject *Engine_forget(EngineObject *self, PyObject *object)
 {
-    if (PySet_Discard(self->actors, actor) < 0)
+    gl_actor *actor = actor_of(self, object);
+    if (!actor)
         return NULL;
-    Py_RETURN_NONE;
+    if (actor_is_listed(actor))
+        Py_RETURN_FALSE;
+    if (PySet_Discard(self->actors, object) < 0)
+        return NULL;
+    Py_RETURN_TRUE;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = (*(gl_actor *const *)a)->id, y = (*(gl_actor *const *)b)->id;
+    return x < y ? -1 : x > y;
 }
 
 static int by_key(const void *a, const void *b)
@@ -285,6 +306,7 @@ static PyObject *Engine_set_topics(EngineObject *self, PyObject *list)
                 goto wrong;
             topic->subscribers[topic->count++] = actor;
         }
+        qsort(topic->subscribers, topic->count, sizeof *topic->subscribers, by_number);
     }
     qsort(topics->topic, topics->count, sizeof *topics->topic, by_key);
     topics->older = atomic_load(&self->engine->topics);
@@ -363,6 +385,7 @@ static PyMethodDef Engine_methods[] = {
     {"failed", (PyCFunction)Engine_failed, METH_VARARGS, NULL},
     {"dead", (PyCFunction)Engine_dead, METH_NOARGS, NULL},
     {"bury", (PyCFunction)Engine_bury, METH_VARARGS, NULL},
+    {"expire", (PyCFunction)Engine_expire, METH_VARARGS, NULL},
     {"facts", (PyCFunction)Engine_facts, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -60,6 +60,8 @@ _Static_assert(sizeof(gl_output) == 32, "output");
 #define GL_MAGIC 0x474C4D53u /* "SMLG" in memory */
 #define GL_VERSION 1
 
+#define GL_TERMINATED 6 /* `state` of an actor that has ended */
+
 /* Flags of a header. */
 #define GL_IS_REPLY 1u
 #define GL_IS_PUBLISHED 2u

@@ -1,7 +1,9 @@
 /* One step of an actor: a batch of its messages, and the delivery of what its handler emitted.
 
    The slots of the batch are kept until every output is delivered, because outputs refer to their
-   messages, and so that nothing is lost where a receiver is full. */
+   messages, and so that nothing is lost where a receiver is full. Only where actors in a cycle would
+   wait for each other are they given back before that, and their headers kept. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine.h"
@@ -13,7 +15,8 @@ static gl_output *output_at(const gl_actor *actor, uint32_t number)
 
 int gl_step_allowed(const gl_actor *actor)
 {
-    return (atomic_load_explicit(&actor->phase, memory_order_seq_cst) & GL_RUNS) != 0;
+    uint32_t phase = atomic_load_explicit(&actor->phase, memory_order_seq_cst);
+    return (phase & (GL_RUNS | GL_HAS_FAILED)) == GL_RUNS;
 }
 
 /* ---- the batch */
@@ -67,26 +70,60 @@ uint32_t gl_step_begin(gl_actor *actor, uint64_t now)
 
 /* ---- the outputs */
 
+/* The header of a message of this step. */
+static const gl_header *asked_at(const gl_actor *actor, uint32_t number)
+{
+    uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
+    return actor->settled ? &actor->asked[number] : gl_slot(&actor->inbox, head + number);
+}
+
+static void release_handled(gl_actor *actor)
+{
+    for (uint32_t n = 0; n < actor->handled; n++)
+        gl_queue_release(&actor->inbox);
+    atomic_fetch_add_explicit(&actor->control->received, actor->handled, memory_order_relaxed);
+}
+
+/* Give the slots of the handled messages back before their outputs are delivered, and keep their
+   headers; 0 where that is done already. */
+static int settle(gl_actor *actor)
+{
+    if (actor->settled || !actor->handled)
+        return 0;
+    if (!actor->asked && !(actor->asked = calloc(actor->batch, sizeof *actor->asked)))
+        return 0;
+    for (uint32_t n = 0; n < actor->handled; n++)
+        memcpy(&actor->asked[n], asked_at(actor, n), sizeof *actor->asked);
+    release_handled(actor);
+    actor->settled = 1;
+    gl_unblock(actor);
+    return 1;
+}
+
+static int bury_for(gl_actor *to, const gl_letter *letter, const void *payload, uint32_t reason)
+{
+    gl_bury(to->engine, to->id, letter, payload, reason);
+    atomic_fetch_add_explicit(&to->control->dead, 1, memory_order_relaxed);
+    return 1;
+}
+
 /* Deliver to an actor: 1, or 0 if it waits for room there. */
 static int deliver(gl_actor *from, gl_actor *to, gl_letter *letter, const void *payload)
 {
-    int result;
-    do {
-        result = gl_post(to, letter, payload, 0);
+    for (;;) {
+        int result = gl_post(to, letter, payload, 0);
         if (result == GL_POSTED)
             return 1;
-        if (result != GL_IS_FULL) {
-            gl_bury(from->engine, to->id, letter, payload, (uint32_t)result);
-            atomic_fetch_add_explicit(&to->control->dead, 1, memory_order_relaxed);
-            return 1;
-        }
-        if (from->full == GL_DEAD) {
-            gl_bury(from->engine, to->id, letter, payload, GL_FULL);
-            atomic_fetch_add_explicit(&to->control->dead, 1, memory_order_relaxed);
-            return 1;
-        }
-    } while (!gl_block_on(from, to));
-    return 0;
+        if (result != GL_IS_FULL)
+            return bury_for(to, letter, payload, (uint32_t)result);
+        if (from->full == GL_DEAD)
+            return bury_for(to, letter, payload, GL_FULL);
+        int blocked = gl_block_on(from, to);
+        if (blocked == GL_IS_BLOCKED)
+            return 0;
+        if (blocked == GL_IS_CYCLE && !settle(from))
+            return bury_for(to, letter, payload, GL_CYCLE);
+    }
 }
 
 /* Deliver a reply to whoever waits for it. */
@@ -101,6 +138,12 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
         return 1; /* the sender said that it wants none */
     if (to & GL_TO_WAITER) {
         if (gl_answer(engine, to, letter->type, &letter->clock, payload, letter->payload_bytes, 0))
+            gl_bury(engine, actor->id, letter, payload, GL_LATE);
+        return 1;
+    }
+    if (to & GL_TO_OUTSIDE) {
+        if (gl_gate_answer(engine, to, asked->correlation, &letter->clock, payload,
+                           letter->payload_bytes, 0))
             gl_bury(engine, actor->id, letter, payload, GL_LATE);
         return 1;
     }
@@ -131,11 +174,7 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
     slot->span = letter->span;
     memcpy((uint8_t *)slot + sizeof(gl_header), payload, letter->payload_bytes);
     gl_queue_publish(&actor->outbox, slot, ticket);
-    if (atomic_load(&engine->answer_parked)) {
-        pthread_mutex_lock(&engine->answer_mutex);
-        pthread_cond_broadcast(&engine->answered);
-        pthread_mutex_unlock(&engine->answer_mutex);
-    }
+    gl_wake_receivers(engine);
     return 1;
 }
 
@@ -148,10 +187,15 @@ static int publish(gl_actor *actor, const gl_output *output, gl_letter *letter, 
         gl_bury(actor->engine, actor->id, letter, payload, GL_NO_TOPIC);
         return 1;
     }
-    while (actor->subscriber < topic->count) {
-        if (!deliver(actor, topic->subscribers[actor->subscriber], letter, payload))
+    /* In the order of their numbers: the table may be another one after a wait. */
+    for (uint32_t n = 0; n < topic->count; n++) {
+        gl_actor *to = topic->subscribers[n];
+        if (to->id < actor->subscriber)
+            continue;
+        if (!deliver(actor, to, letter, payload)) {
+            actor->subscriber = to->id;
             return 0;
-        actor->subscriber++;
+        }
     }
     actor->subscriber = 0;
     return 1;
@@ -159,8 +203,7 @@ static int publish(gl_actor *actor, const gl_output *output, gl_letter *letter, 
 
 static int send_output(gl_actor *actor, const gl_output *output, uint64_t now)
 {
-    uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
-    const gl_header *asked = gl_slot(&actor->inbox, head + output->message);
+    const gl_header *asked = asked_at(actor, output->message);
     const void *payload = output + 1;
     gl_letter letter = {.type = output->type, .source = actor->id, .payload_bytes = output->payload_bytes,
                         .trace = asked->trace, .hops = asked->hops + 1};
@@ -191,7 +234,7 @@ static void fail(gl_actor *actor)
     uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
     /* Python must know of the failure before its caller does, who asks Python for the reason. */
     atomic_store_explicit(&control->error, (uint32_t)actor->code, memory_order_release);
-    atomic_fetch_and(&actor->phase, ~(uint32_t)GL_RUNS);
+    atomic_fetch_or(&actor->phase, GL_HAS_FAILED);
     atomic_fetch_add_explicit(&control->failed, 1, memory_order_relaxed);
     actor->code = 0;
     gl_event(actor);
@@ -201,12 +244,15 @@ static void fail(gl_actor *actor)
 
 static void finish(gl_actor *actor)
 {
-    gl_control *control = actor->control;
-    for (uint32_t n = 0; n < actor->handled; n++)
-        gl_queue_release(&actor->inbox);
-    atomic_fetch_add_explicit(&control->received, actor->handled, memory_order_relaxed);
-    atomic_fetch_add_explicit(&control->answered, actor->pending, memory_order_relaxed);
-    actor->handled = actor->pending = actor->sent = 0;
+    for (uint32_t n = 0; n < actor->handled; n++) {
+        const gl_header *asked = asked_at(actor, n);
+        if (asked->reply_to & GL_TO_WAITER) /* it is late where there was a reply */
+            gl_answer(actor->engine, asked->reply_to, 0, &actor->clock, NULL, 0, GL_UNANSWERED);
+    }
+    if (!actor->settled)
+        release_handled(actor);
+    atomic_fetch_add_explicit(&actor->control->answered, actor->pending, memory_order_relaxed);
+    actor->handled = actor->pending = actor->sent = actor->settled = 0;
     if (actor->code)
         fail(actor);
     gl_unblock(actor);

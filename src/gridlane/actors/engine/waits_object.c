@@ -10,6 +10,8 @@ static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
     gl_actor *found = NULL;
     uint64_t until = until_of(seconds);
     Py_BEGIN_ALLOW_THREADS
+    if (events)
+        gl_follow_time();
     pthread_mutex_lock(&engine->mutex);
     for (;;) {
         if (events && engine->first_event) {
@@ -23,9 +25,7 @@ static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
         }
         if (found || atomic_load(&engine->stop) || gl_elapsed() >= until)
             break;
-        struct timespec at;
-        deadline_of(&at, until);
-        pthread_cond_timedwait(events ? &engine->events : &engine->host, &engine->mutex, &at);
+        gl_cond_wait(events ? &engine->events : &engine->host, &engine->mutex, slice_of(until));
     }
     pthread_mutex_unlock(&engine->mutex);
     Py_END_ALLOW_THREADS
@@ -106,6 +106,37 @@ PyObject *Engine_bury(EngineObject *self, PyObject *args)
     gl_bury(self->engine, actor, &letter, (uint8_t *)message.buf + sizeof header, reason);
     PyBuffer_Release(&message);
     Py_RETURN_NONE;
+}
+
+/* expire(time): drop the dead messages that were posted before it; how many */
+PyObject *Engine_expire(EngineObject *self, PyObject *args)
+{
+    unsigned long long limit, count = 0;
+    if (closed(self) || !PyArg_ParseTuple(args, "K", &limit))
+        return NULL;
+    gl_engine *engine = self->engine;
+    gl_dead *dropped = NULL, *last = NULL, **place = &engine->dead_first;
+    pthread_mutex_lock(&engine->dead_mutex);
+    for (gl_dead *dead = *place; dead; dead = *place) {
+        if (dead->header.clock.physical < limit) {
+            *place = dead->next;
+            dead->next = dropped;
+            dropped = dead;
+            count++;
+        } else {
+            last = dead;
+            place = &dead->next;
+        }
+    }
+    engine->dead_last = last;
+    engine->dead_count -= count;
+    pthread_mutex_unlock(&engine->dead_mutex);
+    while (dropped) {
+        gl_dead *next = dropped->next;
+        free(dropped);
+        dropped = next;
+    }
+    return PyLong_FromUnsignedLongLong(count);
 }
 
 /* facts(): numbers of the engine */

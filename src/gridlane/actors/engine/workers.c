@@ -153,8 +153,9 @@ void gl_step_over(gl_actor *actor)
 {
     uint64_t head;
     int waits = actor->handled || actor->pending;
-    atomic_store_explicit(&actor->in_step, 0, memory_order_seq_cst);
-    atomic_store_explicit(&actor->scheduled, 0, memory_order_seq_cst);
+    atomic_store_explicit(&actor->in_step, 0, memory_order_release);
+    atomic_store_explicit(&actor->scheduled, 0, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst);
     head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
     /* An actor that waits for room is scheduled by the one that makes it, unless that was before
        the marks were clear. */
@@ -223,6 +224,7 @@ void gl_engine_stop(gl_engine *engine)
     pthread_mutex_lock(&engine->answer_mutex);
     pthread_cond_broadcast(&engine->answers);
     pthread_cond_broadcast(&engine->answered);
+    pthread_cond_broadcast(&engine->taken);
     pthread_mutex_unlock(&engine->answer_mutex);
     for (uint32_t n = 0; n < engine->workers; n++)
         pthread_join(engine->threads[n], NULL);

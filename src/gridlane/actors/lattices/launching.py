@@ -25,7 +25,20 @@ def launch_lattice(
     mode: str,
     blocks: tuple[int, ...] | None,
 ) -> LatticeRef:
-    """Launch a lattice on a device; ``Runtime.lattice`` has the arguments."""
+    """Launch a lattice on a device.
+
+    Args:
+        name: its name; the function's by default.
+        shape: the cells along each of its axes.
+        periodic: whether the last cell of an axis is a neighbour of the first; one for all axes, or
+            one for each.
+        boundary: what lies beyond the ends of other axes: ``"zero"``, cells of zeros, or
+            ``"fixed"``: the outermost ``halo`` cells keep their values.
+        args: numbers and arrays for the function, behind the fields.
+        state: its first state, of zeros by default.
+        mode: ``"resident"``, ``"launches"``, or the better of those that the device has.
+        blocks: along each axis, for a resident lattice; the quickest cut by default.
+    """
     if not isinstance(lattice, Lattice):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"{lattice!r:.60} is no lattice: decorate its function by @actors.lattice")
     if mode not in MODES:
