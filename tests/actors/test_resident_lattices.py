@@ -21,7 +21,7 @@ from tests.actors.lattice_samples import (
     pair,
     wave,
 )
-from tests.actors.test_lattices import Drive, Source, driven, numpy_driven, random, run, same
+from tests.actors.test_lattices import Drive, Source, Stop, driven, numpy_driven, random, run, same
 from tests.devices import DEVICES
 
 from gridlane import actors
@@ -110,6 +110,38 @@ def test_messages_and_writes_between_steps(waiting):
     ref.step(2)
     schedule = {0: [Source(1, 2, 3.0)]}
     same((ref.read("t"),), (numpy_driven(t, schedule, 2)[0],))
+
+
+def test_messages_for_steps_under_way(waiting):
+    """Blocks stop at the step of a message, handle it, and go on."""
+    t = random((9, 12))
+    options = {"state": Drive(4, 4, 0.5, 0), "mode": "resident", "blocks": (2, 2)}
+    ref = waiting.lattice(driven, (9, 12), **options)
+    ref.write(t=t)
+    ref.activate()
+    schedule = {0: [Source(1, 2, 3.0)], 2: [Source(3, 2, -1.0), Source(3, 3, 2.0)], 5: [Stop(5)]}
+    orders = ref._resident.orders
+    for step, messages in schedule.items():
+        for message in messages:
+            orders.post(message, step)
+    ref.step(7)
+    expected, drive = numpy_driven(t, schedule, 7)
+    same((ref.read("t"),), (expected,))
+    assert ref.read_state() == drive
+    assert (orders.marks == [7, 4]).all()
+
+
+def test_more_messages_than_slots(waiting):
+    t = random((9, 12))
+    ref = waiting.lattice(driven, (9, 12), mode="resident", blocks=(1, 2))
+    ref.write(t=t)
+    ref.activate()
+    schedule = {0: [Source(n % 9, n % 12, n / 8) for n in range(150)]}
+    assert {ref.post(message) for message in schedule[0]} == {0}
+    ref.step(2)
+    expected, drive = numpy_driven(t, schedule, 2)
+    same((ref.read("t"),), (expected,))
+    assert ref.read_state() == drive
 
 
 def test_refusals(waiting):

@@ -8,6 +8,7 @@ from typing import Any
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.text import function_of
 from gridlane.core.config import config
+from gridlane.cuda.arrays.creation import MappedNDArray
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.frontends.python.kernel_source import PythonSource
@@ -80,6 +81,8 @@ def _flat(args: tuple[Any, ...]) -> list[Any]:
             values += _flat(each)  # pyright: ignore[reportUnknownArgumentType]
         elif isinstance(each, DeviceNDArray):
             values += [each.device_pointer, *each.shape, *each.strides]
+        elif isinstance(each, MappedNDArray):
+            values += [each.gpu_data, *each.shape, *each.strides]
         else:
             values.append(each)
     return values

@@ -28,10 +28,11 @@ class Memory:
     one.
 
     Attributes:
-        state: one record, in a tuple; () without a state.
+        state: an array of the state's record, in a tuple; () without a state. Each block of a
+            resident lattice has its own, and they are the same.
     """
 
-    def __init__(self, lattice: Lattice, space: Space, device: Any) -> None:
+    def __init__(self, lattice: Lattice, space: Space, device: Any, states: int) -> None:
         self._lattice, self._space, self._device = lattice, space, device
         self._buffers: dict[str, list[Any]] = {}
         kept = lattice.reads.kept
@@ -43,7 +44,7 @@ class Memory:
         self.state: tuple[Any, ...] = ()
         if lattice.state is not None:
             self._record = numpy_dtype(lattice.state.layout)
-            self.state = (cuda.to_device(np.zeros(1, self._record)),)
+            self.state = (cuda.to_device(np.zeros(states, self._record)),)
         self._handlers: dict[type, Compiled] = {}
 
     @property
@@ -98,11 +99,12 @@ class Memory:
 
     def read_state(self) -> bytes:
         """The bytes of the state."""
-        return self.state[0].copy_to_host().tobytes()
+        return self.state[0].copy_to_host()[0].tobytes()
 
     def write_state(self, data: bytes) -> None:
         """Replace the state."""
-        self.state[0].copy_to_device(np.frombuffer(bytearray(data), self._record))
+        one = np.frombuffer(bytearray(data), self._record)
+        self.state[0].copy_to_device(np.repeat(one, self.state[0].size))
 
     def handle(self, messages: list[Any], step: int) -> None:
         """Handle messages in their order: one launch for each run of one class."""

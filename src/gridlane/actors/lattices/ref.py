@@ -22,9 +22,6 @@ from gridlane.core.forks import fork_waits
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.launch import current
 
-MOST_AT_ONCE = 1 << 16
-"""Steps of one launch of a resident lattice; messages are handled between launches."""
-
 
 class LatticeRef:
     """A launched lattice; ``Runtime.lattice`` makes one. Any thread may use it.
@@ -52,7 +49,9 @@ class LatticeRef:
         self._steps = 0
         with using(device):
             self._args = tuple([_argument(lattice, each) for each in args])
-            self._memory = Memory(lattice, space, device)
+            self._memory = Memory(
+                *(lattice, space, device, resident.tiles.count if resident is not None else 1)
+            )
         self._stepping = Stepping(lattice, space, device)
         memory = self._memory
         if self._stepping.raises(memory.pairs, memory.state, self._args) and resident is not None:
@@ -62,6 +61,8 @@ class LatticeRef:
                     "would wait for a cell that has: launch it with mode='launches'"
                 )
             resident = None
+        if resident is not None:
+            resident.attach(memory, self._args)
         self._resident = resident
         self.mode = "launches" if resident is None else "resident"
         self._move("launch")
@@ -96,7 +97,10 @@ class LatticeRef:
         Raises:
             ActorError: there are no resident blocks.
         """
-        return self._blocks_of("routing tables").routes()
+        found = self._blocks_of("routing tables")
+        with fork_waits(), self._lock, using(self.device):
+            found.settle()
+            return found.routes()
 
     def headers(self) -> np.ndarray[Any, Any]:
         """The header of the halo that each resident block has got last from each direction,
@@ -105,7 +109,10 @@ class LatticeRef:
         Raises:
             ActorError: there are no resident blocks.
         """
-        return self._blocks_of("halos").headers()
+        found = self._blocks_of("halos")
+        with fork_waits(), self._lock, using(self.device):
+            found.settle()
+            return found.headers()
 
     def _blocks_of(self, what: str) -> Resident:
         if self._resident is None:
@@ -145,7 +152,9 @@ class LatticeRef:
         """End it and give its memory back; StateError where it has ended."""
         self._move("terminate")
         self.wait()
-        with fork_waits(), self._lock:
+        with fork_waits(), self._lock, using(self.device):
+            self._settle()
+            self._resident = None
             del self._memory
             self._state = State.TERMINATED
 
@@ -173,7 +182,8 @@ class LatticeRef:
         while left:
             with fork_waits(), self._lock, using(self.device):
                 self._require(State.ACTIVE)
-                self._handle()
+                if self._resident is None:
+                    self._handle()
                 left -= self._some_steps(left)
         return self._steps
 
@@ -185,13 +195,14 @@ class LatticeRef:
             self._stepping.launch(memory.pairs, memory.state, self._steps, self._args)
             memory.turn()
         else:
-            count = min(count, MOST_AT_ONCE)
-            self._resident.launch(memory, self._steps, count, self._args)
+            self._resident.step(self._steps, count)
         self._steps += count
         return count
 
     def _handle(self) -> None:
-        if self._messages:
+        if self._resident is not None:
+            self._resident.settle()
+        elif self._messages:
             messages, self._messages = self._messages, []
             self._memory.handle(messages, self._steps)
 
@@ -208,7 +219,11 @@ class LatticeRef:
             raise TypeError(f"{self.name} handles {known}, not {type(message).__qualname__}")
         with fork_waits(), self._lock:
             self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED)
-            self._messages.append(message)
+            if self._resident is None:
+                self._messages.append(message)
+            else:
+                with using(self.device):
+                    self._resident.post(message, self._steps)
             return self._steps
 
     def wait(self) -> None:
@@ -217,8 +232,16 @@ class LatticeRef:
         Raises:
             KernelError: the function of a cell raised this.
         """
-        with fork_waits(), self._lock:
-            self.device.default_stream.synchronize()
+        with fork_waits(), self._lock, using(self.device):
+            if self._resident is not None:
+                self._resident.wait()
+            else:
+                self.device.default_stream.synchronize()
+
+    def _settle(self) -> None:
+        """Let resident blocks leave, so that the fields are in their buffers."""
+        if self._resident is not None:
+            self._resident.settle()
 
     # --- fields and state ---
 
@@ -247,6 +270,7 @@ class LatticeRef:
         with fork_waits(), self._lock, using(self.device):
             self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED, State.DEACTIVATED)
             # Those that share a buffer come last: they take the boundary of the other.
+            self._settle()
             for name in sorted(made, key=lambda each: each in self.lattice.reads.kept):
                 self._memory.write(name, made[name])
 
@@ -262,6 +286,7 @@ class LatticeRef:
             raise ValueError(f"{self.lattice.name} has the fields {', '.join(known)}, not {name}")
         with fork_waits(), self._lock, using(self.device):
             self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED, State.DEACTIVATED)
+            self._settle()
             return self._memory.read(name).reshape(self.shape)
 
     def read_state(self) -> Any:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gridlane import cuda
-from gridlane.actors.lattices.cells import Context2, Context3, cells_class
+from gridlane.actors.lattices.cells import Context2, Context3, Handling, cells_class
 from gridlane.actors.lattices.compiled import Compiled
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.lists import lists_of
 from gridlane.actors.lattices.memory import Memory
+from gridlane.actors.lattices.orders import GOAL, SLOTS, WISH, Orders
+from gridlane.actors.lattices.orders_text import LINGER
 from gridlane.actors.lattices.resident_text import Design, resident_text
 from gridlane.actors.lattices.space import Space, Triple
 from gridlane.actors.lattices.tiles import Tiles, best_tiles
+from gridlane.actors.layouts.python import dtype as numpy_dtype
+from gridlane.actors.messages import shape_of
 from gridlane.core.errors import LaunchError
-from gridlane.cuda import jit, uint32, uint64
+from gridlane.cuda import int64, jit, uint32, uint64
 from gridlane.frontends.python.volatile_stubs import (
     bits_of,
     from_bits,
@@ -27,6 +33,8 @@ from gridlane.frontends.python.volatile_stubs import (
 THREADS = 512
 TURNS = 64
 """The most blocks on devices that run them by turns."""
+STATIC = 256
+"""Bytes of shared memory besides the tile, at most."""
 MOST_LISTED = 16
 """The most cells of a shell, or values of a halo, for each thread: it has them in registers."""
 
@@ -44,6 +52,14 @@ def _number_of(word: Any) -> Any:
 @jit(device=True)
 def _value_of(word: Any) -> Any:
     return uint32(word)
+
+
+@jit(device=True)
+def _stamp(ring: Any, number: Any) -> Any:
+    """The step before which a message is handled."""
+    slot = number % SLOTS
+    low, high = load_volatile(ring, (slot, 0)), load_volatile(ring, (slot, 1))
+    return int64(low) | (int64(high) << 32)
 
 
 class Resident:
@@ -99,11 +115,14 @@ class Resident:
             parts[2] = np.full((1, 1, 1), -1, np.int32)
         self._parts = [cuda.to_device(each) for each in parts]
         self.shared = design.buffers * self.tiles.size * 4
+        self.orders = Orders(lattice, self.tiles.count, on_gpu)
+        self._device, self._stays = device, on_gpu
+        self._runs, self._done, self._goal = False, 0, 0
         self._kernel = self._compiled(device)
 
     def _compiled(self, device: Any) -> Compiled:
         lattice = self._lattice
-        around = {
+        around: dict[str, Any] = {
             "cuda": cuda,
             "cell": lattice.cell,
             "Cells": cells_class(lattice.axes, *self.tiles.steps[:2], lattice.halo, uint64),
@@ -113,15 +132,80 @@ class Resident:
             "from_bits": from_bits,
             **{"word_of": _word_of, "number_of": _number_of, "value_of": _value_of},
             **{str(kind): kind for _, kind in lattice.fields},
+            **{"_stamp": _stamp, "Handling": Handling},
         }
+        for number, (cls, handler) in enumerate(lattice.handlers.items()):
+            around[f"handle_{number}"] = handler
+            around[f"Record_{number}"] = numpy_dtype(shape_of(cls, "message").layout)
         text = resident_text(self.design)
         block, bounds = (self.threads, 1, 1), (self.threads, 1)
         return Compiled(text, "lattice_resident", around, lattice, device, block, bounds)
 
-    def launch(self, memory: Memory, step: int, count: int, args: tuple[Any, ...]) -> None:
-        """Launch steps; the fields are in the buffers where they were."""
-        given = (*memory.pairs, *self._parts, *memory.state, step, count, args)
+    def attach(self, memory: Memory, args: tuple[Any, ...]) -> None:
+        """Take the memory that tiles are read from, and the arguments of the cell's function."""
+        self._memory, self._args = memory, args
+
+    def step(self, first: int, count: int) -> None:
+        """Take steps after the first ones: tell the blocks, or launch them where they have left."""
+        self.orders.words[GOAL] = self._goal = first + count
+        self._follow()
+
+    def post(self, message: Any, step: int) -> None:
+        """Post a message that is handled before a step."""
+        while not self.orders.has_room:
+            self._follow()
+            if not self._runs:
+                self._launch(self._goal)
+        self.orders.post(message, step)
+
+    def _follow(self) -> None:
+        """Launch the blocks if they have left before their goal."""
+        if self._runs and self.orders.left:
+            self._device.default_stream.synchronize()
+            self._runs, self._done = False, self.orders.step
+        if not self._runs and self._done < self._goal:
+            self._launch(self._goal)
+
+    def _launch(self, goal: int) -> None:
+        seen = self.orders.begin(self._done, goal, self._stays)
+        memory = self._memory
+        given = (*memory.pairs, *self._parts, *memory.state, *self.orders.arguments)
+        given = (*given, self._done, seen, LINGER, self._args)
         self._kernel.launch((self.tiles.count, 1, 1), given, self.shared)
+        self._runs = True
+        self.orders.end()
+
+    def settle(self) -> None:
+        """Wait until the goal is reached and all messages are handled, and let the blocks leave:
+        fields and state are in the buffers."""
+        while True:
+            self._follow()
+            if not self._runs:
+                if self.orders.handled == self.orders.posted:
+                    return
+                self._launch(self._goal)
+            self.orders.words[WISH] = 1
+            self._spin(lambda: self.orders.left)
+
+    def wait(self) -> None:
+        """Wait until the goal is reached."""
+        self._follow()
+        while self._runs and self.orders.step < self._goal:
+            self._spin(lambda: self.orders.left or self.orders.step >= self._goal)
+            self._follow()
+
+    def _spin(self, is_so: Callable[[], bool]) -> None:
+        """Look at what the blocks have told until something is so.
+
+        Raises:
+            DeviceError: the device has failed, so that they tell nothing.
+        """
+        looks = 0
+        while not is_so():
+            looks += 1
+            if looks % 1024 == 0 and self._device.default_stream.query():
+                return  # the kernel has ended
+            time.sleep(0)
 
     def routes(self) -> np.ndarray[Any, Any]:
         """The routing tables, one of each block."""
@@ -133,7 +217,7 @@ class Resident:
 
 
 def _tiles(lattice: Lattice, space: Space, device: Any, blocks: Triple | None) -> Tiles:
-    words = device.limits.max_dynamic_shared // 4
+    words = (device.limits.max_dynamic_shared - STATIC) // 4
     moving = [name for name, _ in lattice.fields if lattice.has_halo(name)]
     still = len(lattice.fields) - len(moving) - len(lattice.reads.kept)
     buffers = 2 * len(moving) + still

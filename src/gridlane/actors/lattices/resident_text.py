@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.lists import ENTRY
+from gridlane.actors.lattices.orders_text import look_text
 from gridlane.actors.lattices.stepping import copies_of
 from gridlane.actors.lattices.text import indented
 from gridlane.actors.lattices.tiles import Tiles
@@ -108,6 +109,8 @@ def resident_text(design: Design) -> str:
     arrays = [f"all_{name}" for name in names]
     state = ["state"] if lattice.state is not None else []
     given = [*arrays, "boxes", "shell", "targets", "halo", "routes", "headers", "slots", *state]
+    given += ["orders", "control", "marks", "ring", "relay"]
+    given += [f"letters_{number}" for number in range(len(lattice.handlers))]
     half = len(design.moving) * design.tiles.size
     body = [
         "t = cuda.threadIdx.x",
@@ -120,11 +123,23 @@ def resident_text(design: Design) -> str:
         *_lists(design),
         "cuda.syncthreads()",
         "cuda.cg.this_grid().sync()",
-        "for step in range(first, first + steps):",
+        "step = cuda.int64(first)",
+        "until, seen = step, cuda.int64(handled)",
+        "told = cuda.shared.array(2, cuda.int64)",
+        "while True:",
+        "    if step == until:",
+        "        if t == 0:",
+        *indented(look_text(lattice), 3),
+        "            told[0], told[1] = until, leave",
+        "        cuda.syncthreads()",
+        "        until = told[0]",
+        "        if told[1] != 0:",
+        "            break",
         *indented(_step(design), 1),
+        "    step += 1",
         *_save(design),
     ]
-    head = f"def lattice_resident({', '.join([*given, 'first', 'steps', 'args'])}):"
+    head = f"def lattice_resident({', '.join([*given, 'first', 'handled', 'linger', 'args'])}):"
     return "\n".join([head, *indented(body, 1)]) + "\n"
 
 
@@ -236,7 +251,7 @@ def _cell(design: Design, place: str, mark: str) -> list[str]:
     where = "y0 + ly, x0 + lx"
     if lattice.axes == 3:
         where = f"z0 + lz, {where}"
-    state = ["state[0]"] if lattice.state is not None else []
+    state = ["state[block]"] if lattice.state is not None else []
     given = ", ".join([f"Context({where}, step)", *state, *fields])
     targets = ", ".join(f"n_{name}{mark}" for name, _ in lattice.fields)
     lines = [*coordinates, f"{targets} = cell({given}, *args)"]
