@@ -33,6 +33,9 @@ from gridlane.frontends.python.volatile_stubs import (
 THREADS = 512
 TURNS = 64
 """The most blocks on devices that run them by turns."""
+SPIN = 200
+"""Looks of a waiting thread, some hundred microseconds, before it lets others run in between: a
+sleep, even one of no time, takes 50 of them."""
 STATIC = 256
 """Bytes of shared memory besides the tile, at most."""
 MOST_LISTED = 16
@@ -205,7 +208,8 @@ class Resident:
             looks += 1
             if looks % 1024 == 0 and self._device.default_stream.query():
                 return  # the kernel has ended
-            time.sleep(0)
+            if looks > SPIN:
+                time.sleep(0)
 
     def routes(self) -> np.ndarray[Any, Any]:
         """The routing tables, one of each block."""
