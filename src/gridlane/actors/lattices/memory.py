@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -110,7 +110,8 @@ class Memory:
         """Handle messages in their order: one launch for each run of one class."""
         first = 0
         while first < len(messages):
-            cls, end = type(messages[first]), first
+            cls = cast("type[Any]", type(messages[first]))
+            end = first
             while end < len(messages) and type(messages[end]) is cls:
                 end += 1
             self._handle(cls, messages[first:end], step)

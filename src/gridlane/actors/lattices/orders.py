@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -92,9 +92,10 @@ class Orders:
     def post(self, message: Any, step: int) -> None:
         """Post a message that is handled before a step; there is room."""
         slot = self.ring[self.posted % SLOTS]
+        cls = cast("type[Any]", type(message))
         payload = np.frombuffer(bytes(message).ljust((len(slot) - HEAD) * 4, b"\0"), np.uint32)
         slot[HEAD:] = payload
-        slot[:HEAD] = step & 0xFFFFFFFF, step >> 32, self.classes.index(type(message)), 0
+        slot[:HEAD] = step & 0xFFFFFFFF, step >> 32, self.classes.index(cls), 0
         self.words[POSTED] += np.uint64(1)
 
     def begin(self, step: int, goal: int, stay: bool) -> int:
