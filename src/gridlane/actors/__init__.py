@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from gridlane.actors.errors import QueueFull as QueueFull
     from gridlane.actors.errors import Reason as Reason
     from gridlane.actors.errors import StateError as StateError
+    from gridlane.actors.lattices.lattice import Lattice as Lattice
+    from gridlane.actors.lattices.lattice import lattice as lattice
+    from gridlane.actors.lattices.ref import LatticeRef as LatticeRef
     from gridlane.actors.layouts.from_class import array as array
     from gridlane.actors.messages import message as message
     from gridlane.actors.messages import state as state
@@ -37,6 +40,8 @@ _MODULES = {
     "DeadLetter": "dead",
     **dict.fromkeys(("ActorError", "CheckpointError", "MessageDead"), "errors"),
     **dict.fromkeys(("QueueFull", "Reason", "StateError"), "errors"),
+    **dict.fromkeys(("Lattice", "lattice"), "lattices.lattice"),
+    "LatticeRef": "lattices.ref",
     "array": "layouts.from_class",
     **dict.fromkeys(("message", "state"), "messages"),
     "Share": "outside",

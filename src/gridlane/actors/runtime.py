@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any
 
 from gridlane.actors._engine import now
@@ -16,6 +17,9 @@ from gridlane.actors.errors import ActorError, QueueFull, Reason
 from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.instance import Instance
 from gridlane.actors.keys import Numbers, key_of
+from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.lattices.launching import launch_lattice
+from gridlane.actors.lattices.ref import LatticeRef, end_lattices
 from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
@@ -94,6 +98,7 @@ class Runtime(Checkpoints, Telemetry):
         self._lock = threading.RLock()
         self._numbers = Numbers(1)
         self._programs: dict[Any, Program] = {}
+        self._lattices: list[weakref.ref[LatticeRef]] = []
         if config().telemetry if telemetry is None else telemetry:
             publish(self._home)
 
@@ -171,6 +176,33 @@ class Runtime(Checkpoints, Telemetry):
             instance.move("launch")
         home.start()
         return ActorRef(home, instance)
+
+    def lattice(
+        self,
+        lattice: Lattice,
+        shape: tuple[int, ...],
+        *,
+        name: str | None = None,
+        periodic: bool | tuple[bool, ...] = False,
+        boundary: str = "zero",
+        args: tuple[Any, ...] = (),
+        state: Any = None,
+        mode: str = "auto",
+        blocks: tuple[int, ...] | None = None,
+    ) -> LatticeRef:
+        """Launch a lattice of cells, whose fields are zeros; docs/lattices.md has the arguments.
+
+        Raises:
+            ValueError: a wrong shape, number or word.
+            ArgumentError: wrong arguments of the function.
+            LaunchError: the device cannot keep the lattice resident, with the numbers.
+        """
+        self._home.require_open()
+        made = launch_lattice(
+            *(lattice, self.device, name, shape, periodic, boundary, args, state, mode, blocks)
+        )
+        self._lattices.append(weakref.ref(made))
+        return made
 
     def _place(
         self,
@@ -324,6 +356,7 @@ class Runtime(Checkpoints, Telemetry):
 
     def close(self) -> None:
         """Terminate all actors, without handling what is in their inboxes, and end the threads."""
+        end_lattices(self._lattices)
         self._home.close()
 
     def abandon(self) -> None:

@@ -16,6 +16,7 @@ from gridlane.frontends.python.calls import (
     memory,
     numpy_functions,
     operator_functions,
+    volatile,
     warps,
 )
 from gridlane.frontends.python.expressions import EXPRESSIONS
@@ -38,6 +39,7 @@ CALLS = (
     memory,
     numpy_functions,
     operator_functions,
+    volatile,
     warps,
 )
 """Modules that register callees in calls/registry.py, each when it is imported."""
