@@ -104,10 +104,12 @@ class Instance:
             self.there.phase = PHASES[self.state]
 
     def drain(self, until: float) -> None:
-        """Handle what is in the inbox, until a time of ``time.monotonic``."""
+        """Handle what is in the inbox, and deliver what that emits, until a time of
+        ``time.monotonic``."""
         if self.there.lengths[0]:
             self.there.schedule()
-        while self.there.lengths[0] or self.there.working:
+        there = self.there
+        while there.lengths[0] or there.working or there.listed:
             if time.monotonic() >= until or self.state is not State.TERMINATING:
                 return
             time.sleep(0.0002)

@@ -323,15 +323,9 @@ class ActorRef:
 
     @property
     def c_handle(self) -> int:
-        """The address of its handle in C, for threads without Python: see gridlane_actors.h, in the
-        folder that ``actors.include_folder()`` gives.
-
-        It is valid as long as there is a ref of the actor, and while C keeps it by
-        ``gridlane_actor_keep``. After the actor's end, C's functions return an error.
-
-        Raises:
-            ActorError: the runtime is closed.
-        """
+        """The address of its handle in C, for threads without Python: see gridlane_actors.h, in
+        ``actors.include_folder()``. It is valid as long as there is a ref of the actor, and while C
+        keeps it; after the actor's end, C's functions return an error. ActorError: it has ended."""
         return self._instance.c_handle()
 
     # --- other processes ---

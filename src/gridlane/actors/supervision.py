@@ -10,7 +10,6 @@ from gridlane.actors._engine import Engine
 from gridlane.actors.directory import Directory
 from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.instance import Instance
-from gridlane.actors.states import State
 from gridlane.core.cpu_abi import STOPPED
 from gridlane.core.forks import fork_waits
 
@@ -58,7 +57,7 @@ class Supervisor:
             instance.failure = self.error_of(instance, instance.control.error)
             instance.raised = None
             self._hung.pop(instance.number, None)
-            if instance.restart == "never" or instance.state is State.TERMINATED:
+            if instance.restart == "never" or instance.ending:
                 instance.end(Reason.STOPPED)
                 instance.control.error = 0
                 return

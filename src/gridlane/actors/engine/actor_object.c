@@ -22,7 +22,8 @@ void actor_free(gl_actor *actor)
 /* Whether a list of the engine has it: it is not freed before it has left them. */
 int actor_is_listed(const gl_actor *actor)
 {
-    return atomic_load(&actor->scheduled) || atomic_load(&actor->waiting) || actor->in_events;
+    return atomic_load(&actor->scheduled) || atomic_load(&actor->waiting)
+           || atomic_load(&actor->in_events);
 }
 
 static void Actor_dealloc(ActorObject *self)

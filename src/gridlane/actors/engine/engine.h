@@ -97,7 +97,7 @@ struct gl_actor {
     _Atomic uint32_t waiting; /* whether it is in such a list itself */
     _Atomic(gl_actor *) waits_for; /* whose list that is */
     gl_actor *next_event;
-    uint32_t in_events;
+    _Atomic uint32_t in_events;
 };
 
 /* A caller that waits for one reply. */

@@ -8,7 +8,7 @@ static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
 {
     gl_engine *engine = self->engine;
     gl_actor *found = NULL;
-    uint64_t until = until_of(seconds);
+    uint64_t until = until_of(seconds), number = 0;
     Py_BEGIN_ALLOW_THREADS
     if (events)
         gl_follow_time();
@@ -27,11 +27,13 @@ static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
             break;
         gl_cond_wait(events ? &engine->events : &engine->host, &engine->mutex, slice_of(until));
     }
+    if (found)
+        number = found->id; /* out of the list it may be freed */
     pthread_mutex_unlock(&engine->mutex);
     Py_END_ALLOW_THREADS
     if (!found)
         Py_RETURN_NONE;
-    return PyLong_FromUnsignedLongLong(found->id);
+    return PyLong_FromUnsignedLongLong(number);
 }
 
 /* take(timeout): the id of an actor that Python has to run, or None */
