@@ -132,8 +132,11 @@ def line(what: str, bar: str, *values: str) -> None:
 
 
 def rates(what: str, bar: str, found: list[float]) -> None:
-    millions = [f"{value / 1e6:.2f} M/s" for value in (max(found), statistics.median(found))]
-    line(what, bar, *millions)
+    line(what, bar, *[_rate(value) for value in (max(found), statistics.median(found))])
+
+
+def _rate(value: float) -> str:
+    return f"{value / 1e6:.2f} M/s" if value > 1e6 else f"{value:,.0f} /s"
 
 
 def times(what: str, bar: str, found: list[np.ndarray]) -> None:
@@ -171,7 +174,9 @@ def on_device(device: str, runs: int) -> None:
             count = min(50 * batch, 20_000)
             found = one_way(runtime, runs, count, capacity=4096, batch=batch)
             rates(f"batches of {batch}", "", found)
-        times("ref.call from Python", "", [few_calls(runtime)])
+        print()
+        line("round trips", "", "p50", "p99", "p99.9", "median p50")
+        times("ref.call from Python, 200 calls", "", [few_calls(runtime)])
 
 
 def few_calls(runtime: actors.Runtime) -> np.ndarray:

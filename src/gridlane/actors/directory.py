@@ -172,6 +172,16 @@ class Directory:
                 raise ActorError(f"the topic {name!r} is not declared; see Runtime.topic")
             return shape, self._subscribers(name)
 
+    def topics(self) -> dict[str, Shape]:
+        """The topics, and the classes of their messages."""
+        with fork_waits(), self.lock:
+            return dict(self._topics)
+
+    def subscriptions(self) -> list[tuple[str, Instance]]:
+        """The patterns, and who subscribes to them, in their order."""
+        with fork_waits(), self.lock:
+            return list(self._subscriptions)
+
     def _subscribers(self, topic: str) -> list[Instance]:
         found = [instance for pattern, instance in self._subscriptions if matches(pattern, topic)]
         return list(dict.fromkeys(found))

@@ -5,10 +5,19 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+from contextlib import suppress
 from typing import Any
 
 from gridlane.actors._engine import Gate
-from gridlane.actors.inboxes import Entry, Folder, own_space, require_shared_memory, verify_name
+from gridlane.actors.errors import ActorError
+from gridlane.actors.inboxes import (
+    Entry,
+    Folder,
+    own_entries,
+    own_space,
+    require_shared_memory,
+    verify_name,
+)
 from gridlane.actors.instance import Instance
 
 SPINS = 200
@@ -69,10 +78,12 @@ class Share:
         self._closed = True
         if self in self._instance.shares:
             self._instance.shares.remove(self)
-        with Folder() as folder, folder.locked():
-            folder.remove(self.name, self._entry)
+        own_entries.discard(self._entry)
         self._gate.close()
         os.close(self._memory)
+        # Where others keep the folder from being used, the file stays, and leads to nothing.
+        with suppress(ActorError, OSError), Folder() as folder, folder.locked(1.0):
+            folder.remove(self.name, self._entry)
 
     def abandon(self) -> None:
         """After a fork: it is the parent's."""

@@ -149,7 +149,7 @@ def test_the_host_is_killed(folder, killed):
             use()
     there.close()
     assert (folder / "host.inbox").exists()
-    with pytest.raises(ActorError, match="has ended; what it left is removed"):
+    with pytest.raises(ActorError, match="has ended or closed it; what it left is removed"):
         actors.connect("host")
     assert not (folder / "host.inbox").exists()
     with pytest.raises(ActorError, match="there is no shared inbox 'host'"):

@@ -15,6 +15,7 @@ void actor_free(gl_actor *actor)
     free(actor->info);
     gl_outputs_free(actor);
     free(actor->control);
+    free(actor->latencies);
     free(actor);
 }
 
@@ -306,6 +307,10 @@ static PyMethodDef Actor_methods[] = {
     {"drain", (PyCFunction)Actor_drain, METH_VARARGS, NULL},
     {"recover", (PyCFunction)Actor_recover, METH_NOARGS, NULL},
     {"queued", (PyCFunction)Actor_queued, METH_NOARGS, NULL},
+    {"pause", (PyCFunction)Actor_pause, METH_VARARGS, NULL},
+    {"held_back", (PyCFunction)Actor_held_back, METH_NOARGS, NULL},
+    {"note_call", (PyCFunction)Actor_note_call, METH_O, NULL},
+    {"load", (PyCFunction)Actor_load, METH_VARARGS, NULL},
     {"set_clock", (PyCFunction)Actor_set_clock, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -319,6 +324,7 @@ static PyGetSetDef Actor_attributes[] = {
     {"listed", (getter)Actor_listed, NULL, NULL, NULL},
     {"blocked", (getter)Actor_blocked, NULL, NULL, NULL},
     {"lengths", (getter)Actor_lengths, NULL, NULL, NULL},
+    {"latencies", (getter)Actor_latencies, NULL, NULL, NULL},
     {"clock", (getter)Actor_clock, NULL, NULL, NULL},
     {"report", (getter)Actor_report, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},

@@ -62,10 +62,19 @@ uint32_t gl_step_begin(gl_actor *actor, uint64_t now)
 {
     uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
     uint32_t count = 0, refused = 0;
+    uint64_t posted = 0, together = 0; /* messages in a row that were sent at the same time */
+    actor->begun = now;
     while (count < actor->batch && gl_queue_has(&actor->inbox, head + count)) {
         gl_header *slot = gl_slot(&actor->inbox, head + count);
+        uint64_t sent = slot->clock.physical;
         uint32_t reason;
         if (usable(actor, slot, now, &reason)) {
+            if (sent != posted && together) {
+                gl_note(&actor->latencies->wait, gl_between(posted, now), together);
+                together = 0;
+            }
+            posted = sent;
+            together++;
             slot->clock = actor->clock;
             count++;
         } else if (count) {
@@ -81,6 +90,7 @@ uint32_t gl_step_begin(gl_actor *actor, uint64_t now)
         gl_unblock(actor);
     if (!count)
         return 0;
+    gl_note(&actor->latencies->wait, gl_between(posted, now), together);
     gl_queue_note_high(&actor->inbox);
     actor->info[GL_FIRST] = (int32_t)(head & actor->inbox.mask);
     actor->info[GL_COUNT] = (int32_t)count;
@@ -149,6 +159,17 @@ static int deliver(gl_actor *from, gl_actor *to, gl_letter *letter, const void *
     }
 }
 
+/* A reply goes to the host: a message that no actor handles. */
+static void trace_answer(const gl_actor *actor, gl_letter *letter)
+{
+    gl_trace *trace = gl_tracing(actor->engine);
+    if (!trace)
+        return;
+    letter->span = gl_trace_span(trace);
+    gl_trace_put(trace, &(gl_traced){GL_EVENT_ANSWER, gl_now(), 0, actor->id, 0, letter->trace,
+                                     letter->span});
+}
+
 /* Deliver a reply to whoever waits for it. */
 static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, const void *payload)
 {
@@ -160,11 +181,13 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
     if (!to)
         return 1; /* the sender said that it wants none */
     if (to & GL_TO_WAITER) {
+        trace_answer(actor, letter);
         if (gl_answer(engine, to, letter->type, &letter->clock, payload, letter->payload_bytes, 0))
             gl_bury(engine, actor->id, letter, payload, GL_LATE);
         return 1;
     }
     if (to & GL_TO_OUTSIDE) {
+        trace_answer(actor, letter);
         if (gl_gate_answer(engine, to, asked->correlation, &letter->clock, payload,
                            letter->payload_bytes, 0))
             gl_bury(engine, actor->id, letter, payload, GL_LATE);
@@ -184,6 +207,7 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
         atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
         return 1;
     }
+    trace_answer(actor, letter);
     memset(slot, 0, 56);
     slot->magic = GL_MAGIC;
     slot->version = GL_VERSION;
@@ -278,13 +302,8 @@ static void finish(gl_actor *actor)
     gl_unblock(actor);
 }
 
-/* Deliver the outputs that are left; 0 if the actor waits for room somewhere. */
-int gl_flush(gl_actor *actor)
+static int flush(gl_actor *actor, uint64_t now)
 {
-    uint64_t now;
-    if (!actor->handled && !actor->pending && !actor->code)
-        return 1;
-    now = gl_now();
     while (actor->sent < actor->pending) {
         const gl_output *output = output_at(actor, actor->sent);
         /* What a failing message emitted is not sent. */
@@ -296,12 +315,35 @@ int gl_flush(gl_actor *actor)
     return 1;
 }
 
+/* Deliver the outputs that are left; 0 if the actor waits for room somewhere. */
+int gl_flush(gl_actor *actor)
+{
+    if (!actor->handled && !actor->pending && !actor->code)
+        return 1;
+    return flush(actor, gl_now());
+}
+
+/* The step's time is divided over its messages. */
+static void note_handling(gl_actor *actor, uint32_t messages, uint64_t now)
+{
+    uint64_t each = gl_between(actor->begun, now) / messages, begin = actor->begun;
+    gl_trace *trace = gl_tracing(actor->engine);
+    uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
+    gl_note(&actor->latencies->handling, each, messages);
+    for (uint32_t n = 0; trace && n < messages; n++, begin += each) {
+        const gl_header *slot = gl_slot(&actor->inbox, head + n);
+        gl_trace_put(trace, &(gl_traced){GL_EVENT_HANDLE, begin, begin + each, slot->source,
+                                         actor->id, slot->trace, slot->span});
+    }
+}
+
 /* After the kernel, whose error is `code`. */
 void gl_step_end(gl_actor *actor, int code)
 {
     uint32_t count = (uint32_t)actor->info[GL_COUNT];
     uint32_t handled = (uint32_t)actor->info[GL_HANDLED];
     uint32_t emitted = (uint32_t)actor->info[GL_EMITTED];
+    uint64_t now = gl_now();
     atomic_store_explicit(&actor->control->busy, 0, memory_order_release);
     actor->handled = handled < count ? handled : count;
     if (code && actor->handled == count)
@@ -309,5 +351,8 @@ void gl_step_end(gl_actor *actor, int code)
     actor->pending = emitted < actor->outputs ? emitted : actor->outputs;
     actor->sent = actor->subscriber = 0;
     actor->code = code;
-    gl_flush(actor);
+    if (actor->handled || code)
+        note_handling(actor, actor->handled + (code != 0), now);
+    if (actor->handled || actor->pending || code)
+        flush(actor, now);
 }

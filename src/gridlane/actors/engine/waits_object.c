@@ -159,3 +159,28 @@ PyObject *Engine_facts(EngineObject *self, PyObject *unused)
                          (unsigned long long)clock.physical, "logical",
                          (unsigned long long)clock.logical);
 }
+
+/* hung(limit): the numbers of actors whose step has run for more than `limit` nanoseconds */
+PyObject *Engine_hung(EngineObject *self, PyObject *limit)
+{
+    uint64_t longest = PyLong_AsUnsignedLongLong(limit), now = gl_elapsed();
+    PyObject *found, *iterator, *each;
+    if (PyErr_Occurred() || closed(self) || !(found = PyList_New(0)))
+        return NULL;
+    iterator = PyObject_GetIter(self->actors);
+    while (iterator && (each = PyIter_Next(iterator))) {
+        gl_actor *actor = ((ActorObject *)each)->actor;
+        uint64_t since = atomic_load(&actor->since);
+        if (since && now > since && now - since > longest) {
+            PyObject *number = PyLong_FromUnsignedLongLong(actor->id);
+            if (number)
+                PyList_Append(found, number);
+            Py_XDECREF(number);
+        }
+        Py_DECREF(each);
+    }
+    Py_XDECREF(iterator);
+    if (PyErr_Occurred())
+        Py_CLEAR(found);
+    return found;
+}
