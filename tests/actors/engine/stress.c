@@ -69,6 +69,9 @@ static gl_actor *make(uint64_t id, uint32_t capacity)
         fail("no memory");
     pthread_mutex_init(&a->mutex, NULL);
     a->control = calloc(1, sizeof *a->control);
+    if (posix_memalign((void **)&a->latencies, 64, sizeof *a->latencies))
+        fail("no memory");
+    memset(a->latencies, 0, sizeof *a->latencies);
     a->info = calloc(GL_INFO_WORDS, 4);
     if (gl_outputs_init(a, BATCH, sizeof(gl_output) + PAYLOAD))
         fail("no memory");
@@ -89,7 +92,7 @@ static void drop(gl_actor *a)
     gl_queue_free(&a->inbox);
     gl_queue_free(&a->outbox);
     free(a->blocked), free(a->asked), free(a->params), free(a->info), gl_outputs_free(a);
-    free(a->control), free(a);
+    free(a->control), free(a->latencies), free(a);
 }
 
 static void begin(uint32_t workers)
