@@ -319,6 +319,8 @@ def test_work_of_own_streams_keeps_its_order(library, tmp_path_factory):  # noqa
     assert hot.stdout == cold.stdout and hot.stderr == cold.stderr
     assert hot.stdout.endswith("well\n")
     assert "on a stream that ended: cudaErrorInvalidResourceHandle\n" in hot.stdout
+    assert "a wait of a stream for itself: cudaErrorNotPermitted\n" in hot.stdout
+    assert "after a trap: cudaErrorLaunchFailure\n" in hot.stdout
 
 
 def test_launches_on_own_streams_enter_no_python(library):  # noqa: F811
@@ -343,6 +345,49 @@ assert cu.cuLaunchHostFunc(stream, work, None) == 0
 assert calls_of_python(on_stream) == 0
 hold.set()
 assert c.cudaStreamSynchronize(stream) == 0 and added() == 105
+print("well")
+""",
+    )
+
+
+def test_waits_for_own_streams_enter_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+import time
+
+stream = ctypes.c_void_p()
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+value = ctypes.c_int.from_address(p.value)  # the device's memory is the host's
+
+def on_stream():
+    return cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None)
+
+def wait(library=c):
+    return library.cudaStreamSynchronize(stream)
+
+assert calls_of_python(wait) == 0 and calls_of_python(cu.cuStreamSynchronize, stream) == 0
+assert calls_of_python(c.cudaStreamQuery, stream) == 0
+for n in range(1, 5):  # the second launch has a plan
+    assert on_stream() == 0
+    while value.value != n:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    entered.clear()
+    assert cu.cuStreamSynchronize(stream) == 0 and cu.cuStreamQuery(stream) == 0
+    assert not entered
+    # Python knows as well that nothing is left, and of the work that it appends.
+    assert c.cudaStreamQuery(stream) == 0 and rt.cudaStreamQuery(stream.value)[0] == 0
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait())
+assert wait() == 0 and cu.cuLaunchHostFunc(stream, work, None) == 0
+assert c.cudaStreamQuery(stream) == cu.cuStreamQuery(stream) == 600
+assert on_stream() == 0 and on_stream() == 0 and c.cudaStreamQuery(stream) == 600
+hold.set()
+assert wait() == 0 and value.value == 6
+assert calls_of_python(wait) == 0
+assert cu.cuStreamDestroy_v2(stream) == 0 and wait() == 400 and wait() == 400
 print("well")
 """,
     )

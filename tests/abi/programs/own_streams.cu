@@ -4,6 +4,7 @@
 #include "common.h"
 #include <cuda.h>
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 const int N = 64, THREADS = 4;
@@ -28,9 +29,9 @@ __global__ void wait_for(volatile int *flag)
         ;
 }
 
-__global__ void fails(int *x)
+__global__ void fails(int *x, int thread)
 {
-    if (threadIdx.x == 3)
+    if (threadIdx.x == thread)
         asm("trap;");
     *x = 1;
 }
@@ -156,11 +157,80 @@ static void with_the_default_stream()
     a.check(__LINE__);
 }
 
+static void CUDART_CB waits_there(void *place)
+{
+    *(cudaError_t *)place = cudaStreamSynchronize(*(cudaStream_t *)((char *)place + 8));
+}
+
+static void waited_for()
+{
+    Own a, b;
+    for (int n = 0; n < 300; n++) {
+        a.launch(n, 20);
+        if (n % 3 == 0)
+            b.launch(n);
+        if (n % 50 == 20)
+            usleep(3000); /* the stream rests */
+        CHECK(cudaStreamSynchronize(a.stream));
+        EXPECT(a.x[N - 1] == a.expected); /* the device's memory is the host's */
+        CHECK(cudaStreamQuery(a.stream));
+        if (n % 40 == 0)
+            CHECK(cudaDeviceSynchronize());
+        if (n % 40 == 0 || n % 40 == 7)
+            CHECK(cudaStreamQuery(0));
+        if (n % 60 == 0) {
+            CHECK(cudaLaunchHostFunc(a.stream, triple, a.x));
+            a.expected = a.expected * 3 + 5;
+            CHECK(cudaStreamSynchronize(a.stream));
+            EXPECT(a.x[0] == a.expected);
+        }
+    }
+    b.check(__LINE__);
+    struct {
+        cudaError_t code;
+        alignas(8) cudaStream_t stream;
+    } told = { cudaSuccess, a.stream };
+    CHECK(cudaLaunchHostFunc(a.stream, waits_there, &told)); /* which CUDA forbids */
+    a.launches(20);
+    CHECK(cudaStreamSynchronize(a.stream));
+    printf("a wait of a stream for itself: %s\n", cudaGetErrorName(told.code));
+    a.check(__LINE__);
+    CHECK(cudaStreamSynchronize(a.stream));
+    CHECK(cudaStreamBeginCapture(a.stream, cudaStreamCaptureModeThreadLocal));
+    printf("a wait for a captured stream: %s", cudaGetErrorName(cudaStreamSynchronize(a.stream)));
+    cudaGraph_t graph;
+    printf(" %s\n", cudaGetErrorName(cudaStreamEndCapture(a.stream, &graph)));
+    cudaGetLastError();
+    CHECK(cudaStreamSynchronize(a.stream));
+    a.check(__LINE__);
+    CHECK(cudaStreamSynchronize(b.stream));
+    CHECK(cudaStreamDestroy(b.stream));
+    printf("a wait for a stream that ended: %s", cudaGetErrorName(cudaStreamSynchronize(b.stream)));
+    printf(" %s\n", cudaGetErrorName(cudaStreamQuery(b.stream)));
+    cudaGetLastError();
+}
+
+static void forked()
+{
+    Own a;
+    a.launches(5);
+    CHECK(cudaStreamSynchronize(a.stream));
+    fflush(stdout);
+    int told, child = fork();
+    if (!child)
+        _exit(cudaStreamSynchronize(a.stream) + 2 * cudaStreamQuery(a.stream));
+    waitpid(child, &told, 0);
+    printf("in the child of a fork: %d\n", WEXITSTATUS(told));
+    a.check(__LINE__);
+}
+
 static void *one_thread(void *)
 {
     Own a;
     for (int n = 0; n < 20; n++) {
         a.launches(40);
+        CHECK(cudaStreamSynchronize(a.stream));
+        EXPECT(a.x[0] == a.expected);
         if (n % 5 == 0)
             a.check(__LINE__);
     }
@@ -173,8 +243,11 @@ static Own *shared_by_threads;
 
 static void *appends(void *)
 {
-    for (int n = 0; n < 300; n++) /* the same step, so that the order does not matter */
+    for (int n = 0; n < 300; n++) { /* the same step, so that the order does not matter */
         step<<<1, N, 0, shared_by_threads->stream>>>(shared_by_threads->x, 1, 20);
+        if (n % 7 == 0)
+            CHECK(cudaStreamSynchronize(shared_by_threads->stream));
+    }
     return 0;
 }
 
@@ -229,11 +302,16 @@ static void failing()
     }
     b.check(__LINE__);
     *x = 0;
-    fails<<<1, 1, 0, a.stream>>>(x); /* one thread: none that traps */
-    CHECK(cudaStreamSynchronize(a.stream));
+    for (int n = 0; n < 3; n++) {
+        fails<<<1, 32, 0, a.stream>>>(x, 40); /* which none is */
+        CHECK(cudaStreamSynchronize(a.stream));
+    }
     EXPECT(*x == 1);
     a.launches(10);
-    fails<<<1, 32, 0, a.stream>>>(x);
+    CHECK(cudaStreamSynchronize(a.stream));
+    CHECK(cudaStreamSynchronize(b.stream));
+    a.launches(3);
+    fails<<<1, 32, 0, a.stream>>>(x, 3);
     a.launches(10);
     printf("after a trap: %s\n", cudaGetErrorName(cudaStreamSynchronize(a.stream)));
     printf("and for ever: %s %s\n", cudaGetErrorName(cudaDeviceSynchronize()),
@@ -244,6 +322,8 @@ int main()
 {
     mixed();
     captured();
+    waited_for();
+    forked();
     with_the_default_stream();
     threads(one_thread);
     Own all;

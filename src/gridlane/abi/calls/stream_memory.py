@@ -108,7 +108,7 @@ _waits: dict[HostQueue, _Operation] = {}
 def _others_are_done() -> bool:
     """Wait for the work of other streams. False if all of it waits for words that nobody there
     writes: the caller might, who is not to wait then."""
-    while busy := [each for each in tuple(BUSY) if each.pending]:
+    while busy := [each for each in tuple(BUSY) if each.has_work()]:
         if all(map(_is_stuck, busy)):
             return False
         time.sleep(_SHORTEST)

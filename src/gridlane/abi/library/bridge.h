@@ -31,7 +31,9 @@ struct gl_slot {
     int hot; /* C answers it alone where it can: gl_after is called after Python did */
 };
 
-enum { GL_HOT = 1, GL_OF_EVENT, GL_OF_TWO_EVENTS }; /* "hot", and which arguments are events */
+/* "hot", and which arguments are events, or, less GL_OF_STREAM, the number of the one that is a
+ * stream. */
+enum { GL_HOT = 1, GL_OF_EVENT, GL_OF_TWO_EVENTS, GL_OF_STREAM };
 
 /* What all libraries with this file have together in a process, however they were opened: a unique
  * symbol. There is one Python to make ready, and one fork that none can use it after. */

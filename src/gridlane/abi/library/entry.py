@@ -117,6 +117,7 @@ _OWN: dict[str, Entry] = {
     "learn": hot_launches.learn,
     "failed": hot_launches.failed,
     "offer_event": hot_events.offer,
+    "offer_stream": hot_launches.offer_stream,
 }
 """What the libraries call beside the functions of CUDA."""
 

@@ -14,7 +14,7 @@ enum { /* what a thread knows; see hot.py */
     GL_NO_ERROR = 4, /* the runtime's last error */
     GL_READY = 8,    /* the current context is fit for work, on a device whose memory is C's */
     GL_QUIET = 16,   /* streams have no work and no error, and none is captured */
-    GL_IDLE = 32,    /* and a wait for work has nothing else to do */
+    GL_IDLE = 32,    /* a wait for work that is done has nothing else to do */
     GL_UNCAPTURED = 64, /* no stream is captured */
     GL_ALLOCATES = 128, /* the device's memory is what the system gives, without a limit */
     GL_OF_WORK = GL_QUIET | GL_IDLE | GL_UNCAPTURED /* what holds for one number of "work" */
@@ -105,6 +105,15 @@ int gl_take_turn(void);
 int gl_try_turn(void);
 void gl_give_turn(void);
 
+/* A copy, or a fill with values of "width" bytes. */
+struct gl_move {
+    uint64_t to, from;
+    size_t size;
+    uint32_t value, width; /* 0 for a copy */
+};
+
+void gl_move(const struct gl_move *move);
+
 /* Whether a wait for all work is over: that of streams was, and this waits for another thread's. */
 int gl_wait(void);
 
@@ -133,7 +142,8 @@ int gl_record(uint64_t handle, const void *stream);
 int gl_query_event(uint64_t handle);
 int gl_wait_event(uint64_t handle);
 int gl_elapsed(float *made, uint64_t first, uint64_t last);
-int gl_query_default(const void *stream);
+int gl_synchronize(const void *stream);
+int gl_query(const void *stream);
 void gl_after_events(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments);
 
 /* --- launches --- */
@@ -180,6 +190,8 @@ struct gl_lanes {
     void (*end_batch)(struct lane *lane, struct batch *batch);
     void (*end_lane)(struct lane *lane);
     void (*release_plan)(struct gl_plan *plan);
+    void (*rest_lane)(struct lane *lane);
+    int (*settle_lane)(struct lane *lane);
 };
 
 extern const struct gl_lanes gl_lanes;
@@ -213,9 +225,12 @@ int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made);
 int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
               size_t shared);
 
+int gl_is_done(const void *stream, int waits);
+void gl_after_stream(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments);
+
 int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
               void **arguments, size_t shared, const void *stream);
-void gl_learn(gl_caller *call, uint64_t code);
+int gl_learn(gl_caller *call, uint64_t code);
 
 /* Whether Python knows all kernels that the program registered, and lacks none that it withdrew. */
 int gl_told_all(void);

@@ -160,7 +160,5 @@ def is_fit(context: Context) -> bool:
 def _of_work(context: Context | None) -> int:
     if captures.any_active():
         return 0
-    if not is_quiet():
-        return UNCAPTURED
     is_idle = context is not None and not pools.holds_any(context.device)
-    return UNCAPTURED | QUIET | (IDLE if is_idle else 0)
+    return UNCAPTURED | (QUIET if is_quiet() else 0) | (IDLE if is_idle else 0)

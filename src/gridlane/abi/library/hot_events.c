@@ -115,7 +115,7 @@ int gl_wait_event(uint64_t handle)
 {
     int64_t time;
     int is_known = 0;
-    if (gl_knows(GL_READY | GL_IDLE))
+    if (gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
         look(handle, &time, &is_known);
     return is_known;
 }
@@ -133,9 +133,16 @@ int gl_elapsed(float *made, uint64_t first, uint64_t last)
     return 1;
 }
 
-int gl_query_default(const void *stream)
+int gl_synchronize(const void *stream)
 {
-    if (!gl_is_default(stream) || !gl_knows(GL_READY | GL_IDLE) || !gl_try_turn())
+    return gl_is_default(stream) ? gl_wait() : gl_is_done(stream, 1);
+}
+
+int gl_query(const void *stream)
+{
+    if (!gl_is_default(stream))
+        return gl_is_done(stream, 0);
+    if (!gl_knows(GL_READY | GL_QUIET | GL_IDLE) || !gl_try_turn())
         return 0;
     gl_give_turn();
     return 1;

@@ -1,9 +1,10 @@
-"""Launches that C puts into a stream's queue without Python; see ``hot_lanes.c``."""
+"""What C does with a stream of the program's without Python; see ``hot_lanes.c``."""
 
 from __future__ import annotations
 
 import ctypes
 import weakref
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
@@ -47,7 +48,7 @@ class Lanes:
     """The functions of a library that C's lanes have."""
 
     def __init__(self, address: int) -> None:
-        places = (_u64 * 7).from_address(address)
+        places = (_u64 * 9).from_address(address)
         make = ctypes.CFUNCTYPE(_pointer, _u64, _u64)
         change = ctypes.CFUNCTYPE(None, _pointer)
         run = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, ctypes.POINTER(Failure))
@@ -56,6 +57,8 @@ class Lanes:
         self.run = run(places[3])
         self.end_batch = ctypes.CFUNCTYPE(None, _pointer, _pointer)(places[4])
         self.close, self.end, self.release = (change(places[n]) for n in (2, 5, 6))
+        self.rest = change(places[7])
+        self.settle = ctypes.CFUNCTYPE(ctypes.c_int, _pointer)(places[8])
 
 
 class Lane:
@@ -71,6 +74,14 @@ class Lane:
     def close(self) -> None:
         """Let C append nothing more, until it is opened again."""
         self._functions.close(self._address)
+
+    def rest(self) -> None:
+        """Note that the stream has no work and no error."""
+        self._functions.rest(self._address)
+
+    def settle(self) -> bool:
+        """Whether C has done all of its work, and the piece that runs it ends."""
+        return bool(self._functions.settle(self._address))
 
     def open(self, queue: HostQueue) -> None:
         """Let C append launches, behind the work that the queue has now."""
@@ -109,6 +120,22 @@ def open_lane(address: int, number: int, raising: Raising) -> None:
         address: of the library's ``struct gl_lanes``.
         number: of the stream.
     """
+    _change(address, number, raising, Lane.open)
+
+
+def rest(address: int, number: int, raising: Raising) -> None:
+    """Let C answer for a stream, if it has neither work nor an error.
+
+    Args:
+        address, number: as of ``open_lane``.
+    """
+    _change(address, number, raising, lambda lane, queue: queue.if_idle(lane.rest))
+
+
+def _change(
+    address: int, number: int, raising: Raising, change: Callable[[Lane, HostQueue], None]
+) -> None:
+    """Do something with the lane of a stream, unless C may do nothing there."""
     functions = _of_library.get(address)
     if functions is None:
         functions = _of_library.setdefault(address, Lanes(address))
@@ -116,12 +143,14 @@ def open_lane(address: int, number: int, raising: Raising) -> None:
     own = found.queue if found is not None else None
     if found is None or not isinstance(own, OwnHostStream) or found.capture is not None:
         return
+    if own.capturing:
+        return
     queue = own.queue
     lane = queue.lanes.get(address)
     if lane is None:
         lane = queue.lanes.setdefault(address, Lane(functions, found, raising))
     assert isinstance(lane, Lane)
-    lane.open(queue)
+    change(lane, queue)
     # Who begins a capture or destroys the stream says so, and then closes the lanes.
     if found.capture is not None or streams.streams.find(number) is not found:
         lane.close()

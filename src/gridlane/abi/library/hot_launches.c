@@ -164,23 +164,35 @@ int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint3
     return code;
 }
 
-/* After a launch by Python: ask for its plan. */
-void gl_learn(gl_caller *call, uint64_t code)
+/* After a launch by Python: ask for its plan. Whether Python was asked. */
+int gl_learn(gl_caller *call, uint64_t code)
 {
     static struct gl_slot slot = { "hot:learn", 0, 0 };
     if (!missed.is_asked)
-        return;
+        return 0;
     missed.is_asked = 0;
     if (code)
-        return;
+        return 0;
     if (gl_has_plan(missed.api, missed.function, missed.block))
         missed.is_planned = 1;
     if (missed.is_planned && gl_is_default((void *)(uintptr_t)missed.stream)) /* no lane */
-        return;
+        return 0;
     const uint64_t words[] = { (uintptr_t)&gl_launches, missed.api, missed.function,
                                missed.is_planned, missed.stream, missed.block[0], missed.block[1],
                                missed.block[2] };
     call(&slot, words, 8);
+    return 1;
+}
+
+/* After Python answered a call about a stream: it may have no work. */
+void gl_after_stream(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments)
+{
+    static struct gl_slot offering = { "hot:offer_stream", 0, 0 };
+    if (slot->hot < GL_OF_STREAM)
+        return;
+    const uint64_t words[] = { (uintptr_t)&gl_lanes, arguments[slot->hot - GL_OF_STREAM] };
+    if (!gl_is_default((void *)(uintptr_t)words[1]))
+        call(&offering, words, 2);
 }
 
 __attribute__((weak)) int gl_told_all(void)

@@ -97,6 +97,16 @@ def learn(launches: int, api: int, number: int, planned: int, stream: int, *bloc
     return 0
 
 
+def offer_stream(lanes: int, stream: int) -> int:
+    """Let C answer for a stream that has no work, after a call about it.
+
+    Args:
+        lanes: the address of the library's ``struct gl_lanes``; ``stream``: the stream's number.
+    """
+    hot_lanes.rest(lanes, stream, _raise_failure)
+    return 0
+
+
 def _plan(launches: int, api: int, number: int, block: tuple[int, ...]) -> None:
     code = epochs.code.number  # before what the plan is made of is read
     context = contexts.top()

@@ -459,7 +459,7 @@ int gl_take_turn(void)
 
 int gl_wait(void)
 {
-    if (!gl_knows(GL_READY | GL_IDLE) || !gl_take_turn())
+    if (!gl_knows(GL_READY | GL_QUIET | GL_IDLE) || !gl_take_turn())
         return 0;
     gl_give_turn();
     return 1;
@@ -586,6 +586,26 @@ static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum sid
     }
 }
 
+static void fill(uint64_t to, uint32_t value, size_t count, size_t width)
+{
+    if (width == 1)
+        memset((void *)(uintptr_t)to, (int)value, count);
+    else if (width == 2)
+        for (size_t n = 0; n < count; n++)
+            ((uint16_t *)(uintptr_t)to)[n] = (uint16_t)value;
+    else
+        for (size_t n = 0; n < count; n++)
+            ((uint32_t *)(uintptr_t)to)[n] = value;
+}
+
+void gl_move(const struct gl_move *move)
+{
+    if (move->width)
+        fill(move->to, move->value, move->size / move->width, move->width);
+    else
+        memmove((void *)(uintptr_t)move->to, (const void *)(uintptr_t)move->from, move->size);
+}
+
 static int copied(uint64_t to, enum side target, uint64_t from, enum side source, size_t size)
 {
     if (!size || !gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
@@ -629,18 +649,6 @@ int gl_copy_within(uint64_t to, uint64_t from, size_t size)
 int gl_copy_between(uint64_t to, uint64_t from, size_t size)
 {
     return copied(to, ANY, from, ANY, size);
-}
-
-static void fill(uint64_t to, uint32_t value, size_t count, size_t width)
-{
-    if (width == 1)
-        memset((void *)(uintptr_t)to, (int)value, count);
-    else if (width == 2)
-        for (size_t n = 0; n < count; n++)
-            ((uint16_t *)(uintptr_t)to)[n] = (uint16_t)value;
-    else
-        for (size_t n = 0; n < count; n++)
-            ((uint32_t *)(uintptr_t)to)[n] = value;
 }
 
 int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width)

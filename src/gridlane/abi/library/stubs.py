@@ -46,11 +46,9 @@ HOT = {
     "cuMemsetD16Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 2)",
     "cuMemsetD32Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 4)",
     "cudaDeviceSynchronize": "gl_wait()",
-    "cudaStreamSynchronize": "gl_is_default(a0) && gl_wait()",
     "cuCtxSynchronize": "gl_wait()",
-    "cuStreamSynchronize": "gl_is_default(a0) && gl_wait()",
-    "cudaStreamQuery": "gl_query_default(a0)",
-    "cuStreamQuery": "gl_query_default(a0)",
+    **dict.fromkeys(("cudaStreamSynchronize", "cuStreamSynchronize"), "gl_synchronize(a0)"),
+    **dict.fromkeys(("cudaStreamQuery", "cuStreamQuery"), "gl_query(a0)"),
     **dict.fromkeys(("cudaEventRecord", "cuEventRecord"), "gl_record((uintptr_t)a0, a1)"),
     **dict.fromkeys(("cudaEventQuery", "cuEventQuery"), "gl_query_event((uintptr_t)a0)"),
     **dict.fromkeys(("cudaEventSynchronize", "cuEventSynchronize"), "gl_wait_event((uintptr_t)a0)"),
@@ -66,6 +64,10 @@ EVENTS = {
     if "Event" in name
 }
 """Which arguments are events, which Python may hand over to C after the call."""
+STREAMS = dict.fromkeys(
+    [f"{api}Stream{what}" for api in ("cuda", "cu") for what in ("Synchronize", "Query")], 0
+)
+"""Which argument is a stream that may have no work after the call."""
 LAUNCHES = {
     "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
     "cuLaunchKernel": "a10 ? -1 : gl_launch(GL_DRIVER, (uintptr_t)a0, "
@@ -123,6 +125,8 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     hot = HOT.get(row.name)
     is_hot = "GL_HOT" if hot is not None or row.name in LAUNCHES else "0"
     is_hot = EVENTS.get(row.name, is_hot)
+    if row.name in STREAMS:
+        is_hot = f"GL_OF_STREAM + {STREAMS[row.name]}"
     yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0, {is_hot} }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"

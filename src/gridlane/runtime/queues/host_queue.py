@@ -38,10 +38,16 @@ class _Stoppable(Protocol):
 
 
 class Lane(Protocol):
-    """What others than Python append work to, behind a piece of the queue that does that work."""
+    """What others than Python append work to, behind a piece of the queue that does that work. They
+    also answer for a queue without work, and may do work that comes then themselves."""
 
     def close(self) -> None:
-        """Let nobody append to it until it is opened again."""
+        """Let nobody append to it until it is opened again, nor answer for the queue, and wait for
+        what others do themselves."""
+        ...
+
+    def settle(self) -> bool:
+        """Whether its work is done, behind all other of the queue: its piece ends then."""
         ...
 
 
@@ -117,6 +123,20 @@ class HostQueue(SoftwareQueue[HostPiece]):
         for lane in tuple(self.lanes.values()):
             lane.close()
 
+    def if_idle(self, call: Callable[[], object]) -> None:
+        """Call a function if there is neither work nor an error; nobody appends any meanwhile."""
+        with self._lock:
+            if not self.pending and self.error is None:
+                call()
+
+    def has_work(self) -> bool:
+        """Whether there is unfinished work, beside the end of a piece whose work is done."""
+        while self.pending:
+            if not any(lane.settle() for lane in tuple(self.lanes.values())):
+                return bool(self.pending)
+            time.sleep(0)
+        return False
+
     def nothing_pending(self) -> Latch | None:
         """As for every queue; what others append later is not waited for."""
         self.close_lanes()
@@ -180,7 +200,7 @@ _waits = threading.Lock()
 
 def is_busy() -> bool:
     """Whether a queue has unfinished work."""
-    return any(queue.pending for queue in tuple(BUSY))
+    return any(queue.has_work() for queue in tuple(BUSY))
 
 
 def is_quiet() -> bool:
@@ -255,6 +275,7 @@ def drop(queues: tuple[HostQueue, ...]) -> None:
     for each in unwanted:
         if each.pending:
             each.error = each.error or dropped
+            each.close_lanes()
     for _ in range(round(_PATIENCE_S / _SLICE_S)):
         running = [each for each in unwanted if each.pending]
         if not running:

@@ -208,7 +208,7 @@ class OwnHostStream(HostStream):
             fail(NOT_PERMITTED, "a stream's callback cannot wait for a stream that waits for it")
 
     def _is_done(self) -> bool:
-        return not self._queue.pending
+        return not self._queue.has_work()
 
     def raise_error(self) -> None:
         """Raise the first error of the work, once."""
