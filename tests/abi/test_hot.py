@@ -314,7 +314,8 @@ def test_a_library_in_the_place_of_a_closed_one(library, tmp_path):  # noqa: F81
 
 
 def test_work_of_own_streams_keeps_its_order(library, tmp_path_factory):  # noqa: F811
-    made = by_nvcc(tmp_path_factory, "own_streams")
+    linked = "-Xlinker", str(installed.prefix(tmp_path_factory) / "lib" / "libcuda.so.1")
+    made = by_nvcc(tmp_path_factory, "own_streams", *linked)
     hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
     assert hot.stdout == cold.stdout and hot.stderr == cold.stderr
     assert hot.stdout.endswith("well\n")
@@ -388,6 +389,44 @@ hold.set()
 assert wait() == 0 and value.value == 6
 assert calls_of_python(wait) == 0
 assert cu.cuStreamDestroy_v2(stream) == 0 and wait() == 400 and wait() == 400
+print("well")
+""",
+    )
+
+
+def test_copies_on_own_streams_enter_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+stream, other = ctypes.c_void_p(), ctypes.c_void_p()
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+size, large = ctypes.c_size_t(64), ctypes.c_size_t(1 << 20)
+q, host = ctypes.c_void_p(), ctypes.create_string_buffer(1 << 20)
+assert c.cudaMalloc(ctypes.byref(q), large) == 0
+for library in (c, cu):  # each has its own lane
+    into = c.cudaMemcpyAsync if library is c else lambda to, at, n, _, s: (
+        cu.cuMemcpyHtoDAsync_v2(to, at, n, s))
+    back = c.cudaMemcpyAsync if library is c else lambda to, at, n, _, s: (
+        cu.cuMemcpyDtoHAsync_v2(to, at, n, s))
+    fill = c.cudaMemsetAsync if library is c else cu.cuMemsetD8Async
+    host[0] = host[-2] = b"x"
+    assert calls_of_python(into, q, host, large, 1, stream) == 0
+    host[0] = host[-2] = b"y"
+    assert calls_of_python(back, host, q, large, 2, stream) == 0
+    assert host[0] == host[-2] == b"x"
+    assert calls_of_python(fill, q, 5, size, stream) == 0
+    assert calls_of_python(back, host, q, large, 2, stream) == 0
+    assert host[:65] == bytes([5]) * 64 + b"\\0"
+# Behind work of Python's a copy waits for it.
+def later(_):
+    hold.wait(), ctypes.memset(q, 7, 64)
+hold, work = threading.Event(), ctypes.CFUNCTYPE(None, ctypes.c_void_p)(later)
+assert cu.cuLaunchHostFunc(stream, work, None) == 0
+assert c.cudaMemcpyAsync(ctypes.c_void_p(q.value + 64), q, size, 3, stream) == 0
+threading.Timer(0.2, hold.set).start()
+assert c.cudaMemcpyAsync(host, q, ctypes.c_size_t(128), 2, stream) == 0
+assert host[:128] == bytes([7]) * 128
 print("well")
 """,
     )

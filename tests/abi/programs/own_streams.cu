@@ -176,8 +176,10 @@ static void waited_for()
         CHECK(cudaStreamQuery(a.stream));
         if (n % 40 == 0)
             CHECK(cudaDeviceSynchronize());
-        if (n % 40 == 0 || n % 40 == 7)
+        if (n % 40 == 7) {
+            CHECK(cudaStreamSynchronize(b.stream));
             CHECK(cudaStreamQuery(0));
+        }
         if (n % 60 == 0) {
             CHECK(cudaLaunchHostFunc(a.stream, triple, a.x));
             a.expected = a.expected * 3 + 5;
@@ -207,6 +209,89 @@ static void waited_for()
     CHECK(cudaStreamDestroy(b.stream));
     printf("a wait for a stream that ended: %s", cudaGetErrorName(cudaStreamSynchronize(b.stream)));
     printf(" %s\n", cudaGetErrorName(cudaStreamQuery(b.stream)));
+    cudaGetLastError();
+}
+
+static void copied()
+{
+    const size_t sizes[] = { 4, sizeof(u[N]), 100000, 3 << 20 };
+    for (size_t size : sizes) {
+        Own a, b;
+        u *there, *here, *pinned, *managed, seen = 1, count = size / 4;
+        CHECK(cudaMalloc(&there, size));
+        CHECK(cudaMalloc(&here, size));
+        CHECK(cudaMallocHost(&pinned, size));
+        CHECK(cudaMallocManaged(&managed, size));
+        std::vector<u> own(count), back(count), last(count);
+        for (int n = 0; n < 30; n++) {
+            u rest[] = { seen * 3 + 1, 7, 0 };
+            if (n % 4 == 1)
+                CHECK(cudaStreamSynchronize(a.stream));
+            if (n % 10 == 5)
+                CHECK(cudaLaunchHostFunc(a.stream, triple, a.x));
+            step<<<1, 1, 0, a.stream>>>(there, 1, 2000);
+            for (u &each : own)
+                each = n;
+            CHECK(cudaMemcpyAsync(there, own.data(), size, cudaMemcpyHostToDevice, a.stream));
+            own[0] = 12345; /* which was read */
+            step<<<1, 1, 0, a.stream>>>(there, 5, 2000);
+            CHECK(cudaMemcpyAsync(here, there, size, cudaMemcpyDeviceToDevice, a.stream));
+            CHECK(cudaMemsetAsync(there, n, size, a.stream));
+            CHECK(cudaMemcpyAsync(pinned, here, size, cudaMemcpyDeviceToHost, a.stream));
+            step<<<1, 1, 0, a.stream>>>(here, 1, 2000);
+            CHECK(cudaMemcpyAsync(managed, pinned, size, cudaMemcpyDefault, a.stream));
+            step<<<1, 1, 0, a.stream>>>(managed, 2, 2000);
+            CHECK(cudaMemcpyAsync(back.data(), managed, size, cudaMemcpyDefault, a.stream));
+            EXPECT(back[0] == (n * 3 + 5) * 3 + 2); /* it is there when the call returns */
+            EXPECT(back[count - 1] == (count > 1 ? n : back[0]));
+            CHECK(cudaMemcpyAsync(last.data(), back.data(), size, cudaMemcpyHostToHost, a.stream));
+            EXPECT(last == back);
+            CHECK(cudaMemcpyAsync(rest, there + count - 1, 4, cudaMemcpyDeviceToHost, a.stream));
+            EXPECT(rest[0] == n * 0x1010101u);
+            CHECK(cudaMemcpyAsync(&seen, here, 4, cudaMemcpyDeviceToHost, a.stream));
+            EXPECT(seen == (n * 3 + 5) * 3 + 1);
+            CUdeviceptr x = (CUdeviceptr)there;
+            EXPECT(!cuMemsetD32Async(x, 70000 + n, count, a.stream));
+            step<<<1, 1, 0, a.stream>>>(there, 1, 2000);
+            EXPECT(!cuMemcpyDtoHAsync(&seen, x, 4, a.stream) && seen == (70000 + n) * 3 + 1);
+            EXPECT(!cuMemsetD16Async(x, 600 + n, 2, a.stream));
+            EXPECT(!cuMemcpyDtoDAsync((CUdeviceptr)here, x, 4, a.stream));
+            EXPECT(!cuMemcpyHtoDAsync(x, &n, 4, a.stream));
+            EXPECT(!cuMemcpyAsync((CUdeviceptr)&seen, (CUdeviceptr)here, 4, a.stream));
+            EXPECT(seen == (600 + n) * 0x10001u);
+            EXPECT(!cuMemcpyDtoHAsync(&seen, x, 4, a.stream) && seen == n);
+        }
+        CHECK(cudaFree(there));
+        CHECK(cudaFree(here));
+        CHECK(cudaFree(managed));
+        CHECK(cudaFreeHost(pinned));
+    }
+    Own a;
+    u *freed;
+    CHECK(cudaStreamSynchronize(a.stream));
+    CHECK(cudaMalloc(&freed, 64));
+    for (int n = 0; n < 2; n++) { /* the second time freed */
+        printf("copies that fail: %d", cudaMemcpyAsync(freed, a.host, 65, cudaMemcpyHostToDevice,
+                                                       a.stream));
+        printf(" %d", cudaMemcpyAsync(a.host, freed, 4, cudaMemcpyHostToDevice, a.stream));
+        printf(" %d", cudaMemcpyAsync(freed, a.host, 4, cudaMemcpyHostToDevice, a.stream));
+        printf(" %d", cudaMemcpyAsync(freed, a.host, 4, (cudaMemcpyKind)9, a.stream));
+        printf(" %d", cudaMemcpyAsync(0, a.host, 4, cudaMemcpyHostToDevice, a.stream));
+        printf(" %d", cudaMemsetAsync(freed, 1, 65, a.stream));
+        printf(" %d", cudaMemsetAsync(freed, 1, 0, a.stream));
+        printf(" %d\n", cudaMemcpyAsync(freed, 0, 0, cudaMemcpyHostToDevice, a.stream));
+        if (!n)
+            CHECK(cudaFree(freed));
+    }
+    cudaGetLastError();
+    CHECK(cudaStreamBeginCapture(a.stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaMemsetAsync(a.x, 0, sizeof a.host, a.stream));
+    cudaGraph_t graph;
+    CHECK(cudaStreamEndCapture(a.stream, &graph));
+    a.check(__LINE__); /* the fill was not done */
+    CHECK(cudaStreamDestroy(a.stream));
+    printf("on a stream that ended: %s\n",
+           cudaGetErrorName(cudaMemsetAsync(a.x, 0, 4, a.stream)));
     cudaGetLastError();
 }
 
@@ -247,6 +332,12 @@ static void *appends(void *)
         step<<<1, N, 0, shared_by_threads->stream>>>(shared_by_threads->x, 1, 20);
         if (n % 7 == 0)
             CHECK(cudaStreamSynchronize(shared_by_threads->stream));
+        if (n % 5 == 0) { /* no copy is done while a step runs */
+            u seen[N];
+            CHECK(cudaMemcpyAsync(seen, shared_by_threads->x, sizeof seen, cudaMemcpyDeviceToHost,
+                                  shared_by_threads->stream));
+            EXPECT(seen[0] == seen[N - 1]);
+        }
     }
     return 0;
 }
@@ -323,6 +414,7 @@ int main()
     mixed();
     captured();
     waited_for();
+    copied();
     forked();
     with_the_default_stream();
     threads(one_thread);

@@ -121,12 +121,12 @@ int gl_allocate(void *made, size_t size);
 int gl_free(uint64_t address);
 int gl_allocate_large(void *made, size_t size);
 int gl_free_large(uint64_t address);
-int gl_copy(const void *to, const void *from, size_t size, int kind);
-int gl_copy_to_device(uint64_t to, const void *from, size_t size);
-int gl_copy_to_host(const void *to, uint64_t from, size_t size);
-int gl_copy_within(uint64_t to, uint64_t from, size_t size);
-int gl_copy_between(uint64_t to, uint64_t from, size_t size);
-int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width);
+int gl_copy(const void *to, const void *from, size_t size, int kind, const void *stream);
+int gl_copy_to_device(uint64_t to, const void *from, size_t size, const void *stream);
+int gl_copy_to_host(const void *to, uint64_t from, size_t size, const void *stream);
+int gl_copy_within(uint64_t to, uint64_t from, size_t size, const void *stream);
+int gl_copy_between(uint64_t to, uint64_t from, size_t size, const void *stream);
+int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void *stream);
 
 /* --- events --- */
 
@@ -225,6 +225,9 @@ int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made);
 int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
               size_t shared);
 
+struct lane *gl_hold(const void *stream, int waits);
+void gl_let_go(struct lane *lane);
+int gl_do(const void *stream, const struct gl_move *move, int waits);
 int gl_is_done(const void *stream, int waits);
 void gl_after_stream(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments);
 

@@ -606,8 +606,40 @@ void gl_move(const struct gl_move *move)
         memmove((void *)(uintptr_t)move->to, (const void *)(uintptr_t)move->from, move->size);
 }
 
-static int copied(uint64_t to, enum side target, uint64_t from, enum side source, size_t size)
+/* What kind of memory bytes are; 0 for memory of the program's own. */
+static uint32_t kind_of(struct gl_shared *all, uint64_t address, size_t size)
 {
+    uint32_t number, index;
+    uint64_t start;
+    const struct block *block = block_at(all, address, &start, &number, &index);
+    if (block && block->state == LIVE)
+        return size <= start + block->size - address ? GL_DEVICE : 0;
+    const struct range *range = range_at(&all->maps[OF_DEVICES], address);
+    range = range ? range : range_at(&all->maps[OF_HOST], address);
+    return range && size <= range->end - address ? range->kind : 0;
+}
+
+/* A copy on a stream of the program's. Its end comes before the call's, but between memory that
+ * devices use. */
+static int copied_there(uint64_t to, enum side target, uint64_t from, enum side source, size_t size,
+                        const void *stream)
+{
+    if (!size || gl_thread.state == GL_AHEAD || !gl_knows(GL_READY | GL_UNCAPTURED))
+        return 0;
+    struct gl_shared *all = locked();
+    int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
+    uint32_t there = kind_of(all, to, size), here = kind_of(all, from, size);
+    pthread_mutex_unlock(&all->lock);
+    const struct gl_move move = { to, from, size, 0, 0 };
+    return is_right &&
+           gl_do(stream, &move, !there || !here || (there == GL_HOST && here == GL_HOST));
+}
+
+static int copied(uint64_t to, enum side target, uint64_t from, enum side source, size_t size,
+                  const void *stream)
+{
+    if (!gl_is_default(stream))
+        return copied_there(to, target, from, source, size, stream);
     if (!size || !gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
@@ -619,7 +651,7 @@ static int copied(uint64_t to, enum side target, uint64_t from, enum side source
     return is_right;
 }
 
-int gl_copy(const void *to, const void *from, size_t size, int kind)
+int gl_copy(const void *to, const void *from, size_t size, int kind, const void *stream)
 {
     static const enum side sides[][2] = { { HOST_SIDE, HOST_SIDE },
                                           { DEVICE_SIDE, HOST_SIDE },
@@ -628,33 +660,48 @@ int gl_copy(const void *to, const void *from, size_t size, int kind)
                                           { ANY, ANY } };
     if (kind < 0 || kind > 4)
         return 0;
-    return copied((uintptr_t)to, sides[kind][0], (uintptr_t)from, sides[kind][1], size);
+    return copied((uintptr_t)to, sides[kind][0], (uintptr_t)from, sides[kind][1], size, stream);
 }
 
-int gl_copy_to_device(uint64_t to, const void *from, size_t size)
+int gl_copy_to_device(uint64_t to, const void *from, size_t size, const void *stream)
 {
-    return copied(to, DRIVERS_DEVICE, (uintptr_t)from, DRIVERS_HOST, size);
+    return copied(to, DRIVERS_DEVICE, (uintptr_t)from, DRIVERS_HOST, size, stream);
 }
 
-int gl_copy_to_host(const void *to, uint64_t from, size_t size)
+int gl_copy_to_host(const void *to, uint64_t from, size_t size, const void *stream)
 {
-    return copied((uintptr_t)to, DRIVERS_HOST, from, DRIVERS_DEVICE, size);
+    return copied((uintptr_t)to, DRIVERS_HOST, from, DRIVERS_DEVICE, size, stream);
 }
 
-int gl_copy_within(uint64_t to, uint64_t from, size_t size)
+int gl_copy_within(uint64_t to, uint64_t from, size_t size, const void *stream)
 {
-    return copied(to, DRIVERS_DEVICE, from, DRIVERS_DEVICE, size);
+    return copied(to, DRIVERS_DEVICE, from, DRIVERS_DEVICE, size, stream);
 }
 
-int gl_copy_between(uint64_t to, uint64_t from, size_t size)
+int gl_copy_between(uint64_t to, uint64_t from, size_t size, const void *stream)
 {
-    return copied(to, ANY, from, ANY, size);
+    return copied(to, ANY, from, ANY, size, stream);
 }
 
-int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width)
+static int filled_there(uint64_t to, uint32_t value, size_t size, size_t width,
+                        const void *stream)
 {
-    if (!count || count > END / width || to % width || !gl_knows(GL_READY | GL_QUIET) ||
-        !gl_take_turn())
+    if (gl_thread.state == GL_AHEAD || !gl_knows(GL_READY | GL_UNCAPTURED))
+        return 0;
+    struct gl_shared *all = locked();
+    int is_right = !all->is_lost && is_end(all, to, size, DRIVERS_DEVICE);
+    pthread_mutex_unlock(&all->lock);
+    const struct gl_move move = { to, 0, size, value, (uint32_t)width };
+    return is_right && gl_do(stream, &move, 0);
+}
+
+int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void *stream)
+{
+    if (!count || count > END / width || to % width)
+        return 0;
+    if (!gl_is_default(stream))
+        return filled_there(to, value, count * width, width, stream);
+    if (!gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
     int is_right = !all->is_lost && is_end(all, to, count * width, DRIVERS_DEVICE);

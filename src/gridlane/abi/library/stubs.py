@@ -27,24 +27,24 @@ HOT = {
     "cuMemAlloc_v2": "gl_allocate(a0, a1)",
     "cudaFree": "gl_free((uintptr_t)a0) || gl_free_large((uintptr_t)a0)",
     "cuMemFree_v2": "gl_free(a0)",
-    "cudaMemcpy": "gl_copy(a0, a1, a2, a3)",
-    "cudaMemcpyAsync": "gl_is_default(a4) && gl_copy(a0, a1, a2, a3)",
-    "cudaMemset": "gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1)",
-    "cudaMemsetAsync": "gl_is_default(a3) && gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1)",
-    "cuMemcpy": "gl_copy_between(a0, a1, a2)",
-    "cuMemcpyAsync": "gl_is_default(a3) && gl_copy_between(a0, a1, a2)",
-    "cuMemcpyHtoD_v2": "gl_copy_to_device(a0, a1, a2)",
-    "cuMemcpyHtoDAsync_v2": "gl_is_default(a3) && gl_copy_to_device(a0, a1, a2)",
-    "cuMemcpyDtoH_v2": "gl_copy_to_host(a0, a1, a2)",
-    "cuMemcpyDtoHAsync_v2": "gl_is_default(a3) && gl_copy_to_host(a0, a1, a2)",
-    "cuMemcpyDtoD_v2": "gl_copy_within(a0, a1, a2)",
-    "cuMemcpyDtoDAsync_v2": "gl_is_default(a3) && gl_copy_within(a0, a1, a2)",
-    "cuMemsetD8_v2": "gl_fill(a0, a1, a2, 1)",
-    "cuMemsetD16_v2": "gl_fill(a0, a1, a2, 2)",
-    "cuMemsetD32_v2": "gl_fill(a0, a1, a2, 4)",
-    "cuMemsetD8Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 1)",
-    "cuMemsetD16Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 2)",
-    "cuMemsetD32Async": "gl_is_default(a3) && gl_fill(a0, a1, a2, 4)",
+    "cudaMemcpy": "gl_copy(a0, a1, a2, a3, 0)",
+    "cudaMemcpyAsync": "gl_copy(a0, a1, a2, a3, a4)",
+    "cudaMemset": "gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1, 0)",
+    "cudaMemsetAsync": "gl_fill((uintptr_t)a0, (uint32_t)a1, a2, 1, a3)",
+    "cuMemcpy": "gl_copy_between(a0, a1, a2, 0)",
+    "cuMemcpyAsync": "gl_copy_between(a0, a1, a2, a3)",
+    "cuMemcpyHtoD_v2": "gl_copy_to_device(a0, a1, a2, 0)",
+    "cuMemcpyHtoDAsync_v2": "gl_copy_to_device(a0, a1, a2, a3)",
+    "cuMemcpyDtoH_v2": "gl_copy_to_host(a0, a1, a2, 0)",
+    "cuMemcpyDtoHAsync_v2": "gl_copy_to_host(a0, a1, a2, a3)",
+    "cuMemcpyDtoD_v2": "gl_copy_within(a0, a1, a2, 0)",
+    "cuMemcpyDtoDAsync_v2": "gl_copy_within(a0, a1, a2, a3)",
+    "cuMemsetD8_v2": "gl_fill(a0, a1, a2, 1, 0)",
+    "cuMemsetD16_v2": "gl_fill(a0, a1, a2, 2, 0)",
+    "cuMemsetD32_v2": "gl_fill(a0, a1, a2, 4, 0)",
+    "cuMemsetD8Async": "gl_fill(a0, a1, a2, 1, a3)",
+    "cuMemsetD16Async": "gl_fill(a0, a1, a2, 2, a3)",
+    "cuMemsetD32Async": "gl_fill(a0, a1, a2, 4, a3)",
     "cudaDeviceSynchronize": "gl_wait()",
     "cuCtxSynchronize": "gl_wait()",
     **dict.fromkeys(("cudaStreamSynchronize", "cuStreamSynchronize"), "gl_synchronize(a0)"),
@@ -66,7 +66,8 @@ EVENTS = {
 """Which arguments are events, which Python may hand over to C after the call."""
 STREAMS = dict.fromkeys(
     [f"{api}Stream{what}" for api in ("cuda", "cu") for what in ("Synchronize", "Query")], 0
-)
+) | {"cudaMemcpyAsync": 4, "cudaMemsetAsync": 3}
+STREAMS |= {name: 3 for name in HOT if name.startswith("cuMem") and "Async" in name}
 """Which argument is a stream that may have no work after the call."""
 LAUNCHES = {
     "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
