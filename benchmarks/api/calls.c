@@ -44,6 +44,14 @@ int main(void)
         return 1;
     MEASURE("cudaEventRecord", 5000, cudaEventRecord(event, 0));
     MEASURE("cudaEventQuery", 5000, cudaEventQuery(event));
+    cudaStream_t stream;
+    if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking))
+        return 1;
+    MEASURE("cudaStreamSynchronize-own", 5000, cudaStreamSynchronize(stream));
+    MEASURE("cudaStreamQuery-own", 5000, cudaStreamQuery(stream));
+    MEASURE("cudaMemcpyAsync-4-bytes-own", 5000,
+            cudaMemcpyAsync(p, &value, 4, cudaMemcpyHostToDevice, stream));
+    MEASURE("cudaMemsetAsync-4-bytes-own", 5000, cudaMemsetAsync(p, 0, 4, stream));
     MEASURE("cudaMalloc+cudaFree-1-MiB", 500, void *q; cudaMalloc(&q, 1 << 20); cudaFree(q));
     MEASURE("cudaProfilerStop", 5000, cudaProfilerStop());
     MEASURE("cudaDriverGetVersion", 5000, cudaDriverGetVersion(&version));
