@@ -449,6 +449,20 @@ assert calls_of_python(c.cudaEventQuery, first) == 0
 assert calls_of_python(c.cudaEventSynchronize, last) == 0
 assert calls_of_python(c.cudaEventElapsedTime, ms, first, last) == 0
 assert calls_of_python(c.cudaStreamQuery, none) == 0
+assert elapsed.value > 0
+own = ctypes.c_void_p()
+assert c.cudaStreamCreate(ctypes.byref(own)) == 0
+assert calls_of_python(c.cudaStreamSynchronize, own) == 0 and c.cudaEventQuery(last) == 0
+assert calls_of_python(c.cudaEventRecord, last, own) == 0
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait())
+assert c.cudaLaunchHostFunc(own, work, None) == 0
+assert c.cudaEventRecord(last, own) == 0 and c.cudaEventQuery(last) == 600
+hold.set()
+assert c.cudaEventSynchronize(last) == 0 and c.cudaEventQuery(last) == 0
+assert calls_of_python(c.cudaStreamSynchronize, own) == 0
+assert calls_of_python(c.cudaEventRecord, last, own) == 0
+assert c.cudaEventElapsedTime(ms, first, last) == 0
 told = elapsed.value
 assert 0 < told < 60_000
 # Python takes them back, with the times that C noted.

@@ -1,6 +1,6 @@
-/* Events of default streams, without Python. Python hands an event over whose work is done, or that
- * was never recorded, and takes it back before it looks at it again. Meanwhile C records it where
- * the default stream has nothing to wait for, and answers what is asked of it.
+/* Events where streams have no work, without Python. Python hands an event over whose work is done,
+ * or that was never recorded, and takes it back before it looks at it again. Meanwhile C records it
+ * where the stream has nothing to do, and answers what is asked of it.
  */
 #include "hot.h"
 
@@ -80,26 +80,41 @@ static uint32_t look(uint64_t handle, int64_t *time, int *is_known)
     return what;
 }
 
-int gl_record(uint64_t handle, const void *stream)
+/* Record an event now, if Python has not taken it back nor changed what this thread knows. */
+static int record_now(uint64_t handle, unsigned knows)
 {
     struct timespec now;
-    int64_t time;
-    int is_known;
-    if (!gl_is_default(stream) || !gl_knows(GL_READY | GL_QUIET))
-        return 0;
-    look(handle, &time, &is_known);
-    if (!is_known || !gl_take_turn()) /* behind what other threads do there */
-        return 0;
     pthread_mutex_lock(&lock);
-    struct event *found = gl_knows(GL_READY | GL_QUIET) ? known(handle) : NULL;
+    struct event *found = gl_knows(knows) ? known(handle) : NULL;
     if (found) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         found->time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
         found->what |= RECORDED | BY_C;
     }
     pthread_mutex_unlock(&lock);
-    gl_give_turn();
     return found != NULL;
+}
+
+int gl_record(uint64_t handle, const void *stream)
+{
+    const int here = gl_is_default(stream);
+    const unsigned knows = GL_READY | (here ? GL_QUIET : GL_UNCAPTURED);
+    struct lane *lane = NULL;
+    int64_t time;
+    int is_known;
+    if (!gl_knows(knows))
+        return 0;
+    look(handle, &time, &is_known);
+    if (!is_known) /* behind what other threads do there, and what the stream does */
+        return 0;
+    if (here ? !gl_take_turn() : !(lane = gl_hold(stream, 0)))
+        return 0;
+    int done = record_now(handle, knows);
+    if (here)
+        gl_give_turn();
+    else
+        gl_let_go(lane);
+    return done;
 }
 
 int gl_query_event(uint64_t handle)
