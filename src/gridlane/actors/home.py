@@ -20,6 +20,7 @@ from gridlane.actors.engines import new_engine
 from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.instance import Instance
 from gridlane.actors.messages import Shape
+from gridlane.actors.residence import refusal
 from gridlane.actors.supervision import Supervisor
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import available_processors
@@ -37,6 +38,9 @@ class Home:
 
     Attributes:
         by_host: whether Python launches the steps.
+        residents: whether the device keeps actors' kernels that do not end.
+        must_reside: whether all actors have such kernels.
+        drift: nanoseconds that a message's clock may be ahead.
         spin: nanoseconds that a call spins.
         closed: whether the engine has ended, or is another process's.
     """
@@ -50,8 +54,14 @@ class Home:
         watchdog: float | None,
         dead_letters: int,
         drift: float,
+        persistent: bool | None,
     ) -> None:
         self.device = get_device(device)
+        refused = refusal(self.device)
+        if persistent and refused:
+            raise ActorError(f"persistent=True: {self.device.name} keeps no kernel: {refused}")
+        self.residents = persistent is not False and not refused
+        self.must_reside, self.drift = persistent is True, int(drift * 1e9)
         self.by_host = not getattr(self.device, "is_plain", False)
         self.node = os.getpid() << 16 | next(_nodes) & 0xFFFF
         self.spin = int(spin * 1e9)
@@ -62,10 +72,10 @@ class Home:
 
             threads, stop = workers or available_processors(), pool().code["gridlane_stop"]
         self.engine = new_engine(
-            threads, int(idle / PAUSE), self.node, int(drift * 1e9), dead_letters, stop
+            threads, int(idle / PAUSE), self.node, self.drift, dead_letters, stop
         )
         self.directory = Directory(self.engine)
-        self.supervisor = Supervisor(self.engine, self.directory, watchdog)
+        self.supervisor = Supervisor(self.engine, self.directory, watchdog, self.drift)
         self._lock = threading.RLock()
         self._threads: dict[str, threading.Thread] = {}
         self._futures: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}

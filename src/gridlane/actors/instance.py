@@ -17,6 +17,7 @@ from gridlane.actors.control import Control
 from gridlane.actors.device.layout import HANDLED
 from gridlane.actors.errors import Reason, StateError
 from gridlane.actors.program import Program
+from gridlane.actors.residence import Residence, ResidentProgram, end_residence
 from gridlane.actors.states import PHASES, RUNS, TRANSITIONS, State
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
@@ -33,6 +34,7 @@ class Instance:
         first, last: the bytes of its first state, and of that of the last checkpoint.
         arrays: of its launch.
         batches: how Python launches its steps, where C does not.
+        residence: its kernel, where that does not end.
         failure: the error that ended it, or that it was restarted after.
         raised: by a step that Python has launched, until it is followed up.
         retire: is called once it has ended.
@@ -46,7 +48,7 @@ class Instance:
         device: Any,
         engine: Engine,
         there: EngineActor,
-        program: Program,
+        program: Program | ResidentProgram,
         memory: Buffer,
         first: bytes,
         restart: Restart,
@@ -59,6 +61,7 @@ class Instance:
         self.last = b""
         self.arrays: tuple[Any, ...] = ()
         self.batches: Batches | None = None
+        self.residence: Residence | None = None
         self.failure: BaseException | None = None
         self.raised: BaseException | None = None
         self.control = Control(there.control)
@@ -108,12 +111,10 @@ class Instance:
                 return
             self.there.phase = 0
         self.engine.unblock(self.there)
-        self.wait_for_step(0.2)
-        while self.there.working:
-            since = self.there.since
-            if since:
-                self.there.stop(since)
-            self.wait_for_step(0.2)
+        if self.residence is not None:
+            end_residence(self, self.residence)
+        else:
+            self._stop_step()
         with fork_waits(), self.lock:
             if self.has_ended():
                 return
@@ -121,6 +122,19 @@ class Instance:
             self.state = State.TERMINATED
             self.control.state = State.TERMINATED.value
         self._retire(self)
+
+    def _stop_step(self) -> None:
+        self.wait_for_step(0.2)
+        while self.there.working:
+            since = self.there.since
+            if since:
+                self.there.stop(since)
+            self.wait_for_step(0.2)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it has been told to end."""
+        return self.state in (State.TERMINATING, State.TERMINATED)
 
     def has_ended(self) -> bool:
         """Whether nothing of it runs, or will."""
@@ -131,6 +145,11 @@ class Instance:
         until = time.monotonic() + timeout
         while self.there.working and time.monotonic() < until:
             time.sleep(0.0001)
+
+    def run(self, drift: int) -> None:
+        """Launch its kernel, where that does not end."""
+        if self.residence is not None:
+            self.residence.start(self.memory, self.arrays, drift)
 
     # --- its state ---
 

@@ -57,6 +57,14 @@ class ActorRef:
         return self._instance.actor
 
     @property
+    def mode(self) -> str:
+        """How it handles messages: ``"persistent"``, by a kernel that does not end; ``"threads"``,
+        on native threads; ``"batches"``, by one launch for a batch."""
+        if self._instance.residence is not None:
+            return "persistent"
+        return "threads" if self._instance.batches is None else "batches"
+
+    @property
     def arrays(self) -> tuple[Any, ...]:
         """The device arrays of its launch."""
         return self._instance.arrays

@@ -13,6 +13,7 @@ from gridlane.actors.batches import Batches
 from gridlane.actors.dead import DeadLetter
 from gridlane.actors.device.context import next_tier
 from gridlane.actors.device.layout import OUTPUT_BYTES
+from gridlane.actors.device.resident import Form
 from gridlane.actors.engines import live_runtimes
 from gridlane.actors.errors import ActorError
 from gridlane.actors.home import Home
@@ -20,7 +21,8 @@ from gridlane.actors.instance import Instance, Restart
 from gridlane.actors.messages import TIERS, shape_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
-from gridlane.core.errors import TypingError
+from gridlane.actors.residence import Residence, ResidentProgram, form_of
+from gridlane.core.errors import LaunchError, TypingError
 from gridlane.core.forks import fork_waits
 
 POLICIES = {"block": 0, "dead": 1}
@@ -42,10 +44,14 @@ class Runtime:
         watchdog: seconds after which a step counts as hung and is stopped; None never.
         dead_letters: how many are kept.
         drift: seconds that a message's clock may be ahead of this node's.
+        persistent: whether actors have kernels that do not end, which take messages without a
+            launch. None has them where the device can keep them; True makes that an error
+            elsewhere.
 
     Raises:
         DeviceError: there is no such device.
-        ActorError: gridlane was built without a C compiler.
+        ActorError: gridlane was built without a C compiler, or persistent=True and the device
+            keeps no kernels.
 
     >>> from gridlane import actors
     >>> from gridlane.cuda import int32, int64
@@ -79,11 +85,12 @@ class Runtime:
         watchdog: float | None = 10.0,
         dead_letters: int = 4096,
         drift: float = 60.0,
+        persistent: bool | None = None,
     ) -> None:
-        self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift)
+        self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift, persistent)
         self._lock = threading.RLock()
         self._numbers = itertools.count(1)
-        self._programs: dict[Any, Program] = {}
+        self._programs: dict[Any, Program | ResidentProgram] = {}
         live_runtimes[id(self)] = weakref.ref(self)
 
     def __enter__(self) -> Runtime:
@@ -158,13 +165,18 @@ class Runtime:
         first = _first_state(actor, state)
         batch = 1 << min(batch, capacity).bit_length() - 1
         program = self._program(actor, tiers, emits, arrays)
+        resides = isinstance(program, ResidentProgram)
         with fork_waits(), home.directory.lock:
             number = next(self._numbers)
             there = home.engine.actor(
-                *(number, actor.message.number, tiers[0], capacity, outbox, tiers[1]),
+                *(number, actor.message.number, tiers[0], 1 if resides else capacity, outbox),
+                tiers[1],
                 *(batch, batch * emits, OUTPUT_BYTES + tiers[1]),
                 *(POLICIES[on_full], home.by_host),
             )
+            residence = None
+            if isinstance(program, ResidentProgram):
+                residence = Residence(program, there, number, capacity, outbox)
             instance = Instance(
                 *(actor, home.directory.free_name(actor, name), number),
                 *(self.device, home.engine, there, program),
@@ -172,7 +184,11 @@ class Runtime:
                 home.directory.remove,
             )
             instance.write_now(first)
-            self._bind(instance, capacity, batch, batch * emits, arrays)
+            instance.arrays, instance.residence = arrays, residence
+            if isinstance(program, Program):
+                self._bind(instance, program, capacity, batch, batch * emits)
+            else:
+                instance.run(home.drift)
             home.directory.add(instance)
             instance.move("launch")
         home.start()
@@ -180,27 +196,42 @@ class Runtime:
 
     def _program(
         self, actor: Actor, tiers: tuple[int, int], emits: int, arrays: tuple[Any, ...]
-    ) -> Program:
+    ) -> Program | ResidentProgram:
         types = tuple([array._numba_type_ for array in arrays])
         key = actor, tiers, emits, types
         with fork_waits(), self._lock:
             found = self._programs.get(key)
             if found is None:
-                found = self._programs[key] = Program(actor, self.device, *tiers, emits, types)
+                form = self._form(actor, tiers[1], emits)
+                if form is None:
+                    found = Program(actor, self.device, *tiers, emits, types)
+                else:
+                    found = ResidentProgram(actor, self.device, form, emits, types)
+                self._programs[key] = found
             return found
+
+    def _form(self, actor: Actor, tier: int, emits: int) -> Form | None:
+        """The form of a kernel that does not end; None for one that handles batches."""
+        if not self._home.residents:
+            return None
+        try:
+            return form_of(actor, tier, emits)
+        except LaunchError:
+            if self._home.must_reside:
+                raise
+            return None
 
     def _bind(
         self,
         instance: Instance,
+        program: Program,
         capacity: int,
         batch: int,
         outputs: int,
-        arrays: tuple[Any, ...],
     ) -> None:
         """Tell the engine how the step runs."""
         info, slots, output, _ = instance.there.places
-        program, memory = instance.program, instance.memory
-        instance.arrays = arrays
+        memory, arrays = instance.memory, instance.arrays
         if self._home.by_host:
             instance.batches = Batches(
                 *(program, self.device, (info, slots, output)),

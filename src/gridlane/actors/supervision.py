@@ -12,6 +12,7 @@ from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.instance import Instance
 from gridlane.actors.states import State
 from gridlane.core.cpu_abi import STOPPED
+from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 
 TICK = 0.1
@@ -25,8 +26,11 @@ class Supervisor:
         limit: seconds after which a step counts as hung; None never.
     """
 
-    def __init__(self, engine: Engine, directory: Directory, limit: float | None) -> None:
+    def __init__(
+        self, engine: Engine, directory: Directory, limit: float | None, drift: int
+    ) -> None:
         self._engine, self._directory, self._limit = engine, directory, limit
+        self._drift = drift
         self._lock = threading.RLock()
         self._hung: dict[int, int] = {}
         self._next = 0.0
@@ -36,6 +40,7 @@ class Supervisor:
         number = self._engine.failed(TICK)
         if number is not None:
             self._follow(number)
+        self._look_at_kernels()
         now = time.monotonic()
         if self._limit is not None and now >= self._next:
             self._next = now + max(TICK, self._limit / 10)
@@ -57,6 +62,8 @@ class Supervisor:
             return
         with fork_waits(), self._lock:
             instance.failure = self._error_of(instance)
+            if instance.residence is not None:
+                instance.there.skip(int(Reason.FAILED))
             if instance.restart == "never" or instance.state is State.TERMINATED:
                 instance.end(Reason.STOPPED)
                 instance.control.error = 0
@@ -65,6 +72,7 @@ class Supervisor:
             instance.write_now(instance.first if fresh else instance.last)
             instance.control.epoch += 1
             instance.control.error = 0
+            instance.run(self._drift)
             with instance.lock:
                 instance.apply_phase()
             instance.there.schedule()
@@ -75,6 +83,10 @@ class Supervisor:
             found, instance.raised = instance.raised, None
             return found
         code = instance.control.error
+        if instance.residence is not None:
+            instance.residence.wait(5)
+            error = instance.residence.error()
+            return error or ActorError(f"{instance.name} failed with the error {code}")
         if code == STOPPED & 0xFFFFFFFF:
             message = self._hung.pop(instance.number, None)
             if message is None:
@@ -94,6 +106,40 @@ class Supervisor:
         for number in self._engine.hung(limit):
             instance = self._directory.by_number.get(number)
             since = 0 if instance is None else instance.there.since
-            if instance is not None and since:
+            if instance is not None and since and instance.residence is not None:
+                self._give_up(instance)
+            elif instance is not None and since:
                 self._hung[number] = instance.control.last_message + instance.handled()
                 instance.there.stop(since)
+
+    # --- kernels that do not end ---
+
+    def _give_up(self, instance: Instance) -> None:
+        """End an actor whose kernel hangs; nothing stops its block."""
+        with fork_waits(), self._lock:
+            instance.failure = ActorError(
+                f"{instance.name} has handled its message {instance.control.last_message} for more "
+                f"than {self._limit:g} s: it is ended, but nothing stops a block of a GPU from "
+                "outside, and it stays there until the process ends"
+            )
+            instance.end(Reason.FAILED)
+
+    def _look_at_kernels(self) -> None:
+        """Find the actors whose kernels are gone."""
+        for instance in self._directory.all():
+            residence = instance.residence
+            if residence is None or instance.control.error or not residence.started:
+                continue
+            try:
+                if not residence.has_ended():
+                    continue
+                found: BaseException = ActorError(f"the kernel of {instance.name} has ended")
+            except DeviceError as error:
+                found = error
+            with fork_waits(), self._lock:
+                if residence.started and not instance.control.error and not instance.is_ending:
+                    instance.failure = ActorError(
+                        f"{instance.name} is lost with its state, at message "
+                        f"{instance.control.last_message}: {found}"
+                    )
+                    instance.end(Reason.FAILED)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "objects.h"
+#include "wire.h"
 
 void actor_free(gl_actor *actor)
 {
@@ -13,15 +14,19 @@ void actor_free(gl_actor *actor)
     free(actor->params);
     free(actor->info);
     free(actor->output);
+    wire_free(actor);
     free(actor->control);
     free(actor);
 }
 
 static void Actor_dealloc(ActorObject *self)
 {
+    if (self->actor && self->actor->wire && self->owner && self->owner->engine)
+        gl_wire_remove(self->actor);
     if (self->actor)
         actor_free(self->actor);
     Py_XDECREF(self->owner);
+    Py_XDECREF(self->keep);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -54,6 +59,8 @@ static int Actor_set_phase(ActorObject *self, PyObject *value, void *closure)
     if (PyErr_Occurred())
         return -1;
     atomic_store(&self->actor->phase, (uint32_t)phase);
+    if (self->actor->wire)
+        gl_wire_order(self->actor);
     return 0;
 }
 
@@ -67,7 +74,8 @@ static PyObject *Actor_working(ActorObject *self, void *closure)
 {
     gl_actor *a = self->actor;
     (void)closure;
-    return PyBool_FromLong(atomic_load(&a->in_step) || atomic_load(&a->posting));
+    return PyBool_FromLong(atomic_load(&a->in_step) || atomic_load(&a->posting)
+                           || (a->wire && !gl_wire_follows(a)));
 }
 
 static PyObject *Actor_blocked(ActorObject *self, void *closure)
@@ -82,9 +90,11 @@ static PyObject *Actor_lengths(ActorObject *self, void *closure)
     (void)closure;
     gl_queue_note_high(&a->inbox);
     gl_queue_note_high(&a->outbox);
-    return Py_BuildValue("KKKK", (unsigned long long)gl_queue_length(&a->inbox),
-                         (unsigned long long)gl_queue_length(&a->outbox),
-                         (unsigned long long)atomic_load(&a->inbox.inbox->high_water),
+    uint64_t length = a->wire ? gl_wire_length(a) : gl_queue_length(&a->inbox);
+    uint64_t high = a->wire ? atomic_load(&a->wire->high)
+                            : atomic_load(&a->inbox.inbox->high_water);
+    return Py_BuildValue("KKKK", (unsigned long long)length,
+                         (unsigned long long)gl_queue_length(&a->outbox), (unsigned long long)high,
                          (unsigned long long)atomic_load(&a->outbox.inbox->high_water));
 }
 
@@ -176,7 +186,8 @@ static PyObject *Actor_hold(ActorObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "d", &seconds) || closed(self->owner))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    held = gl_hold(self->actor, until_of(seconds));
+    held = self->actor->wire ? gl_wire_hold(self->actor, until_of(seconds))
+                             : gl_hold(self->actor, until_of(seconds));
     Py_END_ALLOW_THREADS
     return PyBool_FromLong(held);
 }
@@ -186,7 +197,10 @@ static PyObject *Actor_release(ActorObject *self, PyObject *unused)
     (void)unused;
     if (closed(self->owner))
         return NULL;
-    gl_release(self->actor);
+    if (self->actor->wire)
+        gl_wire_release(self->actor);
+    else
+        gl_release(self->actor);
     Py_RETURN_NONE;
 }
 
@@ -213,6 +227,8 @@ static PyObject *Actor_drain(ActorObject *self, PyObject *args)
     if (closed(self->owner) || !PyArg_ParseTuple(args, "I", &reason))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
+    if (a->wire)
+        count += gl_wire_drain(a, UINT32_MAX, reason);
     for (;;) {
         uint64_t head = atomic_load(&a->inbox.inbox->head);
         if (!gl_queue_has(&a->inbox, head))
@@ -268,6 +284,13 @@ static PyMethodDef Actor_methods[] = {
     {"stop", (PyCFunction)Actor_stop, METH_VARARGS, NULL},
     {"drain", (PyCFunction)Actor_drain, METH_VARARGS, NULL},
     {"queued", (PyCFunction)Actor_queued, METH_NOARGS, NULL},
+    {"connect", (PyCFunction)Actor_connect, METH_VARARGS, NULL},
+    {"resides", (PyCFunction)Actor_resides, METH_VARARGS, NULL},
+    {"ends", (PyCFunction)Actor_ends, METH_NOARGS, NULL},
+    {"ended", (PyCFunction)Actor_ended, METH_NOARGS, NULL},
+    {"retire", (PyCFunction)Actor_retire, METH_NOARGS, NULL},
+    {"fail", (PyCFunction)Actor_fail, METH_VARARGS, NULL},
+    {"skip", (PyCFunction)Actor_skip, METH_VARARGS, NULL},
     {"set_clock", (PyCFunction)Actor_set_clock, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -282,6 +305,7 @@ static PyGetSetDef Actor_attributes[] = {
     {"lengths", (getter)Actor_lengths, NULL, NULL, NULL},
     {"clock", (getter)Actor_clock, NULL, NULL, NULL},
     {"report", (getter)Actor_report, NULL, NULL, NULL},
+    {"position", (getter)Actor_position, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -24,6 +24,7 @@ static void engine_free(gl_engine *engine)
     free(engine->run);
     free(engine->threads);
     free(engine->inside);
+    free(engine->wires);
     free(engine);
 }
 
@@ -51,6 +52,7 @@ static PyObject *Engine_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     pthread_mutex_init(&engine->answer_mutex, NULL);
     pthread_mutex_init(&engine->dead_mutex, NULL);
     pthread_mutex_init(&engine->clock_mutex, NULL);
+    pthread_mutex_init(&engine->wire_mutex, NULL);
     pthread_cond_init(&engine->work, NULL);
     pthread_cond_init(&engine->host, NULL);
     pthread_cond_init(&engine->events, NULL);
@@ -133,6 +135,7 @@ static PyObject *Engine_actor(EngineObject *self, PyObject *args)
     if (!made)
         return NULL;
     made->owner = NULL;
+    made->keep = NULL;
     gl_actor *a = made->actor = calloc(1, sizeof *a);
     if (!a) {
         Py_DECREF(made);
@@ -211,6 +214,8 @@ static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
         }
         free(seen);
     }
+    pthread_mutex_lock(&engine->wire_mutex); /* its thread holds it while it looks */
+    pthread_mutex_unlock(&engine->wire_mutex);
     Py_END_ALLOW_THREADS
     return PyBool_FromLong(left);
 }

@@ -20,6 +20,7 @@ typedef struct {
     PyObject_HEAD
     EngineObject *owner;
     gl_actor *actor;
+    PyObject *keep; /* owns memory that it shares with a kernel */
 } ActorObject;
 
 extern PyTypeObject ActorType, EngineType;
@@ -53,6 +54,24 @@ static inline void deadline_of(struct timespec *at, uint64_t until)
 /* The actor of an argument; NULL with an exception. */
 gl_actor *actor_of(EngineObject *self, PyObject *object);
 void actor_free(gl_actor *actor);
+
+/* messages_object.c, for wire_object.c */
+gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes);
+void host_merge(gl_engine *engine, const gl_clock *seen);
+int again(uint64_t until);
+
+/* wire_object.c */
+PyObject *Actor_connect(ActorObject *self, PyObject *args);
+PyObject *Actor_resides(ActorObject *self, PyObject *args);
+PyObject *Actor_ends(ActorObject *self, PyObject *unused);
+PyObject *Actor_ended(ActorObject *self, PyObject *unused);
+PyObject *Actor_retire(ActorObject *self, PyObject *unused);
+PyObject *Actor_fail(ActorObject *self, PyObject *args);
+PyObject *Actor_skip(ActorObject *self, PyObject *args);
+PyObject *Actor_position(ActorObject *self, void *closure);
+void wire_free(gl_actor *actor);
+int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uint64_t spins,
+              uint64_t until, PyObject **result);
 
 /* messages_object.c and waits_object.c */
 PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t count);

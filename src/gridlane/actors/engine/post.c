@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
+#include "wire.h"
 
 static void write_header(gl_header *slot, const gl_actor *to, const gl_letter *letter)
 {
@@ -30,6 +30,8 @@ static void write_header(gl_header *slot, const gl_actor *to, const gl_letter *l
 static int put(gl_actor *to, const gl_letter *letter, const void *payload, int alone)
 {
     uint64_t ticket;
+    if (to->wire)
+        return gl_wire_put(to, letter, payload, NULL);
     gl_header *slot = alone ? gl_queue_claim_alone(&to->inbox, &ticket)
                             : gl_queue_claim(&to->inbox, &ticket);
     if (!slot)
@@ -178,10 +180,19 @@ void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
 
 /* ---- senders that wait for room */
 
+static int is_full(gl_actor *actor)
+{
+    if (actor->wire)
+        return !gl_wire_has_room(actor);
+    uint64_t ticket = atomic_load_explicit(&actor->inbox.inbox->tail, memory_order_relaxed);
+    gl_header *slot = gl_slot(&actor->inbox, ticket);
+    return (int64_t)(atomic_load_explicit(&slot->sequence, memory_order_acquire)
+                     - gl_lap(&actor->inbox, ticket)) < 0;
+}
+
 /* Let `sender` be scheduled when `full` has room; 0 where it has some by now. */
 int gl_block_on(gl_actor *sender, gl_actor *full)
 {
-    uint64_t ticket;
     if (atomic_load(&sender->waiting))
         return 1; /* it has been run for another reason, and is in the list still */
     pthread_mutex_lock(&full->mutex);
@@ -200,11 +211,7 @@ int gl_block_on(gl_actor *sender, gl_actor *full)
     atomic_store_explicit(&full->has_blocked, 1, memory_order_seq_cst);
     pthread_mutex_unlock(&full->mutex);
     atomic_thread_fence(memory_order_seq_cst);
-    ticket = atomic_load_explicit(&full->inbox.inbox->tail, memory_order_relaxed);
-    gl_header *slot = gl_slot(&full->inbox, ticket);
-    if ((int64_t)(atomic_load_explicit(&slot->sequence, memory_order_acquire)
-                  - gl_lap(&full->inbox, ticket)) < 0
-        && (atomic_load_explicit(&full->phase, memory_order_seq_cst) & GL_ACCEPTS))
+    if (is_full(full) && (atomic_load_explicit(&full->phase, memory_order_seq_cst) & GL_ACCEPTS))
         return 1;
     gl_unblock(full);
     return 1;

@@ -77,6 +77,8 @@ static void enqueue(gl_actor *actor)
 /* Have an actor run, if it may; called after each change that gives it work. */
 void gl_schedule(gl_actor *actor)
 {
+    if (actor->wire)
+        return; /* its kernel looks for messages itself */
     atomic_thread_fence(memory_order_seq_cst);
     if (!gl_step_allowed(actor) || atomic_load_explicit(&actor->wanted, memory_order_relaxed))
         return;
@@ -227,6 +229,9 @@ void gl_engine_stop(gl_engine *engine)
     for (uint32_t n = 0; n < engine->workers; n++)
         pthread_join(engine->threads[n], NULL);
     engine->workers = 0;
+    if (engine->wire_started)
+        pthread_join(engine->wire_thread, NULL);
+    engine->wire_started = 0;
 }
 
 /* An actor's handler failed: Python decides what follows. */

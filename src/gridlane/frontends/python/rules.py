@@ -17,6 +17,7 @@ from gridlane.frontends.python.calls import (
     numpy_functions,
     operator_functions,
     warps,
+    words,
 )
 from gridlane.frontends.python.expressions import EXPRESSIONS
 from gridlane.frontends.python.statements import STATEMENTS
@@ -39,5 +40,6 @@ CALLS = (
     numpy_functions,
     operator_functions,
     warps,
+    words,
 )
 """Modules that register callees in calls/registry.py, each when it is imported."""

@@ -7,6 +7,7 @@ import itertools
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable
 from copy import copy
 from typing import Any, Protocol
 
@@ -38,6 +39,10 @@ _WAITING = {
     "cuMemcpyDtoH": "a copy that the host waits for",
     "cuMemcpyHtoD": "a copy that the host waits for",
 }
+_FOR_ALL = frozenset(
+    ("cuCtxSynchronize", "cuMemFree", "cuMemFreeHost", "cuMemHostUnregister", "cuModuleUnload")
+)
+"""These wait for every kernel, and are put off while one runs that does not end."""
 _BEFORE = (
     "make device arrays before the capture, and use them, not host arrays, as arguments of kernels"
 )
@@ -97,6 +102,11 @@ class Context:
         """Whether there has never been such a kernel."""
         self._flags = bytearray(FLAGS)
         self._flag_numbers = itertools.count()
+        self.residents: set[object] = set()
+        """The kernels that run and do not end by themselves."""
+        self.wait_for_others: weakref.WeakMethod[Callable[[], None]] | None = None
+        """Waits for all streams but theirs."""
+        self._put_off: deque[tuple[int, tuple[Call, ...]]] = deque()
         self.captures: list[Recording] = []
         """The captures in progress."""
         self._later: deque[tuple[int, tuple[Call, ...]]] = deque()
@@ -106,6 +116,7 @@ class Context:
         self.handle = call("cuDevicePrimaryCtxRetain", self.device)
         self.generation += 1
         self.fault = None
+        self.residents.clear()
         # A thread has this where the context is current; a renewed context is another object.
         self._token = object()
         self.sound = flag_byte(1)
@@ -127,7 +138,7 @@ class Context:
         if not self.alone or getattr(_thread, "context", None) is not self._token:
             call("cuCtxSetCurrent", self.handle)
             _thread.context = self._token
-        if self._later and not self.captures:
+        if (self._later or (self._put_off and not self.residents)) and not self.captures:
             self._give_back_now()
 
     def forget_thread(self) -> None:
@@ -138,6 +149,9 @@ class Context:
         """Call a driver function in this context; a kernel's fault is explained in full."""
         self.enter()
         self.check_capture(name)
+        if self.residents and name == "cuCtxSynchronize":
+            others = self.wait_for_others() if self.wait_for_others is not None else None
+            return others() if others is not None else None
         try:
             return call(name, *args, what=what)
         except DeviceError as error:
@@ -172,12 +186,17 @@ class Context:
             return
 
     def _give_back_now(self) -> None:
+        while self._put_off and not self.residents:
+            self._later.append(self._put_off.popleft())
         for _ in range(len(self._later)):
             try:
                 generation, calls = self._later.popleft()
             except IndexError:  # another thread was faster
                 return
             if generation != self.generation:
+                continue
+            if self.residents and any(name in _FOR_ALL for name, *_ in calls):
+                self._put_off.append((generation, calls))
                 continue
             try:
                 for name, *args in calls:
@@ -237,6 +256,7 @@ class Context:
         for kernel in tuple(self.kernels):
             kernel.report = None  # its memory is gone
         self._later.clear()
+        self._put_off.clear()
         for capture in tuple(self.captures):
             capture.end()
         self._closer()
