@@ -73,6 +73,7 @@ class Engine:
     def call(
         self, actor: Actor, payload: Any, spin: int, timeout: float, /
     ) -> bytes | int | None: ...
+    def time_calls(self, actor: Actor, payload: bytes, count: int, /) -> bytes: ...
     def post(
         self,
         actor: Actor,

@@ -36,6 +36,7 @@ class Instance:
         batches: how Python launches its steps, where C does not.
         residence: its kernel, where that does not end.
         failure: the error that ended it, or that it was restarted after.
+        waits: whether it has never been activated, so that a call would wait.
         raised: by a step that Python has launched, until it is followed up.
         retire: is called once it has ended.
     """
@@ -66,6 +67,7 @@ class Instance:
         self.raised: BaseException | None = None
         self.control = Control(there.control)
         self.state = State.CREATED
+        self.waits = True
         self.lock = threading.RLock()
         self._retire = retire
 
@@ -86,6 +88,7 @@ class Instance:
                     f"be {names} for that"
                 )
             self.state = after
+            self.waits = after.value < State.ACTIVE.value
             self.control.state = after.value
             self.apply_phase()
 

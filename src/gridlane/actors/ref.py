@@ -147,7 +147,8 @@ class ActorRef:
             KernelError: (or its builtin twin) the handler raised this for it.
             TypeError: the message is of another class.
         """
-        if type(message) is not self._class or self._unpack is None or self.state.value < 2:
+        unpack = self._unpack
+        if type(message) is not self._class or unpack is None or self._instance.waits:
             raise self._refused_call(message)
         found = self._call(
             self._there,
@@ -156,7 +157,7 @@ class ActorRef:
             FOREVER if timeout is None else timeout,
         )
         if type(found) is bytes:
-            return self._unpack(found)
+            return unpack(found)
         raise self._unanswered(found)
 
     def _refused_call(self, message: Any) -> ActorError:

@@ -139,6 +139,8 @@ class _OnThread:
 
 LEAKED: list[Any] = []
 """What kernels use that do not end at all: it is never freed."""
+_ERROR = 15
+"""The place of ``error`` among the words of a control block."""
 PATIENCE = 2.0
 """Seconds in which a kernel follows the order to end, unless its handler runs longer."""
 
@@ -156,11 +158,21 @@ class Residence:
     """
 
     def __init__(
-        self, program: ResidentProgram, there: EngineActor, number: int, capacity: int, outbox: int
+        self,
+        program: ResidentProgram,
+        there: EngineActor,
+        name: str,
+        number: int,
+        capacity: int,
+        outbox: int,
     ) -> None:
         form, device = program.form, program.device
-        self.program, self.there = program, there
+        self.program, self.there, self.name = program, there, name
         self.started = False
+        self._lock = threading.RLock()
+        self._away: tuple[Any, ...] | None = None
+        self._closed = False
+        self._launched: tuple[Any, ...] = ()
         slot, out_slot = wire.slot_of(form.chunks), wire.slot_of(form.out_chunks)
         sizes = {
             "orders": wire.ORDERS_BYTES,
@@ -190,7 +202,7 @@ class Residence:
             self._row[name] = at[name]
         self._row["number"], self._row["shift"], self._row["out_shift"] = number, shift, out_shift
         self._kernel: Any = (
-            device.resident(program.plan.kernel.artifact, (form.block, 1, 1))
+            device.resident(program.plan.kernel.artifact, (form.block, 1, 1), self)
             if hasattr(device, "resident")
             else _OnThread(program, there)
         )
@@ -201,6 +213,7 @@ class Residence:
         Raises:
             DeviceError: the device does not hold it besides the others.
         """
+        self._launched = state, arrays, drift
         order, head, out_tail, physical, logical = self.there.position
         row = self._row
         row["drift"], row["started"], row["order"] = drift, time.time_ns(), order
@@ -223,10 +236,37 @@ class Residence:
             raise
         self.started = True
 
+    # --- leaving the device for a while ---
+
+    def ask_to_leave(self) -> None:
+        """Order the kernel to end for a while."""
+        with fork_waits(), self._lock:
+            if self.started and self._away is None:
+                self._away = self._launched
+                self.there.ends()
+
+    def leave(self) -> bool:
+        """Wait until it has ended; whether it has."""
+        return self._away is None or self.wait(PATIENCE)
+
+    def come_back(self) -> None:
+        """Launch the kernel again, where it was asked to leave. One that has raised an error stays
+        away, as does one whose handler has not let it leave: that one gets its order back."""
+        with fork_waits(), self._lock:
+            launched, self._away = self._away, None
+            if launched is None or self._closed:
+                return
+            if self.started:
+                self.there.resides(self._kernel.raised)
+            elif not np.frombuffer(self.there.control, np.int32)[_ERROR]:
+                self.start(*launched)
+
     # --- the end ---
 
     def finish(self, timeout: float) -> bool:
         """Tell the kernel to end; whether it has ended in time."""
+        with fork_waits(), self._lock:
+            self._closed = True
         self.there.ends()
         return self.wait(timeout)
 
@@ -246,13 +286,16 @@ class Residence:
         self._note_end()
         return True
 
-    def has_ended(self) -> bool:
-        """Whether the kernel has ended.
+    def is_gone(self) -> bool:
+        """Whether the kernel has ended without an order.
 
         Raises:
             DeviceError: a kernel has brought the context down.
         """
-        return bool(self._kernel.ended())
+        with fork_waits(), self._lock:
+            if not self.started or self._closed or self._away is not None:
+                return False
+            return bool(self._kernel.ended())
 
     def _note_end(self) -> None:
         with fork_waits():

@@ -174,11 +174,11 @@ class Runtime:
                 *(batch, batch * emits, OUTPUT_BYTES + tiers[1]),
                 *(POLICIES[on_full], home.by_host),
             )
-            residence = None
+            name, residence = home.directory.free_name(actor, name), None
             if isinstance(program, ResidentProgram):
-                residence = Residence(program, there, number, capacity, outbox)
+                residence = Residence(program, there, name, number, capacity, outbox)
             instance = Instance(
-                *(actor, home.directory.free_name(actor, name), number),
+                *(actor, name, number),
                 *(self.device, home.engine, there, program),
                 *(self.device.allocate(max(len(first), 16)), first, restart),
                 home.directory.remove,

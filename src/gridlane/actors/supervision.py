@@ -131,7 +131,7 @@ class Supervisor:
             if residence is None or instance.control.error or not residence.started:
                 continue
             try:
-                if not residence.has_ended():
+                if not residence.is_gone():
                     continue
                 found: BaseException = ActorError(f"the kernel of {instance.name} has ended")
             except DeviceError as error:

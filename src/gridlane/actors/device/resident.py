@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -37,6 +38,14 @@ _LAST = 31
 """The lane that reads the host's orders."""
 _BEAT = 1023
 """Polls between two signs of life, less 1."""
+
+
+Place = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]  # any types
+    "Place",
+    "inbox orders status control answers out number drift shift out_shift",
+)
+"""What of its row an actor needs while it runs: a kernel would read the row anew each time, from the
+host's memory."""
 
 
 class Form(NamedTuple):
@@ -208,7 +217,12 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
     def actor(rows: Any, state: Any, arrays: Any) -> None:
         thread, block = threadIdx.x, blockIdx.x
         lane = thread & 31
-        row = rows[block]
+        first_row = rows[block]
+        row = Place(
+            *(first_row.inbox, first_row.orders, first_row.status, first_row.control),
+            *(first_row.answers, first_row.out, first_row.number, first_row.drift),
+            *(first_row.shift, first_row.out_shift),
+        )
         header = shared.array(wire.HEADER_WORDS, uint32)
         payload = shared.array(payload_words, uint32)
         outputs = shared.array(emits, output)
@@ -221,15 +235,15 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         counts = shared.array(2, int64)
         fields, places = header.view(int64), told.view(int64)
         message = payload.view(record)
-        head, out_tail, out_head = row.head, row.out_tail, int64(0)
-        order, polls, now = row.order, int32(0), row.started
+        head, out_tail, out_head = first_row.head, first_row.out_tail, int64(0)
+        order, polls, now = first_row.order, int32(0), first_row.started
         mask = (int64(1) << row.shift) - 1
-        since = row.started - int64(nanoseconds())
+        since = first_row.started - int64(nanoseconds())
         if thread == 0:
-            clock[0] = row.physical
-            clock[1] = row.logical
-            counts[0] = row.received
-            counts[1] = row.answered
+            clock[0] = first_row.physical
+            clock[1] = first_row.logical
+            counts[0] = first_row.received
+            counts[1] = first_row.answered
         if wide:
             syncthreads()
         else:
@@ -241,8 +255,8 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     at = row.inbox + (head & mask) * slot + wire.CHUNK * lane
                     if lane >= first:
                         at = row.orders
-                    now = since + int64(nanoseconds())
                     a, b, c, d = load_words(at)
+                    now = since + int64(nanoseconds())  # while the load is under way
                     there = all_sync(
                         _ALL, lane >= first or d == uint32((head >> row.shift) + 1)
                     )

@@ -49,3 +49,22 @@ int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t
     }
     return 0;
 }
+
+/* The host's clock, ticked for so many events. */
+gl_clock gl_host_clock(gl_engine *engine, uint64_t events)
+{
+    gl_clock clock;
+    pthread_mutex_lock(&engine->clock_mutex);
+    gl_clock_tick(&engine->clock, gl_now());
+    clock = engine->clock;
+    engine->clock.logical += events - 1;
+    pthread_mutex_unlock(&engine->clock_mutex);
+    return clock;
+}
+
+void gl_host_merge(gl_engine *engine, const gl_clock *seen)
+{
+    pthread_mutex_lock(&engine->clock_mutex);
+    gl_clock_merge(&engine->clock, seen, gl_now(), engine->drift);
+    pthread_mutex_unlock(&engine->clock_mutex);
+}

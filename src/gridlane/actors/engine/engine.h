@@ -198,6 +198,8 @@ uint64_t gl_now(void);
 uint64_t gl_elapsed(void);
 void gl_clock_tick(gl_clock *clock, uint64_t now);
 int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t drift);
+gl_clock gl_host_clock(gl_engine *engine, uint64_t events);
+void gl_host_merge(gl_engine *engine, const gl_clock *seen);
 
 /* workers.c */
 int gl_engine_start(gl_engine *engine, uint32_t workers);

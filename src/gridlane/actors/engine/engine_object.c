@@ -358,6 +358,7 @@ static PyMethodDef Engine_methods[] = {
     {"hung", (PyCFunction)Engine_hung, METH_O, NULL},
     {"free_routes", (PyCFunction)Engine_free_routes, METH_NOARGS, NULL},
     {"call", (PyCFunction)(void (*)(void))Engine_call, METH_FASTCALL, NULL},
+    {"time_calls", (PyCFunction)Engine_time_calls, METH_VARARGS, NULL},
     {"post", (PyCFunction)Engine_post, METH_VARARGS, NULL},
     {"post_many", (PyCFunction)Engine_post_many, METH_VARARGS, NULL},
     {"post_async", (PyCFunction)Engine_post_async, METH_VARARGS, NULL},

@@ -4,24 +4,6 @@
 
 #include "objects.h"
 
-static gl_clock host_clock(gl_engine *engine, uint64_t events)
-{
-    gl_clock clock;
-    pthread_mutex_lock(&engine->clock_mutex);
-    gl_clock_tick(&engine->clock, gl_now());
-    clock = engine->clock;
-    engine->clock.logical += events - 1;
-    pthread_mutex_unlock(&engine->clock_mutex);
-    return clock;
-}
-
-void host_merge(gl_engine *engine, const gl_clock *seen)
-{
-    pthread_mutex_lock(&engine->clock_mutex);
-    gl_clock_merge(&engine->clock, seen, gl_now(), engine->drift);
-    pthread_mutex_unlock(&engine->clock_mutex);
-}
-
 /* Sleep a while that doubles with each try, up to 0.26 ms. */
 static void nap(uint32_t tries)
 {
@@ -46,7 +28,7 @@ static int post_until(gl_actor *actor, const gl_letter *letter, const void *payl
 gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes)
 {
     return (gl_letter){.type = actor->type, .source = 0, .payload_bytes = (uint32_t)bytes,
-                       .clock = host_clock(engine, 1)};
+                       .clock = gl_host_clock(engine, 1)};
 }
 
 /* Whether a post that has not ended goes on: after a slice, Python's signals have their turn. */
@@ -108,7 +90,7 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
     if (failed >= 0 || done) {
         if (done) {
             gl_waiter *waiter = gl_waiter_of(engine, ticket);
-            host_merge(engine, &waiter->clock);
+            gl_host_merge(engine, &waiter->clock);
             result = waiter->reason
                          ? PyLong_FromUnsignedLong(waiter->reason)
                          : PyBytes_FromStringAndSize((char *)waiter->payload, waiter->bytes);
@@ -187,7 +169,7 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args)
         Py_BEGIN_ALLOW_THREADS
         gl_letter letter = {.type = actor->type, .payload_bytes = size,
                             .reply_to = reply ? GL_TO_OUTBOX | actor->id : 0,
-                            .clock = host_clock(self->engine, total - done)};
+                            .clock = gl_host_clock(self->engine, total - done)};
         const uint8_t *next = (const uint8_t *)payload.buf + done * size;
         for (uint32_t tries = 0; done < total; tries++) {
             uint64_t posted = gl_post_run(actor, &letter, next, total - done, alone, &result);
@@ -278,7 +260,7 @@ PyObject *Engine_completed(EngineObject *self, PyObject *args)
     uint32_t generation = (uint32_t)((ticket >> 20) & 0x1FFFFFFF);
     if (atomic_load(&waiter->state) >> 3 != generation)
         return Py_BuildValue("KIy", (unsigned long long)ticket, (unsigned int)GL_LATE, "");
-    host_merge(engine, &waiter->clock);
+    gl_host_merge(engine, &waiter->clock);
     PyObject *made = Py_BuildValue("KIy#", (unsigned long long)ticket, waiter->reason,
                                    waiter->payload ? (char *)waiter->payload : "",
                                    (Py_ssize_t)waiter->bytes);
@@ -308,7 +290,7 @@ PyObject *Engine_receive(EngineObject *self, PyObject *args)
             if (!made)
                 return NULL;
             ((gl_header *)PyBytes_AS_STRING(made))->sequence = head;
-            host_merge(engine, &slot->clock);
+            gl_host_merge(engine, &slot->clock);
             gl_queue_note_high(&actor->outbox);
             gl_queue_release(&actor->outbox);
             return made;

@@ -57,7 +57,6 @@ void actor_free(gl_actor *actor);
 
 /* messages_object.c, for wire_object.c */
 gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes);
-void host_merge(gl_engine *engine, const gl_clock *seen);
 int again(uint64_t until);
 
 /* wire_object.c */
@@ -69,6 +68,7 @@ PyObject *Actor_retire(ActorObject *self, PyObject *unused);
 PyObject *Actor_fail(ActorObject *self, PyObject *args);
 PyObject *Actor_skip(ActorObject *self, PyObject *args);
 PyObject *Actor_position(ActorObject *self, void *closure);
+PyObject *Engine_time_calls(EngineObject *self, PyObject *args);
 void wire_free(gl_actor *actor);
 int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uint64_t spins,
               uint64_t until, PyObject **result);

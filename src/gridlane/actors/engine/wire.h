@@ -92,6 +92,8 @@ void gl_wire_release(gl_actor *actor);
 void gl_wire_fail(gl_actor *actor, uint32_t code);
 
 /* wire_call.c: callers */
+int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, uint32_t *room,
+            uint64_t until);
 int gl_wire_claim(gl_wire *wire, uint64_t *reply_to);
 int gl_wire_answered(const gl_wire *wire, uint64_t reply_to, gl_wire_answer *answer, uint32_t *reason);
 void gl_wire_read_answer(const gl_wire *wire, uint64_t reply_to, uint32_t bytes, void *payload);

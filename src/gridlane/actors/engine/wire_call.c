@@ -122,3 +122,46 @@ void gl_wire_tidy(gl_actor *actor, uint64_t now)
         atomic_fetch_or_explicit(&wire->free, 1ull << number, memory_order_release);
     }
 }
+
+/* Call an actor whose kernel runs, from a thread without Python, and spin until the answer is there.
+
+   0, a reason, GL_IS_FULL (its inbox, or its places), or -3 at the time `until` of gl_elapsed. `room`
+   is that for the reply's bytes, and then their number. */
+int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, uint32_t *room,
+            uint64_t until)
+{
+    gl_engine *engine = actor->engine;
+    gl_wire *wire = actor->wire;
+    gl_letter letter = {.type = actor->type, .payload_bytes = bytes,
+                        .clock = gl_host_clock(engine, 1)};
+    gl_wire_answer answer;
+    uint64_t ticket = 0;
+    uint32_t reason = 0;
+    if (bytes > actor->tier)
+        return GL_TOO_LARGE;
+    if (!gl_wire_claim(wire, &letter.reply_to))
+        return GL_IS_FULL;
+    letter.correlation = letter.reply_to;
+    atomic_fetch_add_explicit(&actor->posting, 1, memory_order_seq_cst);
+    int posted = atomic_load_explicit(&actor->phase, memory_order_seq_cst) & GL_ACCEPTS
+                     ? gl_wire_put(actor, &letter, payload, &ticket)
+                     : GL_INACTIVE;
+    atomic_fetch_sub_explicit(&actor->posting, 1, memory_order_release);
+    int there = 0;
+    while (!posted && !there) {
+        for (int n = 0; n < 256 && !there; n++)
+            there = gl_wire_answered(wire, letter.reply_to, &answer, &reason);
+        if (!there && gl_elapsed() >= until)
+            break;
+    }
+    if (there && !reason) {
+        gl_host_merge(engine, &answer.clock);
+        if (answer.bytes > *room)
+            reason = GL_TOO_LARGE;
+        else
+            gl_wire_read_answer(wire, letter.reply_to, answer.bytes, reply);
+        *room = answer.bytes;
+    }
+    gl_wire_leave(wire, letter.reply_to, ticket, there || posted);
+    return posted ? posted : there ? (int)reason : -3;
+}

@@ -7,7 +7,8 @@ import itertools
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from gridlane.core.device_errors import (
     fail,
 )
 from gridlane.core.errors import DeviceError
+from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.api import STICKY, call
 from gridlane.runtime.protocol import Explain
 from gridlane.runtime.queues import callbacks
@@ -43,6 +45,15 @@ _FOR_ALL = frozenset(
     ("cuCtxSynchronize", "cuMemFree", "cuMemFreeHost", "cuMemHostUnregister", "cuModuleUnload")
 )
 """These wait for every kernel, and are put off while one runs that does not end."""
+_ALONE = frozenset(
+    (
+        *("cuModuleLoadData", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute"),
+        *("cuMemAlloc", "cuMemAllocManaged", "cuMemHostAlloc", "cuMemHostRegister"),
+        *("cuMemPoolTrimTo", "cuCtxSetLimit", "cuGraphInstantiate"),
+    )
+)
+"""These may wait for every kernel before they go on: those that do not end leave the device for the
+time. Driver 580 waits in cuModuleLoadData."""
 _BEFORE = (
     "make device arrays before the capture, and use them, not host arrays, as arguments of kernels"
 )
@@ -56,6 +67,22 @@ class Recording(Protocol):
 
     def end(self) -> None:
         """Stop recording every stream."""
+        ...
+
+
+class Resident(Protocol):
+    """A kernel that does not end by itself."""
+
+    def ask_to_leave(self) -> None:
+        """Ask it to leave the device."""
+        ...
+
+    def leave(self) -> None:
+        """Wait until it has; DeviceError where it does not."""
+        ...
+
+    def come_back(self) -> None:
+        """Launch it again, where it was asked to leave."""
         ...
 
 
@@ -102,8 +129,12 @@ class Context:
         """Whether there has never been such a kernel."""
         self._flags = bytearray(FLAGS)
         self._flag_numbers = itertools.count()
-        self.residents: set[object] = set()
+        self.residents: set[Resident] = set()
         """The kernels that run and do not end by themselves."""
+        self.pausing = threading.RLock()
+        """Held while they leave the device, and while one comes."""
+        self.local_bytes = 0
+        """Local memory of a thread that the device has room for, at least."""
         self.wait_for_others: weakref.WeakMethod[Callable[[], None]] | None = None
         """Waits for all streams but theirs."""
         self._put_off: deque[tuple[int, tuple[Call, ...]]] = deque()
@@ -152,10 +183,32 @@ class Context:
         if self.residents and name == "cuCtxSynchronize":
             others = self.wait_for_others() if self.wait_for_others is not None else None
             return others() if others is not None else None
+        if self.residents and name in _ALONE:
+            with self.without_residents():
+                return self.call(name, *args, what=what)
         try:
             return call(name, *args, what=what)
         except DeviceError as error:
             raise self.explained(error) from None
+
+    @contextmanager
+    def without_residents(self) -> Generator[None, None, None]:
+        """Have the kernels that do not end leave the device for a while.
+
+        Raises:
+            DeviceError: NOT_PERMITTED, one does not, as its handler runs on.
+        """
+        with fork_waits(), self.pausing:
+            left = tuple(self.residents)
+            try:
+                for each in left:
+                    each.ask_to_leave()
+                for each in left:
+                    each.leave()
+                yield
+            finally:
+                for each in left:
+                    each.come_back()
 
     def check_capture(self, name: str) -> None:
         """Refuse a driver function that would end a capture in progress."""

@@ -24,7 +24,7 @@ from gridlane.runtime.drivers.cuda.api import answer, bindings, call, waiting
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel, CudaModule
 from gridlane.runtime.drivers.cuda.linker import link
-from gridlane.runtime.drivers.cuda.resident import ResidentKernel
+from gridlane.runtime.drivers.cuda.resident import Owner, ResidentKernel
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream, own_stream
 from gridlane.runtime.protocol import Block, Limits, Route
 
@@ -196,9 +196,9 @@ class CudaDevice:
             if code:
                 raise self.context.explained(device_error(code, "cuStreamSynchronize"))
 
-    def resident(self, artifact: Artifact, block: Block) -> ResidentKernel:
+    def resident(self, artifact: Artifact, block: Block, owner: Owner) -> ResidentKernel:
         """Load a kernel that does not end by itself, for itself alone."""
-        return ResidentKernel(self, artifact, block)
+        return ResidentKernel(self, artifact, block, owner)
 
     def activate(self) -> None:
         """Make the context current on this thread."""

@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import COOPERATIVE_TOO_LARGE, KernelStop, fail
+from gridlane.core.device_errors import COOPERATIVE_TOO_LARGE, NOT_PERMITTED, KernelStop, fail
+from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel
 from gridlane.runtime.drivers.cuda.stream import CudaStream, own_stream
 from gridlane.runtime.protocol import Block
 
 
+class Owner(Protocol):
+    """Who gives a kernel its orders.
+
+    Attributes:
+        name: of the actor, for errors.
+    """
+
+    name: str
+
+    def ask_to_leave(self) -> None:
+        """Order the kernel to end for a while."""
+        ...
+
+    def leave(self) -> bool:
+        """Wait until it has ended; whether it has."""
+        ...
+
+    def come_back(self) -> None:
+        """Launch it again where it was before."""
+        ...
+
+
 class ResidentKernel:
     """A kernel of one block, loaded for it alone, that does not end by itself.
 
-    While one runs, the context waits for streams by name, and calls of the driver that would wait
-    for all work are put off; see ``Context.residents``.
+    While one runs, the context waits for streams by name, and kernels like it leave the device for
+    calls of the driver that would wait for them; see ``Context.without_residents``.
+
+    Args:
+        owner: gives it its orders.
 
     Raises:
         DeviceError: the device cannot run the code.
     """
 
-    def __init__(self, device: Any, artifact: Artifact, block: Block) -> None:
+    def __init__(self, device: Any, artifact: Artifact, block: Block, owner: Owner) -> None:
         self.context: Context = device.context
+        self._owner = owner
         self.kernel = CudaKernel(device, artifact)
         self.context.reporting.discard(self.kernel)  # its errors are not those of a launch
         self._bound = self.kernel.bind(block)
@@ -45,21 +72,18 @@ class ResidentKernel:
         Raises:
             DeviceError: COOPERATIVE_TOO_LARGE, the device does not hold it besides the others.
         """
-        residents = self.context.residents
-        used = sum(1 / each.blocks for each in residents)
-        if used + 1 / self.blocks > 1 + 1e-9:
-            fail(
-                COOPERATIVE_TOO_LARGE,
-                f"{self.kernel.name}: the device holds {self.blocks} such blocks at once, and "
-                f"{len(residents)} kernels that do not end take {used:.0%} of it",
-                "end actors that are not needed, or give handlers fewer threads and less memory",
-            )
-        residents.add(self)
-        try:
+        with fork_waits(), self.context.pausing:
+            residents = self.context.residents
+            used = sum(1 / each.blocks for each in residents if isinstance(each, ResidentKernel))
+            if used + 1 / self.blocks > 1 + 1e-9:
+                fail(
+                    COOPERATIVE_TOO_LARGE,
+                    f"{self.kernel.name}: the device holds {self.blocks} such blocks at once, and "
+                    f"{len(residents)} kernels that do not end take {used:.0%} of it",
+                    "end actors that are not needed, or give handlers fewer threads and less memory",
+                )
             self._stream.launch(self._bound, params, 1, 1, 1, 0, keep)
-        except BaseException:
-            residents.discard(self)
-            raise
+            residents.add(self)
 
     def ended(self) -> bool:
         """Whether it has ended, or has never run.
@@ -86,3 +110,27 @@ class ResidentKernel:
         """Write the lines that it has printed; it has ended."""
         if self.kernel.report is not None and self.kernel.artifact.prints:
             self.kernel.report.flush()
+
+    # --- leaving the device for others ---
+
+    def ask_to_leave(self) -> None:
+        """Ask it to leave the device."""
+        self._owner.ask_to_leave()
+
+    def leave(self) -> None:
+        """Wait until it has left.
+
+        Raises:
+            DeviceError: NOT_PERMITTED, its handler runs on.
+        """
+        if not self._owner.leave():
+            fail(
+                NOT_PERMITTED,
+                f"{self._owner.name} runs on, and the driver loads code and frees memory only while "
+                "no kernel runs",
+                "load kernels and allocate host memory before, or end the actor",
+            )
+
+    def come_back(self) -> None:
+        """Launch it again, where it was asked to leave."""
+        self._owner.come_back()
