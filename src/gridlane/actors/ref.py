@@ -89,6 +89,7 @@ class ActorRef:
             NameLookupError: it sends to an actor that is not launched, with the line.
         """
         self._home.directory.check_names(self._instance)
+        self._home.directory.open_channels(self._instance)
         self._instance.move("activate")
         self._there.schedule()
 

@@ -4,6 +4,7 @@ the host."""
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import threading
 import time
 from typing import Any
@@ -16,6 +17,7 @@ from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.errors import ActorError
 from gridlane.actors.device.resident import Form, resident_of
+from gridlane.actors.channels import TABLE_BYTES, Table
 from gridlane.actors.program import EMPTY
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
@@ -86,7 +88,10 @@ class ResidentProgram:
             TupleType(arrays),
         )
         function = resident_of(actor.handler, context, form)
-        kernel = Kernel(PythonSource(function), types, actor.handler.options)
+        options = actor.handler.options
+        if device.name == "cpu":  # for tests, in which compiling takes longer than running
+            options = dataclasses.replace(options, opt=False)
+        kernel = Kernel(PythonSource(function), types, options)
         self.plan = kernel.plan((form.block, 1, 1), device=device)
 
 
@@ -179,6 +184,8 @@ class Residence:
             "status": wire.STATUS_BYTES,
             "control": 128,
             "row": -(-wire.ROW.itemsize // 128) * 128,
+            "routes": TABLE_BYTES,
+            "sources": TABLE_BYTES,
             "answers": PLACES * form.answer_bytes,
             "inbox": capacity * slot,
             "out": outbox * out_slot,
@@ -198,8 +205,11 @@ class Residence:
         bytes_ = (ctypes.c_uint8 * wire.ROW.itemsize).from_address(at["row"])
         self._row: Any = np.frombuffer(bytes_, wire.ROW)[0:1]
         self._row_address = at["row"]
-        for name in ("inbox", "orders", "status", "control", "answers", "out"):
+        for name in ("inbox", "orders", "status", "control", "answers", "out", "routes", "sources"):
             self._row[name] = at[name]
+        self.capacity, self.slot = capacity, slot
+        self.routes, self.sources = Table(at["routes"]), Table(at["sources"])
+        self._version = 0
         self._row["number"], self._row["shift"], self._row["out_shift"] = number, shift, out_shift
         self._kernel: Any = (
             device.resident(program.plan.kernel.artifact, (form.block, 1, 1), self)
@@ -214,7 +224,7 @@ class Residence:
             DeviceError: the device does not hold it besides the others.
         """
         self._launched = state, arrays, drift
-        order, head, out_tail, physical, logical = self.there.position
+        order, head, out_tail, physical, logical, *_ = self.there.position
         row = self._row
         row["drift"], row["started"], row["order"] = drift, time.time_ns(), order
         row["head"], row["out_tail"] = head, out_tail
@@ -236,6 +246,31 @@ class Residence:
             raise
         self.started = True
 
+    # --- ways to other actors ---
+
+    def announce(self) -> None:
+        """Tell the kernel that its tables have changed."""
+        with fork_waits(), self._lock:
+            self._version += 1
+            self.there.tables(self._version)
+
+    def has_learned(self) -> bool:
+        """Whether the kernel uses its tables as they are, or does not run."""
+        return not self.started or self.there.position[5] == self._version
+
+    def posted(self) -> int:
+        """How many messages the host has posted."""
+        return self.there.position[1] + self.there.lengths[0]
+
+    def is_quiet(self, timeout: float) -> bool:
+        """Wait until all that the kernel has sent is delivered; whether it is. The kernel is held."""
+        until = time.monotonic() + timeout
+        while self.there.position[2] != self.there.position[7]:
+            if time.monotonic() > until:
+                return False
+            time.sleep(50e-6)
+        return True
+
     # --- leaving the device for a while ---
 
     def ask_to_leave(self) -> None:
@@ -243,7 +278,7 @@ class Residence:
         with fork_waits(), self._lock:
             if self.started and self._away is None:
                 self._away = self._launched
-                self.there.ends()
+                self.there.leaves()
 
     def leave(self) -> bool:
         """Wait until it has ended; whether it has."""

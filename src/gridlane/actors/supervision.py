@@ -15,6 +15,8 @@ from gridlane.core.cpu_abi import STOPPED
 from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 
+HOST = 0xFFFFFFFF
+"""The source of messages that the host has posted."""
 TICK = 0.1
 """Seconds between two looks at the actors, where no failure comes."""
 
@@ -63,7 +65,7 @@ class Supervisor:
         with fork_waits(), self._lock:
             instance.failure = self._error_of(instance)
             if instance.residence is not None:
-                instance.there.skip(int(Reason.FAILED))
+                self._skip(instance)
             if instance.restart == "never" or instance.state is State.TERMINATED:
                 instance.end(Reason.STOPPED)
                 instance.control.error = 0
@@ -113,6 +115,14 @@ class Supervisor:
                 instance.there.stop(since)
 
     # --- kernels that do not end ---
+
+    def _skip(self, instance: Instance) -> None:
+        """The message at which a kernel has ended is dead."""
+        source = instance.there.position[6]
+        if source == HOST:
+            instance.there.skip(int(Reason.FAILED))
+        else:
+            self._directory.channels.skip(instance, source, Reason.FAILED)
 
     def _give_up(self, instance: Instance) -> None:
         """End an actor whose kernel hangs; nothing stops its block."""

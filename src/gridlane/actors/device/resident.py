@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gridlane.actors.device import wire
-from gridlane.actors.device.layout import EMITTED, OUTPUT_BYTES, REPLY
+from gridlane.actors.device.layout import EMITTED, OUTPUT_BYTES, PUBLISH, REPLY
+from gridlane.actors.device.resident_parts import (
+    ALL,
+    Place,
+    Routes,
+    Sources,
+    State,
+    has_room,
+    is_open,
+    learn,
+    post,
+    put_answer,
+    room,
+    route_of,
+    send,
+    tell,
+)
 from gridlane.core import argtypes
 from gridlane.core.argtypes import RecordType
 from gridlane.cuda import (
     all_sync,
     atomic,
+    ballot_sync,
     blockIdx,
     int32,
     int64,
@@ -29,23 +45,17 @@ from gridlane.cuda import (
 )
 from gridlane.frontends.python.stubs import load_words, nanoseconds, store_words
 
-DONE, WHAT, REASON = 4, 5, 6
+DONE, WHAT = 4, 5
 """Words of the block's ``info``, besides those of a step: threads whose handler has ended, what a
-poll has found, why a message is dead."""
+poll has found."""
 MESSAGE, END, REFUSED = 1, 2, 3
-_ALL = 0xFFFFFFFF
 _LAST = 31
 """The lane that reads the host's orders."""
 _BEAT = 1023
 """Polls between two signs of life, less 1."""
-
-
-Place = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]  # any types
-    "Place",
-    "inbox orders status control answers out number drift shift out_shift",
-)
-"""What of its row an actor needs while it runs: a kernel would read the row anew each time, from the
-host's memory."""
+_NEAR = 16
+"""Polls of the device's memory for one of the host's."""
+_NUMBERS, _GENERATIONS = (1 << wire.NUMBER_BITS) - 1, (1 << wire.GENERATION_BITS) - 1
 
 
 class Form(NamedTuple):
@@ -109,119 +119,94 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
     slot, out_slot = wire.slot_of(chunks), wire.slot_of(form.out_chunks)
     answer, out_words = form.answer_bytes, (OUTPUT_BYTES + tier) // 4
     payload_words = max(3 * (chunks - wire.HEADER_CHUNKS), -(-record.size // 4) + 3)
-    together, wide = threads > 1, threads > 32
     message_words = -(-record.size // 4)
+    together, wide = threads > 1, threads > 32
 
     @jit(device=True)
-    def settle(row, fields, clock, now, info):  # pyright: ignore
-        """Merge the clock of the message, or find why it is dead."""
-        seen, own = fields[wire.PHYSICAL], clock[0]
-        deadline = fields[wire.DEADLINE]
-        what, reason = MESSAGE, 0
-        if deadline != 0 and deadline < now:
-            what, reason = REFUSED, wire.EXPIRED
-        elif seen > now and seen - now > row.drift:
-            what, reason = REFUSED, wire.DRIFTED
-        elif now > own and now > seen:
-            clock[0] = now
-            clock[1] = 0
-        elif own == seen:
-            clock[1] = max(clock[1], fields[wire.LOGICAL]) + 1
-        elif own > seen:
-            clock[1] += 1
-        else:
-            clock[0] = seen
-            clock[1] = fields[wire.LOGICAL] + 1
-        info[WHAT] = what
-        info[REASON] = reason
+    def load_chunk(ring, ticket, shift, chunk):  # pyright: ignore
+        """A chunk of a ring's slot, and whether it is there."""
+        at = ring + (ticket & ((int64(1) << shift) - 1)) * slot + wire.CHUNK * chunk
+        a, b, c, d = load_words(at)
+        return a, b, c, d == uint32((ticket >> shift) + 1)
 
     @jit(device=True)
-    def put(target, lane, sequence, head, head_words, body, start, body_words):  # pyright: ignore
-        """Write a message of two parts to a place, by a warp."""
-        count = (head_words + body_words + 2) // 3
-        chunk = lane
-        while chunk < count:
-            at = 3 * chunk - head_words
-            if at < 0:
-                a, b, c = head[3 * chunk], head[3 * chunk + 1], head[3 * chunk + 2]
-            else:
-                a, b, c = body[start + at], body[start + at + 1], body[start + at + 2]
-            store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
-            chunk += 32
+    def look(lane, ring, ticket, shift):  # pyright: ignore
+        """The first chunks of a message, and whether all of them are there."""
+        a, b, c, there = load_chunk(ring, ticket, shift, min(lane, first - 1))
+        return a, b, c, all_sync(ALL, there)
 
     @jit(device=True)
-    def room(row, out_tail, out_head):  # pyright: ignore
-        """Wait until the host has taken enough of the kernel's messages; how many it has."""
-        while out_tail - out_head >= int64(1) << row.out_shift:
-            _, _, low, high = load_words(row.orders)
-            out_head = int64(low) | int64(high) << 32
-        return out_head
+    def next_source(lane, sources, count, last, head):  # pyright: ignore
+        """The source after the last one that has a message, or -1."""
+        ready = False
+        if lane < count:
+            if sources.at[lane] != 0 and head >= sources.after[lane]:
+                ring = sources.at[lane] + wire.INBOX_HEAD
+                _, _, _, ready = load_chunk(ring, sources.head[lane], sources.shift[lane], 0)
+        found = ballot_sync(ALL, ready)
+        number = -1
+        if found != 0:
+            number = last + 1 if last + 1 < count else 0
+            while found >> number & 1 == 0:
+                number = number + 1 if number + 1 < count else 0
+        return number
 
     @jit(device=True)
-    def post(row, lane, out_tail, letter, body, start, body_words):  # pyright: ignore
-        """Put a message into the ring to the host."""
-        mask = (int64(1) << row.out_shift) - 1
-        target = row.out + (out_tail & mask) * out_slot
-        sequence = (out_tail >> row.out_shift) + 1
-        put(target, lane, sequence, letter, wire.HEADER_WORDS, body, start, body_words)
+    def keep(lane, a, b, c, header, payload):  # pyright: ignore
+        """Put the first chunks into shared memory."""
+        if lane < wire.HEADER_CHUNKS:
+            header[3 * lane] = a
+            header[3 * lane + 1] = b
+            header[3 * lane + 2] = c
+        elif lane < first:
+            word = 3 * (lane - wire.HEADER_CHUNKS)
+            payload[word] = a
+            payload[word + 1] = b
+            payload[word + 2] = c
 
     @jit(device=True)
-    def address_letter(row, letter, header, kind, flags, size):  # pyright: ignore
-        """What all messages of the kernel's have, but the clock and the key."""
+    def keep_rest(lane, ring, ticket, shift, payload):  # pyright: ignore
+        """The same with the chunks after those that a warp has at once."""
+        chunk = first + lane
+        while chunk < chunks:
+            a, b, c, there = load_chunk(ring, ticket, shift, chunk)
+            if there:
+                word = 3 * (chunk - wire.HEADER_CHUNKS)
+                payload[word] = a
+                payload[word + 1] = b
+                payload[word + 2] = c
+                chunk += 32
+
+    @jit(device=True)
+    def write_letter(place, letter, header, kind, key, one, physical, logical):  # pyright: ignore
+        """The header of what the handler has sent; for another actor where ``kind`` is 0."""
         whole, asked = letter.view(int64), header.view(int64)
+        whole[wire.TYPE] = one.type
+        whole[wire.SOURCE] = key
         whole[wire.CORRELATION] = asked[wire.CORRELATION]
-        whole[wire.REPLY_TO] = asked[wire.REPLY_TO] if kind == REPLY else row.number
-        whole[wire.NODE] = row.number
+        whole[wire.REPLY_TO] = place.number if one.kind != REPLY else int64(0)
+        if kind == REPLY:
+            whole[wire.REPLY_TO] = asked[wire.REPLY_TO]
+        whole[wire.PHYSICAL] = physical
+        whole[wire.LOGICAL] = logical
+        whole[wire.NODE] = place.number
         whole[wire.DEADLINE] = 0
         whole[wire.TOPIC] = 0
         whole[wire.TRACE] = asked[wire.TRACE]
-        whole[wire.SPAN] = row.number
-        flags = flags | kind << wire.KIND_SHIFT
-        letter[wire.SIZES] = uint32(size | flags << 16)
+        whole[wire.SPAN] = place.number
+        flags = kind << wire.KIND_SHIFT
+        if one.kind == REPLY:
+            flags |= wire.IS_REPLY
+        letter[wire.SIZES] = uint32(int32(one.payload_bytes) | flags << 16)
         letter[wire.COUNTS] = uint32((header[wire.COUNTS] & 0xFFFF) + 1)
-
-    @jit(device=True)
-    def tick(clock, now):  # pyright: ignore
-        if now > clock[0]:
-            clock[0] = now
-            clock[1] = 0
-        else:
-            clock[1] += 1
-
-    @jit(device=True)
-    def tell(row, lane, places, words, order, beats, head, out_tail, clock, counts):  # pyright: ignore
-        """Tell the host how far the kernel is."""
-        if lane == 0:
-            words[0] = uint32(order)
-            words[1] = uint32(beats)
-            places[1] = head
-            places[2] = out_tail
-            places[3] = 0
-            places[4] = clock[0]
-            places[5] = clock[1]
-            places[6] = counts[0]
-            places[7] = counts[1]
-            places[8] = head - 1
-            places[9] = 0
-        syncwarp()
-        if lane < 5:
-            target = row.status + wire.CHUNK * lane
-            if lane == 3:
-                target = row.control + 16
-            elif lane == 4:
-                target = row.control + 48
-            at = 4 * lane
-            store_words(target, words[at], words[at + 1], words[at + 2], words[at + 3])
-        syncwarp()
 
     def actor(rows: Any, state: Any, arrays: Any) -> None:
         thread, block = threadIdx.x, blockIdx.x
         lane = thread & 31
-        first_row = rows[block]
-        row = Place(
-            *(first_row.inbox, first_row.orders, first_row.status, first_row.control),
-            *(first_row.answers, first_row.out, first_row.number, first_row.drift),
-            *(first_row.shift, first_row.out_shift),
+        row = rows[block]
+        place = Place(
+            *(row.inbox, row.orders, row.status, row.control, row.answers, row.out, row.routes),
+            *(row.sources, row.number, row.drift, row.shift, row.out_shift),
         )
         header = shared.array(wire.HEADER_WORDS, uint32)
         payload = shared.array(payload_words, uint32)
@@ -229,92 +214,144 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         emitted = outputs.view(uint32)
         info = shared.array(16, int32)
         letter = shared.array(wire.HEADER_WORDS, uint32)
-        answered = shared.array(12, uint32)
-        told = shared.array(20, uint32)
-        clock = shared.array(2, int64)
-        counts = shared.array(2, int64)
-        fields, places = header.view(int64), told.view(int64)
-        message = payload.view(record)
-        head, out_tail, out_head = first_row.head, first_row.out_tail, int64(0)
-        order, polls, now = first_row.order, int32(0), first_row.started
-        mask = (int64(1) << row.shift) - 1
-        since = first_row.started - int64(nanoseconds())
-        if thread == 0:
-            clock[0] = first_row.physical
-            clock[1] = first_row.logical
-            counts[0] = first_row.received
-            counts[1] = first_row.answered
-        if wide:
-            syncthreads()
-        else:
-            syncwarp()
+        time = shared.array(1, int64)
+        routes = Routes(
+            *(shared.array(32, int64), shared.array(32, int64), shared.array(32, int64)),
+            *(shared.array(32, int32), shared.array(32, int32)),
+            *(shared.array(32, int64), shared.array(32, int64)),
+        )
+        sources = Sources(
+            *(shared.array(32, int64), shared.array(32, int32)),
+            *(shared.array(32, int64), shared.array(32, int64)),
+        )
+        fields, message = header.view(int64), payload.view(record)
+        head, out_tail, out_head = row.head, row.out_tail, int64(0)
+        physical, logical = row.physical, row.logical
+        received, answered = row.received, row.answered
+        order, beats, now = row.order, int32(0), row.started
+        since = row.started - int64(nanoseconds())
+        version, count, source, last = int32(-1), 0, -1, -1
+        patience, news = 0, False
         while True:
-            if thread < 32:
-                found = 0
-                while found == 0:
-                    at = row.inbox + (head & mask) * slot + wire.CHUNK * lane
-                    if lane >= first:
-                        at = row.orders
-                    a, b, c, d = load_words(at)
-                    now = since + int64(nanoseconds())  # while the load is under way
-                    there = all_sync(
-                        _ALL, lane >= first or d == uint32((head >> row.shift) + 1)
-                    )
-                    wanted = int32(shfl_sync(_ALL, a, _LAST))
-                    polls += 1
-                    if wanted != order:
-                        order = wanted
-                        threadfence_system()
-                        tell(row, lane, places, told, order, polls, head, out_tail, clock, counts)
-                    elif polls & _BEAT == 0:
-                        tell(row, lane, places, told, order, polls, head, out_tail, clock, counts)
-                    if order & 3 == wire.STOP:
-                        found = END
-                    elif there and order & 3 == wire.RUN:
-                        found = MESSAGE
-                if found == MESSAGE:
-                    if lane < wire.HEADER_CHUNKS:
-                        header[3 * lane] = a
-                        header[3 * lane + 1] = b
-                        header[3 * lane + 2] = c
-                    elif lane < first:
-                        word = 3 * (lane - wire.HEADER_CHUNKS)
-                        payload[word] = a
-                        payload[word + 1] = b
-                        payload[word + 2] = c
-                    chunk = first + lane
-                    while chunk < chunks:
-                        a, b, c, d = load_words(
-                            row.inbox + (head & mask) * slot + wire.CHUNK * chunk
+            found = 0
+            if not wide or thread < 32:
+                a, b, c = uint32(0), uint32(0), uint32(0)
+                while found == 0 or (found == END and news):
+                    if news:
+                        news = False
+                        tell(
+                            place,
+                            lane,
+                            State(
+                                *(order, beats, head, out_tail, version, -1),
+                                *(physical, logical, received, answered),
+                            ),
                         )
-                        if d == uint32((head >> row.shift) + 1):
-                            word = 3 * (chunk - wire.HEADER_CHUNKS)
-                            payload[word] = a
-                            payload[word + 1] = b
-                            payload[word + 2] = c
-                            chunk += 32
-                    syncwarp()
+                        if found == END:
+                            break
+                    source = -1
+                    if count > 0 and order & 3 == wire.RUN:
+                        source = 0
+                        if count > 1:
+                            source = next_source(lane, sources, count, last, head)
+                        elif sources.at[0] == 0 or head < sources.after[0]:
+                            source = -1
+                        if source >= 0:
+                            ring = sources.at[source] + wire.INBOX_HEAD
+                            ticket, shift = sources.head[source], sources.shift[source]
+                            a, b, c, there = look(lane, ring, ticket, shift)
+                            if there:
+                                found = MESSAGE
+                            else:
+                                source = -1
+                    patience -= 1
+                    if patience < 0:
+                        # The host's memory is far: it is looked at less often while other actors
+                        # send, and orders come with its messages.
+                        at = place.orders
+                        if lane < first:
+                            mask = (int64(1) << place.shift) - 1
+                            at = place.inbox + (head & mask) * slot + wire.CHUNK * lane
+                        e, f, g, h = load_words(at)
+                        now = shfl_sync(ALL, since + int64(nanoseconds()), 0)
+                        there = all_sync(
+                            ALL, lane >= first or h == uint32((head >> place.shift) + 1)
+                        )
+                        asked = int32(shfl_sync(ALL, e, _LAST))
+                        tables = int32(shfl_sync(ALL, f, _LAST))
+                        beats += 1
+                        if tables != version:
+                            version = tables
+                            count = learn(place, lane, routes, sources)
+                            order = -1
+                        if asked != order:
+                            threadfence_system()
+                            order = asked
+                            news = True
+                        elif beats & _BEAT == 0:
+                            news = True
+                        if order & 3 == wire.STOP or order & 3 == wire.LEAVE:
+                            found = END
+                            news = True
+                        elif found == 0 and there and order & 3 == wire.RUN:
+                            found = MESSAGE
+                            a, b, c = e, f, g
+                        if count > 0 and order & 3 == wire.RUN:
+                            patience = _NEAR
+                if found == MESSAGE:
+                    keep(lane, a, b, c, header, payload)
+                    if chunks > first:
+                        if source < 0:
+                            keep_rest(lane, place.inbox, head, place.shift, payload)
+                        else:
+                            ring = sources.at[source] + wire.INBOX_HEAD
+                            ticket, shift = sources.head[source], sources.shift[source]
+                            keep_rest(lane, ring, ticket, shift, payload)
                     if lane == 0:
                         info[EMITTED] = 0
                         info[DONE] = 0
-                        settle(row, fields, clock, now, info)
-                        low = uint32(head)
-                        store_words(row.control + 48, low, uint32(head >> 32), 1, 0)
-                elif lane == 0:
-                    info[WHAT] = END
+                    syncwarp()
+                    # The clock after the message, or why it is dead.
+                    seen, deadline = fields[wire.PHYSICAL], fields[wire.DEADLINE]
+                    reason = 0
+                    if deadline != 0 and deadline < now:
+                        reason = wire.EXPIRED
+                    elif seen > now and seen - now > place.drift:
+                        reason = wire.DRIFTED
+                    elif now > physical and now > seen:
+                        physical = now
+                        logical = int64(0)
+                    elif physical == seen:
+                        logical = max(logical, fields[wire.LOGICAL]) + 1
+                    elif physical > seen:
+                        logical += 1
+                    else:
+                        physical = seen
+                        logical = fields[wire.LOGICAL] + 1
+                    if reason != 0:
+                        found = REFUSED
+                    # What is handled, and from where, in case that it fails.
+                    if lane == 0:
+                        store_words(place.control + 48, uint32(head), uint32(head >> 32), 1, 0)
+                    elif lane == 1:
+                        tail = uint32(out_tail >> 32)
+                        store_words(place.status + 16, uint32(out_tail), tail, version, source)
+                if wide and thread == 0:
+                    info[WHAT] = found
+                    time[0] = physical
             if wide:
                 syncthreads()
-            else:
-                syncwarp()
-            if info[WHAT] == END:
+                found = info[WHAT]
+                physical = time[0]
+            if found == END:
                 break
-            if info[WHAT] == MESSAGE:
+            if found == MESSAGE:
                 if together:
-                    ctx = context(info, outputs, 0, 0, clock[0], thread, block)
+                    ctx = context(info, outputs, 0, 0, physical, thread, block)
                     handler(ctx, state[block], message[0], *arrays)
                     atomic.add(info, DONE, 1)
                 elif thread == 0:
-                    ctx = context(info, outputs, 0, 0, clock[0], thread, block)
+                    ctx = context(info, outputs, 0, 0, physical, thread, block)
                     handler(ctx, state[block], message[0], *arrays)
                     info[DONE] = 1
                 if wide:
@@ -323,68 +360,80 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     syncwarp()
                 if info[DONE] != threads:
                     break
-            if thread < 32:
+            if not wide or thread < 32:
                 sent = info[EMITTED]
-                if info[WHAT] == REFUSED:
+                if found == REFUSED:
                     sent = 0
-                    out_head = room(row, out_tail, out_head)
+                    out_head = room(place, out_tail, out_head)
+                    if lane < wire.HEADER_WORDS:
+                        letter[lane] = header[lane]
+                    syncwarp()
                     if lane == 0:
-                        flags = wire.DEAD << wire.KIND_SHIFT | info[REASON] << wire.REASON_SHIFT
-                        for n in range(wire.HEADER_WORDS):
-                            letter[n] = header[n]
+                        flags = wire.DEAD << wire.KIND_SHIFT | reason << wire.REASON_SHIFT
                         letter[wire.SIZES] |= uint32(flags << 16)
                     syncwarp()
-                    post(row, lane, out_tail, letter, payload, 0, message_words)
+                    post(place, lane, out_slot, out_tail, letter, payload, 0, message_words)
                     out_tail += 1
                     syncwarp()
                 for n in range(sent):
                     one = outputs[n]
-                    kind, size = int32(one.kind), int32(one.payload_bytes)
+                    kind, size, key = int32(one.kind), int32(one.payload_bytes), one.key
                     reply_to = fields[wire.REPLY_TO]
-                    direct = kind == REPLY and reply_to < 0 and reply_to & wire.DIRECT != 0
                     start = n * out_words + OUTPUT_BYTES // 4
                     words = (size + 3) // 4
-                    if direct:
-                        if lane == 0:
-                            tick(clock, now)
-                            answer_fields = answered.view(int64)
-                            answer_fields[0] = one.type
-                            answer_fields[1] = clock[0]
-                            answer_fields[2] = clock[1]
-                            answer_fields[3] = row.number
-                            answered[8] = uint32(size)
-                        syncwarp()
-                        number = reply_to & ((1 << wire.NUMBER_BITS) - 1)
-                        sequence = (reply_to >> wire.NUMBER_BITS) & (
-                            (1 << wire.GENERATION_BITS) - 1
-                        )
-                        put(
-                            row.answers + number * answer,
-                            *(lane, sequence + 1, answered, wire.ANSWER_WORDS),
-                            *(emitted, start, words),
+                    if now > physical:
+                        physical = now
+                        logical = int64(0)
+                    else:
+                        logical += 1
+                    if kind == REPLY and reply_to < 0 and reply_to & wire.DIRECT != 0:
+                        generation = (reply_to >> wire.NUMBER_BITS) & _GENERATIONS
+                        put_answer(
+                            place.answers + (reply_to & _NUMBERS) * answer,
+                            *(lane, generation + 1, one.type, physical, logical, place.number),
+                            *(size, emitted, start, words),
                         )
                     elif kind != REPLY or reply_to != 0:
-                        out_head = room(row, out_tail, out_head)
+                        number = -1
+                        if kind != PUBLISH:
+                            number = route_of(lane, routes, reply_to if kind == REPLY else key)
+                        while number >= 0 and not has_room(routes, number):
+                            # It waits for another actor: orders may come, and routes may go.
+                            wanted, _, _, _ = load_words(place.orders)
+                            if wanted & 3 == wire.STOP or not is_open(place, number):
+                                number = -1
+                        if number < 0:
+                            out_head = room(place, out_tail, out_head)
                         if lane == 0:
-                            tick(clock, now)
-                            flags = wire.IS_REPLY if kind == REPLY else 0
-                            address_letter(row, letter, header, kind, flags, size)
-                            whole = letter.view(int64)
-                            whole[wire.TYPE] = one.type
-                            whole[wire.SOURCE] = fields[wire.SOURCE] if kind == REPLY else one.key
-                            whole[wire.PHYSICAL] = clock[0]
-                            whole[wire.LOGICAL] = clock[1]
+                            to_host = kind if number < 0 else 0
+                            name = place.number
+                            if number < 0:
+                                name = fields[wire.SOURCE] if kind == REPLY else key
+                            write_letter(
+                                *(place, letter, header, to_host, name, one, physical, logical)
+                            )
                         syncwarp()
-                        post(row, lane, out_tail, letter, emitted, start, words)
-                        out_tail += 1
+                        if number < 0:
+                            post(place, lane, out_slot, out_tail, letter, emitted, start, words)
+                            out_tail += 1
+                        else:
+                            send(lane, routes, number, letter, emitted, start, words)
                     syncwarp()
-                head += 1
-                if lane == 0:
-                    if info[WHAT] == MESSAGE:
-                        counts[0] += 1
-                        counts[1] += sent
+                if source < 0:
+                    head += 1
+                else:
+                    ticket = sources.head[source] + 1
+                    last = source
+                    syncwarp()
+                    if lane == 0:
+                        sources.head[source] = ticket
+                        at = sources.at[source] + 16
+                        store_words(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
+                if found == MESSAGE:
+                    received += 1
+                    answered += sent
+                news = True
                 syncwarp()
-                tell(row, lane, places, told, order, polls, head, out_tail, clock, counts)
         # How far it is lies there already; what the handler has written follows.
         threadfence_system()
 

@@ -50,12 +50,14 @@ IS_REPLY = 1
 EXPIRED, DRIFTED = 5, 11
 """Reasons."""
 
-RUN, PARK, STOP = 1, 2, 3
-"""Orders: handle messages, handle none, end. An order is 4 times its number, and this."""
+LEAVE, RUN, PARK, STOP = 0, 1, 2, 3
+"""Orders: end for a while, handle messages, handle none, end. An order is 4 times its number, and
+this."""
 
 ROW = np.dtype(
     [
         *((name, np.int64) for name in ("inbox", "orders", "status", "control", "answers", "out")),
+        *((name, np.int64) for name in ("routes", "sources")),
         *((name, np.int64) for name in ("number", "drift", "started", "head", "out_tail")),
         *((name, np.int64) for name in ("physical", "logical", "received", "answered")),
         *((name, np.int32) for name in ("shift", "out_shift", "order", "spare")),
@@ -68,10 +70,24 @@ ROW = np.dtype(
 """
 
 ORDERS_BYTES = 64
-"""What the host tells: the order, 0, and how many of the kernel's messages it has taken."""
+"""What the host tells: the order, the version of the tables, and how many of the kernel's messages
+it has taken."""
 STATUS_BYTES = 64
 """What the kernel tells: chunks with (order that it follows, beats, messages taken), (messages sent,
-0), (physical, logical)."""
+version of the tables that it uses, source of the message that it handles), (physical, logical)."""
+
+TABLE_HEAD, TABLE_ENTRY = 32, 32
+"""Bytes of a table's header and of an entry: ``blocks.RoutingTable``. ``routes`` leads to other
+actors' inboxes on the device, ``sources`` has the actor's own, one for each sender."""
+IN_USE = 1
+"""The flag of an entry that is in use."""
+SHIFT = 8
+"""Its other flags, above this, are log2 of the capacity."""
+INBOX_HEAD = 64
+"""Bytes before the slots of an inbox on the device: ``blocks.InboxHeader``. The sender writes its
+first chunk, with how many messages there have been, and the receiver its second, with how many are
+taken. Its token is the receiver's number. The key of an entry of ``sources`` is the number of the
+host's messages after which its own come."""
 
 
 def chunks_of(payload: int) -> int:

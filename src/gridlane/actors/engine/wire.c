@@ -94,6 +94,25 @@ void gl_wire_refuse(gl_actor *actor, const gl_letter *letter, const void *payloa
     }
 }
 
+/* Refuse a message in chunks; 0 if it is not whole. */
+int gl_wire_refuse_chunks(gl_actor *actor, const void *chunks, uint32_t sequence, uint32_t reason)
+{
+    const gl_chunk *chunk = chunks;
+    uint8_t flat[12 * 8 + 16384 + 12];
+    for (uint32_t n = 0; n < actor->wire->chunks; n++) {
+        if (atomic_load_explicit(&chunk[n].sequence, memory_order_acquire) != sequence)
+            return 0;
+        memcpy(flat + 12 * n, chunk[n].piece, 12);
+    }
+    gl_wire_header header;
+    gl_letter letter;
+    memcpy(&header, flat, sizeof header);
+    gl_wire_letter(&letter, &header);
+    letter.destination = actor->id;
+    gl_wire_refuse(actor, &letter, flat + sizeof header, reason);
+    return 1;
+}
+
 /* Refuse up to `most` messages of the ring, whose kernel has ended; how many. */
 uint32_t gl_wire_drain(gl_actor *actor, uint32_t most, uint32_t reason)
 {
@@ -101,20 +120,9 @@ uint32_t gl_wire_drain(gl_actor *actor, uint32_t most, uint32_t reason)
     uint64_t head = head_of(wire), tail = atomic_load(&wire->tail);
     uint32_t count = 0;
     for (; head != tail && count < most; head++, count++) {
-        const gl_chunk *chunk = slot_at(wire, head);
         uint32_t sequence = (uint32_t)(head >> wire->shift) + 1;
-        uint8_t flat[12 * 8 + 16384 + 12];
-        for (uint32_t n = 0; n < wire->chunks; n++) {
-            while (atomic_load_explicit(&chunk[n].sequence, memory_order_acquire) != sequence)
-                gl_pause(); /* it is being written */
-            memcpy(flat + 12 * n, chunk[n].piece, 12);
-        }
-        gl_wire_header header;
-        memcpy(&header, flat, sizeof header);
-        gl_letter letter;
-        gl_wire_letter(&letter, &header);
-        letter.destination = actor->id;
-        gl_wire_refuse(actor, &letter, flat + sizeof header, reason);
+        while (!gl_wire_refuse_chunks(actor, slot_at(wire, head), sequence, reason))
+            gl_pause(); /* it is being written */
         atomic_store_explicit(&wire->status->head, head + 1, memory_order_release);
     }
     return count;

@@ -29,13 +29,15 @@ typedef struct {
 } gl_wire_answer; /* 36 bytes on the wire */
 
 typedef struct {
-    _Atomic uint32_t order, spare;
+    _Atomic uint32_t order, version;
     _Atomic uint64_t out_head;
 } gl_orders;
 
 typedef struct {
     _Atomic uint32_t order, beats;
-    _Atomic uint64_t head, out_tail, spare, physical, logical;
+    _Atomic uint64_t head, out_tail;
+    _Atomic uint32_t version, source;
+    _Atomic uint64_t physical, logical;
 } gl_status;
 
 _Static_assert(sizeof(gl_chunk) == 16, "chunk");
@@ -43,7 +45,7 @@ _Static_assert(sizeof(gl_wire_header) == 96, "header on the wire");
 
 #define GL_PLACES 64
 #define GL_DIRECT (1ull << 61) /* of `reply_to`: a place of the actor, not a waiter of the engine */
-enum { GL_RUN = 1, GL_PARK = 2, GL_STOP = 3 };
+enum { GL_LEAVE, GL_RUN = 1, GL_PARK = 2, GL_STOP = 3 };
 enum { GL_UNHANDLED = 4 }; /* a kind of what a kernel sends, besides GL_REPLY and its like */
 
 /* Where a caller waits for an answer. */
@@ -60,7 +62,7 @@ struct gl_wire {
     _Atomic uint32_t *raised; /* the kernel's error, where the device says so while it runs */
     uint32_t shift, chunks, slot_bytes, out_shift, out_slot, answer_bytes;
     uint32_t resident; /* whether a kernel runs, or may */
-    uint32_t stopping, holds, number;
+    uint32_t stopping, leaving, holds, number;
     uint64_t out_head;
     uint8_t *letter; /* the message of `out` that is delivered now */
     uint32_t letter_bytes;
@@ -78,6 +80,7 @@ int gl_wire_has_room(gl_actor *actor);
 uint64_t gl_wire_length(gl_actor *actor);
 void gl_wire_refuse(gl_actor *actor, const gl_letter *letter, const void *payload, uint32_t reason);
 void gl_wire_letter(gl_letter *letter, const gl_wire_header *header);
+int gl_wire_refuse_chunks(gl_actor *actor, const void *chunks, uint32_t sequence, uint32_t reason);
 uint32_t gl_wire_drain(gl_actor *actor, uint32_t most, uint32_t reason);
 
 /* wire_thread.c: what the kernels send, and their orders */

@@ -62,7 +62,7 @@ PyObject *Actor_resides(ActorObject *self, PyObject *args)
         return NULL;
     gl_wire *wire = self->actor->wire;
     wire->raised = (_Atomic uint32_t *)(uintptr_t)raised;
-    wire->stopping = 0;
+    wire->stopping = wire->leaving = 0;
     wire->resident = 1;
     gl_wire_order(self->actor);
     Py_RETURN_NONE;
@@ -75,6 +75,39 @@ PyObject *Actor_ends(ActorObject *self, PyObject *unused)
     self->actor->wire->stopping = 1;
     gl_wire_order(self->actor);
     Py_RETURN_NONE;
+}
+
+/* leaves(): order the kernel to end for a while */
+PyObject *Actor_leaves(ActorObject *self, PyObject *unused)
+{
+    (void)unused;
+    self->actor->wire->leaving = 1;
+    gl_wire_order(self->actor);
+    Py_RETURN_NONE;
+}
+
+/* tables(version): the version of the tables of routes that the kernel is to use */
+PyObject *Actor_tables(ActorObject *self, PyObject *args)
+{
+    unsigned int version;
+    if (!PyArg_ParseTuple(args, "I", &version))
+        return NULL;
+    atomic_store(&self->actor->wire->orders->version, version);
+    Py_RETURN_NONE;
+}
+
+/* refuse(chunks, sequence, reason): a message that the kernel has not handled; whether it is whole */
+PyObject *Actor_refuse(ActorObject *self, PyObject *args)
+{
+    Py_buffer chunks;
+    unsigned int sequence, reason;
+    int whole;
+    if (closed(self->owner) || !PyArg_ParseTuple(args, "y*II", &chunks, &sequence, &reason))
+        return NULL;
+    whole = (size_t)chunks.len >= self->actor->wire->chunks * sizeof(gl_chunk)
+            && gl_wire_refuse_chunks(self->actor, chunks.buf, sequence, reason);
+    PyBuffer_Release(&chunks);
+    return PyBool_FromLong(whole);
 }
 
 /* ended(): the kernel has ended; what it has sent is delivered */
@@ -129,16 +162,19 @@ PyObject *Actor_skip(ActorObject *self, PyObject *args)
     return PyLong_FromUnsignedLong(gl_wire_drain(self->actor, 1, reason));
 }
 
-/* position: (order, messages taken, messages sent, physical, logical), as the kernel has told */
+/* position: (order, messages taken, messages sent, physical, logical, version of the tables, source of
+   the message that it handles), as the kernel has told, and how many of its messages are taken */
 PyObject *Actor_position(ActorObject *self, void *closure)
 {
     (void)closure;
     gl_status *status = self->actor->wire->status;
-    return Py_BuildValue("IKKKK", atomic_load(&status->order),
+    return Py_BuildValue("IKKKKIIK", atomic_load(&status->order),
                          (unsigned long long)atomic_load(&status->head),
                          (unsigned long long)atomic_load(&status->out_tail),
                          (unsigned long long)atomic_load(&status->physical),
-                         (unsigned long long)atomic_load(&status->logical));
+                         (unsigned long long)atomic_load(&status->logical),
+                         atomic_load(&status->version), atomic_load(&status->source),
+                         (unsigned long long)atomic_load(&self->actor->wire->orders->out_head));
 }
 
 void wire_free(gl_actor *actor)

@@ -188,7 +188,10 @@ void gl_wire_order(gl_actor *actor)
     pthread_mutex_lock(&actor->mutex);
     uint32_t runs = atomic_load(&actor->phase) & GL_RUNS && !wire->holds;
     uint32_t now = atomic_load(&wire->orders->order);
-    uint32_t kind = wire->stopping ? GL_STOP : runs ? GL_RUN : GL_PARK;
+    uint32_t kind = wire->stopping  ? GL_STOP
+                    : wire->leaving ? GL_LEAVE
+                    : runs          ? GL_RUN
+                                    : GL_PARK;
     if ((now & 3) != kind)
         atomic_store(&wire->orders->order, 4 * ++wire->number | kind);
     pthread_mutex_unlock(&actor->mutex);
