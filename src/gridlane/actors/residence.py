@@ -362,7 +362,7 @@ def end_residence(instance: Any, residence: Residence) -> None:
         LEAKED.append((residence, instance.memory, instance.arrays))
         instance.failure = instance.failure or ActorError(
             f"{instance.name} is ended, but its handler goes on with message "
-            f"{instance.control.last_message}: nothing stops a block of a GPU from outside, and it "
+            f"{instance.control.received}: nothing stops a block of a GPU from outside, and it "
             "stays there until the process ends"
         )
         residence.there.ended()

@@ -128,7 +128,7 @@ class Supervisor:
         """End an actor whose kernel hangs; nothing stops its block."""
         with fork_waits(), self._lock:
             instance.failure = ActorError(
-                f"{instance.name} has handled its message {instance.control.last_message} for more "
+                f"{instance.name} has handled its message {instance.control.received} for more "
                 f"than {self._limit:g} s: it is ended, but nothing stops a block of a GPU from "
                 "outside, and it stays there until the process ends"
             )
@@ -150,6 +150,6 @@ class Supervisor:
                 if residence.started and not instance.control.error and not instance.is_ending:
                     instance.failure = ActorError(
                         f"{instance.name} is lost with its state, at message "
-                        f"{instance.control.last_message}: {found}"
+                        f"{instance.control.received}: {found}"
                     )
                     instance.end(Reason.FAILED)

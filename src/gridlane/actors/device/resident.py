@@ -118,8 +118,8 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
     record, output = form.message, output_record(tier)
     slot, out_slot = wire.slot_of(chunks), wire.slot_of(form.out_chunks)
     answer, out_words = form.answer_bytes, (OUTPUT_BYTES + tier) // 4
-    payload_words = max(3 * (chunks - wire.HEADER_CHUNKS), -(-record.size // 4) + 3)
     message_words = -(-record.size // 4)
+    message_room = max(96, 3 * chunks)
     together, wide = threads > 1, threads > 32
 
     @jit(device=True)
@@ -152,29 +152,15 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         return number
 
     @jit(device=True)
-    def keep(lane, a, b, c, header, payload):  # pyright: ignore
-        """Put the first chunks into shared memory."""
-        if lane < wire.HEADER_CHUNKS:
-            header[3 * lane] = a
-            header[3 * lane + 1] = b
-            header[3 * lane + 2] = c
-        elif lane < first:
-            word = 3 * (lane - wire.HEADER_CHUNKS)
-            payload[word] = a
-            payload[word + 1] = b
-            payload[word + 2] = c
-
-    @jit(device=True)
-    def keep_rest(lane, ring, ticket, shift, payload):  # pyright: ignore
-        """The same with the chunks after those that a warp has at once."""
+    def keep_rest(lane, ring, ticket, shift, header):  # pyright: ignore
+        """Put the chunks into shared memory after those that a warp has at once."""
         chunk = first + lane
         while chunk < chunks:
             a, b, c, there = load_chunk(ring, ticket, shift, chunk)
             if there:
-                word = 3 * (chunk - wire.HEADER_CHUNKS)
-                payload[word] = a
-                payload[word + 1] = b
-                payload[word + 2] = c
+                header[3 * chunk] = a
+                header[3 * chunk + 1] = b
+                header[3 * chunk + 2] = c
                 chunk += 32
 
     @jit(device=True)
@@ -208,8 +194,9 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
             *(row.inbox, row.orders, row.status, row.control, row.answers, row.out, row.routes),
             *(row.sources, row.number, row.drift, row.shift, row.out_shift),
         )
-        header = shared.array(wire.HEADER_WORDS, uint32)
-        payload = shared.array(payload_words, uint32)
+        # The message: its header, its payload, and what the lanes without a chunk have.
+        header = shared.array(message_room, uint32)
+        payload = header[wire.HEADER_WORDS :]
         outputs = shared.array(emits, output)
         emitted = outputs.view(uint32)
         info = shared.array(16, int32)
@@ -299,41 +286,34 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         if count > 0 and order & 3 == wire.RUN:
                             patience = _NEAR
                 if found == MESSAGE:
-                    keep(lane, a, b, c, header, payload)
+                    header[3 * lane] = a
+                    header[3 * lane + 1] = b
+                    header[3 * lane + 2] = c
                     if chunks > first:
+                        syncwarp()  # lane 31 has had no chunk of its own
                         if source < 0:
-                            keep_rest(lane, place.inbox, head, place.shift, payload)
+                            keep_rest(lane, place.inbox, head, place.shift, header)
                         else:
                             ring = sources.at[source] + wire.INBOX_HEAD
                             ticket, shift = sources.head[source], sources.shift[source]
-                            keep_rest(lane, ring, ticket, shift, payload)
-                    if lane == 0:
-                        info[EMITTED] = 0
-                        info[DONE] = 0
+                            keep_rest(lane, ring, ticket, shift, header)
+                    info[EMITTED] = 0
+                    info[DONE] = 0
                     syncwarp()
                     # The clock after the message, or why it is dead.
                     seen, deadline = fields[wire.PHYSICAL], fields[wire.DEADLINE]
-                    reason = 0
+                    reason = wire.DRIFTED if seen - now > place.drift else 0
                     if deadline != 0 and deadline < now:
                         reason = wire.EXPIRED
-                    elif seen > now and seen - now > place.drift:
-                        reason = wire.DRIFTED
-                    elif now > physical and now > seen:
-                        physical = now
-                        logical = int64(0)
-                    elif physical == seen:
-                        logical = max(logical, fields[wire.LOGICAL]) + 1
-                    elif physical > seen:
-                        logical += 1
-                    else:
-                        physical = seen
-                        logical = fields[wire.LOGICAL] + 1
                     if reason != 0:
                         found = REFUSED
-                    # What is handled, and from where, in case that it fails.
-                    if lane == 0:
-                        store_words(place.control + 48, uint32(head), uint32(head >> 32), 1, 0)
-                    elif lane == 1:
+                    else:
+                        top = max(max(physical, seen), now)
+                        events = logical if top == physical else int64(-1)
+                        theirs = fields[wire.LOGICAL] if top == seen else int64(-1)
+                        logical = max(events, theirs) + 1
+                        physical = top
+                    if source >= 0:  # from where it is, in case that it fails
                         tail = uint32(out_tail >> 32)
                         store_words(place.status + 16, uint32(out_tail), tail, version, source)
                 if wide and thread == 0:
@@ -400,6 +380,9 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         while number >= 0 and not has_room(routes, number):
                             # It waits for another actor: orders may come, and routes may go.
                             wanted, _, _, _ = load_words(place.orders)
+                            beats += 1
+                            low, high = uint32(head), uint32(head >> 32)
+                            store_words(place.status, order, beats, low, high)
                             if wanted & 3 == wire.STOP or not is_open(place, number):
                                 number = -1
                         if number < 0:

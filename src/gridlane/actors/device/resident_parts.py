@@ -79,15 +79,17 @@ def put_answer(
 ):  # pyright: ignore
     """Write an answer to the place of the caller who waits for it."""
     count = wire.ANSWER_CHUNKS + (body_words + 2) // 3
-    a, b, c = uint32(kind), uint32(kind >> 32), uint32(physical)
-    if lane == 1:
-        a, b, c = uint32(physical >> 32), uint32(logical), uint32(logical >> 32)
-    elif lane == 2:
-        a, b, c = uint32(node), uint32(node >> 32), uint32(size)
-    elif lane > 2:
-        at = start + 3 * (lane - wire.ANSWER_CHUNKS)
-        if lane < count:
-            a, b, c = body[at], body[at + 1], body[at + 2]
+    at = start + max(3 * (min(lane, count - 1) - wire.ANSWER_CHUNKS), 0)
+    a, b, c = body[at], body[at + 1], body[at + 2]
+    a = uint32(kind) if lane == 0 else a
+    b = uint32(kind >> 32) if lane == 0 else b
+    c = uint32(physical) if lane == 0 else c
+    a = uint32(physical >> 32) if lane == 1 else a
+    b = uint32(logical) if lane == 1 else b
+    c = uint32(logical >> 32) if lane == 1 else c
+    a = uint32(node) if lane == 2 else a
+    b = uint32(node >> 32) if lane == 2 else b
+    c = uint32(size) if lane == 2 else c
     if lane < count:
         store_words(target + wire.CHUNK * lane, a, b, c, sequence)
     chunk = lane + 32

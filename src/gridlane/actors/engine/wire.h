@@ -66,7 +66,7 @@ struct gl_wire {
     uint64_t out_head;
     uint8_t *letter; /* the message of `out` that is delivered now */
     uint32_t letter_bytes;
-    uint64_t busy_with, heard_of; /* the message that is handled, and how many are, as last seen */
+    uint64_t beats, heard_of; /* signs of life, and how many messages are handled, as last seen */
     _Alignas(64) _Atomic uint64_t tail;
     _Atomic uint64_t seen, high; /* how many are taken, as last seen; the most that were there */
     _Alignas(64) _Atomic uint64_t free; /* places, by bits */

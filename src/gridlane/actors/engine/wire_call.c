@@ -149,8 +149,10 @@ int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, u
     atomic_fetch_sub_explicit(&actor->posting, 1, memory_order_release);
     int there = 0;
     while (!posted && !there) {
-        for (int n = 0; n < 256 && !there; n++)
+        for (int n = 0; n < 64 && !there; n++) {
+            gl_pause(); /* looking all the time would take the line from the device */
             there = gl_wire_answered(wire, letter.reply_to, &answer, &reason);
+        }
         if (!there && gl_elapsed() >= until)
             break;
     }

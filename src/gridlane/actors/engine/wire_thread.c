@@ -10,6 +10,7 @@
 #define SPINS 2000           /* looks without work before it sleeps */
 #define SHORTEST 20000u      /* nanoseconds of its first sleep */
 #define LONGEST 500000u      /* and of the longest */
+#define QUIET 20000000ull    /* nanoseconds without a sign of life, of a kernel that handles one */
 #define TURN 64              /* messages of one actor in a row */
 
 /* ---- what a kernel sends */
@@ -69,16 +70,18 @@ static void watch(gl_actor *actor, uint64_t now)
 {
     gl_wire *wire = actor->wire;
     gl_control *control = actor->control;
-    uint64_t message = atomic_load_explicit(&control->last_message, memory_order_relaxed);
-    if (!wire->resident || !atomic_load_explicit(&control->busy, memory_order_relaxed))
+    /* A kernel that looks for messages says so all the time, and after each one. */
+    uint64_t beats = atomic_load_explicit(&wire->status->beats, memory_order_relaxed)
+                     + (atomic_load_explicit(&control->received, memory_order_relaxed) << 32);
+    int still = wire->resident && beats == wire->beats;
+    if (!still)
         atomic_store_explicit(&actor->since, 0, memory_order_relaxed);
-    else if (!atomic_load_explicit(&actor->since, memory_order_relaxed)
-             || wire->busy_with != message)
+    else if (!atomic_load_explicit(&actor->since, memory_order_relaxed))
         atomic_store_explicit(&actor->since, now, memory_order_relaxed);
-    wire->busy_with = message;
-    atomic_store_explicit(&control->heartbeat,
-                          atomic_load_explicit(&wire->status->beats, memory_order_relaxed),
-                          memory_order_relaxed);
+    uint64_t since = atomic_load_explicit(&actor->since, memory_order_relaxed);
+    atomic_store_explicit(&control->busy, since && now - since > QUIET, memory_order_relaxed);
+    wire->beats = beats;
+    atomic_store_explicit(&control->heartbeat, beats & UINT32_MAX, memory_order_relaxed);
     if (wire->resident && wire->raised && !atomic_load(&control->error)) {
         uint32_t code = atomic_load_explicit(wire->raised, memory_order_acquire);
         if (code)
