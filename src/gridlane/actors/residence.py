@@ -49,13 +49,13 @@ def refusal(device: Any) -> str:
     return ""
 
 
-def form_of(actor: Actor, tier: int, emits: int) -> Form:
-    """The form of an actor's kernel.
+def form_of(actor: Actor, tier: int, emits: int, lazy: bool) -> Form:
+    """The form of an actor's kernel; ``Form`` has the arguments.
 
     Raises:
         LaunchError: a kernel that does not end cannot have this one.
     """
-    form = Form(actor.message.record, tier, emits, actor.threads)
+    form = Form(actor.message.record, tier, emits, actor.threads, lazy)
     if actor.threads > 1 and actor.threads % 32:
         raise LaunchError(
             f"{actor.name}: threads={actor.threads}; a kernel that does not end has whole warps, 1 "

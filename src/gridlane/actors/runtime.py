@@ -215,7 +215,7 @@ class Runtime:
         if not self._home.residents:
             return None
         try:
-            return form_of(actor, tier, emits)
+            return form_of(actor, tier, emits, self._home.by_host)
         except LaunchError:
             if self._home.must_reside:
                 raise

@@ -53,6 +53,10 @@ _LAST = 31
 """The lane that reads the host's orders."""
 _BEAT = 1023
 """Polls between two signs of life, less 1."""
+_LATER = 64
+_OLD, _MOST = 2 * _LATER, 32
+"""What is new is told after two looks in vain, each counted as ``_LATER``, or after ``_MOST``
+messages."""
 _NEAR = 16
 """Polls of the device's memory for one of the host's."""
 _NUMBERS, _GENERATIONS = (1 << wire.NUMBER_BITS) - 1, (1 << wire.GENERATION_BITS) - 1
@@ -66,12 +70,15 @@ class Form(NamedTuple):
         tier: bytes of the largest message that it may emit.
         emits: how many it may emit for one.
         threads: that handle a message together; 1, or a multiple of 32.
+        lazy: whether the kernel tells of several messages at once. That needs a device on which the
+            other lanes run on where the first one has failed.
     """
 
     message: RecordType
     tier: int
     emits: int
     threads: int
+    lazy: bool
 
     @property
     def chunks(self) -> int:
@@ -121,6 +128,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
     message_words = -(-record.size // 4)
     message_room = max(96, 3 * chunks)
     together, wide = threads > 1, threads > 32
+    lazy = form.lazy and not together
 
     @jit(device=True)
     def load_chunk(ring, ticket, shift, chunk):  # pyright: ignore
@@ -218,14 +226,15 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         order, beats, now = row.order, int32(0), row.started
         since = row.started - int64(nanoseconds())
         version, count, source, last = int32(-1), 0, -1, -1
-        patience, news = 0, False
+        patience, news = 0, 0
         while True:
             found = 0
             if not wide or thread < 32:
                 a, b, c = uint32(0), uint32(0), uint32(0)
-                while found == 0 or (found == END and news):
-                    if news:
-                        news = False
+                while found == 0 or (found == END and news > 0):
+                    # What is new is told when there is time, or after many messages.
+                    if news >= _OLD:
+                        news = 0
                         tell(
                             place,
                             lane,
@@ -236,6 +245,8 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         )
                         if found == END:
                             break
+                    if news > 0:
+                        news += _LATER
                     source = -1
                     if count > 0 and order & 3 == wire.RUN:
                         source = 0
@@ -274,12 +285,12 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         if asked != order:
                             threadfence_system()
                             order = asked
-                            news = True
+                            news = _OLD
                         elif beats & _BEAT == 0:
-                            news = True
+                            news = _OLD
                         if order & 3 == wire.STOP or order & 3 == wire.LEAVE:
                             found = END
-                            news = True
+                            news = _OLD
                         elif found == 0 and there and order & 3 == wire.RUN:
                             found = MESSAGE
                             a, b, c = e, f, g
@@ -303,6 +314,10 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     # The clock after the message, or why it is dead.
                     seen, deadline = fields[wire.PHYSICAL], fields[wire.DEADLINE]
                     reason = wire.DRIFTED if seen - now > place.drift else 0
+                    if source < 0 and reason == 0 and seen > now:
+                        # The device's clock was set when the kernel was launched, and is late.
+                        since += seen - now
+                        now = seen
                     if deadline != 0 and deadline < now:
                         reason = wire.EXPIRED
                     if reason != 0:
@@ -313,7 +328,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         theirs = fields[wire.LOGICAL] if top == seen else int64(-1)
                         logical = max(events, theirs) + 1
                         physical = top
-                    if source >= 0:  # from where it is, in case that it fails
+                    if not lazy and source >= 0:  # from where it is, in case that it fails
                         tail = uint32(out_tail >> 32)
                         store_words(place.status + 16, uint32(out_tail), tail, version, source)
                 if wide and thread == 0:
@@ -339,6 +354,15 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                 else:
                     syncwarp()
                 if info[DONE] != threads:
+                    if lazy:
+                        tell(
+                            place,
+                            lane,
+                            State(
+                                *(order, beats, head, out_tail, version, source),
+                                *(physical, logical, received, answered),
+                            ),
+                        )
                     break
             if not wide or thread < 32:
                 sent = info[EMITTED]
@@ -415,7 +439,9 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                 if found == MESSAGE:
                     received += 1
                     answered += sent
-                news = True
+                news = (news & (_LATER - 1)) + 1
+                if not lazy or news >= _MOST:
+                    news = _OLD
                 syncwarp()
         # How far it is lies there already; what the handler has written follows.
         threadfence_system()

@@ -41,20 +41,18 @@ ALL = 0xFFFFFFFF
 
 @jit(device=True)
 def tell(place, lane, state):  # pyright: ignore
-    """Tell the host how far the kernel is: a chunk by each of five lanes."""
-    target = place.status + wire.CHUNK * lane
+    """Tell the host how far the kernel is: a chunk by each of four lanes. The first lane has ended if
+    its handler has failed."""
+    target = place.status + wire.CHUNK * (lane - 1)
     one, two = int64(state.order) | int64(state.beats) << 32, state.head
-    if lane == 1:
+    if lane == 2:
         one, two = state.out_tail, int64(uint32(state.version)) | int64(state.source) << 32
-    elif lane == 2:
-        one, two = state.physical, state.logical
     elif lane == 3:
+        one, two = state.physical, state.logical
+    elif lane == 4:
         target = place.control + 16
         one, two = state.received, state.answered
-    elif lane == 4:
-        target = place.control + 48
-        one, two = state.head - 1, int64(0)
-    if lane < 5:
+    if lane > 0 and lane < 5:
         store_words(target, uint32(one), uint32(one >> 32), uint32(two), uint32(two >> 32))
 
 

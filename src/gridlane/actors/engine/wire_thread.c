@@ -1,5 +1,6 @@
 /* The thread that delivers what running kernels send to others than waiting callers, and the orders
-   that their actors have. It spins while there is work, and then sleeps longer and longer. */
+   that their actors have. It spins while there is something to deliver, and then sleeps longer and
+   longer: a look takes lines of memory from the device that is writing them. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 #define SPINS 2000           /* looks without work before it sleeps */
 #define SHORTEST 20000u      /* nanoseconds of its first sleep */
-#define LONGEST 500000u      /* and of the longest */
+#define LONGEST 200000u      /* and of the longest */
 #define QUIET 20000000ull    /* nanoseconds without a sign of life, of a kernel that handles one */
 #define TURN 64              /* messages of one actor in a row */
 
@@ -105,7 +106,6 @@ int gl_wire_poll(gl_actor *actor, int last)
         wire->heard_of = head;
         gl_wire_length(actor);
         gl_unblock(actor);
-        found++;
     }
     return found;
 }
