@@ -1,6 +1,6 @@
 """Latency and rate of actors' messages on a device, beside the floor in CUDA C++ on the same GPU.
 
-    python benchmarks/actors/messages.py --device cuda [--floor message_floor.cu] [--count 100000]
+python benchmarks/actors/messages.py --device cuda [--floor message_floor.cu] [--count 100000]
 """
 
 from __future__ import annotations
@@ -166,7 +166,9 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--floor", type=Path)
-    parser.add_argument("--batches", action="store_true", help="launches instead of kernels that stay")
+    parser.add_argument(
+        "--batches", action="store_true", help="launches instead of kernels that stay"
+    )
     given = parser.parse_args()
     if given.floor is not None:
         floor(given.floor)

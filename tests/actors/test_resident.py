@@ -1,5 +1,5 @@
-"""Actors whose kernels do not end. The CPU stands in for a GPU: it runs the same kernel, on a thread,
-with the same rings and the same engine."""
+"""Actors whose kernels do not end. The CPU stands in for a GPU: it runs the same kernel, on a
+thread, with the same rings and the same engine."""
 
 from __future__ import annotations
 
@@ -200,17 +200,26 @@ def test_actors_send_to_each_other_without_the_host(runtime, ref):
     assert ref.read_state() == Total(1275, 50)
     assert first._there.position[2] == 0  # it has sent nothing to the host
     assert ref._there.position[1] == 0  # nor has the host posted anything
+    # One that is deactivated takes none, by whatever way.
+    ref.deactivate()
+    first.send(Number(1_000_001), replies=False)
+    found: list[actors.DeadLetter] = []
+    until(lambda: found.extend(runtime.dead_letters()) or found)
+    assert (found.pop().reason, first.metrics()["received"]) == (Reason.INACTIVE, 101)
+    ref.activate()
+    first.send(Number(1_000_001), replies=False)
+    until(lambda: ref.metrics()["received"] == 51)
+    until(lambda: first.metrics()["received"] == 103)
     # What the other one has not handled at its end is dead, and then there is no way to it.
     ref.suspend()
     for n in range(1, 4):
         first.send(Number(1_000_000 + n), replies=False)
-    until(lambda: first.metrics()["received"] == 103)
+    until(lambda: first.metrics()["received"] == 106)
     ref.deactivate()
     ref.terminate(graceful=False)
     letters = runtime.dead_letters()
-    assert len(letters) + ref._instance.control.received == 53
+    assert len(letters) + ref._instance.control.received == 54
     first.send(Number(1_000_009), replies=False)
-    found: list[actors.DeadLetter] = []
     until(lambda: found.extend(runtime.dead_letters()) or found)
     assert (found[0].reason, found[0].message(Number)) == (Reason.NO_ACTOR, Number(9))
     first.terminate()

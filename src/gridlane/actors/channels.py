@@ -20,7 +20,7 @@ from gridlane.actors.layouts.blocks import ROUTES, InboxHeader, RoutingTable
 from gridlane.actors.layouts.python import dtype
 from gridlane.memory.resource import Buffer
 
-TABLE_BYTES = -(-RoutingTable.size // 128) * 128
+TABLE_BYTES = wire.TABLE_KINDS + wire.CHUNK * ROUTES
 GRACE = 1.0
 """Seconds for a kernel to see a change of its tables."""
 
@@ -32,6 +32,8 @@ class Table:
         bytes_: Any = (ctypes.c_uint8 * RoutingTable.size).from_address(address)
         self._table: Any = np.frombuffer(bytes_, dtype(RoutingTable))[0:1]
         self._table["capacity"] = ROUTES
+        kinds: Any = (ctypes.c_uint64 * (2 * ROUTES)).from_address(address + wire.TABLE_KINDS)
+        self._kinds: Any = np.frombuffer(kinds, np.uint64)
 
     def free(self) -> int | None:
         """The number of an entry that is not in use."""
@@ -40,11 +42,14 @@ class Table:
                 return number
         return None
 
-    def write(self, number: int, key: int, address: int, capacity: int, slot: int) -> None:
-        """Write an entry; a capacity of 0 frees it."""
+    def write(
+        self, number: int, key: int, address: int, capacity: int, slot: int, kind: int = 0
+    ) -> None:
+        """Write an entry, for messages of a type; a capacity of 0 frees it."""
         shift = capacity.bit_length() - 1
         table, entry = self._table, self._table["entries"][0]
         table["version"] += 1
+        self._kinds[2 * number] = kind
         entry[number] = (
             *(key, address, capacity, slot, int(table["version"][0]) & 0xFFFFFFFF),
             wire.IN_USE | shift << wire.SHIFT if capacity else 0,
@@ -58,6 +63,7 @@ class Channel:
 
     def __init__(self, sender: Any, receiver: Any, entries: tuple[int, int]) -> None:
         self.sender, self.receiver = sender, receiver
+        self.is_open = False
         self.route, self.source = entries
         self.capacity, self.slot = receiver.residence.capacity, receiver.residence.slot
         self.device = receiver.device
@@ -85,8 +91,26 @@ class Channel:
         receiver.sources.write(self.source, after, self.memory.address, self.capacity, self.slot)
         receiver.announce()
         key = key_of(self.receiver.name)
-        sender.routes.write(self.route, key, self.memory.address, self.capacity, self.slot)
+        kind = self.receiver.actor.message.number
+        sender.routes.write(self.route, key, self.memory.address, self.capacity, self.slot, kind)
         sender.announce()
+        self.is_open = True
+
+    def shut(self) -> bool:
+        """Take the way from the sender; whether its kernel has noted that, and sends by the host.
+        What it has sent so far stays."""
+        self.is_open = False
+        sender = self.sender.residence
+        if self.sender.has_ended():
+            return True
+        sender.routes.write(self.route, 0, 0, 0, 0)
+        sender.announce()
+        until = time.monotonic() + GRACE
+        while not sender.has_learned():
+            if time.monotonic() > until:
+                return False
+            time.sleep(50e-6)
+        return True
 
     def skip(self, reason: Reason) -> bool:
         """Make the next message a dead letter, as the receiver's kernel has ended at it; whether
@@ -103,18 +127,10 @@ class Channel:
     def close(self) -> bool:
         """End the way after the receiver's kernel has ended: what is left are dead letters. Whether
         the sender's kernel has noted it, so that the memory is free."""
-        sender = self.sender.residence
-        if not self.sender.has_ended():
-            sender.routes.write(self.route, 0, 0, 0, 0)
-            sender.announce()
-            until = time.monotonic() + GRACE
-            while not sender.has_learned():
-                if time.monotonic() > until:
-                    return False
-                time.sleep(50e-6)
+        noted = self.shut()
         while self.skip(Reason.STOPPED):
             continue
-        return True
+        return noted
 
 
 class Channels:
@@ -127,19 +143,35 @@ class Channels:
     def open(self, sender: Any, receiver: Any) -> None:
         """Make a way from one actor to another, where both have kernels that do not end. Where
         there is no room in their tables, or the sender is busy, messages go by the host."""
-        key = sender.number, receiver.number
-        if sender.residence is None or receiver.residence is None or key in self._all:
+        if sender.residence is None or receiver.residence is None:
             return
-        route, source = sender.residence.routes.free(), receiver.residence.sources.free()
-        if route is None or source is None or not sender.there.hold(0.05):
+        key = sender.number, receiver.number
+        channel = self._all.get(key)
+        if channel is None:
+            route, source = sender.residence.routes.free(), receiver.residence.sources.free()
+            if route is None or source is None:
+                return
+            channel = Channel(sender, receiver, (route, source))
+        if channel.is_open or not sender.there.hold(0.05):
             return
         try:
             if sender.residence.is_quiet(0.05):
-                channel = Channel(sender, receiver, (route, source))
                 channel.open()
                 self._all[key] = channel
         finally:
             sender.there.release()
+
+    def shut(self, receiver: Any) -> None:
+        """An actor takes no messages for a while: those of others go by the host, which says so."""
+        for channel in self._all.values():
+            if channel.receiver is receiver:
+                channel.shut()
+
+    def reopen(self, receiver: Any) -> None:
+        """It takes messages again."""
+        for channel in list(self._all.values()):
+            if channel.receiver is receiver and not channel.sender.has_ended():
+                self.open(channel.sender, receiver)
 
     def skip(self, receiver: Any, source: int, reason: Reason) -> None:
         """The message of a source is dead, at which the receiver's kernel has ended."""

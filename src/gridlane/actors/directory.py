@@ -168,11 +168,17 @@ class Directory:
         if instance.residence is None:
             return
         with fork_waits(), self.lock:
+            self.channels.reopen(instance)
             for use in instance.actor.uses:
                 other = self.by_name.get(use.name) if use.method == "send" else None
                 if other is not None:
                     self.channels.open(instance, other)
                     self.channels.open(other, instance)
+
+    def shut_channels(self, instance: Instance) -> None:
+        """Have what others send to an actor go by the host, as it takes no messages."""
+        with fork_waits(), self.lock:
+            self.channels.shut(instance)
 
     def check_names(self, instance: Instance) -> None:
         """Raise NameLookupError, with the line, for an actor that is not launched."""

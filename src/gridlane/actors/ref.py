@@ -96,6 +96,7 @@ class ActorRef:
     def deactivate(self) -> None:
         """Let it take no messages and handle none; those in its inbox stay."""
         self._instance.move("deactivate")
+        self._home.directory.shut_channels(self._instance)
         self._instance.wait_for_step(FOREVER)
         self._engine.unblock(self._there)
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors.actor import Actor
+from gridlane.actors.channels import TABLE_BYTES, Table
 from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
-from gridlane.actors.errors import ActorError
 from gridlane.actors.device.resident import Form, resident_of
-from gridlane.actors.channels import TABLE_BYTES, Table
+from gridlane.actors.errors import ActorError
 from gridlane.actors.program import EMPTY
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
@@ -64,8 +64,8 @@ def form_of(actor: Actor, tier: int, emits: int, lazy: bool) -> Form:
     used = actor.message.layout.size + emits * (tier + 32) + 1024
     if used > SHARED:
         raise LaunchError(
-            f"{actor.name}: its message and {emits} of {tier} bytes that it emits take {used} bytes "
-            f"of shared memory, and a kernel that does not end has {SHARED}: launch it with "
+            f"{actor.name}: its message and {emits} of {tier} bytes that it emits take {used} "
+            f"bytes of shared memory, and a kernel that does not end has {SHARED}: launch it with "
             "a smaller emits= or tier=, or persistent=False"
         )
     return form
@@ -202,7 +202,7 @@ class Residence:
             *(self.memory, at["inbox"], at["out"], at["answers"], at["orders"], at["status"]),
             *(at["control"], shift, form.chunks, slot, out_shift, out_slot, form.answer_bytes),
         )
-        bytes_ = (ctypes.c_uint8 * wire.ROW.itemsize).from_address(at["row"])
+        bytes_: Any = (ctypes.c_uint8 * wire.ROW.itemsize).from_address(at["row"])
         self._row: Any = np.frombuffer(bytes_, wire.ROW)[0:1]
         self._row_address = at["row"]
         for name in ("inbox", "orders", "status", "control", "answers", "out", "routes", "sources"):
@@ -263,7 +263,7 @@ class Residence:
         return self.there.position[1] + self.there.lengths[0]
 
     def is_quiet(self, timeout: float) -> bool:
-        """Wait until all that the kernel has sent is delivered; whether it is. The kernel is held."""
+        """Wait until all that the kernel has sent is delivered; whether it is. It is held."""
         until = time.monotonic() + timeout
         while self.there.position[2] != self.there.position[7]:
             if time.monotonic() > until:

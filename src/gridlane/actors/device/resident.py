@@ -8,21 +8,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridlane.actors.device import wire
-from gridlane.actors.device.layout import EMITTED, OUTPUT_BYTES, PUBLISH, REPLY
+from gridlane.actors.device.layout import EMITTED, OUTPUT_BYTES
+from gridlane.actors.device.resident_messages import (
+    deliver,
+    keep_rest,
+    look,
+    next_source,
+    refuse,
+)
 from gridlane.actors.device.resident_parts import (
     ALL,
     Place,
+    Position,
     Routes,
+    Sizes,
     Sources,
     State,
-    has_room,
-    is_open,
     learn,
-    post,
-    put_answer,
     room,
-    route_of,
-    send,
     tell,
 )
 from gridlane.core import argtypes
@@ -30,11 +33,9 @@ from gridlane.core.argtypes import RecordType
 from gridlane.cuda import (
     all_sync,
     atomic,
-    ballot_sync,
     blockIdx,
     int32,
     int64,
-    jit,
     shared,
     shfl_sync,
     syncthreads,
@@ -59,7 +60,6 @@ _OLD, _MOST = 2 * _LATER, 32
 messages."""
 _NEAR = 16
 """Polls of the device's memory for one of the host's."""
-_NUMBERS, _GENERATIONS = (1 << wire.NUMBER_BITS) - 1, (1 << wire.GENERATION_BITS) - 1
 
 
 class Form(NamedTuple):
@@ -124,75 +124,10 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
     first = min(chunks, _LAST)
     record, output = form.message, output_record(tier)
     slot, out_slot = wire.slot_of(chunks), wire.slot_of(form.out_chunks)
-    answer, out_words = form.answer_bytes, (OUTPUT_BYTES + tier) // 4
-    message_words = -(-record.size // 4)
+    words, out_words, answer = -(-record.size // 4), (OUTPUT_BYTES + tier) // 4, form.answer_bytes
     message_room = max(96, 3 * chunks)
     together, wide = threads > 1, threads > 32
     lazy = form.lazy and not together
-
-    @jit(device=True)
-    def load_chunk(ring, ticket, shift, chunk):  # pyright: ignore
-        """A chunk of a ring's slot, and whether it is there."""
-        at = ring + (ticket & ((int64(1) << shift) - 1)) * slot + wire.CHUNK * chunk
-        a, b, c, d = load_words(at)
-        return a, b, c, d == uint32((ticket >> shift) + 1)
-
-    @jit(device=True)
-    def look(lane, ring, ticket, shift):  # pyright: ignore
-        """The first chunks of a message, and whether all of them are there."""
-        a, b, c, there = load_chunk(ring, ticket, shift, min(lane, first - 1))
-        return a, b, c, all_sync(ALL, there)
-
-    @jit(device=True)
-    def next_source(lane, sources, count, last, head):  # pyright: ignore
-        """The source after the last one that has a message, or -1."""
-        ready = False
-        if lane < count:
-            if sources.at[lane] != 0 and head >= sources.after[lane]:
-                ring = sources.at[lane] + wire.INBOX_HEAD
-                _, _, _, ready = load_chunk(ring, sources.head[lane], sources.shift[lane], 0)
-        found = ballot_sync(ALL, ready)
-        number = -1
-        if found != 0:
-            number = last + 1 if last + 1 < count else 0
-            while found >> number & 1 == 0:
-                number = number + 1 if number + 1 < count else 0
-        return number
-
-    @jit(device=True)
-    def keep_rest(lane, ring, ticket, shift, header):  # pyright: ignore
-        """Put the chunks into shared memory after those that a warp has at once."""
-        chunk = first + lane
-        while chunk < chunks:
-            a, b, c, there = load_chunk(ring, ticket, shift, chunk)
-            if there:
-                header[3 * chunk] = a
-                header[3 * chunk + 1] = b
-                header[3 * chunk + 2] = c
-                chunk += 32
-
-    @jit(device=True)
-    def write_letter(place, letter, header, kind, key, one, physical, logical):  # pyright: ignore
-        """The header of what the handler has sent; for another actor where ``kind`` is 0."""
-        whole, asked = letter.view(int64), header.view(int64)
-        whole[wire.TYPE] = one.type
-        whole[wire.SOURCE] = key
-        whole[wire.CORRELATION] = asked[wire.CORRELATION]
-        whole[wire.REPLY_TO] = place.number if one.kind != REPLY else int64(0)
-        if kind == REPLY:
-            whole[wire.REPLY_TO] = asked[wire.REPLY_TO]
-        whole[wire.PHYSICAL] = physical
-        whole[wire.LOGICAL] = logical
-        whole[wire.NODE] = place.number
-        whole[wire.DEADLINE] = 0
-        whole[wire.TOPIC] = 0
-        whole[wire.TRACE] = asked[wire.TRACE]
-        whole[wire.SPAN] = place.number
-        flags = kind << wire.KIND_SHIFT
-        if one.kind == REPLY:
-            flags |= wire.IS_REPLY
-        letter[wire.SIZES] = uint32(int32(one.payload_bytes) | flags << 16)
-        letter[wire.COUNTS] = uint32((header[wire.COUNTS] & 0xFFFF) + 1)
 
     def actor(rows: Any, state: Any, arrays: Any) -> None:
         thread, block = threadIdx.x, blockIdx.x
@@ -212,13 +147,14 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         time = shared.array(1, int64)
         routes = Routes(
             *(shared.array(32, int64), shared.array(32, int64), shared.array(32, int64)),
-            *(shared.array(32, int32), shared.array(32, int32)),
+            *(shared.array(32, int64), shared.array(32, int32), shared.array(32, int32)),
             *(shared.array(32, int64), shared.array(32, int64)),
         )
         sources = Sources(
             *(shared.array(32, int64), shared.array(32, int32)),
             *(shared.array(32, int64), shared.array(32, int64)),
         )
+        sizes = Sizes(slot, first, chunks, words, out_slot, answer, out_words)
         fields, message = header.view(int64), payload.view(record)
         head, out_tail, out_head = row.head, row.out_tail, int64(0)
         physical, logical = row.physical, row.logical
@@ -230,7 +166,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         while True:
             found = 0
             if not wide or thread < 32:
-                a, b, c = uint32(0), uint32(0), uint32(0)
+                a, b, c, reason = uint32(0), uint32(0), uint32(0), 0
                 while found == 0 or (found == END and news > 0):
                     # What is new is told when there is time, or after many messages.
                     if news >= _OLD:
@@ -251,13 +187,13 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     if count > 0 and order & 3 == wire.RUN:
                         source = 0
                         if count > 1:
-                            source = next_source(lane, sources, count, last, head)
+                            source = next_source(lane, sizes, sources, count, last, head)
                         elif sources.at[0] == 0 or head < sources.after[0]:
                             source = -1
                         if source >= 0:
                             ring = sources.at[source] + wire.INBOX_HEAD
                             ticket, shift = sources.head[source], sources.shift[source]
-                            a, b, c, there = look(lane, ring, ticket, shift)
+                            a, b, c, there = look(lane, sizes, ring, ticket, shift)
                             if there:
                                 found = MESSAGE
                             else:
@@ -303,11 +239,11 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     if chunks > first:
                         syncwarp()  # lane 31 has had no chunk of its own
                         if source < 0:
-                            keep_rest(lane, place.inbox, head, place.shift, header)
+                            keep_rest(lane, sizes, place.inbox, head, place.shift, header)
                         else:
                             ring = sources.at[source] + wire.INBOX_HEAD
                             ticket, shift = sources.head[source], sources.shift[source]
-                            keep_rest(lane, ring, ticket, shift, header)
+                            keep_rest(lane, sizes, ring, ticket, shift, header)
                     info[EMITTED] = 0
                     info[DONE] = 0
                     syncwarp()
@@ -369,62 +305,20 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                 if found == REFUSED:
                     sent = 0
                     out_head = room(place, out_tail, out_head)
-                    if lane < wire.HEADER_WORDS:
-                        letter[lane] = header[lane]
-                    syncwarp()
-                    if lane == 0:
-                        flags = wire.DEAD << wire.KIND_SHIFT | reason << wire.REASON_SHIFT
-                        letter[wire.SIZES] |= uint32(flags << 16)
-                    syncwarp()
-                    post(place, lane, out_slot, out_tail, letter, payload, 0, message_words)
+                    refuse(place, lane, sizes, out_tail, letter, header, reason)
                     out_tail += 1
-                    syncwarp()
                 for n in range(sent):
                     one = outputs[n]
-                    kind, size, key = int32(one.kind), int32(one.payload_bytes), one.key
-                    reply_to = fields[wire.REPLY_TO]
-                    start = n * out_words + OUTPUT_BYTES // 4
-                    words = (size + 3) // 4
                     if now > physical:
                         physical = now
                         logical = int64(0)
                     else:
                         logical += 1
-                    if kind == REPLY and reply_to < 0 and reply_to & wire.DIRECT != 0:
-                        generation = (reply_to >> wire.NUMBER_BITS) & _GENERATIONS
-                        put_answer(
-                            place.answers + (reply_to & _NUMBERS) * answer,
-                            *(lane, generation + 1, one.type, physical, logical, place.number),
-                            *(size, emitted, start, words),
-                        )
-                    elif kind != REPLY or reply_to != 0:
-                        number = -1
-                        if kind != PUBLISH:
-                            number = route_of(lane, routes, reply_to if kind == REPLY else key)
-                        while number >= 0 and not has_room(routes, number):
-                            # It waits for another actor: orders may come, and routes may go.
-                            wanted, _, _, _ = load_words(place.orders)
-                            beats += 1
-                            low, high = uint32(head), uint32(head >> 32)
-                            store_words(place.status, order, beats, low, high)
-                            if wanted & 3 == wire.STOP or not is_open(place, number):
-                                number = -1
-                        if number < 0:
-                            out_head = room(place, out_tail, out_head)
-                        if lane == 0:
-                            to_host = kind if number < 0 else 0
-                            name = place.number
-                            if number < 0:
-                                name = fields[wire.SOURCE] if kind == REPLY else key
-                            write_letter(
-                                *(place, letter, header, to_host, name, one, physical, logical)
-                            )
-                        syncwarp()
-                        if number < 0:
-                            post(place, lane, out_slot, out_tail, letter, emitted, start, words)
-                            out_tail += 1
-                        else:
-                            send(lane, routes, number, letter, emitted, start, words)
+                    at = Position(order, beats, head, out_tail, out_head, physical, logical)
+                    beats, out_tail, out_head = deliver(
+                        *(place, lane, sizes, routes, at, header, letter, one),
+                        *(emitted, n * out_words + OUTPUT_BYTES // 4),
+                    )
                     syncwarp()
                 if source < 0:
                     head += 1

@@ -15,34 +15,45 @@ Place: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Place",
     "inbox orders status control answers out routes sources number drift shift out_shift",
 )
-"""What of its row an actor needs while it runs: a kernel would read the row anew each time, from the
-host's memory."""
+"""What of its row an actor needs while it runs: a kernel would read the row anew each time, from
+the host's memory."""
 
 Routes: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
-    "Routes", "key number at shift slot tail seen"
+    "Routes", "key number kind at shift slot tail seen"
 )
 """The inboxes of other actors: arrays in shared memory, with an entry for each route. An actor is
-found by the key of its name and by its number. ``tail`` is how many messages there have been, ``seen``
-how many are taken, as last seen."""
+found by the key of its name and by its number, and takes messages of one kind. ``tail`` is how many
+messages there have been, ``seen`` how many are taken, as last seen."""
 
 Sources: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Sources", "at shift head after"
 )
-"""The actor's own inboxes on the device, likewise; 0 is no address. Their messages come after so many
-of the host's."""
+"""The actor's own inboxes on the device, likewise; 0 is no address. Their messages come after so
+many of the host's."""
 
 State: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "State", "order beats head out_tail version source physical logical received answered"
 )
 """How far a kernel is."""
 
+Position: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
+    "Position", "order beats head out_tail out_head physical logical"
+)
+"""Where a kernel is while it delivers what its handler has emitted."""
+
+Sizes: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
+    "Sizes", "slot first chunks message_words out_slot answer out_words"
+)
+"""Constants: bytes of a slot, the chunks of a message that a warp has at once, and all of them,
+words of its payload; bytes of a slot to the host, of an answer's place, words of an output."""
+
 ALL = 0xFFFFFFFF
 
 
 @jit(device=True)
-def tell(place, lane, state):  # pyright: ignore
-    """Tell the host how far the kernel is: a chunk by each of four lanes. The first lane has ended if
-    its handler has failed."""
+def tell(place: Any, lane: Any, state: Any) -> Any:
+    """Tell the host how far the kernel is: a chunk by each of four lanes. The first lane has ended
+    if its handler has failed."""
     target = place.status + wire.CHUNK * (lane - 1)
     one, two = int64(state.order) | int64(state.beats) << 32, state.head
     if lane == 2:
@@ -57,7 +68,16 @@ def tell(place, lane, state):  # pyright: ignore
 
 
 @jit(device=True)
-def put(target, lane, sequence, head, head_words, body, start, body_words):  # pyright: ignore
+def put(
+    target: Any,
+    lane: Any,
+    sequence: Any,
+    head: Any,
+    head_words: Any,
+    body: Any,
+    start: Any,
+    body_words: Any,
+) -> Any:
     """Write a message of two parts to a place."""
     count = (head_words + body_words + 2) // 3
     chunk = lane
@@ -73,8 +93,18 @@ def put(target, lane, sequence, head, head_words, body, start, body_words):  # p
 
 @jit(device=True)
 def put_answer(
-    target, lane, sequence, kind, physical, logical, node, size, body, start, body_words
-):  # pyright: ignore
+    target: Any,
+    lane: Any,
+    sequence: Any,
+    kind: Any,
+    physical: Any,
+    logical: Any,
+    node: Any,
+    size: Any,
+    body: Any,
+    start: Any,
+    body_words: Any,
+) -> Any:
     """Write an answer to the place of the caller who waits for it."""
     count = wire.ANSWER_CHUNKS + (body_words + 2) // 3
     at = start + max(3 * (min(lane, count - 1) - wire.ANSWER_CHUNKS), 0)
@@ -98,7 +128,7 @@ def put_answer(
 
 
 @jit(device=True)
-def room(place, out_tail, out_head):  # pyright: ignore
+def room(place: Any, out_tail: Any, out_head: Any) -> Any:
     """Wait until the host has taken enough of the kernel's messages; how many it has."""
     while out_tail - out_head >= int64(1) << place.out_shift:
         _, _, low, high = load_words(place.orders)
@@ -107,7 +137,16 @@ def room(place, out_tail, out_head):  # pyright: ignore
 
 
 @jit(device=True)
-def post(place, lane, out_slot, out_tail, letter, body, start, body_words):  # pyright: ignore
+def post(
+    place: Any,
+    lane: Any,
+    out_slot: Any,
+    out_tail: Any,
+    letter: Any,
+    body: Any,
+    start: Any,
+    body_words: Any,
+) -> Any:
     """Put a message into the ring to the host."""
     target = place.out + (out_tail & ((int64(1) << place.out_shift) - 1)) * out_slot
     sequence = (out_tail >> place.out_shift) + 1
@@ -118,13 +157,13 @@ def post(place, lane, out_slot, out_tail, letter, body, start, body_words):  # p
 
 
 @jit(device=True)
-def _version(table):  # pyright: ignore
-    low, high, count, _ = load_words(table)
+def _version(table: Any) -> Any:
+    low, high, _, _ = load_words(table)
     return int64(low) | int64(high) << 32
 
 
 @jit(device=True)
-def learn(place, lane, routes, sources):  # pyright: ignore
+def learn(place: Any, lane: Any, routes: Any, sources: Any) -> Any:
     """Read the tables, whole, and where the inboxes stand; how many sources there are."""
     while True:
         before, beside = _version(place.routes), _version(place.sources)
@@ -143,9 +182,9 @@ def learn(place, lane, routes, sources):  # pyright: ignore
             sources.at[lane] = int64(c) | int64(d) << 32 if flags & wire.IN_USE else int64(0)
             sources.shift[lane] = flags >> wire.SHIFT
         syncwarp()
-        if before & 1 == 0 and beside & 1 == 0:
-            if before == _version(place.routes) and beside == _version(place.sources):
-                break
+        same = before == _version(place.routes) and beside == _version(place.sources)
+        if same and before & 1 == 0 and beside & 1 == 0:
+            break
     there = 0
     if lane < ROUTES:
         if routes.key[lane] != 0:
@@ -155,6 +194,8 @@ def learn(place, lane, routes, sources):  # pyright: ignore
             routes.seen[lane] = int64(a) | int64(b) << 32
             _, _, c, d = load_words(routes.at[lane] + 32)
             routes.number[lane] = int64(c) | int64(d) << 32
+            a, b, _, _ = load_words(place.routes + wire.TABLE_KINDS + wire.CHUNK * lane)
+            routes.kind[lane] = int64(a) | int64(b) << 32
         if sources.at[lane] != 0:
             a, b, _, _ = load_words(sources.at[lane] + 16)
             sources.head[lane] = int64(a) | int64(b) << 32
@@ -165,17 +206,17 @@ def learn(place, lane, routes, sources):  # pyright: ignore
 
 
 @jit(device=True)
-def route_of(lane, routes, key):  # pyright: ignore
-    """The entry of a key or number, or -1."""
+def route_of(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
+    """The entry of a key or number that takes messages of a kind, or -1."""
     same = False
     if lane < ROUTES:
-        used = routes.key[lane] != 0
+        used = routes.key[lane] != 0 and routes.kind[lane] == kind
         same = used and (routes.key[lane] == key or routes.number[lane] == key)
     return int32(ffs(ballot_sync(ALL, same))) - 1
 
 
 @jit(device=True)
-def has_room(routes, number):  # pyright: ignore
+def has_room(routes: Any, number: Any) -> Any:
     """Whether an inbox of another actor has room."""
     capacity = int64(1) << routes.shift[number]
     if routes.tail[number] - routes.seen[number] < capacity:
@@ -189,7 +230,7 @@ def has_room(routes, number):  # pyright: ignore
 
 
 @jit(device=True)
-def is_open(place, number):  # pyright: ignore
+def is_open(place: Any, number: Any) -> Any:
     """Whether a route is in the table still."""
     entry = place.routes + wire.TABLE_HEAD + wire.TABLE_ENTRY * number
     _, _, _, flags = load_words(entry + 16)
@@ -197,7 +238,9 @@ def is_open(place, number):  # pyright: ignore
 
 
 @jit(device=True)
-def send(lane, routes, number, letter, body, start, body_words):  # pyright: ignore
+def send(
+    lane: Any, routes: Any, number: Any, letter: Any, body: Any, start: Any, body_words: Any
+) -> Any:
     """Put a message into the inbox of another actor, which has room."""
     tail, at, shift = routes.tail[number], routes.at[number], routes.shift[number]
     target = at + wire.INBOX_HEAD + (tail & ((int64(1) << shift) - 1)) * routes.slot[number]

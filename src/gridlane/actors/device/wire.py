@@ -73,12 +73,14 @@ ORDERS_BYTES = 64
 """What the host tells: the order, the version of the tables, and how many of the kernel's messages
 it has taken."""
 STATUS_BYTES = 64
-"""What the kernel tells: chunks with (order that it follows, beats, messages taken), (messages sent,
-version of the tables that it uses, source of the message that it handles), (physical, logical)."""
+"""What the kernel tells: chunks with (order that it follows, beats, messages taken), (messages
+sent, version of the tables that it uses, source of the message that it handles), (physical,
+logical)."""
 
-TABLE_HEAD, TABLE_ENTRY = 32, 32
-"""Bytes of a table's header and of an entry: ``blocks.RoutingTable``. ``routes`` leads to other
-actors' inboxes on the device, ``sources`` has the actor's own, one for each sender."""
+TABLE_HEAD, TABLE_ENTRY, TABLE_KINDS = 32, 32, 864
+"""Bytes of a table's header and of an entry: ``blocks.RoutingTable``; the types of the messages of
+the entries follow, a chunk each. ``routes`` leads to other actors' inboxes on the device,
+``sources`` has the actor's own, one for each sender."""
 IN_USE = 1
 """The flag of an entry that is in use."""
 SHIFT = 8

@@ -165,11 +165,13 @@ nanosleep = Stub("cuda.nanosleep", "ns", "Sleep about so many nanoseconds; may r
 load_words = Stub(
     "load_words",
     "address",
-    "Four uint32 at an address of global memory that is a multiple of 16, by one access of 16 bytes "
-    "that is never left out.",
+    "Four uint32 at an address of global memory that is a multiple of 16: by one access of 16 "
+    "bytes on a GPU, while a CPU reads the last one first. The access is never left out.",
 )
 store_words = Stub(
-    "store_words", "address, a, b, c, d", "Store four uint32 likewise, by one access of 16 bytes."
+    "store_words",
+    "address, a, b, c, d",
+    "Store four uint32 likewise; a CPU writes the last one last.",
 )
 nanoseconds = Stub("nanoseconds", "", "The device's clock in nanoseconds, uint64.")
 

@@ -242,7 +242,9 @@ class CudaBound:
         kernel.ready()
         context = kernel.context
         if context.residents and kernel.local_bytes > context.local_bytes:
-            with context.without_residents():  # the driver waits for all kernels before it has more room
+            with (
+                context.without_residents()
+            ):  # the driver waits for all kernels before it has more room
                 self.launch_on(stream, params, gx, gy, gz, shared)
             return
         context.local_bytes = max(context.local_bytes, kernel.local_bytes)

@@ -80,7 +80,7 @@ class ResidentKernel:
                     COOPERATIVE_TOO_LARGE,
                     f"{self.kernel.name}: the device holds {self.blocks} such blocks at once, and "
                     f"{len(residents)} kernels that do not end take {used:.0%} of it",
-                    "end actors that are not needed, or give handlers fewer threads and less memory",
+                    "end actors that are not needed, or give handlers fewer threads",
                 )
             self._stream.launch(self._bound, params, 1, 1, 1, 0, keep)
             residents.add(self)
@@ -126,8 +126,8 @@ class ResidentKernel:
         if not self._owner.leave():
             fail(
                 NOT_PERMITTED,
-                f"{self._owner.name} runs on, and the driver loads code and frees memory only while "
-                "no kernel runs",
+                f"{self._owner.name} runs on, and the driver loads code and frees memory only "
+                "while no kernel runs",
                 "load kernels and allocate host memory before, or end the actor",
             )
 
