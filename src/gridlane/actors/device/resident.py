@@ -162,7 +162,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         order, beats, now = row.order, int32(0), row.started
         since = row.started - int64(nanoseconds())
         version, count, source, last = int32(-1), 0, -1, -1
-        patience, news = 0, 0
+        patience, news, reason = 0, 0, 0
         while True:
             found = 0
             if not wide or thread < 32:
