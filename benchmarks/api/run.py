@@ -31,6 +31,7 @@ BARS = {
     "launch": 5000,
     "launch+synchronize": 10000,
 }
+NVCC = "nvcc", "-O2", "-arch=sm_80", "--compress-mode=none"
 VECTOR_ADD = HERE.parents[1] / "tests" / "abi" / "programs" / "vector_add.cu"
 
 
@@ -72,7 +73,7 @@ def main() -> None:
             ):
                 subprocess.run(
                     [
-                        *("nvcc", "-O2", "-arch=sm_80", "-cudart", "shared"),
+                        *(*NVCC, "-cudart", "shared"),
                         *(str(source), "-o", str(made)),
                     ],
                     check=True,
@@ -102,7 +103,7 @@ def main() -> None:
 def without_python(room: Path, environment: dict[str, str]) -> list[str]:
     """A program all of whose calls C answers once its kernel was compiled."""
     made, source = room / "whole", HERE / "whole.cu"
-    command = ["nvcc", "-O2", "-arch=sm_80", "-cudart", "shared", str(source), "-o", str(made)]
+    command = [*NVCC, "-cudart", "shared", str(source), "-o", str(made)]
     subprocess.run(command, check=True)
     shutil.rmtree(room / "cache", ignore_errors=True)
     cold = timed(made, environment)
@@ -123,7 +124,7 @@ def without_python(room: Path, environment: dict[str, str]) -> list[str]:
 def run(program: Path, environment: dict[str, str]) -> list[str]:
     """The lines that a program prints."""
     found = subprocess.run(
-        [str(program)], env=environment, capture_output=True, text=True, check=True, timeout=600
+        [str(program)], env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=600
     )
     return found.stdout.splitlines()
 

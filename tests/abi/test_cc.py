@@ -316,8 +316,7 @@ int main()
     return cublasCreate(&handle);
 #elif CALLED == 2
     size_t bytes = 0;
-    return cub::DeviceReduce::Sum(nullptr, bytes, (int *)nullptr, (int *)nullptr, 1);
-#elif CALLED == 3
+    cub::DeviceReduce::Sum(nullptr, bytes, (int *)nullptr, (int *)nullptr, 1);
     thrust::device_vector<int> made(4, 1);
     return thrust::reduce(made.begin(), made.end());
 #else
@@ -335,7 +334,7 @@ int main()
 def test_libraries_that_are_absent(cc, tmp_path):
     """A call of the host is an error by its name; what kernels use of them is here."""
     (tmp_path / "absent.cu").write_text(ABSENT)
-    for number, name in enumerate(("cublasCreate", "DeviceReduce::Sum", "thrust::"), 1):
+    for number, name in enumerate(("cublasCreate", "DeviceReduce::Sum.*thrust::"), 1):
         with pytest.raises(CompileError, match=rf"(?s){name}.*gridlane has"):
             cc(f"-DCALLED={number}", "absent.cu", "-o", "program")
     cc("absent.cu", "-o", "program")

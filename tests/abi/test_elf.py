@@ -77,23 +77,5 @@ def test_cut_and_changed_files_have_errors_in_words(program, tmp_path_factory, d
         pass
 
 
-@pytest.mark.parametrize("kind", ["shared", "static", "stripped"])
-def test_the_runtime_in_a_program_of_nvcc(kind, tmp_path):
-    if not shutil.which("nvcc"):
-        pytest.skip("nvcc is not installed")
-    source = tmp_path / "empty.cu"
-    source.write_text("__global__ void k() {} int main() { k<<<1, 1>>>(); }\n")
-    made = tmp_path / "empty"
-    how = "shared" if kind == "shared" else "static"
-    subprocess.run(
-        ["nvcc", "-arch=sm_80", "-cudart", how, str(source), "-o", str(made)],
-        check=True,
-        timeout=200,
-    )
-    if kind == "stripped":
-        subprocess.run(["strip", str(made)], check=True, timeout=60)
-    assert runtime_in(made) == kind
-
-
 def test_python_itself():
     assert runtime_in(Path(sys.executable).resolve()) == "none"

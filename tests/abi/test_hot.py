@@ -10,9 +10,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.abi import installed
 from tests.abi.test_library import compiled, library, run  # noqa: F401  # a fixture
 
 HERE = Path(__file__).parent
+
+
+def by_nvcc(factory, name, *words):
+    """One of the programs, on the shared runtime."""
+    source = str(HERE / "programs" / f"{name}.cu")
+    return installed.by_nvcc(factory, name, "-cudart", "shared", source, *words)
+
 
 IN_PYTHON = """
 import ctypes, threading
@@ -51,7 +59,7 @@ def in_python(library, text):  # noqa: F811
     assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
 
 
-@pytest.mark.parametrize("name", ["hot_state", "hot_memory", "hot_work"])
+@pytest.mark.parametrize("name", ["hot_state", "hot_memory", "hot_work", "hot_events"])
 def test_a_program_prints_the_same(name, library, tmp_path):  # noqa: F811
     made = compiled(name, library, tmp_path, str(library / "libcudart.so.13"))
     hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
@@ -252,16 +260,9 @@ print("well")
     )
 
 
-def test_launches_by_the_runtime_print_the_same(library, tmp_path):  # noqa: F811
-    if not shutil.which("nvcc"):
-        pytest.skip("nvcc is not installed, and it builds the program")
-    made = tmp_path / "hot_launches"
-    subprocess.run(
-        ["nvcc", "-w", "-arch=sm_80", "-cudart", "shared", "-o", str(made)]
-        + [str(HERE / "programs" / "hot_launches.cu"), "-Xlinker", str(library / "libcuda.so.1")],
-        check=True,
-        timeout=100,
-    )
+def test_launches_by_the_runtime_print_the_same(library, tmp_path_factory):  # noqa: F811
+    linked = "-Xlinker", str(installed.prefix(tmp_path_factory) / "lib" / "libcuda.so.1")
+    made = by_nvcc(tmp_path_factory, "hot_launches", *linked)
     hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
     assert hot.stdout == cold.stdout and hot.stderr == cold.stderr == ""
     assert hot.stdout.count("\n") > 300 and "wrong 0" in hot.stdout
@@ -269,17 +270,8 @@ def test_launches_by_the_runtime_print_the_same(library, tmp_path):  # noqa: F81
 
 
 @pytest.mark.parametrize("native", ["0", "1"])
-def test_threads_take_turns_of_the_default_stream(native, library, tmp_path):  # noqa: F811
-    if not shutil.which("nvcc"):
-        pytest.skip("nvcc is not installed, and it builds the program")
-    made = tmp_path / "turns"
-    subprocess.run(
-        ["nvcc", "-w", "-arch=sm_80", "-cudart", "shared", "-o", str(made)]
-        + [str(HERE / "programs" / "turns.cu")],
-        check=True,
-        timeout=100,
-    )
-    found = run(made, library, GRIDLANE_NATIVE=native)
+def test_threads_take_turns_of_the_default_stream(native, library, tmp_path_factory):  # noqa: F811
+    found = run(by_nvcc(tmp_path_factory, "turns"), library, GRIDLANE_NATIVE=native)
     assert (found.stdout, found.stderr) == ("wrong 0\nwell\n", "")
 
 
@@ -321,16 +313,8 @@ def test_a_library_in_the_place_of_a_closed_one(library, tmp_path):  # noqa: F81
         assert int(found.stderr) < 250  # pages
 
 
-def test_work_of_own_streams_keeps_its_order(library, tmp_path):  # noqa: F811
-    if not shutil.which("nvcc"):
-        pytest.skip("nvcc is not installed, and it builds the program")
-    made = tmp_path / "own_streams"
-    subprocess.run(
-        ["nvcc", "-w", "-arch=sm_80", "-cudart", "shared", "-o", str(made)]
-        + [str(HERE / "programs" / "own_streams.cu")],
-        check=True,
-        timeout=100,
-    )
+def test_work_of_own_streams_keeps_its_order(library, tmp_path_factory):  # noqa: F811
+    made = by_nvcc(tmp_path_factory, "own_streams")
     hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
     assert hot.stdout == cold.stdout and hot.stderr == cold.stderr
     assert hot.stdout.endswith("well\n")
@@ -359,6 +343,34 @@ assert cu.cuLaunchHostFunc(stream, work, None) == 0
 assert calls_of_python(on_stream) == 0
 hold.set()
 assert c.cudaStreamSynchronize(stream) == 0 and added() == 105
+print("well")
+""",
+    )
+
+
+def test_events_enter_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        """
+from gridlane.abi.state import streams
+
+first, last, none = ctypes.c_void_p(), ctypes.c_void_p(), None
+elapsed = ctypes.c_float()
+ms = ctypes.byref(elapsed)
+for each in (first, last):
+    assert c.cudaEventCreate(ctypes.byref(each)) == 0
+assert calls_of_python(c.cudaEventRecord, first, none) == 0
+assert calls_of_python(c.cudaEventRecord, last, none) == 0
+assert calls_of_python(c.cudaEventQuery, first) == 0
+assert calls_of_python(c.cudaEventSynchronize, last) == 0
+assert calls_of_python(c.cudaEventElapsedTime, ms, first, last) == 0
+assert calls_of_python(c.cudaStreamQuery, none) == 0
+told = elapsed.value
+assert 0 < told < 60_000
+# Python takes them back, with the times that C noted.
+begin, end = (streams.event(each.value).native for each in (first, last))
+assert abs(begin.elapsed_ms(end) - told) < 1e-3 * max(1, told)
+assert c.cudaEventElapsedTime(ms, first, last) == 0 and elapsed.value == told
 print("well")
 """,
     )

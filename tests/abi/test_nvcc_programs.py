@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -38,29 +37,26 @@ OF_THE_HOST = {"managed"}
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory):
-    """A folder with the libraries and the programs."""
+def folder(tmp_path_factory):
+    """A folder with the libraries."""
     if not shutil.which("nvcc"):
         pytest.skip("nvcc is not installed, and it builds the programs")
-    folder = installed.folder(tmp_path_factory, "programs")
-
-    def compile_(name):
-        words = PROGRAMS[name]
-        sources = [str(HERE / each) if each.endswith(".cu") else each for each in words]
-        runtime = [] if "-cudart" in words else ["-cudart", "shared"]
-        command = ["nvcc", "-w", "-arch=sm_80", *runtime, *sources, "-o", str(folder / name)]
-        subprocess.run(command, check=True, timeout=300)
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(compile_, PROGRAMS))
-    return folder
+    return installed.folder(tmp_path_factory, "programs")
 
 
-def run(folder, name, device):
+@pytest.fixture
+def program(folder, name, tmp_path_factory):
+    """A program, which is built once in a run."""
+    words = [str(HERE / each) if each.endswith(".cu") else each for each in PROGRAMS[name]]
+    runtime = [] if "-cudart" in words else ["-cudart", "shared"]
+    return installed.by_nvcc(tmp_path_factory, f"program-{name}", *runtime, *words)
+
+
+def run(folder, program, name, device):
     kept = {k: v for k, v in os.environ.items() if k.startswith(("GRIDLANE_CACHE", "VK_", "XDG_"))}
     preload = {"LD_PRELOAD": str(folder / PRELOADED)} if "static" in PROGRAMS[name] else {}
     return subprocess.run(
-        [str(folder / name)],
+        [str(program)],
         env={"LD_LIBRARY_PATH": str(folder), "GRIDLANE_DEVICE": device, **kept, **preload},
         capture_output=True,
         text=True,
@@ -70,10 +66,10 @@ def run(folder, name, device):
 
 @pytest.mark.parametrize("device", ["cpu", "vulkan"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program(programs, name, device):
+def test_a_program(folder, program, name, device):
     if device not in DEVICES:
         pytest.skip(f"there is no device {device}")
-    found = run(programs, name, device)
+    found = run(folder, program, name, device)
     if name in OF_THE_HOST and device == "vulkan":
         assert found.returncode
         assert "memory of its own" in found.stderr or "cudaErrorNotSupported" in found.stdout
@@ -84,7 +80,32 @@ def test_a_program(programs, name, device):
         assert found.stdout == "thread 0 of 3: text 0.75\nthread 1 of 3: text 0.75\nwell\n"
 
 
-def test_a_library_with_the_vendor_s_runtime_inside(programs, tmp_path):
+WAYS = {"replaced": ("-cudart", "static"), "gridlane": ("-cudart", "none", "-lcudart_gridlane")}
+"""NVIDIA's runtime inside, whose functions jump to gridlane's, or gridlane's own."""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", [each for each in PROGRAMS if "-cudart" not in PROGRAMS[each]])
+def test_a_program_by_other_ways(folder, name, way, tmp_path):
+    """Those with the shared runtime again; nvcc links parts of a program with its own alone."""
+    sources = [str(HERE / each) if each.endswith(".cu") else each for each in PROGRAMS[name]]
+    linked = ("-lcudart_static",) if way == "gridlane" and "-rdc=true" in sources else WAYS[way]
+    words = ["-w", "-arch=sm_80", *sources, f"-L{folder}", *linked]
+    made = tmp_path / "program"
+    words = [each for each in words if way == "gridlane" or each != f"-L{folder}"]
+    subprocess.run(["nvcc", *words, "-o", str(made)], check=True, timeout=300)
+    preload = {"LD_PRELOAD": str(folder / PRELOADED)} if way == "replaced" else {}
+    for device in ("cpu", "vulkan"):
+        if device not in DEVICES or (name in OF_THE_HOST and device == "vulkan"):
+            continue
+        kept = {k: v for k, v in os.environ.items() if k.startswith(("GRIDLANE_CACHE", "VK_"))}
+        given = {"LD_LIBRARY_PATH": str(folder), "GRIDLANE_DEVICE": device, **kept, **preload}
+        found = subprocess.run([str(made)], env=given, capture_output=True, text=True, timeout=200)
+        assert (found.returncode, found.stdout[-5:]) == (0, "well\n"), (device, found)
+
+
+def test_a_library_with_the_vendor_s_runtime_inside(folder, tmp_path):
     """One that a program is linked with registers its kernels before all of the program does."""
     source, main = tmp_path / "library.cu", tmp_path / "main.c"
     source.write_text(
@@ -97,5 +118,5 @@ def test_a_library_with_the_vendor_s_runtime_inside(programs, tmp_path):
     options = ["-w", "-arch=sm_80", "-cudart", "static", "-Xcompiler", "-fPIC", "-shared"]
     subprocess.run(["nvcc", *options, str(source), "-o", str(made)], check=True, timeout=300)
     subprocess.run(["cc", str(main), str(made), "-o", str(program)], check=True, timeout=60)
-    preloaded = {"LD_PRELOAD": str(programs / PRELOADED), "LD_LIBRARY_PATH": str(programs)}
+    preloaded = {"LD_PRELOAD": str(folder / PRELOADED), "LD_LIBRARY_PATH": str(folder)}
     assert subprocess.run([str(program)], env=preloaded, timeout=200).returncode == 42

@@ -8,5 +8,5 @@ from tests.abi.sequences.running import built, run, sanitizers
 @pytest.mark.skipif(not sanitizers(), reason="gcc's AddressSanitizer is not installed")
 def test_a_sequence(tmp_path):
     folder = built(tmp_path)
-    found = run(folder, 7, 1200, 300)
-    assert found.total() > 1200 and found[0] > 100 and len(found) > 10
+    found = run(folder, 7, 500, 300)
+    assert found.total() > 500 and found[0] > 50 and len(found) > 10

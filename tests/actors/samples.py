@@ -99,3 +99,21 @@ def together(ctx, state, number: Number):
         state.value = whole
         ctx.reply(Number(whole))
     cuda.syncthreads()
+
+
+@actors.state
+class Last:
+    wrong: int64
+    last: int64[8]
+
+
+@actors.kernel(state=Last)
+def ordered(ctx, state, number: Number):
+    """Counts numbers that are not the next of their producer, who has 2,000 of them."""
+    producer = number.value // 2000
+    expected = state.last[producer] + 1
+    if number.value % 2000 == 0:
+        expected = number.value
+    if number.value != expected:
+        state.wrong += 1
+    state.last[producer] = number.value

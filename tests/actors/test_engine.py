@@ -7,12 +7,26 @@ import pytest
 from gridlane.actors import _engine
 from gridlane.actors.device import layout
 from gridlane.actors.errors import Reason
-from gridlane.actors.layouts.blocks import ControlBlock, InboxHeader, MessageHeader
+from gridlane.actors.layouts.blocks import (
+    ControlBlock,
+    Histogram,
+    InboxHeader,
+    Latencies,
+    MessageHeader,
+)
+from gridlane.actors.layouts.shared import Seat, SharedInbox
 
 
 def test_the_structures_of_c_are_those_of_the_schema():
     found = _engine.places()
-    blocks = {"gl_header": MessageHeader, "gl_control": ControlBlock, "gl_inbox": InboxHeader}
+    blocks = {
+        "gl_header": MessageHeader,
+        "gl_control": ControlBlock,
+        "gl_inbox": InboxHeader,
+        "gl_histogram": Histogram,
+        "gl_latencies": Latencies,
+        **{"gl_shared": SharedInbox, "gl_seat": Seat},
+    }
     expected = {
         f"{name}.{field.name}": field.offset
         for name, block in blocks.items()
@@ -87,9 +101,9 @@ def test_actors_of_another_engine(engine):
     for use in (
         lambda: engine.set_route(5, stranger),
         lambda: engine.set_topics([(5, [stranger])]),
-        lambda: engine.post(stranger, b"1234", 0.0, 0, 0, 0, 0, 0, 0),
+        lambda: engine.post(stranger, b"1234", 0.0, 0, 0, 0, 0, 0, 0, 0),
         lambda: engine.call(stranger, b"1234", 0, 0.0),
-        lambda: engine.post(object(), b"1234", 0.0, 0, 0, 0, 0, 0, 0),
+        lambda: engine.post(object(), b"1234", 0.0, 0, 0, 0, 0, 0, 0, 0),
     ):
         with pytest.raises(TypeError, match="an actor of this engine"):
             use()

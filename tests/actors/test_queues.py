@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from tests.actors.samples import Number, Total, total
+from tests.actors.samples import Number, Total, ordered, total
 
 from gridlane import actors
 from gridlane.actors import QueueFull, Reason
@@ -192,23 +192,6 @@ def test_eight_producers(on_cpu):
     state = ref.read_state()
     assert state.wrong == 0
     assert state.last.tolist() == [each * (n + 1) - 1 for n in range(8)]
-
-
-@actors.state
-class Last:
-    wrong: "int64"  # noqa: F821  # a name of the dialect
-    last: "int64[8]"  # noqa: F821
-
-
-@actors.kernel(state=Last)
-def ordered(ctx, state, number: Number):
-    producer = number.value // 2000
-    expected = state.last[producer] + 1
-    if number.value % 2000 == 0:
-        expected = number.value
-    if number.value != expected:
-        state.wrong += 1
-    state.last[producer] = number.value
 
 
 # ---- topics

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.abi import fatbins
+from tests.abi import fatbins, installed
 
 from gridlane.abi.library import search
 from gridlane.abi.library.elf import Elf
@@ -139,7 +139,7 @@ def test_a_library_of_another_machine_is_passed_over(tmp_path):
 def test_gridlane_s_own_library_is_known(tmp_path, doctor):
     from gridlane.abi.library.build import LIBRARIES, build
 
-    built = build(LIBRARIES[0], tmp_path / "own")
+    built = build(LIBRARIES[0], tmp_path / "own", "-O0")
     made = cc(tmp_path, "program", USER, "-L", tmp_path / "own", "-l:libcuda.so.1")
     status, told = doctor(made, LD_LIBRARY_PATH=tmp_path / "own")
     assert status == 0 and f"{built} (gridlane's), by LD_LIBRARY_PATH" in told
@@ -161,7 +161,11 @@ def programs(tmp_path_factory):
     """One source of nvcc's by each way of linking."""
     if not shutil.which("nvcc"):
         pytest.skip("nvcc is not installed")
-    folder = tmp_path_factory.mktemp("programs")
+    return installed.once(tmp_path_factory, "doctor-programs", _build_programs)
+
+
+def _build_programs(folder):
+    folder.mkdir()
     (folder / "p.cu").write_text("__global__ void k() {} int main() { k<<<1, 1>>>(); }\n")
     compiled = "-gencode=arch=compute_80,code=[sm_80,compute_80]"
     builds = [
@@ -175,7 +179,6 @@ def programs(tmp_path_factory):
         subprocess.run(["nvcc", *words], cwd=folder, check=True, timeout=200)
     shutil.copy(folder / "static", folder / "stripped")
     subprocess.run(["strip", "stripped"], cwd=folder, check=True, timeout=60)
-    return folder
 
 
 SAID = {

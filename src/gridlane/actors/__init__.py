@@ -13,26 +13,40 @@ from gridlane.core.forks import fork_waits
 if TYPE_CHECKING:
     from gridlane.actors.actor import Actor as Actor
     from gridlane.actors.actor import kernel as kernel
+    from gridlane.actors.c_programs import include_folder as include_folder
     from gridlane.actors.dead import DeadLetter as DeadLetter
     from gridlane.actors.errors import ActorError as ActorError
+    from gridlane.actors.errors import CheckpointError as CheckpointError
     from gridlane.actors.errors import MessageDead as MessageDead
     from gridlane.actors.errors import QueueFull as QueueFull
     from gridlane.actors.errors import Reason as Reason
     from gridlane.actors.errors import StateError as StateError
+    from gridlane.actors.lattices.lattice import Lattice as Lattice
+    from gridlane.actors.lattices.lattice import lattice as lattice
+    from gridlane.actors.lattices.ref import LatticeRef as LatticeRef
     from gridlane.actors.layouts.from_class import array as array
     from gridlane.actors.messages import message as message
     from gridlane.actors.messages import state as state
+    from gridlane.actors.outside import Share as Share
     from gridlane.actors.ref import ActorRef as ActorRef
+    from gridlane.actors.remote import RemoteRef as RemoteRef
+    from gridlane.actors.remote import connect as connect
     from gridlane.actors.runtime import Runtime as Runtime
     from gridlane.actors.states import State as State
 
 _MODULES = {
     **dict.fromkeys(("Actor", "kernel"), "actor"),
+    "include_folder": "c_programs",
     "DeadLetter": "dead",
-    **dict.fromkeys(("ActorError", "MessageDead", "QueueFull", "Reason", "StateError"), "errors"),
+    **dict.fromkeys(("ActorError", "CheckpointError", "MessageDead"), "errors"),
+    **dict.fromkeys(("QueueFull", "Reason", "StateError"), "errors"),
+    **dict.fromkeys(("Lattice", "lattice"), "lattices.lattice"),
+    "LatticeRef": "lattices.ref",
     "array": "layouts.from_class",
     **dict.fromkeys(("message", "state"), "messages"),
+    "Share": "outside",
     "ActorRef": "ref",
+    **dict.fromkeys(("RemoteRef", "connect"), "remote"),
     "Runtime": "runtime",
     "State": "states",
 }

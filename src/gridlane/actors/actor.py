@@ -44,7 +44,7 @@ class Actor:
     @property
     def place(self) -> Loc:
         """Where the handler is."""
-        return _place(self.handler.py_func)
+        return place_of(self.handler.py_func)
 
     def __call__(self, *args: Any) -> Any:
         raise TypeError(
@@ -84,37 +84,38 @@ def kernel(
 def _actor(function: Any, state: type | None, replies: type | None, threads: int) -> Actor:
     known = device_function_of(function)
     handler = known or DeviceFunction(function)
-    place = _place(handler.py_func)
+    place = place_of(handler.py_func)
     parameters = list(inspect.signature(handler.py_func).parameters.values())
     name = handler.py_func.__qualname__
     if len(parameters) < 3:
         raise TypingError(f"{name} takes (ctx, state, message) and the arrays of a launch", place)
     if not isinstance(threads, int) or not 1 <= threads <= THREADS:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypingError(f"{name}: threads={threads!r} is not between 1 and {THREADS}", place)
-    message = _annotation(handler.py_func, parameters[2])
+    message = annotation_of(handler.py_func, parameters[2])
     if message is None:
         raise TypingError(
             f"{name}: annotate {parameters[2].name} with the class of its messages", place
         )
     return Actor(
         handler,
-        _shape(message, "message", place),
-        None if state is None else _shape(state, "state", place),
-        None if replies is None else _shape(replies, "message", place),
+        shape_at(message, "message", place),
+        None if state is None else shape_at(state, "state", place),
+        None if replies is None else shape_at(replies, "message", place),
         threads,
         len(parameters) - 3,
         uses_of(handler.py_func),
     )
 
 
-def _shape(cls: Any, what: str, place: Loc) -> Shape:
+def shape_at(cls: Any, what: str, place: Loc) -> Shape:
+    """The shape of a decorated class; TypingError at a place for any other."""
     try:
         return shape_of(cls, what)
     except TypingError as error:
         raise TypingError(error.message, place) from None
 
 
-def _annotation(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+def annotation_of(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
     """The annotation of a parameter, also where it is a string."""
     found = parameter.annotation
     if found is parameter.empty:
@@ -128,11 +129,12 @@ def _annotation(function: Callable[..., Any], parameter: inspect.Parameter) -> A
     except Exception as error:
         raise TypingError(
             f"{function.__qualname__}: the annotation {found!r} of {parameter.name} fails: {error}",
-            _place(function),
+            place_of(function),
         ) from None
 
 
-def _place(function: Callable[..., Any]) -> Loc:
+def place_of(function: Callable[..., Any]) -> Loc:
+    """Where a function is."""
     from gridlane.frontends.python.source import source_of
 
     source = source_of(function)  # type: ignore[arg-type]  # a Python function

@@ -40,6 +40,14 @@ class Directory:
         self._subscriptions: list[tuple[str, Instance]] = []
         self._retired: list[Instance] = []
         self.channels = Channels()
+        self._reclaimed = 0
+        self._keys: dict[int, str] = {}
+        self._numbers: dict[str, itertools.count[int]] = {}
+
+    def require_open(self) -> None:
+        """Raise ActorError where the runtime is about to end, with the lock held."""
+        if self.closing:
+            raise ActorError("the runtime is closed")
 
     def all(self) -> list[Instance]:
         """The actors that have not ended."""
@@ -53,18 +61,22 @@ class Directory:
             ActorError: an actor has the name.
         """
         if wanted is not None:
+            if not isinstance(wanted, str) or not wanted:  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ValueError(f"name={wanted!r} is no name")
             if wanted in self.by_name:
                 raise ActorError(f"there is an actor {wanted!r} already")
-            return wanted
+            return _alone(wanted, self._keys)
         if actor.name not in self.by_name:
-            return actor.name
-        names = (f"{actor.name}{n}" for n in itertools.count(2))
-        return next(name for name in names if name not in self.by_name)
+            return _alone(actor.name, self._keys)
+        numbers = self._numbers.setdefault(actor.name, itertools.count(2))
+        names = (f"{actor.name}{n}" for n in numbers)
+        return _alone(next(name for name in names if name not in self.by_name), self._keys)
 
     def add(self, instance: Instance) -> None:
         """Let a name and a number lead to an actor."""
         with fork_waits(), self.lock:
             self.by_number[instance.number] = self.by_name[instance.name] = instance
+            self._keys[key_of(instance.name)] = instance.name
             self._route(key_of(instance.name), instance)
             self._route(instance.number, instance)
 
@@ -77,18 +89,42 @@ class Directory:
             self._route(instance.number, None)
             if self.by_name.get(instance.name) is instance:
                 del self.by_name[instance.name]
+                self._keys.pop(key_of(instance.name), None)
                 self._route(key_of(instance.name), None)
             left = [pair for pair in self._subscriptions if pair[1] is not instance]
             if len(left) < len(self._subscriptions):
                 self._subscriptions = left
                 self._give_topics()
             self._retired.append(instance)
-            if self.closing or len(self._retired) < RETIRED or not self._engine.quiet(0.05):
-                return
-            for each in self._retired:
-                self._engine.forget(each.there)
-            self._retired.clear()
-            self._engine.free_routes()
+            if len(self._retired) >= RETIRED:
+                self._reclaim()
+
+    def _reclaim(self) -> None:
+        """Free what no step can refer to any more."""
+        self._reclaimed = self.version
+        # The worker that takes an actor off the list of those that run looks at it once more after
+        # that: the list first, then quiet().
+        free = [each for each in self._retired if not each.there.listed]
+        if self.closing or not self._engine.quiet(0.002):
+            return
+        gone = {each.number for each in free if self._engine.forget(each.there)}
+        self._retired = [each for each in self._retired if each.number not in gone]
+        self._engine.free_routes()
+
+    def find(self, number: int) -> Instance | None:
+        """The actor of a number, also one that has ended not long ago."""
+        found = self.by_number.get(number)
+        if found is None:
+            found = next((each for each in list(self._retired) if each.number == number), None)
+        return found
+
+    def of_letter(self, actor: int) -> Instance | None:
+        """The actor of a number or of the key of its name."""
+        with fork_waits(), self.lock:
+            found = self.by_number.get(actor)
+            if found is None and actor in self._keys:
+                found = self.by_name[self._keys[actor]]
+            return found
 
     def _route(self, key: int, instance: Instance | None) -> None:
         self.version += 1
@@ -100,6 +136,7 @@ class Directory:
         """Add a topic; TypingError where it has messages of another class."""
         with fork_waits(), self.lock:
             known = self._topics.get(verify_topic(name), shape)
+            _alone(name, {key_of(each): each for each in self._topics})
             if known is not shape:
                 raise TypingError(
                     f"the topic {name} has messages of {known.cls.__qualname__} already"
@@ -138,6 +175,16 @@ class Directory:
                 raise ActorError(f"the topic {name!r} is not declared; see Runtime.topic")
             return shape, self._subscribers(name)
 
+    def topics(self) -> dict[str, Shape]:
+        """The topics, and the classes of their messages."""
+        with fork_waits(), self.lock:
+            return dict(self._topics)
+
+    def subscriptions(self) -> list[tuple[str, Instance]]:
+        """The patterns, and who subscribes to them, in their order."""
+        with fork_waits(), self.lock:
+            return list(self._subscriptions)
+
     def _subscribers(self, topic: str) -> list[Instance]:
         found = [instance for pattern, instance in self._subscriptions if matches(pattern, topic)]
         return list(dict.fromkeys(found))
@@ -150,6 +197,8 @@ class Directory:
                 for name in self._topics
             ]
         )
+        if self.version - self._reclaimed >= RETIRED:
+            self._reclaim()
 
     # --- what handlers name ---
 
@@ -189,6 +238,14 @@ class Directory:
                     "before this one is activated",
                     use.place,
                 )
+
+
+def _alone(name: str, keys: dict[int, str]) -> str:
+    """A name that none of others has the key of: they would have each other's messages."""
+    other = keys.get(key_of(name), name)
+    if other != name:
+        raise ActorError(f"the names {name!r} and {other!r} have the same key; choose another one")
+    return name
 
 
 def _check(pattern: str, instance: Instance, topic: str, shape: Shape) -> None:

@@ -12,8 +12,8 @@ from gridlane.actors.errors import ActorError
 if TYPE_CHECKING:
     from gridlane.actors._engine import Engine
 
-live_runtimes: dict[int, weakref.ref[Any]] = {}
-"""The runtimes that may be open."""
+live_homes: weakref.WeakSet[Any] = weakref.WeakSet()
+"""What may be open of the runtimes."""
 
 
 def new_engine(*arguments: int) -> Engine:
@@ -28,20 +28,15 @@ def new_engine(*arguments: int) -> Engine:
     return Engine(*arguments)
 
 
-def _runtimes() -> list[Any]:
-    found = [reference() for reference in live_runtimes.values()]
-    return [runtime for runtime in found if runtime is not None]
-
-
 def _after_fork() -> None:
-    for runtime in _runtimes():
-        runtime.abandon()
-    live_runtimes.clear()
+    for home in list(live_homes):
+        home.abandon()
+    live_homes.clear()
 
 
 def _at_exit() -> None:
-    for runtime in _runtimes():
-        runtime.close()
+    for home in list(live_homes):
+        home.close()
 
 
 if hasattr(os, "register_at_fork"):

@@ -4,6 +4,7 @@ GridlaneError
 └── ActorError
     ├── StateError           a transition that is not allowed
     ├── QueueFull            a message for a full inbox, whose sender did not want to wait
+    ├── CheckpointError      a file that is no whole checkpoint, or of other actors
     └── MessageDead          a message that nobody handles; ``reason`` says why
 """
 
@@ -29,6 +30,11 @@ class Reason(IntEnum):
     WRONG_TYPE = 10
     DRIFTED = 11
     STOPPED = 12
+    UNANSWERED = 13
+    CYCLE = 14
+    ABANDONED = 15
+    WRONG_TOKEN = 16
+    GARBLED = 17
 
     @property
     def meaning(self) -> str:
@@ -49,6 +55,11 @@ _MEANINGS = {
     Reason.WRONG_TYPE: "the receiver handles messages of another class",
     Reason.DRIFTED: "its clock is too far ahead of this node's",
     Reason.STOPPED: "the actor was terminated before it",
+    Reason.UNANSWERED: "its handler has not replied to it",
+    Reason.CYCLE: "actors in a cycle would wait for room in each other's full inboxes",
+    Reason.ABANDONED: "its sender, another process, ended or was stopped before it was whole",
+    Reason.WRONG_TOKEN: "another process posted it without the token of the inbox",
+    Reason.GARBLED: "another process wrote what is no message",
 }
 
 
@@ -62,6 +73,10 @@ class StateError(ActorError):
 
 class QueueFull(ActorError):
     """An inbox has no room, and the sender did not want to wait."""
+
+
+class CheckpointError(ActorError):
+    """A file is no whole checkpoint, or does not fit the actors that are given."""
 
 
 class MessageDead(ActorError):

@@ -6,28 +6,30 @@ import asyncio
 import itertools
 import os
 import threading
-import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
+from gridlane.actors._engine import TO_OUTBOX, Engine, now
 from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors.dead import DeadLetter, read_dead
 from gridlane.actors.directory import Directory
-from gridlane.actors.engines import new_engine
-from gridlane.actors.errors import ActorError, Reason
+from gridlane.actors.engines import live_homes, new_engine
+from gridlane.actors.errors import ActorError, Reason, StateError
+from gridlane.actors.inboxes import remove_left_inboxes
 from gridlane.actors.instance import Instance
-from gridlane.actors.messages import Shape
 from gridlane.actors.residence import refusal
-from gridlane.actors.supervision import Supervisor
+from gridlane.actors.supervision import TICK, Supervisor
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import available_processors
 from gridlane.launch.devices import get_device
 
 FOREVER = 1e10
 """Seconds; the engine takes as many as no limit."""
+BURY_FULL, BURY_OTHERS = 1, 2
+"""Which messages are dead letters that a post does not get into an inbox: for that it is full, for
+other reasons."""
 PAUSE = 20e-9
 """Seconds, roughly, of a worker's look for work."""
 _nodes = itertools.count(1)
@@ -43,6 +45,10 @@ class Home:
         drift: nanoseconds that a message's clock may be ahead.
         spin: nanoseconds that a call spins.
         closed: whether the engine has ended, or is another process's.
+        forked: whether it is another process's.
+        cutting: is held while a checkpoint is taken.
+        at_end: is called before the engine ends.
+        ended: is set at the end, for threads that wait.
     """
 
     def __init__(
@@ -65,7 +71,7 @@ class Home:
         self.by_host = not getattr(self.device, "is_plain", False)
         self.node = os.getpid() << 16 | next(_nodes) & 0xFFFF
         self.spin = int(spin * 1e9)
-        self.closed = False
+        self.closed = self.forked = False
         threads, stop = 0, 0
         if not self.by_host:
             from gridlane.runtime.drivers.cpu_native import pool
@@ -76,47 +82,85 @@ class Home:
         )
         self.directory = Directory(self.engine)
         self.supervisor = Supervisor(self.engine, self.directory, watchdog, self.drift)
-        self._lock = threading.RLock()
+        self.cutting = threading.RLock()
+        self.at_end: list[Callable[[], None]] = []
+        self.ended = threading.Event()
+        self._lock, self._ending = threading.RLock(), threading.RLock()
         self._threads: dict[str, threading.Thread] = {}
         self._futures: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
+        live_homes.add(self)
+
+    def __del__(self) -> None:
+        # Close before the memory of actors goes, whose steps may run. By a thread, as this one may
+        # be in a step that the close waits for. The thread's reference brings this object back.
+        if hasattr(self, "_futures") and not self.closed:
+            live_homes.add(self)
+            with suppress(RuntimeError):  # at the interpreter's exit no thread starts
+                threading.Thread(
+                    target=self.close, name="gridlane actors' end", daemon=True
+                ).start()
 
     def require_open(self) -> None:
         """Raise ActorError where it is closed."""
+        if self.forked:
+            raise ActorError(
+                "the runtime is another process's, from before a fork: make one in this process"
+            )
         if self.closed:
             raise ActorError("the runtime is closed")
 
     # --- threads ---
 
     def start(self) -> None:
-        """Start the threads that an actor needs, once."""
-        self._start("gridlane actors", _supervise)
+        """Start the threads that an actor needs, once; remove what killed processes left."""
+        if not self._threads:
+            remove_left_inboxes()
+        self.start_thread("gridlane actors", _supervise)
         if self.by_host:
-            self._start("gridlane actors' batches", _run_batches)
+            self.start_thread("gridlane actors' batches", _run_batches)
 
-    def _start(self, name: str, target: Callable[[weakref.ref[Home]], None]) -> None:
+    def start_thread(self, name: str, target: Callable[[weakref.ref[Home], Engine], None]) -> None:
+        """Start a thread of the runtime's, once. It must not keep the runtime alive."""
         with fork_waits(), self._lock:
             if name not in self._threads:
-                arguments = (weakref.ref(self),)
+                arguments = weakref.ref(self), self.engine
                 made = threading.Thread(target=target, args=arguments, name=name, daemon=True)
                 self._threads[name] = made
                 made.start()
 
     def close(self) -> None:
-        """End the engine and the threads; all actors have ended."""
+        """End the actors, without handling what is in their inboxes, the engine, the threads."""
+        with fork_waits(), self._ending:
+            if not self.closed:
+                self._close()
+
+    def _close(self) -> None:
+        for each in list(self.at_end):
+            each()
+        with fork_waits(), self.directory.lock:
+            self.directory.closing = True
+        for instance in self.directory.all():
+            with suppress(StateError):  # another thread ends it, or a failure has
+                instance.move("terminate")
+            instance.end(Reason.STOPPED)
         with fork_waits(), self._lock:
             self.closed = True
             futures, self._futures = self._futures, {}
+        self.ended.set()
         self.engine.close()
         for thread in self._threads.values():
             if thread is not threading.current_thread():
                 thread.join()
         for loop, future in futures.values():
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(future.cancel)
 
     def abandon(self) -> None:
-        """After a fork: the threads are the parent's."""
-        self.closed = True
+        """After a fork: the threads are the parent's, and so are the shared inboxes."""
+        self.closed = self.forked = True
+        for instance in self.directory.by_number.values():
+            for share in instance.shares:
+                share.abandon()
         self.engine.abandon()
 
     # --- asynchronous calls ---
@@ -126,7 +170,7 @@ class Home:
     ) -> tuple[int, int]:
         """Post a message whose answer completes a future: its ticket, and the reason if it is not
         in the inbox."""
-        self._start("gridlane actors' answers", _give_answers)
+        self.start_thread("gridlane actors' answers", _give_answers)
         # The answer may be there at once: it waits for this lock until its future is known.
         with fork_waits(), self._lock:
             ticket, reason = self.engine.post_async(there, data)
@@ -144,14 +188,15 @@ class Home:
         """Complete a future."""
         with fork_waits(), self._lock:
             loop, future = self._futures.pop(ticket, (None, None))
-        if loop is None or future is None or loop.is_closed():
+        if loop is None or future is None:
             return
 
         def answer() -> None:
             if not future.done():
                 future.set_result(reason or payload)
 
-        loop.call_soon_threadsafe(answer)
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(answer)
 
     # --- dead letters ---
 
@@ -166,47 +211,77 @@ class Home:
     def replay(self, letter: DeadLetter, timeout: float | None) -> None:
         """Post a dead letter again; see ``Runtime.replay``."""
         self.require_open()
-        instance = self.directory.by_number.get(letter.actor)
+        header, wait = letter.header.copy(), seconds_of("timeout", timeout)
+        if letter.reason in _NO_REPLAY:
+            raise ActorError(f"the letter has no receiver ({letter.reason.meaning})")
+        header["attempt"] += 1
+        instance = self.directory.of_letter(letter.actor)
         reason = Reason.NO_ACTOR
-        if instance is not None:
-            header, wait = letter.header, FOREVER if timeout is None else timeout
+        if instance is not None and int(header["type"]) != instance.actor.message.number:
+            reason = Reason.WRONG_TYPE
+        elif instance is not None:
+            to = int(header["reply_to"])
+            reply = TO_OUTBOX if to & TO_OUTBOX else 0 if to >> 63 else to
             found = self.engine.post(
-                *(instance.there, letter.payload, wait, 0, 0, int(header["topic"])),
-                *(int(header["correlation"]), int(header["attempt"]) + 1, int(header["flags"])),
+                *(instance.there, letter.payload, wait, reply, 0, int(header["topic"])),
+                *(int(header["correlation"]), int(header["attempt"]), int(header["flags"])),
+                0,
             )
             if not found:
                 return
             reason = Reason(found)
-        self.engine.bury(letter.actor, letter.data, int(reason))
+        self.engine.bury(letter.actor, header.tobytes() + letter.payload, int(reason))
         raise ActorError(f"the letter is dead again: {reason.meaning}")
 
-    def bury(self, instance: Instance, shape: Shape, data: bytes, reason: Reason) -> None:
-        """Make a message a dead letter that was never in an inbox."""
-        header = np.zeros((), DeadLetter.HEADER)
-        header["type"], header["destination"] = shape.number, instance.number
-        header["payload_bytes"] = len(data)
-        header["clock"]["physical"] = time.time_ns()
-        header["clock"]["node"] = self.node
-        self.engine.bury(instance.number, header.tobytes() + data, int(reason))
+
+_NO_REPLAY = (Reason.LATE, Reason.UNREAD, Reason.NO_TOPIC)
+"""Why letters are dead whose ``actor`` is the one that emitted them."""
 
 
-# --- what threads do; none keeps the runtime alive ---
+def seconds_of(name: str, given: float | None) -> float:
+    """Seconds of a limit, None for none; ValueError where it is negative or no number."""
+    if given is None:
+        return FOREVER
+    if not given >= 0:
+        raise ValueError(f"{name}={given!r} is no number of seconds, of 0 or more")
+    return given
 
 
-def _supervise(reference: weakref.ref[Home]) -> None:
-    while (home := reference()) is not None and not home.closed:
-        home.supervisor.look()
+def deadline_of(expires: float | None) -> int:
+    """When a message expires, by the engine's clock; 0 for never."""
+    if expires is None:
+        return 0
+    if expires != expires:
+        raise ValueError(f"expires={expires!r} is no number of seconds")
+    limit = now() + max(min(expires, 1e9), -1e9) * 1e9
+    return max(int(limit), 1)
+
+
+# --- what threads do; none keeps the runtime alive while it waits ---
+
+
+def _supervise(reference: weakref.ref[Home], engine: Engine) -> None:
+    while True:
+        number = engine.failed(TICK)
+        home = reference()
+        if home is None or home.closed:
+            return
+        home.supervisor.look(number)
         del home
 
 
-def _run_batches(reference: weakref.ref[Home]) -> None:
+def _run_batches(reference: weakref.ref[Home], engine: Engine) -> None:
     """Launch the batches of actors, one after the other, in the order of their first messages."""
-    while (home := reference()) is not None and not home.closed:
-        number = home.engine.take(0.1)
-        instance = None if number is None else home.directory.by_number.get(number)
+    while True:
+        number = engine.take(TICK)
+        home = reference()
+        if home is None or home.closed:
+            return
+        instance = None if number is None else home.directory.find(number)
+        del home
         if instance is not None and instance.there.begin():
             _run_batch(instance)
-        del home, instance
+        del instance
 
 
 def _run_batch(instance: Instance) -> None:
@@ -219,9 +294,12 @@ def _run_batch(instance: Instance) -> None:
     instance.there.end(code)
 
 
-def _give_answers(reference: weakref.ref[Home]) -> None:
-    while (home := reference()) is not None and not home.closed:
-        found = home.engine.completed(0.1)
+def _give_answers(reference: weakref.ref[Home], engine: Engine) -> None:
+    while True:
+        found = engine.completed(TICK)
+        home = reference()
+        if home is None or home.closed:
+            return
         if found is not None:
             home.answer(*found)
         del home

@@ -5,24 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
-from gridlane.actors._engine import Engine
+from gridlane.actors._engine import Engine, Handle
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches, host_bytes
 from gridlane.actors.control import Control
 from gridlane.actors.device.layout import HANDLED
-from gridlane.actors.errors import Reason, StateError
+from gridlane.actors.errors import ActorError, Reason, StateError
+from gridlane.actors.options import Options
 from gridlane.actors.program import Program
 from gridlane.actors.residence import Residence, ResidentProgram, end_residence
-from gridlane.actors.states import PHASES, RUNS, TRANSITIONS, State
+from gridlane.actors.states import PHASES, TRANSITIONS, State
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
-
-Restart = Literal["never", "fresh", "checkpoint"]
 
 
 class Instance:
@@ -35,9 +34,11 @@ class Instance:
         arrays: of its launch.
         batches: how Python launches its steps, where C does not.
         residence: its kernel, where that does not end.
+        ending: whether nothing changes its phase any more.
         failure: the error that ended it, or that it was restarted after.
         waits: whether it has never been activated, so that a call would wait.
         raised: by a step that Python has launched, until it is followed up.
+        shares: its inboxes for other processes, which end with it.
         retire: is called once it has ended.
     """
 
@@ -52,22 +53,25 @@ class Instance:
         program: Program | ResidentProgram,
         memory: Buffer,
         first: bytes,
-        restart: Restart,
+        options: Options,
         retire: Callable[[Instance], None],
     ) -> None:
         self.actor, self.name, self.number = actor, name, number
         self.device, self.engine, self.there = device, engine, there
         self.program, self.memory, self.first = program, memory, first
-        self.restart: Restart = restart
+        self.options, self.restart = options, options.restart
         self.last = b""
         self.arrays: tuple[Any, ...] = ()
         self.batches: Batches | None = None
         self.residence: Residence | None = None
         self.failure: BaseException | None = None
         self.raised: BaseException | None = None
+        self.shares: list[Any] = []
+        self._handle: Handle | None = None
         self.control = Control(there.control)
         self.state = State.CREATED
         self.waits = True
+        self.ending = False
         self.lock = threading.RLock()
         self._retire = retire
 
@@ -92,18 +96,28 @@ class Instance:
             self.control.state = after.value
             self.apply_phase()
 
+    def enter(self, state: State) -> None:
+        """Be in the state that a checkpoint has."""
+        with fork_waits(), self.lock:
+            self.state = state
+            self.waits = state.value < State.ACTIVE.value
+            self.control.state = state.value
+            self.apply_phase()
+
     def apply_phase(self) -> None:
-        """Tell the engine what the state allows. An actor that has failed does not run until the
-        supervisor has restarted it."""
-        phase = PHASES[self.state]
-        self.there.phase = phase & ~RUNS if self.control.error else phase
+        """Tell the engine what the state allows. An actor that has failed does not run until
+        ``there.recover()``."""
+        if not self.ending:
+            self.there.phase = PHASES[self.state]
 
     def drain(self, until: float) -> None:
-        """Handle what is in the inbox, until a time of ``time.monotonic``."""
-        self.there.schedule()
-        while time.monotonic() < until and self.state is State.TERMINATING:
-            waiting = self.there.lengths[0]
-            if not waiting and not self.there.working:
+        """Handle what is in the inbox, and deliver what that emits, until a time of
+        ``time.monotonic``."""
+        if self.there.lengths[0]:
+            self.there.schedule()
+        there = self.there
+        while there.lengths[0] or there.working or there.listed:
+            if time.monotonic() >= until or self.state is not State.TERMINATING:
                 return
             time.sleep(0.0002)
 
@@ -112,7 +126,10 @@ class Instance:
         with fork_waits(), self.lock:
             if self.has_ended():
                 return
+            self.ending = True
             self.there.phase = 0
+        for share in list(self.shares):
+            share.close()
         self.engine.unblock(self.there)
         if self.residence is not None:
             end_residence(self, self.residence)
@@ -159,8 +176,12 @@ class Instance:
     def read(self) -> bytes:
         """The bytes of the state, between two steps."""
         with Held(self):
-            data = bytearray(self.program.state.itemsize)
-            self.device.default_stream.read(memoryview(data), self.memory.address)
+            return self.read_now()
+
+    def read_now(self) -> bytes:
+        """The bytes of the state of an actor that does not run."""
+        data = bytearray(self.program.state.itemsize)
+        self.device.default_stream.read(memoryview(data), self.memory.address)
         return bytes(data)
 
     def write(self, data: bytes) -> None:
@@ -171,6 +192,19 @@ class Instance:
     def write_now(self, data: bytes) -> None:
         """Replace the state of an actor that does not run."""
         self.device.default_stream.write(self.memory.address, memoryview(data))
+
+    # --- C ---
+
+    def c_handle(self) -> int:
+        """The address of the handle that C programs have; see ``ActorRef.c_handle``."""
+        with fork_waits(), self.lock:
+            if self._handle is None:
+                if self.has_ended():
+                    raise ActorError(f"{self.name} has ended, or its runtime is closed")
+                replies = self.actor.replies
+                size, number = (0, 0) if replies is None else (replies.layout.size, replies.number)
+                self._handle = Handle(self.there, self.actor.message.layout.size, size, number)
+            return self._handle.address
 
     # --- facts ---
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from gridlane.actors._engine import TO_OUTBOX
 from gridlane.actors.actor import Actor
 from gridlane.actors.errors import ActorError, MessageDead, QueueFull, Reason, StateError
-from gridlane.actors.home import FOREVER, Home
+from gridlane.actors.home import BURY_FULL, FOREVER, Home, deadline_of, seconds_of
 from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.messages import Shape
+from gridlane.actors.numbers import verify
 from gridlane.actors.states import State
+from gridlane.actors.telemetry.latencies import Latency, read_latencies
+
+if TYPE_CHECKING:
+    from gridlane.actors.outside import Share
 
 OnFull = Literal["block", "dead", "raise"]
 
@@ -88,6 +94,7 @@ class ActorRef:
             StateError: it is neither launched nor deactivated.
             NameLookupError: it sends to an actor that is not launched, with the line.
         """
+        self._home.require_open()
         self._home.directory.check_names(self._instance)
         self._home.directory.open_channels(self._instance)
         self._instance.move("activate")
@@ -95,6 +102,7 @@ class ActorRef:
 
     def deactivate(self) -> None:
         """Let it take no messages and handle none; those in its inbox stay."""
+        self._home.require_open()
         self._instance.move("deactivate")
         self._home.directory.shut_channels(self._instance)
         self._instance.wait_for_step(FOREVER)
@@ -102,11 +110,13 @@ class ActorRef:
 
     def suspend(self) -> None:
         """Let it handle no messages, and take them still. A step that runs ends first."""
+        self._home.require_open()
         self._instance.move("suspend")
         self._instance.wait_for_step(FOREVER)
 
     def resume(self) -> None:
         """Let it go on after ``suspend``."""
+        self._home.require_open()
         self._instance.move("resume")
         self._there.schedule()
 
@@ -121,9 +131,12 @@ class ActorRef:
         Raises:
             StateError: it has ended or is about to.
         """
+        limit = seconds_of("timeout", timeout)
+        if not self._instance.has_ended():
+            self._home.require_open()
         self._instance.move("terminate")
         if graceful:
-            self._instance.drain(time.monotonic() + (FOREVER if timeout is None else timeout))
+            self._instance.drain(time.monotonic() + limit)
         self._instance.end(Reason.STOPPED)
 
     # --- messages ---
@@ -155,8 +168,8 @@ class ActorRef:
         found = self._call(
             self._there,
             self._pack(message),
-            self._spin if spin is None else int(spin * 1e9),
-            FOREVER if timeout is None else timeout,
+            self._spin if spin is None else int(min(seconds_of("spin", spin), 1e9) * 1e9),
+            FOREVER if timeout is None else seconds_of("timeout", timeout),
         )
         if type(found) is bytes:
             return unpack(found)
@@ -192,17 +205,20 @@ class ActorRef:
         unpack = self._unpack
         if unpack is None or self.state.value < 2:
             raise self._refused_call(message)
+        limit = None if timeout is None else seconds_of("timeout", timeout)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        begin = time.monotonic_ns()
         ticket, reason = self._home.post_async(self._there, self._bytes(message), future)
         if reason:
             raise self._refused(Reason(reason))
         try:
-            found = await asyncio.wait_for(future, timeout)
+            found = await asyncio.wait_for(future, limit)
         except TimeoutError:
             raise TimeoutError(f"{self.name} has not replied in time") from None
         finally:
             self._home.forgets(ticket)
         if type(found) is bytes:
+            self._there.note_call(time.monotonic_ns() - begin)
             return unpack(found)
         raise self._unanswered(found)
 
@@ -220,7 +236,8 @@ class ActorRef:
             on_full: what to do where the inbox is full: wait, let the message be a dead letter, or
                 raise QueueFull.
             timeout: seconds to wait for room.
-            expires: seconds after which it is a dead letter instead of being handled.
+            expires: seconds after which it is a dead letter instead of being handled; negative: at
+                once.
             replies: put replies into the outbox, for ``receive``; else they are dropped.
 
         Raises:
@@ -231,15 +248,16 @@ class ActorRef:
         data = self._bytes(message)
         wait = 0.0
         if on_full == "block":
-            wait = FOREVER if timeout is None else timeout
+            wait = seconds_of("timeout", timeout)
         elif on_full not in ("dead", "raise"):
             raise ValueError(f"on_full={on_full!r} is 'block', 'dead' or 'raise'")
-        deadline = 0 if expires is None else time.time_ns() + int(expires * 1e9)
-        reason = self._engine.post(self._there, data, wait, replies, deadline, 0, 0, 0, 0)
+        reason = self._engine.post(
+            *(self._there, data, wait, TO_OUTBOX if replies else 0),
+            *(deadline_of(expires), 0, 0, 0, 0, BURY_FULL if on_full == "dead" else 0),
+        )
         if not reason:
             return True
         if reason == Reason.FULL and on_full == "dead":
-            self._home.bury(self._instance, self._message, data, Reason.FULL)
             return False
         raise self._refused(Reason(reason))
 
@@ -277,7 +295,7 @@ class ActorRef:
             data: Any = np.ascontiguousarray(given).view(np.uint8).reshape(-1)
         else:
             data = b"".join([self._bytes(each) for each in cast("Iterable[Any]", messages)])
-        wait = FOREVER if timeout is None else timeout
+        wait = seconds_of("timeout", timeout)
         posted, reason = self._engine.post_many(
             self._there, data, shape.layout.size, wait, replies, alone
         )
@@ -286,9 +304,16 @@ class ActorRef:
         return posted
 
     def receive(self, timeout: float | None = None) -> Any:
-        """The next reply to a message that was sent; TimeoutError where none comes in time."""
-        found = self._receive(FOREVER if timeout is None else timeout)
+        """The next reply to a message that was sent.
+
+        Raises:
+            TimeoutError: none comes in time.
+            ActorError: the actor has ended, and there is none.
+        """
+        found = self._receive(seconds_of("timeout", timeout))
         if found is None:
+            if self._instance.has_ended():
+                raise ActorError(f"{self.name} has ended, and there is no reply of it any more")
             raise TimeoutError(f"no reply of {self.name} has come in time")
         return found
 
@@ -304,6 +329,41 @@ class ActorRef:
             self._home.require_open()
             return None
         return self._unpack(data[MessageHeader.size :])
+
+    # --- C ---
+
+    @property
+    def c_handle(self) -> int:
+        """The address of its handle in C, for threads without Python: see gridlane_actors.h, in
+        ``actors.include_folder()``. It is valid as long as there is a ref of the actor, and while C
+        keeps it; after the actor's end, C's functions return an error. ActorError: it has ended."""
+        return self._instance.c_handle()
+
+    # --- other processes ---
+
+    def share(
+        self, name: str, *, capacity: int = 256, peers: int = 64, lease: float = 1.0
+    ) -> Share:
+        """Let other processes of this user post to it, by ``actors.connect(name)``.
+
+        Args:
+            name: ASCII letters, digits, ``_``, ``-`` and dots.
+            capacity: messages in the shared inbox, a power of two; the actor's own comes behind it.
+            peers: seats: one for each connection, and one for each further call at a time.
+            lease: seconds for which a process that is stopped while it writes a message keeps those
+                behind it from the actor; then its message is a dead letter.
+
+        Raises:
+            ActorError: there is an inbox of the name, or processes cannot share memory here.
+            ValueError: it is no name, or a number is out of its range.
+        """
+        from gridlane.actors.outside import share
+
+        verify(capacity=capacity)
+        self._home.require_open()
+        if self._instance.has_ended():
+            raise ActorError(f"{self.name} has ended")
+        return share(self._instance, name, capacity, peers, lease)
 
     # --- its state ---
 
@@ -336,6 +396,12 @@ class ActorRef:
         """Counters and lengths: messages received, answered, failed and dead, queued now and at
         most."""
         return self._instance.metrics()
+
+    def latencies(self) -> dict[str, Latency]:
+        """How long messages waited for their step (``"wait"``), how long each was handled
+        (``"handling"``), and how long callers waited for their answers (``"calls"``): counts,
+        means and quantiles in seconds. The wait begins at the time of the message's clock."""
+        return read_latencies(self._there.latencies)
 
 
 def _again(error: BaseException) -> BaseException:

@@ -77,7 +77,7 @@ class ResidentProgram:
     def __init__(
         self, actor: Actor, device: Any, form: Form, emits: int, arrays: tuple[ArgType, ...]
     ) -> None:
-        self.form, self.device = form, device
+        self.actor, self.form, self.device = actor, form, device
         self.state = EMPTY if actor.state is None else actor.state.record.numpy
         record = argtypes.from_numpy(EMPTY) if actor.state is None else actor.state.record
         replies = None if actor.replies is None else actor.replies.record

@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
-import time
 import weakref
 from typing import Any
 
+from gridlane.actors._engine import now
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches
+from gridlane.actors.checkpoint.face import Checkpoints
+from gridlane.actors.checkpoint.snapshot import SavedActor
 from gridlane.actors.dead import DeadLetter
-from gridlane.actors.device.context import next_tier
 from gridlane.actors.device.layout import OUTPUT_BYTES
 from gridlane.actors.device.resident import Form
-from gridlane.actors.engines import live_runtimes
-from gridlane.actors.errors import ActorError
-from gridlane.actors.home import Home
-from gridlane.actors.instance import Instance, Restart
-from gridlane.actors.messages import TIERS, shape_of
+from gridlane.actors.errors import ActorError, QueueFull, Reason
+from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
+from gridlane.actors.instance import Instance
+from gridlane.actors.keys import Numbers, key_of
+from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.lattices.launching import launch_lattice
+from gridlane.actors.lattices.ref import LatticeRef, end_lattices
+from gridlane.actors.messages import shape_of
+from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
 from gridlane.actors.residence import Residence, ResidentProgram, form_of
-from gridlane.core.errors import LaunchError, TypingError
+from gridlane.actors.telemetry.face import Telemetry
+from gridlane.actors.telemetry.publishing import publish
+from gridlane.core.config import config
+from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
 
-POLICIES = {"block": 0, "dead": 1}
+IS_PUBLISHED = 2
+"""The flag of a header; engine/layout.h has the same number."""
+MOST_WORKERS = 1024
 
 
-class Runtime:
+class Runtime(Checkpoints, Telemetry):
     """Actors that run on a device, and the threads that serve them.
 
     On ``cpu`` their handlers run on native threads, without Python's lock. On other devices a
@@ -44,6 +53,8 @@ class Runtime:
         watchdog: seconds after which a step counts as hung and is stopped; None never.
         dead_letters: how many are kept.
         drift: seconds that a message's clock may be ahead of this node's.
+        telemetry: whether ``gridlane actors top`` of this user shows it; by default as
+            GRIDLANE_TELEMETRY says.
         persistent: whether actors have kernels that do not end, which take messages without a
             launch. None has them where the device can keep them; True makes that an error
             elsewhere.
@@ -85,13 +96,19 @@ class Runtime:
         watchdog: float | None = 10.0,
         dead_letters: int = 4096,
         drift: float = 60.0,
+        telemetry: bool | None = None,
         persistent: bool | None = None,
     ) -> None:
+        _verify_settings(
+            workers, dead_letters, spin=spin, idle=idle, watchdog=watchdog, drift=drift
+        )
         self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift, persistent)
         self._lock = threading.RLock()
-        self._numbers = itertools.count(1)
+        self._numbers = Numbers(1)
         self._programs: dict[Any, Program | ResidentProgram] = {}
-        live_runtimes[id(self)] = weakref.ref(self)
+        self._lattices: list[weakref.ref[LatticeRef]] = []
+        if config().telemetry if telemetry is None else telemetry:
+            publish(self._home)
 
     def __enter__(self) -> Runtime:
         return self
@@ -154,55 +171,91 @@ class Runtime:
         if not isinstance(actor, Actor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{actor!r:.60} is no actor: decorate its handler by @actors.kernel")
         outbox = max(capacity, 256) if outbox is None else outbox
-        _verify(capacity=capacity, outbox=outbox, emits=emits, batch=batch)
-        if on_full not in POLICIES:
-            raise ValueError(f"on_full={on_full!r} is 'block' or 'dead'")
-        if restart not in ("never", "fresh", "checkpoint"):
-            raise ValueError(f"restart={restart!r} is 'never', 'fresh' or 'checkpoint'")
+        options = Options(tiers_of(actor, tier), capacity, outbox, emits, batch, on_full, restart)
         home.directory.check_topics(actor)
-        tiers = _tiers(actor, tier)
         arrays = device_arrays(actor, self.device, args)
         first = _first_state(actor, state)
-        batch = 1 << min(batch, capacity).bit_length() - 1
-        program = self._program(actor, tiers, emits, arrays)
-        resides = isinstance(program, ResidentProgram)
+        program = self._program(actor, options, arrays)
         with fork_waits(), home.directory.lock:
-            number = next(self._numbers)
-            there = home.engine.actor(
-                *(number, actor.message.number, tiers[0], 1 if resides else capacity, outbox),
-                tiers[1],
-                *(batch, batch * emits, OUTPUT_BYTES + tiers[1]),
-                *(POLICIES[on_full], home.by_host),
-            )
-            name, residence = home.directory.free_name(actor, name), None
-            if isinstance(program, ResidentProgram):
-                residence = Residence(program, there, name, number, capacity, outbox)
-            instance = Instance(
-                *(actor, name, number),
-                *(self.device, home.engine, there, program),
-                *(self.device.allocate(max(len(first), 16)), first, restart),
-                home.directory.remove,
-            )
-            instance.write_now(first)
-            instance.arrays, instance.residence = arrays, residence
-            if isinstance(program, Program):
-                self._bind(instance, program, capacity, batch, batch * emits)
-            else:
-                instance.run(home.drift)
+            home.directory.require_open()
+            name = home.directory.free_name(actor, name)
+            instance = self._place(program, name, self._numbers.take(), options, first, arrays)
             home.directory.add(instance)
             instance.move("launch")
         home.start()
         return ActorRef(home, instance)
 
+    def lattice(
+        self,
+        lattice: Lattice,
+        shape: tuple[int, ...],
+        *,
+        name: str | None = None,
+        periodic: bool | tuple[bool, ...] = False,
+        boundary: str = "zero",
+        args: tuple[Any, ...] = (),
+        state: Any = None,
+        mode: str = "auto",
+        blocks: tuple[int, ...] | None = None,
+    ) -> LatticeRef:
+        """Launch a lattice of cells, whose fields are zeros; docs/lattices.md has the arguments.
+
+        Raises:
+            ValueError: a wrong shape, number or word.
+            ArgumentError: wrong arguments of the function.
+            LaunchError: the device cannot keep the lattice resident, with the numbers.
+        """
+        self._home.require_open()
+        made = launch_lattice(
+            *(lattice, self.device, name, shape, periodic, boundary, args, state, mode, blocks)
+        )
+        self._lattices.append(weakref.ref(made))
+        return made
+
+    def _place(
+        self,
+        program: Program | ResidentProgram,
+        name: str,
+        number: int,
+        options: Options,
+        first: bytes,
+        arrays: tuple[Any, ...],
+    ) -> Instance:
+        """An actor of the engine, which nothing leads to yet, with its first state."""
+        home, actor, (tier, out_tier) = self._home, program.actor, options.tiers
+        # A kernel that does not end has an inbox of its own.
+        capacity = 1 if isinstance(program, ResidentProgram) else options.capacity
+        there = home.engine.actor(
+            *(number, actor.message.number, tier, capacity, options.outbox, out_tier),
+            *(options.messages, options.outputs, OUTPUT_BYTES + out_tier),
+            *(POLICIES[options.on_full], home.by_host),
+        )
+        residence = None
+        if isinstance(program, ResidentProgram):
+            sizes = options.capacity, options.outbox
+            residence = Residence(program, there, name, number, *sizes)
+        instance = Instance(
+            *(actor, name, number, self.device, home.engine, there, program),
+            *(self.device.allocate(max(len(first), 16)), first, options, home.directory.remove),
+        )
+        instance.write_now(first)
+        instance.arrays, instance.residence = arrays, residence
+        if isinstance(program, Program):
+            self._bind(instance, program)
+        else:
+            instance.run(home.drift)
+        return instance
+
     def _program(
-        self, actor: Actor, tiers: tuple[int, int], emits: int, arrays: tuple[Any, ...]
+        self, actor: Actor, options: Options, arrays: tuple[Any, ...], stays: bool = True
     ) -> Program | ResidentProgram:
         types = tuple([array._numba_type_ for array in arrays])
-        key = actor, tiers, emits, types
+        tiers, emits = options.tiers, options.emits
+        key = actor, tiers, emits, types, stays
         with fork_waits(), self._lock:
             found = self._programs.get(key)
             if found is None:
-                form = self._form(actor, tiers[1], emits)
+                form = self._form(actor, tiers[1], emits) if stays else None
                 if form is None:
                     found = Program(actor, self.device, *tiers, emits, types)
                 else:
@@ -221,17 +274,12 @@ class Runtime:
                 raise
             return None
 
-    def _bind(
-        self,
-        instance: Instance,
-        program: Program,
-        capacity: int,
-        batch: int,
-        outputs: int,
-    ) -> None:
+    def _bind(self, instance: Instance, program: Program) -> None:
         """Tell the engine how the step runs."""
         info, slots, output, _ = instance.there.places
         memory, arrays = instance.memory, instance.arrays
+        capacity = instance.options.capacity
+        batch, outputs = instance.options.messages, instance.options.outputs
         if self._home.by_host:
             instance.batches = Batches(
                 *(program, self.device, (info, slots, output)),
@@ -242,6 +290,12 @@ class Runtime:
         kernel: Any = program.plan.kernel
         how = kernel.machine_code
         instance.there.bind(how.launch, how.plan, params)
+
+    def _place_saved(self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]) -> Instance:
+        # In batches where C does not launch: what was under way is put into the engine's queues.
+        program = self._program(actor, saved.options, arrays, stays=False)
+        what = saved.name, saved.number, saved.options, saved.first
+        return self._place(program, *what, arrays)
 
     # --- names and topics ---
 
@@ -291,14 +345,20 @@ class Runtime:
 
         Raises:
             ActorError: the topic is not declared.
-            QueueFull: a subscriber has no room in time; those before it have the message.
+            QueueFull: a subscriber has no room in time, and those before it have the message.
+                Where a subscriber refuses it for another reason, it is a dead letter.
         """
         self._home.require_open()
+        wait = seconds_of("timeout", timeout)
         shape, there = self._home.directory.topic(topic)
         if type(message) is not shape.cls:
             raise TypeError(f"the topic {topic} has messages of {shape.cls.__qualname__}")
+        data, key, post = bytes(message), key_of(topic), self._home.engine.post
         for instance in there:
-            ActorRef(self._home, instance).send(message, timeout=timeout, replies=False)
+            arguments = instance.there, data, wait, 0, 0, key, 0, 0, IS_PUBLISHED
+            reason = post(*arguments, BURY_OTHERS)
+            if reason == Reason.FULL:
+                raise QueueFull(f"the inbox of {instance.name} is full")
         return len(there)
 
     # --- dead letters ---
@@ -308,22 +368,19 @@ class Runtime:
         return self._home.take_dead()
 
     def replay(self, letter: DeadLetter, timeout: float | None = None) -> None:
-        """Post a dead letter again, to the actor that it was for.
+        """Post a dead letter again, to the actor that it was for, or that has the name by now.
 
         Raises:
-            ActorError: the actor has ended, or takes no message; the letter is dead again.
+            ActorError: the actor has ended, or takes no message; the letter is dead again. Or it
+                has no receiver: a reply that nobody waited for, a topic that was not declared.
         """
         self._home.replay(letter, timeout)
 
     def expire_dead_letters(self, age: float) -> int:
         """Drop the dead letters that were posted more than ``age`` seconds ago; how many."""
-        limit, dropped = time.time_ns() - int(age * 1e9), 0
-        for letter in self.dead_letters():
-            if int(letter.header["clock"]["physical"]) < limit:
-                dropped += 1
-            else:
-                self._home.engine.bury(letter.actor, letter.data, int(letter.reason))
-        return dropped
+        self._home.require_open()
+        age = min(seconds_of("age", age), 1e9)
+        return self._home.engine.expire(max(now() - int(age * 1e9), 0))
 
     # --- the end ---
 
@@ -335,14 +392,7 @@ class Runtime:
 
     def close(self) -> None:
         """Terminate all actors, without handling what is in their inboxes, and end the threads."""
-        if self._home.closed:
-            return
-        self._home.directory.closing = True
-        for ref in self.actors():
-            try:
-                ref.terminate(graceful=False)
-            except ActorError:
-                continue  # another thread ends it, or a failure has
+        end_lattices(self._lattices)
         self._home.close()
 
     def abandon(self) -> None:
@@ -362,28 +412,12 @@ def _first_state(actor: Actor, state: Any) -> bytes:
     return bytes(state)
 
 
-def _verify(**numbers: int) -> None:
-    for name, value in numbers.items():
-        if not isinstance(value, int) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"{name}={value!r} is no number")
-        power = name in ("capacity", "outbox")
-        if not 1 <= value <= 1 << 20 or (power and value & value - 1):
-            what = "a power of two" if power else "a number"
-            raise ValueError(f"{name}={value} is not {what} between 1 and 1048576")
-
-
-def _tiers(actor: Actor, tier: int | None) -> tuple[int, int]:
-    """Bytes of payloads in the inbox, and of those that the actor emits."""
-    if tier is None:
-        replies = 0 if actor.replies is None else actor.replies.layout.size
-        return next_tier(actor.message.layout.size), next_tier(replies)
-    if tier not in TIERS:
-        raise ValueError(f"tier={tier} is not one of {', '.join(map(str, TIERS))}")
-    for shape in (actor.message, actor.replies):
-        if shape is not None and shape.layout.size > tier:
-            raise TypingError(
-                f"{shape.cls.__qualname__} has {shape.layout.size} bytes, more than the tier of "
-                f"{tier}; the next is {next_tier(shape.layout.size)}",
-                actor.place,
-            )
-    return tier, tier
+def _verify_settings(workers: int | None, dead_letters: int, **seconds: float | None) -> None:
+    """Raise ValueError for numbers that no runtime can have."""
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise ValueError(f"workers={workers} is not between 1 and {MOST_WORKERS}")
+    if not 0 <= dead_letters < 1 << 32:
+        raise ValueError(f"dead_letters={dead_letters} is no number of letters")
+    for name, value in seconds.items():
+        if value is not None and not 0 <= value <= 1e9:
+            raise ValueError(f"{name}={value!r} is no number of seconds, of 0 to 1e9")

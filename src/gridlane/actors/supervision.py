@@ -10,7 +10,6 @@ from gridlane.actors._engine import Engine
 from gridlane.actors.directory import Directory
 from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.instance import Instance
-from gridlane.actors.states import State
 from gridlane.core.cpu_abi import STOPPED
 from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
@@ -37,9 +36,8 @@ class Supervisor:
         self._hung: dict[int, int] = {}
         self._next = 0.0
 
-    def look(self) -> None:
-        """Wait for a failure for a tick, and follow it up."""
-        number = self._engine.failed(TICK)
+    def look(self, number: int | None) -> None:
+        """Follow up the failure of an actor, and look for those that hang."""
         if number is not None:
             self._follow(number)
         self._look_at_kernels()
@@ -63,34 +61,34 @@ class Supervisor:
         if instance is None:
             return
         with fork_waits(), self._lock:
-            instance.failure = self._error_of(instance)
+            instance.failure = self.error_of(instance, instance.control.error)
+            instance.raised = None
+            self._hung.pop(instance.number, None)
             if instance.residence is not None:
                 self._skip(instance)
-            if instance.restart == "never" or instance.state is State.TERMINATED:
+            if instance.restart == "never" or instance.ending:
                 instance.end(Reason.STOPPED)
                 instance.control.error = 0
                 return
             fresh = instance.restart == "fresh" or not instance.last
-            instance.write_now(instance.first if fresh else instance.last)
+            instance.write(instance.first if fresh else instance.last)
             instance.control.epoch += 1
             instance.control.error = 0
             instance.run(self._drift)
-            with instance.lock:
-                instance.apply_phase()
+            instance.there.recover()
             instance.there.schedule()
 
-    def _error_of(self, instance: Instance) -> BaseException:
+    def error_of(self, instance: Instance, code: int) -> BaseException:
         """The exception that a handler's failure is."""
         if instance.raised is not None:
-            found, instance.raised = instance.raised, None
-            return found
-        code = instance.control.error
+            return instance.raised
+        code &= 0xFFFFFFFF
         if instance.residence is not None:
             instance.residence.wait(5)
             error = instance.residence.error()
             return error or ActorError(f"{instance.name} failed with the error {code}")
         if code == STOPPED & 0xFFFFFFFF:
-            message = self._hung.pop(instance.number, None)
+            message = self._hung.get(instance.number)
             if message is None:
                 return ActorError(f"{instance.name} was stopped before its end")
             return ActorError(

@@ -15,7 +15,7 @@ from gridlane.abi import raw, tracing
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import way_in
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
-from gridlane.abi.library import hot, hot_launches, output, ready, registration
+from gridlane.abi.library import hot, hot_events, hot_launches, output, ready, registration
 from gridlane.abi.state import threads
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
@@ -48,7 +48,28 @@ def begin(embedded: int, table: int = 0) -> None:
         import_module("signal")  # it takes SIGINT at its first import, which the caller undoes
         enter()
         output.take()
+    else:
+        _tell_scope()
     hot.begin(table)
+
+
+_FOREIGN = {"cupy": "CuPy", "torch": "PyTorch"}
+"""Packages whose kernels need NVIDIA's compiler, libraries or machine code."""
+_told: set[str] = set()
+
+
+def _tell_scope() -> None:
+    """Say once that a package of this process, which looks for CUDA, is out of scope."""
+    for package, name in _FOREIGN.items():
+        module = sys.modules.get(package)
+        built_for = getattr(getattr(module, "version", None), "cuda", None)
+        wanted = built_for if package == "torch" else module
+        if wanted and name not in _told:
+            _told.add(name)
+            trace.write(
+                f"gridlane: {name} is out of gridlane's scope: its kernels need NVIDIA's compiler "
+                "and libraries, or are machine code of NVIDIA's GPUs"
+            )
 
 
 def resolve(symbol: str) -> Entry:
@@ -95,6 +116,7 @@ _OWN: dict[str, Entry] = {
     "tell": hot.tell,
     "learn": hot_launches.learn,
     "failed": hot_launches.failed,
+    "offer_event": hot_events.offer,
 }
 """What the libraries call beside the functions of CUDA."""
 

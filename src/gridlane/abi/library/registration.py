@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from gridlane.abi import images, raw
-from gridlane.abi.failure import NOT_SUPPORTED, fail
+from gridlane.abi.failure import NOT_SUPPORTED, Failure, fail
 from gridlane.abi.state import registered, threads
 from gridlane.abi.state.libraries import Image
+from gridlane.core import trace
+from gridlane.core.errors import GridlaneError
+from gridlane.frontends.ptx import PtxModule
+from gridlane.runtime.protocol import Device
 
 WITHDRAWN, BINARY, FUNCTION, VARIABLE, MANAGED, TEXTURE, SURFACE, GONE = range(8)
 _WORDS = 6
@@ -71,8 +77,32 @@ def _take(kind: int, binary: int, host: int, name: int, size: int, _: int) -> No
 
 
 def _loader(wrapper: int) -> Image:
-    """What reads the image that a fatbin's wrapper points to."""
-    return lambda device: images.module(images.at(wrapper), device)
+    """What reads the image that a fatbin's wrapper points to. Why that fails is told once: programs
+    seldom ask for the errors of launches."""
+    told: set[str] = set()
+
+    def load(device: Device) -> PtxModule:
+        try:
+            return images.module(images.at(wrapper), device)
+        except (Failure, GridlaneError) as error:
+            what = error.what if isinstance(error, Failure) else str(error).partition("\n")[0]
+            if what not in told:
+                told.add(what)
+                trace.write(f"gridlane: {_file_of(wrapper)}: no kernel can be loaded: {what}")
+            raise
+
+    return load
+
+
+def _file_of(address: int) -> str:
+    """The program or library that an address of this process belongs to."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines():
+            span, *_, path = line.split(maxsplit=5)
+            start, _, end = span.partition("-")
+            if path.startswith("/") and int(start, 16) <= address < int(end, 16):
+                return path
+    return "this program"
 
 
 def _records(address: int, count: int) -> Iterator[tuple[int, ...]]:

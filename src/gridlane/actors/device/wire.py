@@ -37,7 +37,7 @@ SIZES, COUNTS = 22, 23
 ANSWER_WORDS, ANSWER_CHUNKS = 9, 3
 """Before the payload of an answer: its type and clock, and the bytes of the payload."""
 
-DIRECT = 1 << 61
+DIRECT = 1 << 60
 """The bit of ``reply_to`` of a caller who waits at an answer's place of the actor."""
 NUMBER_BITS, GENERATION_BITS = 20, 29
 """Of ``reply_to``: the number of the place, and its generation above that."""

@@ -11,19 +11,30 @@ void actor_free(gl_actor *actor)
     gl_queue_free(&actor->outbox);
     pthread_mutex_destroy(&actor->mutex);
     free(actor->blocked);
+    free(actor->asked);
     free(actor->params);
     free(actor->info);
-    free(actor->output);
+    gl_outputs_free(actor);
     wire_free(actor);
     free(actor->control);
+    free(actor->latencies);
     free(actor);
+}
+
+/* Whether a list of the engine has it: it is not freed before it has left them. */
+int actor_is_listed(const gl_actor *actor)
+{
+    return atomic_load(&actor->scheduled) || atomic_load(&actor->waiting)
+           || atomic_load(&actor->in_events);
 }
 
 static void Actor_dealloc(ActorObject *self)
 {
-    if (self->actor && self->actor->wire && self->owner && self->owner->engine)
+    gl_engine *engine = self->owner ? self->owner->engine : NULL;
+    int runs = engine && !atomic_load(&engine->stop);
+    if (self->actor && self->actor->wire && engine)
         gl_wire_remove(self->actor);
-    if (self->actor)
+    if (self->actor && !(runs && actor_is_listed(self->actor)))
         actor_free(self->actor);
     Py_XDECREF(self->owner);
     Py_XDECREF(self->keep);
@@ -58,10 +69,23 @@ static int Actor_set_phase(ActorObject *self, PyObject *value, void *closure)
     (void)closure;
     if (PyErr_Occurred())
         return -1;
-    atomic_store(&self->actor->phase, (uint32_t)phase);
+    uint32_t old = atomic_load(&self->actor->phase);
+    while (!atomic_compare_exchange_weak(&self->actor->phase, &old,
+                                         (uint32_t)phase | (old & GL_HAS_FAILED)))
+        ;
     if (self->actor->wire)
         gl_wire_order(self->actor);
     return 0;
+}
+
+/* recover(): its failure is followed up, and its phase says whether it runs */
+static PyObject *Actor_recover(ActorObject *self, PyObject *unused)
+{
+    (void)unused;
+    atomic_fetch_and(&self->actor->phase, ~(uint32_t)GL_HAS_FAILED);
+    if (self->actor->wire)
+        gl_wire_order(self->actor);
+    Py_RETURN_NONE;
 }
 
 static PyObject *Actor_since(ActorObject *self, void *closure)
@@ -76,6 +100,12 @@ static PyObject *Actor_working(ActorObject *self, void *closure)
     (void)closure;
     return PyBool_FromLong(atomic_load(&a->in_step) || atomic_load(&a->posting)
                            || (a->wire && !gl_wire_follows(a)));
+}
+
+static PyObject *Actor_listed(ActorObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(actor_is_listed(self->actor));
 }
 
 static PyObject *Actor_blocked(ActorObject *self, void *closure)
@@ -154,6 +184,7 @@ static PyObject *Actor_begin(ActorObject *self, PyObject *unused)
     if (closed(self->owner))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
+    atomic_fetch_add(&a->engine->visitors, 1);
     atomic_store(&a->in_step, 1);
     if (gl_step_allowed(a) && gl_flush(a) && gl_step_allowed(a))
         count = gl_step_begin(a, gl_now());
@@ -161,6 +192,7 @@ static PyObject *Actor_begin(ActorObject *self, PyObject *unused)
         atomic_store(&a->since, gl_elapsed());
     else
         gl_step_over(a);
+    atomic_fetch_sub(&a->engine->visitors, 1);
     Py_END_ALLOW_THREADS
     return PyLong_FromUnsignedLong(count);
 }
@@ -171,9 +203,11 @@ static PyObject *Actor_end(ActorObject *self, PyObject *args)
     if (closed(self->owner) || !PyArg_ParseTuple(args, "i", &code))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
+    atomic_fetch_add(&self->actor->engine->visitors, 1);
     atomic_store(&self->actor->since, 0);
     gl_step_end(self->actor, code);
     gl_step_over(self->actor);
+    atomic_fetch_sub(&self->actor->engine->visitors, 1);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
@@ -218,7 +252,8 @@ static PyObject *Actor_report(ActorObject *self, void *closure)
     return PyLong_FromUnsignedLongLong((uintptr_t)self->actor->report);
 }
 
-/* drain(reason): bury what is in the inbox; nothing may run or post. Returns their number. */
+/* drain(reason): deliver the outputs that wait for room where there is some, and bury the others and
+   what is in the inbox; nothing may run or post. Returns the number of messages. */
 static PyObject *Actor_drain(ActorObject *self, PyObject *args)
 {
     gl_actor *a = self->actor;
@@ -227,6 +262,10 @@ static PyObject *Actor_drain(ActorObject *self, PyObject *args)
     if (closed(self->owner) || !PyArg_ParseTuple(args, "I", &reason))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
+    atomic_fetch_add(&a->engine->visitors, 1);
+    gl_leave_list(a);
+    a->full = GL_DEAD;
+    gl_flush(a);
     if (a->wire)
         count += gl_wire_drain(a, UINT32_MAX, reason);
     for (;;) {
@@ -238,6 +277,7 @@ static PyObject *Actor_drain(ActorObject *self, PyObject *args)
         count++;
     }
     gl_unblock(a);
+    atomic_fetch_sub(&a->engine->visitors, 1);
     Py_END_ALLOW_THREADS
     return PyLong_FromUnsignedLong(count);
 }
@@ -271,7 +311,7 @@ static PyObject *Actor_queued(ActorObject *self, PyObject *unused)
         Py_XDECREF(in);
         return NULL;
     }
-    return Py_BuildValue("NNII", in, out, a->handled, a->pending - a->sent);
+    return Py_BuildValue("NNII", in, out, a->settled ? 0 : a->handled, a->pending - a->sent);
 }
 
 static PyMethodDef Actor_methods[] = {
@@ -283,6 +323,7 @@ static PyMethodDef Actor_methods[] = {
     {"release", (PyCFunction)Actor_release, METH_NOARGS, NULL},
     {"stop", (PyCFunction)Actor_stop, METH_VARARGS, NULL},
     {"drain", (PyCFunction)Actor_drain, METH_VARARGS, NULL},
+    {"recover", (PyCFunction)Actor_recover, METH_NOARGS, NULL},
     {"queued", (PyCFunction)Actor_queued, METH_NOARGS, NULL},
     {"connect", (PyCFunction)Actor_connect, METH_VARARGS, NULL},
     {"resides", (PyCFunction)Actor_resides, METH_VARARGS, NULL},
@@ -294,6 +335,10 @@ static PyMethodDef Actor_methods[] = {
     {"retire", (PyCFunction)Actor_retire, METH_NOARGS, NULL},
     {"fail", (PyCFunction)Actor_fail, METH_VARARGS, NULL},
     {"skip", (PyCFunction)Actor_skip, METH_VARARGS, NULL},
+    {"pause", (PyCFunction)Actor_pause, METH_VARARGS, NULL},
+    {"held_back", (PyCFunction)Actor_held_back, METH_NOARGS, NULL},
+    {"note_call", (PyCFunction)Actor_note_call, METH_O, NULL},
+    {"load", (PyCFunction)Actor_load, METH_VARARGS, NULL},
     {"set_clock", (PyCFunction)Actor_set_clock, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -304,8 +349,10 @@ static PyGetSetDef Actor_attributes[] = {
     {"phase", (getter)Actor_get_phase, (setter)Actor_set_phase, NULL, NULL},
     {"since", (getter)Actor_since, NULL, NULL, NULL},
     {"working", (getter)Actor_working, NULL, NULL, NULL},
+    {"listed", (getter)Actor_listed, NULL, NULL, NULL},
     {"blocked", (getter)Actor_blocked, NULL, NULL, NULL},
     {"lengths", (getter)Actor_lengths, NULL, NULL, NULL},
+    {"latencies", (getter)Actor_latencies, NULL, NULL, NULL},
     {"clock", (getter)Actor_clock, NULL, NULL, NULL},
     {"report", (getter)Actor_report, NULL, NULL, NULL},
     {"position", (getter)Actor_position, NULL, NULL, NULL},

@@ -1,16 +1,51 @@
 /* The hybrid logical clock: S. Kulkarni and others, "Logical physical clocks", 2014.
 
    `physical` is the largest time seen, in nanoseconds since 1970; `logical` counts events of that
-   time. A node whose own time goes back counts on, so that its timestamps never do. */
+   time.
+
+   A node's own time is the time of day at the engine's start, plus what has elapsed since. It follows
+   the time of day where that jumps ahead, and never goes back: messages would be taken for those of a
+   node whose clock is ahead, and deadlines would move. */
 #include <time.h>
 
 #include "engine.h"
 
-uint64_t gl_now(void)
+static _Atomic uint64_t offset; /* of the time of day to the time that elapses */
+static _Atomic int64_t shift;   /* of the time of day, for tests */
+
+static uint64_t time_of_day(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec
+           + (uint64_t)atomic_load_explicit(&shift, memory_order_relaxed);
+}
+
+uint64_t gl_now(void)
+{
+    uint64_t found = atomic_load_explicit(&offset, memory_order_relaxed);
+    if (!found) {
+        gl_follow_time();
+        found = atomic_load_explicit(&offset, memory_order_relaxed);
+    }
+    return gl_elapsed() + found;
+}
+
+/* Follow the time of day where it is more than a millisecond ahead. */
+void gl_follow_time(void)
+{
+    uint64_t seen = time_of_day() - gl_elapsed();
+    uint64_t found = atomic_load_explicit(&offset, memory_order_relaxed);
+    while (seen > found + 1000000u
+           && !atomic_compare_exchange_weak_explicit(&offset, &found, seen, memory_order_relaxed,
+                                                     memory_order_relaxed))
+        ;
+}
+
+/* Let the time of day be other than it is, for tests. */
+void gl_shift_time(int64_t nanoseconds)
+{
+    atomic_store(&shift, nanoseconds);
 }
 
 uint64_t gl_elapsed(void)
@@ -50,7 +85,7 @@ int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t
     return 0;
 }
 
-/* The host's clock, ticked for so many events. */
+/* The host's clock at `events` messages, the first of which has the clock that this returns. */
 gl_clock gl_host_clock(gl_engine *engine, uint64_t events)
 {
     gl_clock clock;

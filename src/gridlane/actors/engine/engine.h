@@ -9,15 +9,19 @@
 #include <pthread.h>
 
 #include "queue.h"
+#include "telemetry.h"
 
 typedef struct gl_engine gl_engine;
 typedef struct gl_actor gl_actor;
 typedef struct gl_wire gl_wire;
+typedef struct gl_gate gl_gate; /* outside.h */
 
 /* What may happen to an actor's messages. */
 enum {
     GL_ACCEPTS = 1,  /* messages may be put into its inbox */
     GL_RUNS = 2,     /* its messages are handled */
+    GL_HAS_FAILED = 4, /* they are not, until Python has followed the failure up; C's own bit */
+    GL_PAUSED = 8,   /* a checkpoint is being taken: senders wait; all actors are held */
 };
 
 /* What a sender wants where an inbox is full. */
@@ -38,6 +42,11 @@ enum {
     GL_WRONG_TYPE, /* not the receiver's type of message */
     GL_DRIFTED,    /* its clock is too far ahead */
     GL_STOPPED,    /* the actor stopped before it */
+    GL_UNANSWERED, /* it is handled, and its handler has not replied */
+    GL_CYCLE,      /* actors in a cycle would wait for each other's room */
+    GL_ABANDONED,  /* its sender, another process, ended or stopped before it was whole */
+    GL_WRONG_TOKEN, /* another process posted it without the inbox's token */
+    GL_GARBLED,    /* another process wrote what is no message */
     GL_REASONS,
 };
 
@@ -68,8 +77,12 @@ struct gl_actor {
     int32_t *info;
     uint8_t *output;        /* `outputs` of `output_bytes` bytes */
     uint32_t sent, pending; /* outputs that are delivered; those that there are */
-    uint32_t subscriber;    /* subscribers that have the output after these */
+    uint64_t subscriber;    /* subscribers of smaller numbers have the output after these */
+    gl_latencies *latencies;
+    uint64_t begun;         /* when the step began, of gl_now */
     uint32_t handled;       /* messages whose slots are kept until all outputs are delivered */
+    gl_header *asked;       /* their headers, where their slots are given back before that */
+    uint32_t settled;       /* whether that is so */
     int code;               /* of the step whose outputs these are */
     /* the thread in its step, and since when */
     _Atomic uint64_t since;
@@ -83,8 +96,9 @@ struct gl_actor {
     uint32_t blocked_count, blocked_room;
     _Atomic uint32_t has_blocked;
     _Atomic uint32_t waiting; /* whether it is in such a list itself */
+    _Atomic(gl_actor *) waits_for; /* whose list that is */
     gl_actor *next_event;
-    uint32_t in_events;
+    _Atomic uint32_t in_events;
     gl_wire *wire; /* of an actor whose kernel runs without an end, else NULL */
 };
 
@@ -153,6 +167,7 @@ struct gl_engine {
     uint32_t workers;
     _Atomic uint32_t started;
     _Atomic uint64_t *inside; /* of each worker, 64 bytes apart: odd while it is in a step */
+    _Atomic uint32_t visitors; /* threads of Python that may read routes and other actors */
     void (*stop_thread)(pthread_t thread, int wish);
     uint32_t worker_spins;
     _Atomic(gl_routes *) routes;
@@ -184,6 +199,14 @@ struct gl_engine {
     gl_actor **wires;
     uint32_t wire_count, wire_room, wire_started;
     pthread_t wire_thread;
+    /* events of messages: where they go now, or NULL; the ring in use, and all that there were */
+    _Atomic(gl_trace *) trace;
+    gl_trace *ring, **rings;
+    uint32_t ring_count;
+    /* shared inboxes, whose answers go by their numbers */
+    gl_gate *gates;
+    uint64_t next_gate;
+    pthread_mutex_t gates_mutex;
 };
 
 /* A message before it is in a queue. */
@@ -196,10 +219,18 @@ typedef struct {
 /* clock.c */
 uint64_t gl_now(void);
 uint64_t gl_elapsed(void);
+void gl_follow_time(void);
+void gl_shift_time(int64_t nanoseconds);
 void gl_clock_tick(gl_clock *clock, uint64_t now);
 int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t drift);
 gl_clock gl_host_clock(gl_engine *engine, uint64_t events);
 void gl_host_merge(gl_engine *engine, const gl_clock *seen);
+
+/* Where events of messages go, or NULL. */
+static inline gl_trace *gl_tracing(const gl_engine *engine)
+{
+    return atomic_load_explicit(&engine->trace, memory_order_acquire);
+}
 
 /* workers.c */
 int gl_engine_start(gl_engine *engine, uint32_t workers);
@@ -216,6 +247,8 @@ int gl_stop_launch(gl_actor *actor, uint64_t since);
 uint32_t gl_step_begin(gl_actor *actor, uint64_t now);
 void gl_step_end(gl_actor *actor, int code);
 int gl_flush(gl_actor *actor);
+int gl_outputs_init(gl_actor *actor, uint32_t outputs, uint32_t output_bytes);
+void gl_outputs_free(gl_actor *actor);
 int gl_step_allowed(const gl_actor *actor);
 int gl_hand_over(gl_actor *from, uint32_t kind, uint64_t key, const gl_header *asked,
                  gl_letter *letter, const void *payload);
@@ -228,23 +261,38 @@ int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alon
    not posted; how many are. Only one producer may be `alone`. */
 uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count, int alone,
                      int *result);
+/* The same, and wait for room until a time of gl_elapsed; GL_IS_FULL where there is none. */
+int gl_post_until(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t until);
+int gl_post_run_until(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count,
+                      int alone, uint64_t until, uint64_t *posted);
 void gl_letter_of(gl_letter *letter, const gl_header *header);
 void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const void *payload,
              uint32_t reason);
 void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
+void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason);
 void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
 void gl_unblock(gl_actor *actor);
+enum { GL_HAS_ROOM, GL_IS_BLOCKED, GL_IS_CYCLE };
 int gl_block_on(gl_actor *sender, gl_actor *full);
+void gl_leave_list(gl_actor *sender);
 
 /* waiters.c */
 #define GL_TO_WAITER (1ull << 63)
 #define GL_TO_OUTBOX (1ull << 62) /* of the actor that answers */
+#define GL_TO_OUTSIDE (1ull << 61) /* another process: the gate's number << 16, its seat */
 uint64_t gl_wait_begin(gl_engine *engine, int is_async);
 int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_clock *clock,
               const void *payload, uint32_t bytes, uint32_t reason);
 int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until);
 void gl_wait_end(gl_engine *engine, uint64_t ticket);
 gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket);
+void gl_wake_receivers(gl_engine *engine);
+void gl_cond_init(pthread_cond_t *condition);
+void gl_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until);
+
+/* outside.c: 0, or GL_LATE where the caller waits no more */
+int gl_gate_answer(gl_engine *engine, uint64_t reply_to, uint64_t call, const gl_clock *clock,
+                   const void *payload, uint32_t bytes, uint32_t reason);
 
 /* routes.c */
 gl_actor *gl_find_route(const gl_engine *engine, uint64_t key);

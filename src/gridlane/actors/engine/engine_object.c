@@ -25,6 +25,9 @@ static void engine_free(gl_engine *engine)
     free(engine->threads);
     free(engine->inside);
     free(engine->wires);
+    for (uint32_t n = 0; n < engine->ring_count; n++)
+        free(engine->rings[n]);
+    free(engine->rings);
     free(engine);
 }
 
@@ -53,12 +56,13 @@ static PyObject *Engine_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     pthread_mutex_init(&engine->dead_mutex, NULL);
     pthread_mutex_init(&engine->clock_mutex, NULL);
     pthread_mutex_init(&engine->wire_mutex, NULL);
-    pthread_cond_init(&engine->work, NULL);
-    pthread_cond_init(&engine->host, NULL);
-    pthread_cond_init(&engine->events, NULL);
-    pthread_cond_init(&engine->answered, NULL);
-    pthread_cond_init(&engine->answers, NULL);
-    pthread_cond_init(&engine->taken, NULL);
+    pthread_mutex_init(&engine->gates_mutex, NULL);
+    gl_cond_init(&engine->work);
+    gl_cond_init(&engine->host);
+    gl_cond_init(&engine->events);
+    gl_cond_init(&engine->answered);
+    gl_cond_init(&engine->answers);
+    gl_cond_init(&engine->taken);
     self->engine = engine;
     if (!engine->run || !engine->host_ready || !engine->waiters || !engine->completed)
         goto poor;
@@ -131,6 +135,10 @@ static PyObject *Engine_actor(EngineObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "capacities are powers of two, tiers multiples of 64");
         return NULL;
     }
+    if (PySet_GET_SIZE(self->actors) >= GL_RUN_QUEUE) {
+        PyErr_Format(PyExc_RuntimeError, "a runtime has %u actors at most", GL_RUN_QUEUE);
+        return NULL;
+    }
     ActorObject *made = PyObject_New(ActorObject, &ActorType);
     if (!made)
         return NULL;
@@ -142,29 +150,27 @@ static PyObject *Engine_actor(EngineObject *self, PyObject *args)
         return PyErr_NoMemory();
     }
     pthread_mutex_init(&a->mutex, NULL);
-    void *control = NULL, *info = NULL, *output = NULL;
-    size_t bytes = (size_t)outputs * output_bytes;
+    void *control = NULL, *info = NULL, *latencies = NULL;
     if (posix_memalign(&control, 128, sizeof(gl_control))
+        || posix_memalign(&latencies, 64, sizeof(gl_latencies))
         || posix_memalign(&info, 64, GL_INFO_WORDS * 4)
-        || posix_memalign(&output, 64, bytes ? bytes : 64)
         || gl_queue_init(&a->inbox, capacity, (uint32_t)sizeof(gl_header) + tier)
-        || gl_queue_init(&a->outbox, outbox, (uint32_t)sizeof(gl_header) + reply_tier)) {
+        || gl_queue_init(&a->outbox, outbox, (uint32_t)sizeof(gl_header) + reply_tier)
+        || gl_outputs_init(a, outputs, output_bytes)) {
         free(control);
+        free(latencies);
         free(info);
-        free(output);
         Py_DECREF(made);
         return PyErr_NoMemory();
     }
     a->control = memset(control, 0, sizeof(gl_control));
+    a->latencies = memset(latencies, 0, sizeof(gl_latencies));
     a->info = memset(info, 0, GL_INFO_WORDS * 4);
-    a->output = output; /* resident only where there have been outputs */
     a->engine = self->engine;
     a->id = a->control->actor = id;
     a->type = type;
     a->tier = tier;
     a->batch = batch;
-    a->outputs = outputs;
-    a->output_bytes = output_bytes;
     a->full = full;
     a->by_host = (uint32_t)by_host;
     a->clock.node = id;
@@ -187,7 +193,8 @@ gl_actor *actor_of(EngineObject *self, PyObject *object)
     return ((ActorObject *)object)->actor;
 }
 
-/* quiet(timeout): whether every worker has left the step that it is in now */
+/* quiet(timeout): whether every worker has left the step that it is in now, and no thread of Python
+   is in one */
 static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
 {
     double seconds;
@@ -202,8 +209,9 @@ static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
         atomic_thread_fence(memory_order_seq_cst);
         for (uint32_t n = 0; n < engine->workers; n++)
             seen[n] = atomic_load(&engine->inside[n * 8]);
-        for (;;) {
-            left = 1;
+        for (int visited = 1;;) {
+            visited = visited && atomic_load(&engine->visitors);
+            left = !visited;
             for (uint32_t n = 0; n < engine->workers; n++)
                 if (seen[n] & 1 && atomic_load(&engine->inside[n * 8]) == seen[n])
                     left = 0;
@@ -227,17 +235,31 @@ static PyObject *Engine_unblock(EngineObject *self, PyObject *object)
     if (!actor)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
+    atomic_fetch_add(&actor->engine->visitors, 1);
     gl_unblock(actor);
+    atomic_fetch_sub(&actor->engine->visitors, 1);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
 
-/* forget(actor): no route leads to it, and nothing runs or posts: its memory may go. */
-static PyObject *Engine_forget(EngineObject *self, PyObject *actor)
+/* forget(actor): no route leads to it, nothing runs or posts, it was not listed, and quiet() was true
+   after that: its memory may go. False where it is listed still. */
+static PyObject *Engine_forget(EngineObject *self, PyObject *object)
 {
-    if (PySet_Discard(self->actors, actor) < 0)
+    gl_actor *actor = actor_of(self, object);
+    if (!actor)
         return NULL;
-    Py_RETURN_NONE;
+    if (actor_is_listed(actor))
+        Py_RETURN_FALSE;
+    if (PySet_Discard(self->actors, object) < 0)
+        return NULL;
+    Py_RETURN_TRUE;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = (*(gl_actor *const *)a)->id, y = (*(gl_actor *const *)b)->id;
+    return x < y ? -1 : x > y;
 }
 
 static int by_key(const void *a, const void *b)
@@ -290,6 +312,7 @@ static PyObject *Engine_set_topics(EngineObject *self, PyObject *list)
                 goto wrong;
             topic->subscribers[topic->count++] = actor;
         }
+        qsort(topic->subscribers, topic->count, sizeof *topic->subscribers, by_number);
     }
     qsort(topics->topic, topics->count, sizeof *topics->topic, by_key);
     topics->older = atomic_load(&self->engine->topics);
@@ -321,31 +344,6 @@ static PyObject *Engine_free_routes(EngineObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* hung(limit): the numbers of actors whose step has run for more than `limit` nanoseconds */
-static PyObject *Engine_hung(EngineObject *self, PyObject *limit)
-{
-    uint64_t longest = PyLong_AsUnsignedLongLong(limit), now = gl_elapsed();
-    PyObject *found, *iterator, *each;
-    if (PyErr_Occurred() || closed(self) || !(found = PyList_New(0)))
-        return NULL;
-    iterator = PyObject_GetIter(self->actors);
-    while (iterator && (each = PyIter_Next(iterator))) {
-        gl_actor *actor = ((ActorObject *)each)->actor;
-        uint64_t since = atomic_load(&actor->since);
-        if (since && now > since && now - since > longest) {
-            PyObject *number = PyLong_FromUnsignedLongLong(actor->id);
-            if (number)
-                PyList_Append(found, number);
-            Py_XDECREF(number);
-        }
-        Py_DECREF(each);
-    }
-    Py_XDECREF(iterator);
-    if (PyErr_Occurred())
-        Py_CLEAR(found);
-    return found;
-}
-
 static PyMethodDef Engine_methods[] = {
     {"close", (PyCFunction)Engine_close, METH_NOARGS, NULL},
     {"abandon", (PyCFunction)Engine_abandon, METH_NOARGS, NULL},
@@ -369,6 +367,11 @@ static PyMethodDef Engine_methods[] = {
     {"failed", (PyCFunction)Engine_failed, METH_VARARGS, NULL},
     {"dead", (PyCFunction)Engine_dead, METH_NOARGS, NULL},
     {"bury", (PyCFunction)Engine_bury, METH_VARARGS, NULL},
+    {"trace_begin", (PyCFunction)Engine_trace_begin, METH_VARARGS, NULL},
+    {"trace_end", (PyCFunction)Engine_trace_end, METH_NOARGS, NULL},
+    {"adopt", (PyCFunction)Engine_adopt, METH_VARARGS, NULL},
+    {"dead_letters", (PyCFunction)Engine_dead_letters, METH_NOARGS, NULL},
+    {"expire", (PyCFunction)Engine_expire, METH_VARARGS, NULL},
     {"facts", (PyCFunction)Engine_facts, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

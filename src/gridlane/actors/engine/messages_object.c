@@ -4,27 +4,6 @@
 
 #include "objects.h"
 
-/* Sleep a while that doubles with each try, up to 0.26 ms. */
-static void nap(uint32_t tries)
-{
-    struct timespec pause = {0, 1000l << (tries < 8 ? tries : 8)};
-    nanosleep(&pause, NULL);
-}
-
-/* Post, and wait for room until then; GL_POSTED, GL_IS_FULL or a reason. Without Python's lock. */
-static int post_until(gl_actor *actor, const gl_letter *letter, const void *payload, uint64_t until)
-{
-    for (uint32_t tries = 0;; tries++) {
-        int result = gl_post(actor, letter, payload, 0);
-        if (result != GL_IS_FULL || gl_elapsed() >= until)
-            return result;
-        if (tries < 1000)
-            gl_pause();
-        else
-            nap(tries - 1000);
-    }
-}
-
 gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes)
 {
     return (gl_letter){.type = actor->type, .source = 0, .payload_bytes = (uint32_t)bytes,
@@ -55,7 +34,7 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
     if (PyErr_Occurred() || PyObject_GetBuffer(args[1], &payload, PyBUF_SIMPLE))
         return NULL;
     gl_engine *engine = self->engine;
-    uint64_t until = until_of(seconds), ticket;
+    uint64_t begin = gl_elapsed(), until = until_of(seconds), ticket;
     PyObject *result = NULL;
     if (actor->wire && !wire_call(self, actor, &payload, spin, until, &result)) {
         PyBuffer_Release(&payload);
@@ -71,17 +50,16 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
     letter.reply_to = letter.correlation = ticket;
     int posted, done = 0, failed = 0;
     do {
-        uint64_t now = gl_elapsed();
-        uint64_t slice = until - now > SLICE && until > now ? now + SLICE : until;
+        uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
-        posted = post_until(actor, &letter, payload.buf, slice);
+        posted = gl_post_until(actor, &letter, payload.buf, slice);
         if (posted == GL_POSTED)
             done = gl_wait(engine, ticket, spin, slice);
         Py_END_ALLOW_THREADS
     } while (posted == GL_IS_FULL && (failed = again(until)) == 1);
-    while (posted == GL_POSTED && !done && (failed = again(until)) == 1) {
-        uint64_t now = gl_elapsed();
-        uint64_t slice = until - now > SLICE && until > now ? now + SLICE : until;
+    while (posted == GL_POSTED && !done && !atomic_load(&engine->stop)
+           && (failed = again(until)) == 1) {
+        uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
         done = gl_wait(engine, ticket, 0, slice);
         Py_END_ALLOW_THREADS
@@ -91,6 +69,8 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
         if (done) {
             gl_waiter *waiter = gl_waiter_of(engine, ticket);
             gl_host_merge(engine, &waiter->clock);
+            if (!waiter->reason) /* Python's lock makes this the only writer */
+                gl_note(&actor->latencies->calls, gl_between(begin, gl_elapsed()), 1);
             result = waiter->reason
                          ? PyLong_FromUnsignedLong(waiter->reason)
                          : PyBytes_FromStringAndSize((char *)waiter->payload, waiter->bytes);
@@ -106,42 +86,49 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
     return result;
 }
 
-/* post(actor, payload, timeout, reply, deadline, topic, correlation, attempt): 0 or a reason.
-   `reply`: 0 none, 1 to the actor's outbox. A timeout of 0 does not wait. */
+/* post(actor, payload, timeout, reply, deadline, topic, correlation, attempt, flags, bury): 0 or a
+   reason. `reply`: 0 none, the bit TO_OUTBOX for the actor's outbox, else an actor's number. A timeout of 0
+   does not wait. `bury`: 1 where a message for a full inbox is a dead letter, 2 where one that is
+   refused for another reason is. */
 PyObject *Engine_post(EngineObject *self, PyObject *args)
 {
     PyObject *object;
     Py_buffer payload;
     double seconds;
-    int reply, flags;
-    unsigned long long deadline, topic, correlation;
+    int flags, bury;
+    unsigned long long reply, deadline, topic, correlation;
     unsigned int attempt;
-    if (!PyArg_ParseTuple(args, "Oy*diKKKIi", &object, &payload, &seconds, &reply, &deadline, &topic,
-                          &correlation, &attempt, &flags))
+    if (!PyArg_ParseTuple(args, "Oy*dKKKKIii", &object, &payload, &seconds, &reply, &deadline, &topic,
+                          &correlation, &attempt, &flags, &bury))
         return NULL;
     gl_actor *actor = actor_of(self, object);
     int result = GL_IS_FULL, failed = 0;
     if (actor) {
         uint64_t until = until_of(seconds);
         gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len);
-        letter.reply_to = reply ? GL_TO_OUTBOX | actor->id : 0;
+        letter.reply_to = reply & GL_TO_OUTBOX ? GL_TO_OUTBOX | actor->id : reply;
         letter.deadline = deadline;
         letter.topic = topic;
         letter.correlation = correlation;
         letter.attempt = attempt;
         letter.flags = (uint32_t)flags;
         do {
-            uint64_t now = gl_elapsed();
-            uint64_t slice = until > now && until - now > SLICE ? now + SLICE : until;
+            uint64_t slice = slice_of(until);
             Py_BEGIN_ALLOW_THREADS
-            result = post_until(actor, &letter, payload.buf, slice);
+            result = gl_post_until(actor, &letter, payload.buf, slice);
             Py_END_ALLOW_THREADS
         } while (result == GL_IS_FULL && (failed = again(until)) == 1);
+        if (result == GL_IS_FULL)
+            result = GL_FULL;
+        if (result && bury & (result == GL_FULL ? 1 : 2) && failed >= 0) {
+            gl_bury(self->engine, actor->id, &letter, payload.buf, (uint32_t)result);
+            atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
+        }
     }
     PyBuffer_Release(&payload);
     if (!actor || failed < 0)
         return NULL;
-    return PyLong_FromLong(result == GL_IS_FULL ? GL_FULL : result);
+    return PyLong_FromLong(result);
 }
 
 /* post_many(actor, payloads, size, timeout, reply, alone): (messages posted, reason) */
@@ -164,26 +151,15 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args)
     uint64_t until = until_of(seconds), total = (uint64_t)payload.len / size, done = 0;
     int result = GL_POSTED, failed = 0;
     while (done < total) {
-        uint64_t now = gl_elapsed();
-        uint64_t slice = until > now && until - now > SLICE ? now + SLICE : until;
+        uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
         gl_letter letter = {.type = actor->type, .payload_bytes = size,
                             .reply_to = reply ? GL_TO_OUTBOX | actor->id : 0,
                             .clock = gl_host_clock(self->engine, total - done)};
-        const uint8_t *next = (const uint8_t *)payload.buf + done * size;
-        for (uint32_t tries = 0; done < total; tries++) {
-            uint64_t posted = gl_post_run(actor, &letter, next, total - done, alone, &result);
-            done += posted;
-            next += posted * size;
-            if (result != GL_IS_FULL || gl_elapsed() >= slice)
-                break;
-            if (posted)
-                tries = 0;
-            else if (tries < 1000)
-                gl_pause();
-            else
-                nap(tries - 1000);
-        }
+        uint64_t posted;
+        result = gl_post_run_until(actor, &letter, (const uint8_t *)payload.buf + done * size,
+                                   total - done, alone, slice, &posted);
+        done += posted;
         Py_END_ALLOW_THREADS
         failed = again(until);
         if (failed < 0 || (result && result != GL_IS_FULL) || (result && !failed))
@@ -210,7 +186,9 @@ PyObject *Engine_post_async(EngineObject *self, PyObject *args)
         if (ticket) {
             gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len);
             letter.reply_to = letter.correlation = ticket;
+            Py_BEGIN_ALLOW_THREADS
             result = gl_post(actor, &letter, payload.buf, 0);
+            Py_END_ALLOW_THREADS
             if (result)
                 gl_wait_end(self->engine, ticket);
         } else {
@@ -244,9 +222,7 @@ PyObject *Engine_completed(EngineObject *self, PyObject *args)
     pthread_mutex_lock(&engine->answer_mutex);
     while (engine->completed_head == engine->completed_tail && !atomic_load(&engine->stop)
            && gl_elapsed() < until) {
-        struct timespec at;
-        deadline_of(&at, until);
-        pthread_cond_timedwait(&engine->answers, &engine->answer_mutex, &at);
+        gl_cond_wait(&engine->answers, &engine->answer_mutex, slice_of(until));
     }
     if (engine->completed_head != engine->completed_tail) {
         ticket = engine->completed[engine->completed_head++ % GL_COMPLETED];
@@ -268,7 +244,14 @@ PyObject *Engine_completed(EngineObject *self, PyObject *args)
     return made;
 }
 
-/* receive(actor, timeout): the header and payload of the next reply in the outbox, or None */
+/* Whether it will reply no more; Python writes the state. */
+static int has_ended(const gl_actor *actor)
+{
+    return atomic_load(&actor->control->state) == GL_TERMINATED;
+}
+
+/* receive(actor, timeout): the header and payload of the next reply in the outbox, or None. An actor
+   that has ended is not waited for. */
 PyObject *Engine_receive(EngineObject *self, PyObject *args)
 {
     PyObject *object;
@@ -298,7 +281,7 @@ PyObject *Engine_receive(EngineObject *self, PyObject *args)
         int failed = again(until);
         if (failed < 0)
             return NULL;
-        if (!failed || atomic_load(&engine->stop))
+        if (!failed || atomic_load(&engine->stop) || has_ended(actor))
             Py_RETURN_NONE;
         Py_BEGIN_ALLOW_THREADS
         uint64_t begin = gl_elapsed();
@@ -306,11 +289,9 @@ PyObject *Engine_receive(EngineObject *self, PyObject *args)
             gl_pause();
         pthread_mutex_lock(&engine->answer_mutex);
         atomic_fetch_add(&engine->answer_parked, 1);
-        if (!gl_queue_has(&actor->outbox, head) && !atomic_load(&engine->stop)) {
-            struct timespec at;
-            deadline_of(&at, until);
-            pthread_cond_timedwait(&engine->answered, &engine->answer_mutex, &at);
-        }
+        atomic_thread_fence(memory_order_seq_cst);
+        if (!gl_queue_has(&actor->outbox, head) && !atomic_load(&engine->stop))
+            gl_cond_wait(&engine->answered, &engine->answer_mutex, slice_of(until));
         atomic_fetch_sub(&engine->answer_parked, 1);
         pthread_mutex_unlock(&engine->answer_mutex);
         Py_END_ALLOW_THREADS

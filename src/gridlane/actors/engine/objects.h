@@ -6,8 +6,6 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include <time.h>
-
 #include "engine.h"
 
 typedef struct {
@@ -23,7 +21,7 @@ typedef struct {
     PyObject *keep; /* owns memory that it shares with a kernel */
 } ActorObject;
 
-extern PyTypeObject ActorType, EngineType;
+extern PyTypeObject ActorType, EngineType, GateType, HandleType, PeerType;
 
 #define SLICE 100000000ull /* nanoseconds between two looks at Python's signals */
 
@@ -31,29 +29,43 @@ static inline int closed(EngineObject *self)
 {
     if (self->engine)
         return 0;
-    PyErr_SetString(PyExc_RuntimeError, "the engine is closed");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "the engine is closed: it is another process's, from before a fork");
     return 1;
 }
 
 static inline uint64_t until_of(double seconds)
 {
     uint64_t now = gl_elapsed();
-    return seconds < 0 || seconds > 1e9 ? UINT64_MAX : now + (uint64_t)(seconds * 1e9);
+    if (!(seconds > 0)) /* NaN as well */
+        return now;
+    return seconds > 1e9 ? UINT64_MAX : now + (uint64_t)(seconds * 1e9);
 }
 
-static inline void deadline_of(struct timespec *at, uint64_t until)
+/* The end of a slice of a wait. */
+static inline uint64_t slice_of(uint64_t until)
 {
-    uint64_t now = gl_elapsed(), left = until > now ? until - now : 0;
-    if (left > SLICE)
-        left = SLICE;
-    clock_gettime(CLOCK_REALTIME, at);
-    left += (uint64_t)at->tv_nsec;
-    at->tv_sec += (time_t)(left / 1000000000u);
-    at->tv_nsec = (long)(left % 1000000000u);
+    uint64_t now = gl_elapsed();
+    return until > now && until - now > SLICE ? now + SLICE : until;
 }
+
 /* The actor of an argument; NULL with an exception. */
 gl_actor *actor_of(EngineObject *self, PyObject *object);
 void actor_free(gl_actor *actor);
+int actor_is_listed(const gl_actor *actor);
+
+/* saved_object.c */
+PyObject *Actor_pause(ActorObject *self, PyObject *args);
+PyObject *Actor_held_back(ActorObject *self, PyObject *unused);
+PyObject *Actor_load(ActorObject *self, PyObject *args);
+PyObject *Engine_adopt(EngineObject *self, PyObject *args);
+PyObject *Engine_dead_letters(EngineObject *self, PyObject *unused);
+
+/* telemetry_object.c */
+PyObject *Actor_latencies(ActorObject *self, void *closure);
+PyObject *Actor_note_call(ActorObject *self, PyObject *time);
+PyObject *Engine_trace_begin(EngineObject *self, PyObject *args);
+PyObject *Engine_trace_end(EngineObject *self, PyObject *unused);
 
 /* messages_object.c, for wire_object.c */
 gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes);
@@ -88,6 +100,15 @@ PyObject *Engine_take(EngineObject *self, PyObject *args);
 PyObject *Engine_failed(EngineObject *self, PyObject *args);
 PyObject *Engine_dead(EngineObject *self, PyObject *unused);
 PyObject *Engine_bury(EngineObject *self, PyObject *args);
+PyObject *Engine_expire(EngineObject *self, PyObject *args);
+PyObject *Engine_hung(EngineObject *self, PyObject *limit);
 PyObject *Engine_facts(EngineObject *self, PyObject *unused);
+
+/* c_interface.c */
+int add_c_interface(PyObject *module);
+
+/* gate_object.c, where there is shared memory */
+PyObject *shared_bytes(PyObject *module, PyObject *args);
+PyObject *start_of(PyObject *module, PyObject *process);
 
 #endif

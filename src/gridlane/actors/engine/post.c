@@ -1,6 +1,7 @@
 /* Put messages into inboxes, and keep those that nobody takes. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "wire.h"
 
@@ -27,6 +28,16 @@ static void write_header(gl_header *slot, const gl_actor *to, const gl_letter *l
     slot->span = letter->span;
 }
 
+/* Number a message that is traced, and keep its event. */
+static void trace_post(gl_trace *trace, gl_header *slot)
+{
+    slot->span = gl_trace_span(trace);
+    if (!slot->trace)
+        slot->trace = slot->span;
+    gl_trace_put(trace, &(gl_traced){GL_EVENT_POST, gl_now(), 0, slot->source, slot->destination,
+                                     slot->trace, slot->span});
+}
+
 static int put(gl_actor *to, const gl_letter *letter, const void *payload, int alone)
 {
     uint64_t ticket;
@@ -37,6 +48,9 @@ static int put(gl_actor *to, const gl_letter *letter, const void *payload, int a
     if (!slot)
         return GL_IS_FULL;
     write_header(slot, to, letter);
+    gl_trace *trace = gl_tracing(to->engine);
+    if (trace)
+        trace_post(trace, slot);
     memcpy((uint8_t *)slot + sizeof(gl_header), payload, letter->payload_bytes);
     gl_queue_publish(&to->inbox, slot, ticket);
     return GL_POSTED;
@@ -49,9 +63,25 @@ static int suits(const gl_actor *to, const gl_letter *letter)
     return letter->type == to->type ? GL_POSTED : GL_WRONG_TYPE;
 }
 
-static int accepts(const gl_actor *to)
+/* Begin to post: whether the actor takes messages. Senders wait here for a checkpoint to be taken;
+   no step is among them, as all actors are held then. `leave` follows in any case. */
+static int enter(gl_actor *to)
 {
-    return (atomic_load_explicit(&to->phase, memory_order_seq_cst) & GL_ACCEPTS) != 0;
+    for (;;) {
+        struct timespec nap = {0, 50000};
+        uint32_t phase;
+        atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
+        phase = atomic_load_explicit(&to->phase, memory_order_seq_cst);
+        if (!(phase & GL_PAUSED) || atomic_load(&to->engine->stop))
+            return (phase & GL_ACCEPTS) != 0;
+        atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
+        nanosleep(&nap, NULL);
+    }
+}
+
+static void leave(gl_actor *to)
+{
+    atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
 }
 
 int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alone)
@@ -59,11 +89,11 @@ int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alon
     int result = suits(to, letter);
     if (result)
         return result;
-    atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
-    result = accepts(to) ? put(to, letter, payload, alone) : GL_INACTIVE;
-    atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
+    result = enter(to) ? put(to, letter, payload, alone) : GL_INACTIVE;
+    /* Before the end of the post: an actor that has ended is not in the run queue after that. */
     if (result == GL_POSTED)
         gl_schedule(to);
+    leave(to);
     return result;
 }
 
@@ -76,8 +106,7 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
     while (!*result && done < count) {
         /* A short run at a time, so that an actor that ends does not wait for all of them. */
         uint64_t last = done + 32 < count ? done + 32 : count;
-        atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
-        if (!accepts(to))
+        if (!enter(to))
             *result = GL_INACTIVE;
         while (!*result && done < last) {
             *result = put(to, letter, next, alone);
@@ -87,10 +116,50 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
             next += letter->payload_bytes;
             done++;
         }
-        atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
         gl_schedule(to);
+        leave(to);
     }
     return done;
+}
+
+/* Wait for room: pause, and after a while sleep for a time that doubles, up to 0.26 ms. */
+static void wait_for_room(uint32_t tries)
+{
+    if (tries < 1000) {
+        gl_pause();
+    } else {
+        struct timespec nap = {0, 1000l << (tries < 1008 ? tries - 1000 : 8)};
+        nanosleep(&nap, NULL);
+    }
+}
+
+int gl_post_until(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t until)
+{
+    for (uint32_t tries = 0;; tries++) {
+        int result = gl_post(to, letter, payload, 0);
+        if (result != GL_IS_FULL || gl_elapsed() >= until)
+            return result;
+        wait_for_room(tries);
+    }
+}
+
+int gl_post_run_until(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count,
+                      int alone, uint64_t until, uint64_t *posted)
+{
+    const uint8_t *next = payloads;
+    int result = GL_POSTED;
+    *posted = 0;
+    for (uint32_t tries = 0; *posted < count; tries++) {
+        uint64_t run = gl_post_run(to, letter, next, count - *posted, alone, &result);
+        *posted += run;
+        next += run * letter->payload_bytes;
+        if (result != GL_IS_FULL || gl_elapsed() >= until)
+            break;
+        if (run)
+            tries = 0;
+        wait_for_room(tries);
+    }
+    return result;
 }
 
 void gl_letter_of(gl_letter *letter, const gl_header *header)
@@ -117,6 +186,10 @@ void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const v
 {
     gl_dead *dead = malloc(sizeof(gl_dead) + letter->payload_bytes);
     gl_dead *evicted = NULL;
+    gl_trace *trace = gl_tracing(engine);
+    if (trace)
+        gl_trace_put(trace, &(gl_traced){GL_EVENT_DEAD, gl_now(), reason, letter->source, actor,
+                                         letter->trace, letter->span});
     pthread_mutex_lock(&engine->dead_mutex);
     engine->dead_total++;
     if (!dead) {
@@ -174,8 +247,17 @@ void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
 void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
 {
     gl_bury_slot(actor, slot, reason);
-    if (slot->reply_to & GL_TO_WAITER)
-        gl_answer(actor->engine, slot->reply_to, 0, &slot->clock, NULL, 0, reason);
+    gl_refuse_caller(actor, slot, reason);
+}
+
+/* Tell the caller of a message that there is no answer; no effect where there has been one. */
+void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason)
+{
+    uint64_t to = asked->reply_to;
+    if (to & GL_TO_WAITER)
+        gl_answer(actor->engine, to, 0, &asked->clock, NULL, 0, reason);
+    else if (to & GL_TO_OUTSIDE)
+        gl_gate_answer(actor->engine, to, asked->correlation, &asked->clock, NULL, 0, reason);
 }
 
 /* ---- senders that wait for room */
@@ -190,51 +272,84 @@ static int is_full(gl_actor *actor)
                      - gl_lap(&actor->inbox, ticket)) < 0;
 }
 
-/* Let `sender` be scheduled when `full` has room; 0 where it has some by now. */
+/* Whether actors that wait for room, each for the next one's, end in `sender`. */
+static int is_cycle(gl_actor *sender, gl_actor *full)
+{
+    gl_actor *each = full;
+    for (uint32_t n = 0; each && n < GL_RUN_QUEUE; n++) {
+        if (each == sender)
+            return 1;
+        each = atomic_load(&each->waits_for);
+    }
+    return 0;
+}
+
+/* Take a sender out of the list that it waits in. */
+void gl_leave_list(gl_actor *sender)
+{
+    gl_actor *full;
+    while ((full = atomic_load(&sender->waits_for))) {
+        pthread_mutex_lock(&full->mutex);
+        for (uint32_t n = 0; n < full->blocked_count; n++)
+            if (full->blocked[n] == sender) {
+                full->blocked[n] = full->blocked[--full->blocked_count];
+                atomic_store(&sender->waits_for, NULL);
+                atomic_store(&sender->waiting, 0);
+                break;
+            }
+        pthread_mutex_unlock(&full->mutex);
+    }
+}
+
+/* Let `sender` be scheduled when `full` has room. GL_IS_CYCLE where it never would have: then the
+   sender is not in the list. */
 int gl_block_on(gl_actor *sender, gl_actor *full)
 {
     if (atomic_load(&sender->waiting))
-        return 1; /* it has been run for another reason, and is in the list still */
+        return GL_IS_BLOCKED; /* it has been run for another reason, and is in the list still */
     pthread_mutex_lock(&full->mutex);
     if (full->blocked_count == full->blocked_room) {
         uint32_t room = full->blocked_room ? 2 * full->blocked_room : 8;
         gl_actor **more = realloc(full->blocked, room * sizeof *more);
         if (!more) {
             pthread_mutex_unlock(&full->mutex);
-            return 0; /* try again at once, as without memory there is no list to wait in */
+            return GL_HAS_ROOM; /* without memory there is no list to wait in: it tries again */
         }
         full->blocked = more;
         full->blocked_room = room;
     }
     full->blocked[full->blocked_count++] = sender;
+    atomic_store(&sender->waits_for, full);
     atomic_store(&sender->waiting, 1);
     atomic_store_explicit(&full->has_blocked, 1, memory_order_seq_cst);
     pthread_mutex_unlock(&full->mutex);
     atomic_thread_fence(memory_order_seq_cst);
-    if (is_full(full) && (atomic_load_explicit(&full->phase, memory_order_seq_cst) & GL_ACCEPTS))
-        return 1;
-    gl_unblock(full);
-    return 1;
+    if (!is_full(full)
+        || !(atomic_load_explicit(&full->phase, memory_order_seq_cst) & GL_ACCEPTS)) {
+        gl_unblock(full);
+        return GL_IS_BLOCKED;
+    }
+    if (!is_cycle(sender, full))
+        return GL_IS_BLOCKED;
+    gl_leave_list(sender);
+    return GL_IS_CYCLE;
 }
 
-/* Schedule the senders that wait for room in an inbox. */
+/* Schedule the senders that wait for room in an inbox. The list is locked until the last of them is
+   scheduled, so that none of them goes meanwhile. */
 void gl_unblock(gl_actor *actor)
 {
-    gl_actor **list;
-    uint32_t count;
     atomic_thread_fence(memory_order_seq_cst);
     if (!atomic_load_explicit(&actor->has_blocked, memory_order_relaxed))
         return;
     pthread_mutex_lock(&actor->mutex);
-    list = actor->blocked;
-    count = actor->blocked_count;
-    actor->blocked = NULL;
-    actor->blocked_count = actor->blocked_room = 0;
     atomic_store_explicit(&actor->has_blocked, 0, memory_order_relaxed);
-    pthread_mutex_unlock(&actor->mutex);
-    for (uint32_t n = 0; n < count; n++) {
-        atomic_store(&list[n]->waiting, 0);
-        gl_schedule(list[n]);
+    for (uint32_t n = 0; n < actor->blocked_count; n++) {
+        gl_actor *sender = actor->blocked[n];
+        atomic_store(&sender->waits_for, NULL);
+        atomic_store(&sender->waiting, 0);
+        gl_schedule(sender);
     }
-    free(list);
+    actor->blocked_count = 0;
+    pthread_mutex_unlock(&actor->mutex);
 }

@@ -23,7 +23,11 @@ gl_actor *gl_find_route(const gl_engine *engine, uint64_t key)
     gl_routes *routes = atomic_load_explicit(&engine->routes, memory_order_acquire);
     if (!routes || !key)
         return NULL;
-    return atomic_load_explicit(&place_of(routes, key)->actor, memory_order_acquire);
+    /* A place without a key may be given to another name at this moment: its actor is not ours. */
+    gl_route *route = place_of(routes, key);
+    if (atomic_load_explicit(&route->key, memory_order_acquire) != key)
+        return NULL;
+    return atomic_load_explicit(&route->actor, memory_order_acquire);
 }
 
 static gl_routes *make(uint64_t size)

@@ -1,8 +1,11 @@
 /* One step of an actor: a batch of its messages, and the delivery of what its handler emitted.
 
    The slots of the batch are kept until every output is delivered, because outputs refer to their
-   messages, and so that nothing is lost where a receiver is full. */
+   messages, and so that nothing is lost where a receiver is full. Only where actors in a cycle would
+   wait for each other are they given back before that, and their headers kept. */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "engine.h"
 
@@ -13,7 +16,31 @@ static gl_output *output_at(const gl_actor *actor, uint32_t number)
 
 int gl_step_allowed(const gl_actor *actor)
 {
-    return (atomic_load_explicit(&actor->phase, memory_order_seq_cst) & GL_RUNS) != 0;
+    uint32_t phase = atomic_load_explicit(&actor->phase, memory_order_seq_cst);
+    return (phase & (GL_RUNS | GL_HAS_FAILED)) == GL_RUNS;
+}
+
+/* ---- the memory of outputs: resident where there have been some, and all the system's again after
+   that, as most actors use little of it */
+
+int gl_outputs_init(gl_actor *actor, uint32_t outputs, uint32_t output_bytes)
+{
+    size_t bytes = (size_t)outputs * output_bytes;
+    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return -1;
+    actor->output = memory;
+    actor->outputs = outputs;
+    actor->output_bytes = output_bytes;
+    return 0;
+}
+
+void gl_outputs_free(gl_actor *actor)
+{
+    size_t bytes = (size_t)actor->outputs * actor->output_bytes;
+    if (actor->output)
+        munmap(actor->output, bytes ? bytes : 1);
 }
 
 /* ---- the batch */
@@ -35,10 +62,19 @@ uint32_t gl_step_begin(gl_actor *actor, uint64_t now)
 {
     uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
     uint32_t count = 0, refused = 0;
+    uint64_t posted = 0, together = 0; /* messages in a row that were sent at the same time */
+    actor->begun = now;
     while (count < actor->batch && gl_queue_has(&actor->inbox, head + count)) {
         gl_header *slot = gl_slot(&actor->inbox, head + count);
+        uint64_t sent = slot->clock.physical;
         uint32_t reason;
         if (usable(actor, slot, now, &reason)) {
+            if (sent != posted && together) {
+                gl_note(&actor->latencies->wait, gl_between(posted, now), together);
+                together = 0;
+            }
+            posted = sent;
+            together++;
             slot->clock = actor->clock;
             count++;
         } else if (count) {
@@ -54,6 +90,7 @@ uint32_t gl_step_begin(gl_actor *actor, uint64_t now)
         gl_unblock(actor);
     if (!count)
         return 0;
+    gl_note(&actor->latencies->wait, gl_between(posted, now), together);
     gl_queue_note_high(&actor->inbox);
     actor->info[GL_FIRST] = (int32_t)(head & actor->inbox.mask);
     actor->info[GL_COUNT] = (int32_t)count;
@@ -67,26 +104,72 @@ uint32_t gl_step_begin(gl_actor *actor, uint64_t now)
 
 /* ---- the outputs */
 
+/* The header of a message of this step. */
+static const gl_header *asked_at(const gl_actor *actor, uint32_t number)
+{
+    uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
+    return actor->settled ? &actor->asked[number] : gl_slot(&actor->inbox, head + number);
+}
+
+static void release_handled(gl_actor *actor)
+{
+    gl_queue_release_many(&actor->inbox, actor->handled);
+    atomic_fetch_add_explicit(&actor->control->received, actor->handled, memory_order_relaxed);
+}
+
+/* Give the slots of the handled messages back before their outputs are delivered, and keep their
+   headers; 0 where that is done already. */
+static int settle(gl_actor *actor)
+{
+    if (actor->settled || !actor->handled)
+        return 0;
+    if (!actor->asked && !(actor->asked = calloc(actor->batch, sizeof *actor->asked)))
+        return 0;
+    for (uint32_t n = 0; n < actor->handled; n++)
+        memcpy(&actor->asked[n], asked_at(actor, n), sizeof *actor->asked);
+    release_handled(actor);
+    actor->settled = 1;
+    gl_unblock(actor);
+    return 1;
+}
+
+static int bury_for(gl_actor *to, const gl_letter *letter, const void *payload, uint32_t reason)
+{
+    gl_bury(to->engine, to->id, letter, payload, reason);
+    atomic_fetch_add_explicit(&to->control->dead, 1, memory_order_relaxed);
+    return 1;
+}
+
 /* Deliver to an actor: 1, or 0 if it waits for room there. */
 static int deliver(gl_actor *from, gl_actor *to, gl_letter *letter, const void *payload)
 {
-    int result;
-    do {
-        result = gl_post(to, letter, payload, 0);
+    for (;;) {
+        int result = gl_post(to, letter, payload, 0);
         if (result == GL_POSTED)
             return 1;
-        if (result != GL_IS_FULL) {
-            gl_bury(from->engine, to->id, letter, payload, (uint32_t)result);
-            atomic_fetch_add_explicit(&to->control->dead, 1, memory_order_relaxed);
-            return 1;
-        }
-        if (from->full == GL_DEAD) {
-            gl_bury(from->engine, to->id, letter, payload, GL_FULL);
-            atomic_fetch_add_explicit(&to->control->dead, 1, memory_order_relaxed);
-            return 1;
-        }
-    } while (!gl_block_on(from, to));
-    return 0;
+        if (result != GL_IS_FULL)
+            return bury_for(to, letter, payload, (uint32_t)result);
+        if (from->full == GL_DEAD)
+            return bury_for(to, letter, payload, GL_FULL);
+        if (from->wire)
+            return 0; /* the thread of kernels tries again */
+        int blocked = gl_block_on(from, to);
+        if (blocked == GL_IS_BLOCKED)
+            return 0;
+        if (blocked == GL_IS_CYCLE && !settle(from))
+            return bury_for(to, letter, payload, GL_CYCLE);
+    }
+}
+
+/* A reply goes to the host: a message that no actor handles. */
+static void trace_answer(const gl_actor *actor, gl_letter *letter)
+{
+    gl_trace *trace = gl_tracing(actor->engine);
+    if (!trace)
+        return;
+    letter->span = gl_trace_span(trace);
+    gl_trace_put(trace, &(gl_traced){GL_EVENT_ANSWER, gl_now(), 0, actor->id, 0, letter->trace,
+                                     letter->span});
 }
 
 /* Deliver a reply to whoever waits for it. */
@@ -100,7 +183,15 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
     if (!to)
         return 1; /* the sender said that it wants none */
     if (to & GL_TO_WAITER) {
+        trace_answer(actor, letter);
         if (gl_answer(engine, to, letter->type, &letter->clock, payload, letter->payload_bytes, 0))
+            gl_bury(engine, actor->id, letter, payload, GL_LATE);
+        return 1;
+    }
+    if (to & GL_TO_OUTSIDE) {
+        trace_answer(actor, letter);
+        if (gl_gate_answer(engine, to, asked->correlation, &letter->clock, payload,
+                           letter->payload_bytes, 0))
             gl_bury(engine, actor->id, letter, payload, GL_LATE);
         return 1;
     }
@@ -118,6 +209,7 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
         atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
         return 1;
     }
+    trace_answer(actor, letter);
     memset(slot, 0, 56);
     slot->magic = GL_MAGIC;
     slot->version = GL_VERSION;
@@ -131,11 +223,7 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
     slot->span = letter->span;
     memcpy((uint8_t *)slot + sizeof(gl_header), payload, letter->payload_bytes);
     gl_queue_publish(&actor->outbox, slot, ticket);
-    if (atomic_load(&engine->answer_parked)) {
-        pthread_mutex_lock(&engine->answer_mutex);
-        pthread_cond_broadcast(&engine->answered);
-        pthread_mutex_unlock(&engine->answer_mutex);
-    }
+    gl_wake_receivers(engine);
     return 1;
 }
 
@@ -148,10 +236,15 @@ static int publish(gl_actor *actor, uint64_t key, gl_letter *letter, const void 
         gl_bury(actor->engine, actor->id, letter, payload, GL_NO_TOPIC);
         return 1;
     }
-    while (actor->subscriber < topic->count) {
-        if (!deliver(actor, topic->subscribers[actor->subscriber], letter, payload))
+    /* In the order of their numbers: the table may be another one after a wait. */
+    for (uint32_t n = 0; n < topic->count; n++) {
+        gl_actor *to = topic->subscribers[n];
+        if (to->id < actor->subscriber)
+            continue;
+        if (!deliver(actor, to, letter, payload)) {
+            actor->subscriber = to->id;
             return 0;
-        actor->subscriber++;
+        }
     }
     actor->subscriber = 0;
     return 1;
@@ -178,8 +271,7 @@ int gl_hand_over(gl_actor *from, uint32_t kind, uint64_t key, const gl_header *a
 
 static int send_output(gl_actor *actor, const gl_output *output, uint64_t now)
 {
-    uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
-    const gl_header *asked = gl_slot(&actor->inbox, head + output->message);
+    const gl_header *asked = asked_at(actor, output->message);
     gl_letter letter = {.type = output->type, .source = actor->id, .payload_bytes = output->payload_bytes,
                         .trace = asked->trace, .hops = asked->hops + 1};
     if (!actor->subscriber)
@@ -197,7 +289,7 @@ static void fail(gl_actor *actor)
     uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
     /* Python must know of the failure before its caller does, who asks Python for the reason. */
     atomic_store_explicit(&control->error, (uint32_t)actor->code, memory_order_release);
-    atomic_fetch_and(&actor->phase, ~(uint32_t)GL_RUNS);
+    atomic_fetch_or(&actor->phase, GL_HAS_FAILED);
     atomic_fetch_add_explicit(&control->failed, 1, memory_order_relaxed);
     actor->code = 0;
     gl_event(actor);
@@ -207,24 +299,19 @@ static void fail(gl_actor *actor)
 
 static void finish(gl_actor *actor)
 {
-    gl_control *control = actor->control;
     for (uint32_t n = 0; n < actor->handled; n++)
-        gl_queue_release(&actor->inbox);
-    atomic_fetch_add_explicit(&control->received, actor->handled, memory_order_relaxed);
-    atomic_fetch_add_explicit(&control->answered, actor->pending, memory_order_relaxed);
-    actor->handled = actor->pending = actor->sent = 0;
+        gl_refuse_caller(actor, asked_at(actor, n), GL_UNANSWERED);
+    if (!actor->settled)
+        release_handled(actor);
+    atomic_fetch_add_explicit(&actor->control->answered, actor->pending, memory_order_relaxed);
+    actor->handled = actor->pending = actor->sent = actor->settled = 0;
     if (actor->code)
         fail(actor);
     gl_unblock(actor);
 }
 
-/* Deliver the outputs that are left; 0 if the actor waits for room somewhere. */
-int gl_flush(gl_actor *actor)
+static int flush(gl_actor *actor, uint64_t now)
 {
-    uint64_t now;
-    if (!actor->handled && !actor->pending && !actor->code)
-        return 1;
-    now = gl_now();
     while (actor->sent < actor->pending) {
         const gl_output *output = output_at(actor, actor->sent);
         /* What a failing message emitted is not sent. */
@@ -236,12 +323,35 @@ int gl_flush(gl_actor *actor)
     return 1;
 }
 
+/* Deliver the outputs that are left; 0 if the actor waits for room somewhere. */
+int gl_flush(gl_actor *actor)
+{
+    if (!actor->handled && !actor->pending && !actor->code)
+        return 1;
+    return flush(actor, gl_now());
+}
+
+/* The step's time is divided over its messages. */
+static void note_handling(gl_actor *actor, uint32_t messages, uint64_t now)
+{
+    uint64_t each = gl_between(actor->begun, now) / messages, begin = actor->begun;
+    gl_trace *trace = gl_tracing(actor->engine);
+    uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
+    gl_note(&actor->latencies->handling, each, messages);
+    for (uint32_t n = 0; trace && n < messages; n++, begin += each) {
+        const gl_header *slot = gl_slot(&actor->inbox, head + n);
+        gl_trace_put(trace, &(gl_traced){GL_EVENT_HANDLE, begin, begin + each, slot->source,
+                                         actor->id, slot->trace, slot->span});
+    }
+}
+
 /* After the kernel, whose error is `code`. */
 void gl_step_end(gl_actor *actor, int code)
 {
     uint32_t count = (uint32_t)actor->info[GL_COUNT];
     uint32_t handled = (uint32_t)actor->info[GL_HANDLED];
     uint32_t emitted = (uint32_t)actor->info[GL_EMITTED];
+    uint64_t now = gl_now();
     atomic_store_explicit(&actor->control->busy, 0, memory_order_release);
     actor->handled = handled < count ? handled : count;
     if (code && actor->handled == count)
@@ -249,5 +359,8 @@ void gl_step_end(gl_actor *actor, int code)
     actor->pending = emitted < actor->outputs ? emitted : actor->outputs;
     actor->sent = actor->subscriber = 0;
     actor->code = code;
-    gl_flush(actor);
+    if (actor->handled || code)
+        note_handling(actor, actor->handled + (code != 0), now);
+    if (actor->handled || actor->pending || code)
+        flush(actor, now);
 }

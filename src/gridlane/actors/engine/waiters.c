@@ -1,5 +1,4 @@
 /* Callers that wait for the answer to one message. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +8,35 @@
 /* reply_to of a caller: bit 63, the generation, the waiter's number. */
 #define NUMBER(ticket) ((uint32_t)((ticket) & 0xFFFFF))
 #define GENERATION(ticket) ((uint32_t)(((ticket) >> 20) & 0x1FFFFFFF))
+
+/* ---- conditions with a limit of gl_elapsed, which no change of the time of day moves */
+
+void gl_cond_init(pthread_cond_t *condition)
+{
+#ifdef __APPLE__
+    pthread_cond_init(condition, NULL);
+#else
+    pthread_condattr_t how;
+    pthread_condattr_init(&how);
+    pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &how);
+    pthread_condattr_destroy(&how);
+#endif
+}
+
+void gl_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until)
+{
+#ifdef __APPLE__
+    uint64_t now = gl_elapsed(), left = until > now ? until - now : 0;
+    struct timespec span = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+    pthread_cond_timedwait_relative_np(condition, mutex, &span);
+#else
+    struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    pthread_cond_timedwait(condition, mutex, &at);
+#endif
+}
+
+/* ---- callers */
 
 gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket)
 {
@@ -67,21 +95,33 @@ int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_cloc
     waiter->reason = reason;
     waiter->clock = *clock;
     uint32_t is_async = waiter->is_async;
-    atomic_store(&waiter->state,
-                 GENERATION(reply_to) << 3 | (reason ? GL_REFUSED : GL_ANSWERED));
+    atomic_store_explicit(&waiter->state,
+                          GENERATION(reply_to) << 3 | (reason ? GL_REFUSED : GL_ANSWERED),
+                          memory_order_release);
     if (is_async) {
         pthread_mutex_lock(&engine->answer_mutex);
-        while (engine->completed_tail - engine->completed_head == GL_COMPLETED)
+        while (engine->completed_tail - engine->completed_head == GL_COMPLETED
+               && !atomic_load(&engine->stop))
             pthread_cond_wait(&engine->taken, &engine->answer_mutex);
-        engine->completed[engine->completed_tail++ % GL_COMPLETED] = reply_to;
+        if (engine->completed_tail - engine->completed_head < GL_COMPLETED)
+            engine->completed[engine->completed_tail++ % GL_COMPLETED] = reply_to;
         pthread_cond_broadcast(&engine->answers);
         pthread_mutex_unlock(&engine->answer_mutex);
-    } else if (atomic_load(&engine->answer_parked)) {
-        pthread_mutex_lock(&engine->answer_mutex);
-        pthread_cond_broadcast(&engine->answered);
-        pthread_mutex_unlock(&engine->answer_mutex);
+    } else {
+        gl_wake_receivers(engine);
     }
     return 0;
+}
+
+/* Wake the threads that wait for an answer or a reply; one has been stored. */
+void gl_wake_receivers(gl_engine *engine)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!atomic_load_explicit(&engine->answer_parked, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&engine->answer_mutex);
+    pthread_cond_broadcast(&engine->answered);
+    pthread_mutex_unlock(&engine->answer_mutex);
 }
 
 static int is_done(gl_waiter *waiter)
@@ -91,7 +131,7 @@ static int is_done(gl_waiter *waiter)
 }
 
 /* Wait for an answer: spin `spin` nanoseconds, then park until `until` of gl_elapsed; 1 if there is
-   an answer. */
+   an answer. A stopped engine gives none. */
 int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until)
 {
     gl_waiter *waiter = gl_waiter_of(engine, ticket);
@@ -106,30 +146,30 @@ int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until)
     }
     pthread_mutex_lock(&engine->answer_mutex);
     atomic_fetch_add(&engine->answer_parked, 1);
-    while (!is_done(waiter) && (now = gl_elapsed()) < until) {
-        struct timespec at;
-        uint64_t left = until - now;
-        clock_gettime(CLOCK_REALTIME, &at);
-        left += (uint64_t)at.tv_nsec;
-        at.tv_sec += (time_t)(left / 1000000000u);
-        at.tv_nsec = (long)(left % 1000000000u);
-        pthread_cond_timedwait(&engine->answered, &engine->answer_mutex, &at);
-    }
+    atomic_thread_fence(memory_order_seq_cst);
+    while (!is_done(waiter) && !atomic_load(&engine->stop) && gl_elapsed() < until)
+        gl_cond_wait(&engine->answered, &engine->answer_mutex, until);
     atomic_fetch_sub(&engine->answer_parked, 1);
     pthread_mutex_unlock(&engine->answer_mutex);
     return is_done(waiter);
 }
 
-/* Give a waiter back: answered, or no longer interested. */
+/* Give a waiter back: answered, or no longer interested. An asynchronous call that is answered and
+   cancelled at the same time does both; its second has no effect. */
 void gl_wait_end(gl_engine *engine, uint64_t ticket)
 {
     gl_waiter *waiter = gl_waiter_of(engine, ticket);
-    uint32_t waiting = GENERATION(ticket) << 3 | GL_WAITING;
     uint32_t next = ((GENERATION(ticket) + 1) & 0x1FFFFFFF) << 3;
-    if (!atomic_compare_exchange_strong(&waiter->state, &waiting, next | GL_FREE)) {
-        while ((atomic_load(&waiter->state) & 7) == GL_GONE)
+    uint32_t state = atomic_load(&waiter->state);
+    for (;;) {
+        if (state >> 3 != GENERATION(ticket))
+            return;
+        if ((state & 7) == GL_GONE) {
             gl_pause(); /* an answer is being written */
-        atomic_store(&waiter->state, next | GL_FREE);
+            state = atomic_load(&waiter->state);
+        } else if (atomic_compare_exchange_weak(&waiter->state, &state, next | GL_FREE)) {
+            break;
+        }
     }
     pthread_mutex_lock(&engine->answer_mutex);
     waiter->next = engine->free_waiter;

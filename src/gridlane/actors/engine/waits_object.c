@@ -8,8 +8,10 @@ static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
 {
     gl_engine *engine = self->engine;
     gl_actor *found = NULL;
-    uint64_t until = until_of(seconds);
+    uint64_t until = until_of(seconds), number = 0;
     Py_BEGIN_ALLOW_THREADS
+    if (events)
+        gl_follow_time();
     pthread_mutex_lock(&engine->mutex);
     for (;;) {
         if (events && engine->first_event) {
@@ -23,15 +25,15 @@ static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
         }
         if (found || atomic_load(&engine->stop) || gl_elapsed() >= until)
             break;
-        struct timespec at;
-        deadline_of(&at, until);
-        pthread_cond_timedwait(events ? &engine->events : &engine->host, &engine->mutex, &at);
+        gl_cond_wait(events ? &engine->events : &engine->host, &engine->mutex, slice_of(until));
     }
+    if (found)
+        number = found->id; /* out of the list it may be freed */
     pthread_mutex_unlock(&engine->mutex);
     Py_END_ALLOW_THREADS
     if (!found)
         Py_RETURN_NONE;
-    return PyLong_FromUnsignedLongLong(found->id);
+    return PyLong_FromUnsignedLongLong(number);
 }
 
 /* take(timeout): the id of an actor that Python has to run, or None */
@@ -108,6 +110,37 @@ PyObject *Engine_bury(EngineObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* expire(time): drop the dead messages that were posted before it; how many */
+PyObject *Engine_expire(EngineObject *self, PyObject *args)
+{
+    unsigned long long limit, count = 0;
+    if (closed(self) || !PyArg_ParseTuple(args, "K", &limit))
+        return NULL;
+    gl_engine *engine = self->engine;
+    gl_dead *dropped = NULL, *last = NULL, **place = &engine->dead_first;
+    pthread_mutex_lock(&engine->dead_mutex);
+    for (gl_dead *dead = *place; dead; dead = *place) {
+        if (dead->header.clock.physical < limit) {
+            *place = dead->next;
+            dead->next = dropped;
+            dropped = dead;
+            count++;
+        } else {
+            last = dead;
+            place = &dead->next;
+        }
+    }
+    engine->dead_last = last;
+    engine->dead_count -= count;
+    pthread_mutex_unlock(&engine->dead_mutex);
+    while (dropped) {
+        gl_dead *next = dropped->next;
+        free(dropped);
+        dropped = next;
+    }
+    return PyLong_FromUnsignedLongLong(count);
+}
+
 /* facts(): numbers of the engine */
 PyObject *Engine_facts(EngineObject *self, PyObject *unused)
 {
@@ -125,4 +158,29 @@ PyObject *Engine_facts(EngineObject *self, PyObject *unused)
                          atomic_load(&engine->parked), "physical",
                          (unsigned long long)clock.physical, "logical",
                          (unsigned long long)clock.logical);
+}
+
+/* hung(limit): the numbers of actors whose step has run for more than `limit` nanoseconds */
+PyObject *Engine_hung(EngineObject *self, PyObject *limit)
+{
+    uint64_t longest = PyLong_AsUnsignedLongLong(limit), now = gl_elapsed();
+    PyObject *found, *iterator, *each;
+    if (PyErr_Occurred() || closed(self) || !(found = PyList_New(0)))
+        return NULL;
+    iterator = PyObject_GetIter(self->actors);
+    while (iterator && (each = PyIter_Next(iterator))) {
+        gl_actor *actor = ((ActorObject *)each)->actor;
+        uint64_t since = atomic_load(&actor->since);
+        if (since && now > since && now - since > longest) {
+            PyObject *number = PyLong_FromUnsignedLongLong(actor->id);
+            if (number)
+                PyList_Append(found, number);
+            Py_XDECREF(number);
+        }
+        Py_DECREF(each);
+    }
+    Py_XDECREF(iterator);
+    if (PyErr_Occurred())
+        Py_CLEAR(found);
+    return found;
 }

@@ -83,14 +83,14 @@ void gl_wire_refuse(gl_actor *actor, const gl_letter *letter, const void *payloa
 {
     gl_bury(actor->engine, actor->id, letter, payload, reason);
     atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
-    if (!(letter->reply_to & GL_TO_WAITER))
-        return;
-    if (letter->reply_to & GL_DIRECT) {
+    if (letter->reply_to & GL_TO_WAITER && letter->reply_to & GL_DIRECT) {
         gl_place *place = &actor->wire->place[letter->reply_to & 0xFFFFF];
         uint64_t generation = letter->reply_to >> 20 & 0x1FFFFFFF;
         atomic_store_explicit(&place->refused, generation << 8 | reason, memory_order_release);
     } else {
-        gl_answer(actor->engine, letter->reply_to, 0, &letter->clock, NULL, 0, reason);
+        gl_header asked = {.reply_to = letter->reply_to, .correlation = letter->correlation,
+                           .clock = letter->clock};
+        gl_refuse_caller(actor, &asked, reason);
     }
 }
 

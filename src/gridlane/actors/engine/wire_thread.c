@@ -189,7 +189,7 @@ void gl_wire_order(gl_actor *actor)
 {
     gl_wire *wire = actor->wire;
     pthread_mutex_lock(&actor->mutex);
-    uint32_t runs = atomic_load(&actor->phase) & GL_RUNS && !wire->holds;
+    uint32_t runs = gl_step_allowed(actor) && !wire->holds;
     uint32_t now = atomic_load(&wire->orders->order);
     uint32_t kind = wire->stopping  ? GL_STOP
                     : wire->leaving ? GL_LEAVE
@@ -242,7 +242,7 @@ void gl_wire_release(gl_actor *actor)
 void gl_wire_fail(gl_actor *actor, uint32_t code)
 {
     atomic_store_explicit(&actor->control->error, code, memory_order_release);
-    atomic_fetch_and(&actor->phase, ~(uint32_t)GL_RUNS);
+    atomic_fetch_or(&actor->phase, GL_HAS_FAILED);
     atomic_fetch_add_explicit(&actor->control->failed, 1, memory_order_relaxed);
     gl_event(actor);
 }

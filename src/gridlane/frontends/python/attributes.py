@@ -63,7 +63,7 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
     if isinstance(base, TupleOperand) and name in ("index", "count"):
         return BoundMethod(base, name)
     if isinstance(base, TupleOperand):
-        method = _method(t, base, name)
+        method = method_of(t, base, name)
         if method is not None:
             return method
     if isinstance(base, EnumVariable | EnumMember):
@@ -85,7 +85,7 @@ def _has(record: RecordView | RecordValue, name: str) -> bool:
     return any(name == field for field, _, _ in record.type.fields)
 
 
-def _method(t: Translator, base: TupleOperand, name: str) -> BoundMethod | None:
+def method_of(t: Translator, base: TupleOperand, name: str) -> BoundMethod | None:
     """A device function that is an attribute of a namedtuple's class."""
     if base.cls is None or base.cls.__dict__.get(name) is None:
         return None

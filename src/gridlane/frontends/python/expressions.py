@@ -8,7 +8,7 @@ from typing import Any
 from gridlane.core.dtypes import b1
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python import joins
-from gridlane.frontends.python.attributes import attribute
+from gridlane.frontends.python.attributes import attribute, method_of
 from gridlane.frontends.python.calls.dispatch import call
 from gridlane.frontends.python.compare import compare, contains, identical
 from gridlane.frontends.python.constants import operand_of
@@ -206,7 +206,12 @@ def _ternary(t: Translator, node: ast.IfExp) -> Operand:
 
 
 def _subscript(t: Translator, node: ast.Subscript) -> Operand:
-    return subscript(t, t.expr(node.value), t.expr(node.slice))
+    base = t.expr(node.value)
+    if isinstance(base, TupleOperand):
+        method = method_of(t, base, "__getitem__")
+        if method is not None:
+            return call(t, method, [t.expr(node.slice)], {})
+    return subscript(t, base, t.expr(node.slice))
 
 
 def _slice(t: Translator, node: ast.Slice) -> Operand:

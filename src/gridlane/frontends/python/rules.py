@@ -16,6 +16,7 @@ from gridlane.frontends.python.calls import (
     memory,
     numpy_functions,
     operator_functions,
+    volatile,
     warps,
     words,
 )
@@ -39,6 +40,7 @@ CALLS = (
     memory,
     numpy_functions,
     operator_functions,
+    volatile,
     warps,
     words,
 )

@@ -49,7 +49,7 @@ _ALONE = frozenset(
     (
         *("cuModuleLoadData", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute"),
         *("cuMemAlloc", "cuMemAllocManaged", "cuMemHostAlloc", "cuMemHostRegister"),
-        *("cuMemPoolTrimTo", "cuCtxSetLimit", "cuGraphInstantiate", "cuStreamCreateWithPriority"),
+        *("cuMemPoolTrimTo", "cuGraphInstantiate", "cuStreamCreateWithPriority"),
     )
 )
 """These may wait for every kernel before they go on: those that do not end leave the device for the

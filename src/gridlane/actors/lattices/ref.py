@@ -1,0 +1,351 @@
+"""A launched lattice: its lifecycle, its steps, messages to it, its fields."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gridlane.actors.errors import ActorError, StateError
+from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.lattices.memory import Memory
+from gridlane.actors.lattices.resident import Resident
+from gridlane.actors.lattices.space import Space
+from gridlane.actors.lattices.stepping import Stepping
+from gridlane.actors.states import TRANSITIONS, State
+from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.core.forks import fork_waits
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.launch import current
+
+
+class LatticeRef:
+    """A launched lattice; ``Runtime.lattice`` makes one. Any thread may use it.
+
+    Attributes:
+        lattice: what it is a launch of.
+        mode: how it steps: ``"launches"``, one a step, or ``"resident"``, where blocks keep their
+            tiles in shared memory and exchange halos.
+    """
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        device: Any,
+        name: str,
+        space: Space,
+        args: tuple[Any, ...],
+        resident: Resident | None,
+        mode: str,
+    ) -> None:
+        self.lattice, self.device, self.name, self.space = lattice, device, name, space
+        self._state = State.CREATED
+        self._lock = threading.RLock()
+        self._messages: list[Any] = []
+        self._steps = 0
+        with using(device):
+            self._args = tuple([_argument(lattice, each) for each in args])
+            self._memory = Memory(
+                *(lattice, space, device, resident.tiles.count if resident is not None else 1)
+            )
+        self._stepping = Stepping(lattice, space, device)
+        memory = self._memory
+        if self._stepping.raises(memory.pairs, memory.state, self._args) and resident is not None:
+            if mode == "resident":
+                raise LaunchError(
+                    f"{lattice.name} may raise an error, and the blocks of a resident lattice "
+                    "would wait for a cell that has: launch it with mode='launches'"
+                )
+            resident = None
+        if resident is not None:
+            resident.attach(memory, self._args)
+        self._resident = resident
+        self.mode = "launches" if resident is None else "resident"
+        self._move("launch")
+
+    def __repr__(self) -> str:
+        return f"<lattice {self.name} of {self.shape}, {self.state}, {self.steps} steps>"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The cells along each axis."""
+        return self.space.extents[3 - self.lattice.axes :]
+
+    @property
+    def blocks(self) -> tuple[int, ...] | None:
+        """The resident blocks along each axis; None where there are none."""
+        found = self._resident
+        return None if found is None else found.tiles.blocks[3 - self.lattice.axes :]
+
+    @property
+    def state(self) -> State:
+        """The state of its lifecycle."""
+        return self._state
+
+    @property
+    def steps(self) -> int:
+        """The steps that it has been told to take so far."""
+        return self._steps
+
+    def routes(self) -> np.ndarray[Any, Any]:
+        """The routing table of each resident block, records of ``layouts.blocks.RoutingTable``.
+
+        Raises:
+            ActorError: there are no resident blocks.
+        """
+        found = self._blocks_of("routing tables")
+        with fork_waits(), self._lock, using(self.device):
+            found.settle()
+            return found.routes()
+
+    def headers(self) -> np.ndarray[Any, Any]:
+        """The header of the halo that each resident block has got last from each direction,
+        records of ``layouts.blocks.HaloHeader``, (blocks, directions).
+
+        Raises:
+            ActorError: there are no resident blocks.
+        """
+        found = self._blocks_of("halos")
+        with fork_waits(), self._lock, using(self.device):
+            found.settle()
+            return found.headers()
+
+    def _blocks_of(self, what: str) -> Resident:
+        if self._resident is None:
+            raise ActorError(f"{self.name} has no {what}: its mode is {self.mode}")
+        return self._resident
+
+    # --- lifecycle ---
+
+    def _move(self, transition: str) -> None:
+        allowed, after = TRANSITIONS[transition]
+        with fork_waits(), self._lock:
+            if self._state not in allowed:
+                names = ", ".join(sorted(map(str, allowed)))
+                raise StateError(
+                    f"{self.name} is {self._state}, and {transition} would make it {after}: it "
+                    f"must be {names} for that"
+                )
+            self._state = after
+
+    def activate(self) -> None:
+        """Let it take steps; StateError where it is neither launched nor deactivated."""
+        self._move("activate")
+
+    def deactivate(self) -> None:
+        """Let it take neither steps nor messages."""
+        self._move("deactivate")
+
+    def suspend(self) -> None:
+        """Let it take no steps, and messages still."""
+        self._move("suspend")
+
+    def resume(self) -> None:
+        """Let it go on after ``suspend``."""
+        self._move("resume")
+
+    def terminate(self) -> None:
+        """End it and give its memory back; StateError where it has ended."""
+        self._move("terminate")
+        self.wait()
+        with fork_waits(), self._lock, using(self.device):
+            self._settle()
+            self._resident = None
+            del self._memory
+            self._state = State.TERMINATED
+
+    def _require(self, *states: State) -> None:
+        if self._state not in states:
+            names = " or ".join(map(str, states))
+            raise StateError(f"{self.name} is {self._state}; it must be {names} for that")
+
+    # --- steps and messages ---
+
+    def step(self, count: int = 1) -> int:
+        """Take steps; on devices with queues they may be under way when this returns.
+
+        Messages that other threads post meanwhile are handled between two of them.
+
+        Returns:
+            the number of steps since the launch.
+
+        Raises:
+            StateError: it is not active, or stops being so.
+        """
+        if not isinstance(count, int) or count < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"step({count!r}) takes a number of steps")
+        left = count
+        while left:
+            with fork_waits(), self._lock, using(self.device):
+                self._require(State.ACTIVE)
+                if self._resident is None:
+                    self._handle()
+                left -= self._some_steps(left)
+        return self._steps
+
+    def _some_steps(self, count: int) -> int:
+        """Take one step, or several where blocks stay on the device; how many."""
+        memory = self._memory
+        if self._resident is None:
+            count = 1
+            self._stepping.launch(memory.pairs, memory.state, self._steps, self._args)
+            memory.turn()
+        else:
+            self._resident.step(self._steps, count)
+        self._steps += count
+        return count
+
+    def _handle(self) -> None:
+        if self._resident is not None:
+            self._resident.settle()
+        elif self._messages:
+            messages, self._messages = self._messages, []
+            self._memory.handle(messages, self._steps)
+
+    def post(self, message: Any) -> int:
+        """Post a message; the number of the step before which its handler runs, as ``ctx.step``
+        has it.
+
+        Raises:
+            TypeError: there is no handler of its class.
+            StateError: it takes no messages.
+        """
+        if type(message) not in self.lattice.handlers:
+            known = ", ".join(cls.__qualname__ for cls in self.lattice.handlers) or "no messages"
+            raise TypeError(f"{self.name} handles {known}, not {type(message).__qualname__}")
+        with fork_waits(), self._lock:
+            self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED)
+            if self._resident is None:
+                self._messages.append(message)
+            else:
+                with using(self.device):
+                    self._resident.post(message, self._steps)
+            return self._steps
+
+    def wait(self) -> None:
+        """Wait until all steps are done.
+
+        Raises:
+            KernelError: the function of a cell raised this.
+        """
+        with fork_waits(), self._lock, using(self.device):
+            if self._resident is not None:
+                self._resident.wait()
+            else:
+                self.device.default_stream.synchronize()
+
+    def _settle(self) -> None:
+        """Let resident blocks leave, so that the fields are in their buffers."""
+        if self._resident is not None:
+            self._resident.settle()
+
+    # --- fields and state ---
+
+    def write(self, **fields: Any) -> None:
+        """Replace fields, between two steps.
+
+        Args:
+            fields: arrays of the lattice's shape, or one number for all cells.
+
+        Raises:
+            ValueError: it has no such field, or the array has another shape.
+            TypeError: the values do not fit the field's type.
+        """
+        kinds = dict(self.lattice.fields)
+        made: dict[str, Any] = {}
+        for name, values in fields.items():
+            if name not in kinds:
+                raise ValueError(f"{self.lattice.name} has the fields {', '.join(kinds)}: {name}")
+            given = np.asarray(values)
+            if given.shape not in ((), self.shape):
+                raise ValueError(f"{name} has the shape {self.shape}, not {given.shape}")
+            if not np.can_cast(given.dtype, kinds[name].numpy, "same_kind"):
+                raise TypeError(f"{name} has values of {kinds[name]}, not of {given.dtype}")
+            whole = np.broadcast_to(given.astype(kinds[name].numpy), self.shape)
+            made[name] = whole.reshape(self.space.extents)
+        with fork_waits(), self._lock, using(self.device):
+            self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED, State.DEACTIVATED)
+            # Those that share a buffer come last: they take the boundary of the other.
+            self._settle()
+            for name in sorted(made, key=lambda each: each in self.lattice.reads.kept):
+                self._memory.write(name, made[name])
+
+    def read(self, name: str) -> np.ndarray[Any, Any]:
+        """A field after all steps so far, as a new array of the lattice's shape.
+
+        Raises:
+            ValueError: it has no such field.
+            KernelError: the function of a cell raised this.
+        """
+        known = [each for each, _ in self.lattice.fields]
+        if name not in known:
+            raise ValueError(f"{self.lattice.name} has the fields {', '.join(known)}, not {name}")
+        with fork_waits(), self._lock, using(self.device):
+            self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED, State.DEACTIVATED)
+            self._settle()
+            return self._memory.read(name).reshape(self.shape)
+
+    def read_state(self) -> Any:
+        """The state as a value of its class, with the messages that are posted so far.
+
+        Raises:
+            ActorError: it has none.
+        """
+        shape = self.lattice.state
+        if shape is None:
+            raise ActorError(f"{self.lattice.name} has no state")
+        with fork_waits(), self._lock, using(self.device):
+            self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED, State.DEACTIVATED)
+            self._handle()
+            return shape.unpack(self._memory.read_state())
+
+    def write_state(self, value: Any) -> None:
+        """Replace the state, between two steps."""
+        shape = self.lattice.state
+        if shape is None or type(value) is not shape.cls:
+            raise TypeError(f"{value!r:.60} is no state of {self.lattice.name}")
+        with fork_waits(), self._lock, using(self.device):
+            self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED, State.DEACTIVATED)
+            self._handle()
+            self._memory.write_state(bytes(value))
+
+
+@contextmanager
+def using(device: Any) -> Generator[None]:
+    """Make a device this thread's, whatever its name."""
+    before = current.choose(device)
+    try:
+        yield
+    finally:
+        current.choose(before)
+
+
+def _argument(lattice: Lattice, value: Any) -> Any:
+    """An argument of the cell's function: arrays on the device, floats as the fields have them."""
+    from gridlane import cuda
+
+    if isinstance(value, np.ndarray):
+        return cuda.to_device(value)
+    if type(value) is float and lattice.cell.options.floats == "float32":
+        return np.float32(value)
+    known: Any = value
+    if isinstance(value, (bool, int, float, np.generic, DeviceNDArray)):
+        return known
+    raise ArgumentError(
+        f"{lattice.name}: arguments of a launch are numbers and arrays, not {value!r:.60}"
+    )
+
+
+def end_lattices(references: list[weakref.ref[LatticeRef]]) -> None:
+    """Terminate those that are there still."""
+    for each in [reference() for reference in references]:
+        if each is None:
+            continue
+        try:
+            each.terminate()
+        except StateError:
+            continue  # the user has

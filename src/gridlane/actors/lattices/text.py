@@ -1,0 +1,24 @@
+"""Functions of the dialect that are written as text."""
+
+from __future__ import annotations
+
+import linecache
+from hashlib import sha256
+from types import FunctionType
+from typing import Any
+
+
+def function_of(text: str, name: str, around: dict[str, Any]) -> FunctionType:
+    """The function of a name in a text, which reads the values around it as globals."""
+    file = f"<lattice {sha256(text.encode()).hexdigest()[:16]}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope = dict(around)
+    exec(compile(text, file, "exec"), scope)
+    made = scope[name]
+    assert isinstance(made, FunctionType)
+    return made
+
+
+def indented(lines: list[str], depth: int) -> list[str]:
+    """Lines of a deeper block."""
+    return ["    " * depth + line for line in lines]
