@@ -152,6 +152,20 @@ def test_a_failure_is_its_callers_and_the_next_message_is_handled(runtime, ref):
     assert ref.metrics()["restarts"] == 1
 
 
+def test_a_call_that_its_handler_does_not_answer(ref):
+    with pytest.raises(actors.MessageDead) as found:
+        ref.call(Number(1_000_001), timeout=WAIT)
+    assert found.value.reason is Reason.UNANSWERED
+    # From now on it sends to itself without an end, and the host has its turns.
+    before = ref.metrics()["received"]
+    assert ref.call(Number(0), timeout=WAIT).value > 1_000_000
+    until(lambda: ref.metrics()["received"] > before + 100)
+    ref.suspend()
+    stopped = ref.metrics()["received"]
+    time.sleep(0.01)
+    assert ref.metrics()["received"] == stopped
+
+
 def test_a_late_answer_is_a_dead_letter(runtime, ref):
     ref.suspend()
     with pytest.raises(TimeoutError):

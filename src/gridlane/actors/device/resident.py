@@ -227,8 +227,12 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         if order & 3 == wire.STOP or order & 3 == wire.LEAVE:
                             found = END
                             news = _OLD
-                        elif found == 0 and there and order & 3 == wire.RUN:
-                            found = MESSAGE
+                        elif order & 3 == wire.PARK:
+                            found = 0
+                        elif there:
+                            # In any case: other actors could send without an end. A message of
+                            # theirs that is there stays in its ring.
+                            found, source = MESSAGE, -1
                             a, b, c = e, f, g
                         if count > 0 and order & 3 == wire.RUN:
                             patience = _NEAR

@@ -6,6 +6,7 @@
 #include "wire.h"
 
 #define HELD 100000ull /* nanoseconds that a call spins with Python's lock; letting go costs time */
+#define SILENT 20000000ull /* nanoseconds after which a message that is handled has no answer */
 
 /* connect(keep, inbox, out, answers, orders, status, control, shift, chunks, slot_bytes, out_shift,
    out_slot, answer_bytes): the memory that a kernel and the host share; `keep` owns it */
@@ -195,7 +196,19 @@ typedef struct {
     uint64_t ticket;
     gl_wire_answer answer;
     uint32_t reason;
+    uint64_t handled; /* since when it is known to be handled */
 } Call;
+
+/* Whether its message is handled, and its handler has not replied. */
+static int is_silent(Call *call)
+{
+    uint64_t now = gl_elapsed();
+    if (atomic_load(&call->actor->wire->status->head) <= call->ticket)
+        return 0;
+    if (!call->handled)
+        call->handled = now;
+    return now - call->handled > SILENT;
+}
 
 /* Look for the answer for so long; whether it is there. */
 static int spin(Call *call, uint64_t nanoseconds)
@@ -223,6 +236,10 @@ static int park(Call *call, uint64_t spins, uint64_t until)
         if (gl_wire_answered(call->actor->wire, call->letter->reply_to, &call->answer,
                              &call->reason))
             return 1;
+        if (is_silent(call)) {
+            call->reason = GL_UNANSWERED;
+            return 1;
+        }
         if (atomic_load(&call->actor->engine->stop))
             return 0;
     }
