@@ -71,6 +71,16 @@ def form_of(actor: Actor, tier: int, emits: int, lazy: bool) -> Form:
     return form
 
 
+def fitting_form(actor: Actor, tier: int, emits: int, home: Any) -> Form | None:
+    """The form of an actor's kernel; None for one that handles batches instead, where it may."""
+    try:
+        return form_of(actor, tier, emits, home.by_host)
+    except LaunchError:
+        if home.must_reside:
+            raise
+        return None
+
+
 class ResidentProgram:
     """The compiled kernel of an actor that does not end; ``Program`` has the arguments."""
 

@@ -13,7 +13,6 @@ from gridlane.actors.checkpoint.face import Checkpoints
 from gridlane.actors.checkpoint.snapshot import SavedActor
 from gridlane.actors.dead import DeadLetter
 from gridlane.actors.device.layout import OUTPUT_BYTES
-from gridlane.actors.device.resident import Form
 from gridlane.actors.errors import ActorError, QueueFull, Reason
 from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.instance import Instance
@@ -25,11 +24,10 @@ from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
-from gridlane.actors.residence import Residence, ResidentProgram, form_of
+from gridlane.actors.residence import Residence, ResidentProgram, fitting_form
 from gridlane.actors.telemetry.face import Telemetry
 from gridlane.actors.telemetry.publishing import publish
 from gridlane.core.config import config
-from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
 
 IS_PUBLISHED = 2
@@ -255,24 +253,15 @@ class Runtime(Checkpoints, Telemetry):
         with fork_waits(), self._lock:
             found = self._programs.get(key)
             if found is None:
-                form = self._form(actor, tiers[1], emits) if stays else None
+                home = self._home
+                wanted = home.residents and stays
+                form = fitting_form(actor, tiers[1], emits, home) if wanted else None
                 if form is None:
                     found = Program(actor, self.device, *tiers, emits, types)
                 else:
                     found = ResidentProgram(actor, self.device, form, emits, types)
                 self._programs[key] = found
             return found
-
-    def _form(self, actor: Actor, tier: int, emits: int) -> Form | None:
-        """The form of a kernel that does not end; None for one that handles batches."""
-        if not self._home.residents:
-            return None
-        try:
-            return form_of(actor, tier, emits, self._home.by_host)
-        except LaunchError:
-            if self._home.must_reside:
-                raise
-            return None
 
     def _bind(self, instance: Instance, program: Program) -> None:
         """Tell the engine how the step runs."""
