@@ -39,6 +39,11 @@ int main(void)
     MEASURE("cudaGetDevice", 20000, cudaGetDevice(&device));
     MEASURE("cudaMalloc+cudaFree", 5000, void *q; cudaMalloc(&q, 256); cudaFree(q));
     MEASURE("cudaMemcpy-4-bytes", 5000, cudaMemcpy(p, &value, 4, cudaMemcpyHostToDevice));
+    cudaEvent_t event;
+    if (cudaEventCreate(&event))
+        return 1;
+    MEASURE("cudaEventRecord", 5000, cudaEventRecord(event, 0));
+    MEASURE("cudaEventQuery", 5000, cudaEventQuery(event));
     MEASURE("cudaMalloc+cudaFree-1-MiB", 500, void *q; cudaMalloc(&q, 1 << 20); cudaFree(q));
     MEASURE("cudaProfilerStop", 5000, cudaProfilerStop());
     MEASURE("cudaDriverGetVersion", 5000, cudaDriverGetVersion(&version));

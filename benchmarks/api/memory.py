@@ -17,14 +17,18 @@ from gridlane.abi.library import installing
 HERE = Path(__file__).parent
 
 
-def grown(room: Path, less: int = 1) -> list[tuple[str, int, int, int, int]]:
+def grown(
+    room: Path, less: int = 1, prefix: Path | None = None
+) -> list[tuple[str, int, int, int, int]]:
     """What was done, how often, and KiB at a tenth, a half and the end.
 
     Args:
         less: this part of the work alone.
+        prefix: where the libraries are; None installs them in the room.
     """
-    prefix = room / "installed"
-    installing.install(prefix, force=True)
+    if prefix is None:
+        prefix = room / "installed"
+        installing.install(prefix, force=True)
     program = room / "memory"
     subprocess.run(
         [

@@ -35,7 +35,9 @@ def run(program, **settings):
     [
         ["vector_add.cu", "-cudart", "none", "-lcudart_gridlane"],
         ["units_main.cu", "units_other.cu", "-rdc=true"],
-        ["per_thread.cu", "--default-stream", "per-thread"],
+        pytest.param(
+            ["per_thread.cu", "--default-stream", "per-thread"], marks=pytest.mark.nightly
+        ),
     ],
     ids=["by its name", "in the place of nvcc's", "per thread"],
 )

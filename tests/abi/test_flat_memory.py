@@ -5,6 +5,7 @@ import shutil
 import weakref
 
 import pytest
+from tests.abi import installed
 from tests.abi.calling import cu, good, in_python
 
 from gridlane.abi.state import modules
@@ -37,11 +38,11 @@ def test_modules_end_when_they_are_unloaded(context):
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="cc is not installed")
-def test_a_program_in_c(tmp_path):
+def test_a_program_in_c(tmp_path, tmp_path_factory):
     """A hundredth of what benchmarks/api/memory.py measures."""
     from benchmarks.api.memory import grown
 
-    rows = grown(tmp_path, less=100)
+    rows = grown(tmp_path, 100, installed.prefix(tmp_path_factory))
     assert [row[:2] for row in rows] == [("modules", 100), ("contexts", 10), ("calls", 10_000)]
     for name, _, tenth, _, end in rows:
         assert end - tenth < 2048, f"{name}: {end - tenth} KiB more"

@@ -59,7 +59,7 @@ def in_python(library, text):  # noqa: F811
     assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
 
 
-@pytest.mark.parametrize("name", ["hot_state", "hot_memory", "hot_work"])
+@pytest.mark.parametrize("name", ["hot_state", "hot_memory", "hot_work", "hot_events"])
 def test_a_program_prints_the_same(name, library, tmp_path):  # noqa: F811
     made = compiled(name, library, tmp_path, str(library / "libcudart.so.13"))
     hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
@@ -343,6 +343,34 @@ assert cu.cuLaunchHostFunc(stream, work, None) == 0
 assert calls_of_python(on_stream) == 0
 hold.set()
 assert c.cudaStreamSynchronize(stream) == 0 and added() == 105
+print("well")
+""",
+    )
+
+
+def test_events_enter_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        """
+from gridlane.abi.state import streams
+
+first, last, none = ctypes.c_void_p(), ctypes.c_void_p(), None
+elapsed = ctypes.c_float()
+ms = ctypes.byref(elapsed)
+for each in (first, last):
+    assert c.cudaEventCreate(ctypes.byref(each)) == 0
+assert calls_of_python(c.cudaEventRecord, first, none) == 0
+assert calls_of_python(c.cudaEventRecord, last, none) == 0
+assert calls_of_python(c.cudaEventQuery, first) == 0
+assert calls_of_python(c.cudaEventSynchronize, last) == 0
+assert calls_of_python(c.cudaEventElapsedTime, ms, first, last) == 0
+assert calls_of_python(c.cudaStreamQuery, none) == 0
+told = elapsed.value
+assert 0 < told < 60_000
+# Python takes them back, with the times that C noted.
+begin, end = (streams.event(each.value).native for each in (first, last))
+assert abs(begin.elapsed_ms(end) - told) < 1e-3 * max(1, told)
+assert c.cudaEventElapsedTime(ms, first, last) == 0 and elapsed.value == told
 print("well")
 """,
     )

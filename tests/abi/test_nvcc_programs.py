@@ -80,6 +80,31 @@ def test_a_program(folder, program, name, device):
         assert found.stdout == "thread 0 of 3: text 0.75\nthread 1 of 3: text 0.75\nwell\n"
 
 
+WAYS = {"replaced": ("-cudart", "static"), "gridlane": ("-cudart", "none", "-lcudart_gridlane")}
+"""NVIDIA's runtime inside, whose functions jump to gridlane's, or gridlane's own."""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", [each for each in PROGRAMS if "-cudart" not in PROGRAMS[each]])
+def test_a_program_by_other_ways(folder, name, way, tmp_path):
+    """Those with the shared runtime again; nvcc links parts of a program with its own alone."""
+    sources = [str(HERE / each) if each.endswith(".cu") else each for each in PROGRAMS[name]]
+    linked = ("-lcudart_static",) if way == "gridlane" and "-rdc=true" in sources else WAYS[way]
+    words = ["-w", "-arch=sm_80", *sources, f"-L{folder}", *linked]
+    made = tmp_path / "program"
+    words = [each for each in words if way == "gridlane" or each != f"-L{folder}"]
+    subprocess.run(["nvcc", *words, "-o", str(made)], check=True, timeout=300)
+    preload = {"LD_PRELOAD": str(folder / PRELOADED)} if way == "replaced" else {}
+    for device in ("cpu", "vulkan"):
+        if device not in DEVICES or (name in OF_THE_HOST and device == "vulkan"):
+            continue
+        kept = {k: v for k, v in os.environ.items() if k.startswith(("GRIDLANE_CACHE", "VK_"))}
+        given = {"LD_LIBRARY_PATH": str(folder), "GRIDLANE_DEVICE": device, **kept, **preload}
+        found = subprocess.run([str(made)], env=given, capture_output=True, text=True, timeout=200)
+        assert (found.returncode, found.stdout[-5:]) == (0, "well\n"), (device, found)
+
+
 def test_a_library_with_the_vendor_s_runtime_inside(folder, tmp_path):
     """One that a program is linked with registers its kernels before all of the program does."""
     source, main = tmp_path / "library.cu", tmp_path / "main.c"

@@ -171,8 +171,8 @@ def test_a_link_is_not_followed(room, cache, tmp_path):
     ],
 )
 def test_another_environment_does_not_use_the_files(room, name, value):
-    found = run(room, **{name: value})
-    assert (found.returncode, found.stderr) == (0, WITH)
+    found = run(room, "few", **{name: value})
+    assert (found.returncode, found.stdout, found.stderr) == (0, run(room, "few").stdout, WITH)
 
 
 def test_the_file_of_another_environment_is_its_own(room, cache):
@@ -327,6 +327,11 @@ def test_a_key_is_of_all_that_decides_the_code(tmp_path):
     (package / "__pycache__" / "a.pyc").write_text("")
     assert key() == keys[-1]
     assert key(GRIDLANE_TRACE="1") == key(GRIDLANE_DEVICE="vulkan") == "none"
+    (tmp_path / "far").mkdir()
+    (package / "linked").symlink_to(tmp_path / "far")  # whose files would not be seen
+    assert key() == "none"
+    (package / "linked").unlink()
+    assert key() == keys[-1]
     llvm.unlink()
     assert key() == "none"
 
@@ -346,3 +351,15 @@ def test_forks_during_the_first_call(room):
     subprocess.run([*command, "-o", str(room / "forks")], check=True, timeout=60)
     found = run(room, program="forks")
     assert (found.stdout, found.stderr) == ("well\n", "")
+
+
+def test_no_python_when_it_is_needed(room, tmp_path, monkeypatch):
+    """What C answered alone until then does not hide that a launch failed."""
+    from gridlane.abi.library import build as building
+
+    monkeypatch.setattr(building, "_codecs", lambda: "/nonexistent/codecs")
+    made = next(each for each in building.LIBRARIES if each.file == "libcudart.so.13")
+    building.build(made, tmp_path, "-O0")
+    found = run(room, "shape", cache=room / "cache", LD_LIBRARY_PATH=str(tmp_path))
+    assert found.returncode and "/nonexistent/codecs" in found.stderr
+    assert "shape: 802, last 802" in found.stdout

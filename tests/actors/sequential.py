@@ -116,7 +116,7 @@ class World:
             if actor.kind == "forward":
                 there = self.named("sink")
                 if there is None:
-                    self.bury("sink", Reason.NO_ACTOR, message)
+                    self.bury("sink", Reason.NO_ACTOR, Message(message.value))
                 else:
                     self.post_for_it(there, Message(message.value))
                 return

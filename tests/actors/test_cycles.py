@@ -6,7 +6,7 @@ import gc
 import time
 
 import pytest
-from tests.actors.samples import Number, Total
+from tests.actors.samples import Number, Total, looping
 
 from gridlane import actors
 from gridlane.actors import Reason, State
@@ -159,27 +159,25 @@ def test_actors_that_ended_while_they_waited_are_freed(on_cpu):
 def test_actors_in_the_run_queue_are_not_freed():
     """A worker that is busy meets them after they have ended."""
     with actors.Runtime(device="cpu", workers=1, watchdog=None) as runtime:
-        busy = runtime.launch(spinning)
+        busy = runtime.launch(looping)
         busy.activate()
-        busy.send(Number(200), replies=False)
-        for n in range(200):
+        busy.send(Number(1_000_000), replies=False)
+        until(lambda: busy._instance.there.since)
+        for n in range(100):
             ref = runtime.launch(sink, name=f"sink-{n}")
             ref.activate()
             ref.send(Number(1), replies=False)
             ref.terminate(graceful=False)
         del ref
         gc.collect()
-        until(lambda: busy.metrics()["received"] == 1)
-        handled = 200 - len(runtime.dead_letters())
-        assert 0 <= handled <= 200
-
-
-@actors.kernel(state=Total)
-def spinning(ctx, state, number: Number):
-    x = number.value
-    for _ in range(number.value * 1_000_000):
-        x = (x * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
-    state.value = x
+        retired = runtime._home.directory._retired
+        assert len(retired) == 100 and all(each.there.listed for each in retired)
+        busy.terminate(graceful=False)
+        until(lambda: not any(each.there.listed for each in retired))
+        other = runtime.launch(sink)
+        other.terminate()
+        until(lambda: runtime._home.directory._reclaim() or not runtime._home.directory._retired)
+        assert len(runtime.dead_letters()) == 101
 
 
 @actors.kernel(state=Total)

@@ -7,14 +7,24 @@ import pytest
 from gridlane.actors import _engine
 from gridlane.actors.device import layout
 from gridlane.actors.errors import Reason
-from gridlane.actors.layouts.blocks import ControlBlock, InboxHeader, MessageHeader
+from gridlane.actors.layouts.blocks import (
+    ControlBlock,
+    Histogram,
+    InboxHeader,
+    Latencies,
+    MessageHeader,
+)
 from gridlane.actors.layouts.shared import Seat, SharedInbox
 
 
 def test_the_structures_of_c_are_those_of_the_schema():
     found = _engine.places()
     blocks = {
-        **{"gl_header": MessageHeader, "gl_control": ControlBlock, "gl_inbox": InboxHeader},
+        "gl_header": MessageHeader,
+        "gl_control": ControlBlock,
+        "gl_inbox": InboxHeader,
+        "gl_histogram": Histogram,
+        "gl_latencies": Latencies,
         **{"gl_shared": SharedInbox, "gl_seat": Seat},
     }
     expected = {

@@ -78,7 +78,7 @@ def test_eight_threads_call_at_once(on_cpu):
             assert ref.call(Number(n * 1000 + k), timeout=20).value == n * 1000 + k
 
     assert in_threads(8, call) == []
-    assert ref.metrics()["received"] == 1600
+    until(lambda: ref.metrics()["received"] == 1600)
     assert on_cpu.dead_letters() == []
 
 

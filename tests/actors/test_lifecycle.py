@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 
 import pytest
@@ -165,3 +166,21 @@ def test_names(on_cpu):
         on_cpu.launch(total, name="sum")
     three.terminate()
     on_cpu.launch(total, name="sum")
+
+
+def test_actors_come_and_go(on_cpu):
+    """Their memory is freed, and only once no worker is about to run them."""
+
+    def live():
+        for _ in range(600):
+            ref = on_cpu.launch(total)
+            ref.activate()
+            assert ref.call(Number(1), timeout=5).value == 1
+            ref.terminate()
+
+    threads = [threading.Thread(target=live) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert on_cpu.actors() == []

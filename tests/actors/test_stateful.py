@@ -391,6 +391,6 @@ def _settings(count):
 
 
 TestOnCpu = Uses.TestCase
-TestOnCpu.settings = _settings(examples(40, 600))
+TestOnCpu.settings = _settings(examples(40, 300))
 TestOnInterp = UsesOnInterp.TestCase
 TestOnInterp.settings = _settings(examples(6, 60))

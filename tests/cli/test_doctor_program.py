@@ -139,7 +139,7 @@ def test_a_library_of_another_machine_is_passed_over(tmp_path):
 def test_gridlane_s_own_library_is_known(tmp_path, doctor):
     from gridlane.abi.library.build import LIBRARIES, build
 
-    built = build(LIBRARIES[0], tmp_path / "own")
+    built = build(LIBRARIES[0], tmp_path / "own", "-O0")
     made = cc(tmp_path, "program", USER, "-L", tmp_path / "own", "-l:libcuda.so.1")
     status, told = doctor(made, LD_LIBRARY_PATH=tmp_path / "own")
     assert status == 0 and f"{built} (gridlane's), by LD_LIBRARY_PATH" in told

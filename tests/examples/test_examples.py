@@ -17,6 +17,12 @@ HELPERS = {"png", "measure", "raytracer_scene"}
 # The interpreter takes microseconds an operation and lane, so it gets a grid of a few blocks.
 # On the CPU: odd sizes, so that the last block is a partial one.
 ARGUMENTS: dict[str, dict[str, str]] = {
+    "actors_life": {
+        "cpu": "--strips 3 --height 7 --generations 9",
+        "interp": "--strips 2 --height 2 --generations 2",
+    },
+    "actors_orderbook": {"cpu": "--orders 700", "interp": "--orders 40"},
+    "actors_pagerank": {"cpu": "--parts 3 --rounds 5", "interp": "--parts 2 --rounds 1"},
     "bitonic_sort": {"cpu": "--size 3000", "interp": "--size 100"},
     "blackscholes": {"cpu": "--options 10001", "interp": "--options 300"},
     "game_of_life": {
@@ -45,7 +51,9 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     "wave3d": {"cpu": "--size 10 --steps 18 --moves 3", "interp": "--size 6 --steps 8 --moves 2"},
     "warp_scan": {"cpu": "--size 70001", "interp": "--size 300"},
 }
-DRAWING = ("game_of_life", "laplace2d", "mandelbrot", "nbody", "raytracer", "wave3d")
+DRAWING = (
+    *("actors_life", "game_of_life", "laplace2d", "mandelbrot", "nbody", "raytracer", "wave3d"),
+)
 
 
 def run_example(name: str, device: str, *more: str) -> str:

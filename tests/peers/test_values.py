@@ -28,7 +28,7 @@ TOGETHER = {"interp": 60, "cpu": 60}
 FEWER = 20
 """The same of the devices that are not named, whose compilers take long for large kernels."""
 
-PARTS = {"interp": 1, "cpu": 8}
+PARTS = {"interp": 1, "cpu": 16}
 """A device runs one kernel of so many in a usual run."""
 RARE = 160
 """The same of the others."""

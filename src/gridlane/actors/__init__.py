@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gridlane.actors.c_programs import include_folder as include_folder
     from gridlane.actors.dead import DeadLetter as DeadLetter
     from gridlane.actors.errors import ActorError as ActorError
+    from gridlane.actors.errors import CheckpointError as CheckpointError
     from gridlane.actors.errors import MessageDead as MessageDead
     from gridlane.actors.errors import QueueFull as QueueFull
     from gridlane.actors.errors import Reason as Reason
@@ -37,7 +38,8 @@ _MODULES = {
     **dict.fromkeys(("Actor", "kernel"), "actor"),
     "include_folder": "c_programs",
     "DeadLetter": "dead",
-    **dict.fromkeys(("ActorError", "MessageDead", "QueueFull", "Reason", "StateError"), "errors"),
+    **dict.fromkeys(("ActorError", "CheckpointError", "MessageDead"), "errors"),
+    **dict.fromkeys(("QueueFull", "Reason", "StateError"), "errors"),
     **dict.fromkeys(("Lattice", "lattice"), "lattices.lattice"),
     "LatticeRef": "lattices.ref",
     "array": "layouts.from_class",

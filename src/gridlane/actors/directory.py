@@ -99,9 +99,13 @@ class Directory:
     def _reclaim(self) -> None:
         """Free what no step can refer to any more."""
         self._reclaimed = self.version
+        # The worker that takes an actor off the list of those that run looks at it once more after
+        # that: the list first, then quiet().
+        free = [each for each in self._retired if not each.there.listed]
         if self.closing or not self._engine.quiet(0.002):
             return
-        self._retired = [each for each in self._retired if not self._engine.forget(each.there)]
+        gone = {each.number for each in free if self._engine.forget(each.there)}
+        self._retired = [each for each in self._retired if each.number not in gone]
         self._engine.free_routes()
 
     def find(self, number: int) -> Instance | None:
@@ -167,6 +171,16 @@ class Directory:
             if shape is None:
                 raise ActorError(f"the topic {name!r} is not declared; see Runtime.topic")
             return shape, self._subscribers(name)
+
+    def topics(self) -> dict[str, Shape]:
+        """The topics, and the classes of their messages."""
+        with fork_waits(), self.lock:
+            return dict(self._topics)
+
+    def subscriptions(self) -> list[tuple[str, Instance]]:
+        """The patterns, and who subscribes to them, in their order."""
+        with fork_waits(), self.lock:
+            return list(self._subscriptions)
 
     def _subscribers(self, topic: str) -> list[Instance]:
         found = [instance for pattern, instance in self._subscriptions if matches(pattern, topic)]

@@ -4,6 +4,7 @@ GridlaneError
 └── ActorError
     ├── StateError           a transition that is not allowed
     ├── QueueFull            a message for a full inbox, whose sender did not want to wait
+    ├── CheckpointError      a file that is no whole checkpoint, or of other actors
     └── MessageDead          a message that nobody handles; ``reason`` says why
 """
 
@@ -72,6 +73,10 @@ class StateError(ActorError):
 
 class QueueFull(ActorError):
     """An inbox has no room, and the sender did not want to wait."""
+
+
+class CheckpointError(ActorError):
+    """A file is no whole checkpoint, or does not fit the actors that are given."""
 
 
 class MessageDead(ActorError):

@@ -42,6 +42,9 @@ class Home:
         spin: nanoseconds that a call spins.
         closed: whether the engine has ended, or is another process's.
         forked: whether it is another process's.
+        cutting: is held while a checkpoint is taken.
+        at_end: is called before the engine ends.
+        ended: is set at the end, for threads that wait.
     """
 
     def __init__(
@@ -69,6 +72,9 @@ class Home:
         )
         self.directory = Directory(self.engine)
         self.supervisor = Supervisor(self.engine, self.directory, watchdog)
+        self.cutting = threading.RLock()
+        self.at_end: list[Callable[[], None]] = []
+        self.ended = threading.Event()
         self._lock, self._ending = threading.RLock(), threading.RLock()
         self._threads: dict[str, threading.Thread] = {}
         self._futures: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
@@ -99,11 +105,12 @@ class Home:
         """Start the threads that an actor needs, once; remove what killed processes left."""
         if not self._threads:
             remove_left_inboxes()
-        self._start("gridlane actors", _supervise)
+        self.start_thread("gridlane actors", _supervise)
         if self.by_host:
-            self._start("gridlane actors' batches", _run_batches)
+            self.start_thread("gridlane actors' batches", _run_batches)
 
-    def _start(self, name: str, target: Callable[[weakref.ref[Home], Engine], None]) -> None:
+    def start_thread(self, name: str, target: Callable[[weakref.ref[Home], Engine], None]) -> None:
+        """Start a thread of the runtime's, once. It must not keep the runtime alive."""
         with fork_waits(), self._lock:
             if name not in self._threads:
                 arguments = weakref.ref(self), self.engine
@@ -118,6 +125,8 @@ class Home:
                 self._close()
 
     def _close(self) -> None:
+        for each in list(self.at_end):
+            each()
         with fork_waits(), self.directory.lock:
             self.directory.closing = True
         for instance in self.directory.all():
@@ -127,6 +136,7 @@ class Home:
         with fork_waits(), self._lock:
             self.closed = True
             futures, self._futures = self._futures, {}
+        self.ended.set()
         self.engine.close()
         for thread in self._threads.values():
             if thread is not threading.current_thread():
@@ -150,7 +160,7 @@ class Home:
     ) -> tuple[int, int]:
         """Post a message whose answer completes a future: its ticket, and the reason if it is not
         in the inbox."""
-        self._start("gridlane actors' answers", _give_answers)
+        self.start_thread("gridlane actors' answers", _give_answers)
         # The answer may be there at once: it waits for this lock until its future is known.
         with fork_waits(), self._lock:
             ticket, reason = self.engine.post_async(there, data)

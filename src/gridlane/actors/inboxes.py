@@ -15,10 +15,12 @@ import re
 import secrets
 import stat
 import sys
+import time
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -48,17 +50,24 @@ class Entry:
     file: int
 
     def lives(self) -> bool:
-        """Whether the process runs. What another namespace's processes do is unknown."""
-        from gridlane.actors import _engine
+        """Whether the process runs, or has it still if it is this one. What another namespace's
+        processes do is unknown."""
+        from gridlane.actors._engine import start_of
 
-        return self.space != own_space() or _engine.start_of(self.process) == self.start
+        if self.process == os.getpid() and self.space == own_space():
+            return self in own_entries
+        return self.space != own_space() or start_of(self.process) == self.start
+
+
+own_entries: set[Entry] = set()
+"""The inboxes that this process shares now."""
 
 
 def require_shared_memory() -> None:
     """Raise ActorError where processes cannot share inboxes."""
-    from gridlane.actors import _engine
-
-    if not hasattr(_engine, "Gate") or not hasattr(os, "pidfd_open"):
+    if not hasattr(import_module("gridlane.actors._engine"), "Gate") or not hasattr(
+        os, "pidfd_open"
+    ):
         raise ActorError(
             f"shared inboxes need Linux 5.3 or newer (this is {sys.platform}); post from this "
             "process, or over a socket to a thread of it"
@@ -97,7 +106,7 @@ def remove_left_inboxes() -> None:
     """Remove what processes that were killed left, if there is a folder that can be used."""
     with suppress(ActorError, OSError):
         if sys.platform == "linux" and runtime_folder().is_dir():
-            with Folder() as folder, folder.locked():
+            with Folder() as folder, folder.locked(0.1):
                 folder.sweep()
 
 
@@ -127,13 +136,24 @@ class Folder:
         os.close(self._folder)
 
     @contextmanager
-    def locked(self) -> Generator[None]:
-        """Keep other processes from changing what is here."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    def locked(self, seconds: float = 5.0) -> Generator[None]:
+        """Keep other processes from changing what is here.
+
+        Raises:
+            ActorError: another process keeps it locked for longer than some seconds.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        until = time.monotonic() + seconds
         with fork_waits():  # the lock of a child would be this one
-            lock = os.open("lock", flags, 0o600, dir_fd=self._folder)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                lock = os.open("lock", flags, 0o600, dir_fd=self._folder)
+            except OSError as error:
+                raise ActorError(f"the lock of {self.path} cannot be opened: {error}") from None
+            try:
+                while not _try_lock(lock):
+                    if time.monotonic() > until:
+                        raise ActorError(f"another process keeps {self.path}/lock locked: end it")
+                    time.sleep(0.001)
                 yield
             finally:
                 os.close(lock)
@@ -168,6 +188,7 @@ class Folder:
             os.fchmod(made, 0o600)
             os.write(made, json.dumps(asdict(entry)).encode())
             os.link(new, file, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+            own_entries.add(entry)
         except FileExistsError:
             raise ActorError(
                 f"there is a shared inbox {name!r} already, of the process "
@@ -199,8 +220,8 @@ class Folder:
             with self.locked():
                 self.remove(name, entry)
             raise ActorError(
-                f"the process {entry.process} that shared the inbox {name!r} has ended; what it "
-                "left is removed"
+                f"the process {entry.process} that shared the inbox {name!r} has ended or closed "
+                "it; what it left is removed"
             )
         return entry
 
@@ -219,6 +240,14 @@ class Folder:
             return _entry(os.read(there, _LARGEST), file)
         finally:
             os.close(there)
+
+
+def _try_lock(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _entry(data: bytes, file: str) -> Entry:

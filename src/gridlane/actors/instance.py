@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +16,11 @@ from gridlane.actors.batches import Batches, host_bytes
 from gridlane.actors.control import Control
 from gridlane.actors.device.layout import HANDLED
 from gridlane.actors.errors import ActorError, Reason, StateError
+from gridlane.actors.options import Options
 from gridlane.actors.program import Program
 from gridlane.actors.states import PHASES, TRANSITIONS, State
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
-
-Restart = Literal["never", "fresh", "checkpoint"]
 
 
 class Instance:
@@ -51,13 +50,13 @@ class Instance:
         program: Program,
         memory: Buffer,
         first: bytes,
-        restart: Restart,
+        options: Options,
         retire: Callable[[Instance], None],
     ) -> None:
         self.actor, self.name, self.number = actor, name, number
         self.device, self.engine, self.there = device, engine, there
         self.program, self.memory, self.first = program, memory, first
-        self.restart: Restart = restart
+        self.options, self.restart = options, options.restart
         self.last = b""
         self.arrays: tuple[Any, ...] = ()
         self.batches: Batches | None = None
@@ -91,6 +90,13 @@ class Instance:
             self.control.state = after.value
             self.apply_phase()
 
+    def enter(self, state: State) -> None:
+        """Be in the state that a checkpoint has."""
+        with fork_waits(), self.lock:
+            self.state = state
+            self.control.state = state.value
+            self.apply_phase()
+
     def apply_phase(self) -> None:
         """Tell the engine what the state allows. An actor that has failed does not run until
         ``there.recover()``."""
@@ -98,10 +104,12 @@ class Instance:
             self.there.phase = PHASES[self.state]
 
     def drain(self, until: float) -> None:
-        """Handle what is in the inbox, until a time of ``time.monotonic``."""
+        """Handle what is in the inbox, and deliver what that emits, until a time of
+        ``time.monotonic``."""
         if self.there.lengths[0]:
             self.there.schedule()
-        while self.there.lengths[0] or self.there.working:
+        there = self.there
+        while there.lengths[0] or there.working or there.listed:
             if time.monotonic() >= until or self.state is not State.TERMINATING:
                 return
             time.sleep(0.0002)
@@ -145,8 +153,12 @@ class Instance:
     def read(self) -> bytes:
         """The bytes of the state, between two steps."""
         with Held(self):
-            data = bytearray(self.program.state.itemsize)
-            self.device.default_stream.read(memoryview(data), self.memory.address)
+            return self.read_now()
+
+    def read_now(self) -> bytes:
+        """The bytes of the state of an actor that does not run."""
+        data = bytearray(self.program.state.itemsize)
+        self.device.default_stream.read(memoryview(data), self.memory.address)
         return bytes(data)
 
     def write(self, data: bytes) -> None:

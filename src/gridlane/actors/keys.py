@@ -1,4 +1,4 @@
-"""The numbers of names: actors and topics in tables that devices search."""
+"""The numbers of actors, and of names in tables that devices search."""
 
 from __future__ import annotations
 
@@ -15,3 +15,19 @@ def key_of(name: str) -> int:
     """
     digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") | _TOP
+
+
+class Numbers:
+    """The numbers of actors in the order of their launches; one thread at a time.
+
+    Attributes:
+        following: the number that is taken next.
+    """
+
+    def __init__(self, following: int) -> None:
+        self.following = following
+
+    def take(self) -> int:
+        """The next number."""
+        self.following += 1
+        return self.following - 1

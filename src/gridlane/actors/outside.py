@@ -5,10 +5,19 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+from contextlib import suppress
 from typing import Any
 
 from gridlane.actors._engine import Gate
-from gridlane.actors.inboxes import Entry, Folder, own_space, require_shared_memory, verify_name
+from gridlane.actors.errors import ActorError
+from gridlane.actors.inboxes import (
+    Entry,
+    Folder,
+    own_entries,
+    own_space,
+    require_shared_memory,
+    verify_name,
+)
 from gridlane.actors.instance import Instance
 
 SPINS = 200
@@ -69,10 +78,12 @@ class Share:
         self._closed = True
         if self in self._instance.shares:
             self._instance.shares.remove(self)
-        with Folder() as folder, folder.locked():
-            folder.remove(self.name, self._entry)
+        own_entries.discard(self._entry)
         self._gate.close()
         os.close(self._memory)
+        # Where others keep the folder from being used, the file stays, and leads to nothing.
+        with suppress(ActorError, OSError), Folder() as folder, folder.locked(1.0):
+            folder.remove(self.name, self._entry)
 
     def abandon(self) -> None:
         """After a fork: it is the parent's."""
@@ -84,7 +95,7 @@ class Share:
 
 def share(instance: Instance, name: str, capacity: int, peers: int, lease: float) -> Share:
     """Share an inbox; see ``ActorRef.share``."""
-    from gridlane.actors import _engine
+    from gridlane.actors._engine import shared_bytes, start_of
 
     require_shared_memory()
     verify_name(name)
@@ -98,15 +109,15 @@ def share(instance: Instance, name: str, capacity: int, peers: int, lease: float
     token = secrets.randbits(64) or 1
     with Folder() as folder, folder.locked():
         folder.sweep()
-        memory = _memory(name, _engine.shared_bytes(*sizes))
+        memory = _memory(name, shared_bytes(*sizes))
         gate = None
         try:
-            gate = _engine.Gate(
+            gate = Gate(
                 *(instance.there, memory, *sizes, number),
                 *(own_space(), int(lease * 1e9), token, SPINS),
             )
             process = os.getpid()
-            entry = Entry(process, _engine.start_of(process), own_space(), memory)
+            entry = Entry(process, start_of(process), own_space(), memory)
             folder.add(name, entry)
         except BaseException:
             if gate is not None:

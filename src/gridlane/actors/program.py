@@ -53,6 +53,7 @@ class Program:
                 f"{actor.name}: threads={actor.threads}; {device.name} has blocks of at most "
                 f"{device.limits.max_threads}"
             )
+        self.actor = actor
         self.slot_bytes = layout.HEADER_BYTES + tier
         self.output = layout.output_dtype(out_tier)
         self.state = EMPTY if actor.state is None else actor.state.record.numpy

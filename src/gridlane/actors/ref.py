@@ -18,6 +18,7 @@ from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.messages import Shape
 from gridlane.actors.numbers import verify
 from gridlane.actors.states import State
+from gridlane.actors.telemetry.latencies import Latency, read_latencies
 
 if TYPE_CHECKING:
     from gridlane.actors.outside import Share
@@ -195,6 +196,7 @@ class ActorRef:
             raise self._refused_call(message)
         limit = None if timeout is None else seconds_of("timeout", timeout)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        begin = time.monotonic_ns()
         ticket, reason = self._home.post_async(self._there, self._bytes(message), future)
         if reason:
             raise self._refused(Reason(reason))
@@ -205,6 +207,7 @@ class ActorRef:
         finally:
             self._home.forgets(ticket)
         if type(found) is bytes:
+            self._there.note_call(time.monotonic_ns() - begin)
             return unpack(found)
         raise self._unanswered(found)
 
@@ -320,15 +323,9 @@ class ActorRef:
 
     @property
     def c_handle(self) -> int:
-        """The address of its handle in C, for threads without Python: see gridlane_actors.h, in the
-        folder that ``actors.include_folder()`` gives.
-
-        It is valid as long as there is a ref of the actor, and while C keeps it by
-        ``gridlane_actor_keep``. After the actor's end, C's functions return an error.
-
-        Raises:
-            ActorError: the runtime is closed.
-        """
+        """The address of its handle in C, for threads without Python: see gridlane_actors.h, in
+        ``actors.include_folder()``. It is valid as long as there is a ref of the actor, and while C
+        keeps it; after the actor's end, C's functions return an error. ActorError: it has ended."""
         return self._instance.c_handle()
 
     # --- other processes ---
@@ -388,6 +385,12 @@ class ActorRef:
         """Counters and lengths: messages received, answered, failed and dead, queued now and at
         most."""
         return self._instance.metrics()
+
+    def latencies(self) -> dict[str, Latency]:
+        """How long messages waited for their step (``"wait"``), how long each was handled
+        (``"handling"``), and how long callers waited for their answers (``"calls"``): counts,
+        means and quantiles in seconds. The wait begins at the time of the message's clock."""
+        return read_latencies(self._there.latencies)
 
 
 def _deadline(expires: float | None) -> int:

@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -174,6 +175,10 @@ class RemoteRef:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # of an object that is half made, or at Python's end
+            self.close()
 
     @property
     def alive(self) -> bool:

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
-import weakref
 from typing import Any
 
 from gridlane.actors._engine import now
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches
+from gridlane.actors.checkpoint.face import Checkpoints
+from gridlane.actors.checkpoint.snapshot import SavedActor
 from gridlane.actors.dead import DeadLetter
-from gridlane.actors.device.context import next_tier
 from gridlane.actors.device.layout import OUTPUT_BYTES
 from gridlane.actors.errors import ActorError, QueueFull, Reason
 from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
-from gridlane.actors.instance import Instance, Restart
-from gridlane.actors.keys import key_of
-from gridlane.actors.lattices.lattice import Lattice
-from gridlane.actors.lattices.launching import launch_lattice
-from gridlane.actors.lattices.ref import LatticeRef, end_lattices
-from gridlane.actors.messages import TIERS, shape_of
-from gridlane.actors.numbers import verify
+from gridlane.actors.instance import Instance
+from gridlane.actors.keys import Numbers, key_of
+from gridlane.actors.lattices.face import Lattices
+from gridlane.actors.messages import shape_of
+from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
-from gridlane.core.errors import TypingError
+from gridlane.actors.telemetry.face import Telemetry
+from gridlane.actors.telemetry.publishing import publish
+from gridlane.core.config import config
 from gridlane.core.forks import fork_waits
 
-POLICIES = {"block": 0, "dead": 1}
 IS_PUBLISHED = 2
 """The flag of a header; engine/layout.h has the same number."""
 MOST_WORKERS = 1024
-MOST_OUTPUTS = 1 << 20
-"""Of a batch: messages times ``emits``."""
 
 
-class Runtime:
+class Runtime(Checkpoints, Lattices, Telemetry):
     """Actors that run on a device, and the threads that serve them.
 
     On ``cpu`` their handlers run on native threads, without Python's lock. On other devices a
@@ -51,6 +47,8 @@ class Runtime:
         watchdog: seconds after which a step counts as hung and is stopped; None never.
         dead_letters: how many are kept.
         drift: seconds that a message's clock may be ahead of this node's.
+        telemetry: whether ``gridlane actors top`` of this user shows it; by default as
+            GRIDLANE_TELEMETRY says.
 
     Raises:
         DeviceError: there is no such device.
@@ -88,15 +86,18 @@ class Runtime:
         watchdog: float | None = 10.0,
         dead_letters: int = 4096,
         drift: float = 60.0,
+        telemetry: bool | None = None,
     ) -> None:
         _verify_settings(
             workers, dead_letters, spin=spin, idle=idle, watchdog=watchdog, drift=drift
         )
         self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift)
         self._lock = threading.RLock()
-        self._numbers = itertools.count(1)
+        self._numbers = Numbers(1)
         self._programs: dict[Any, Program] = {}
-        self._lattices: list[weakref.ref[LatticeRef]] = []
+        self._lattices = []
+        if config().telemetry if telemetry is None else telemetry:
+            publish(self._home)
 
     def __enter__(self) -> Runtime:
         return self
@@ -159,74 +160,48 @@ class Runtime:
         if not isinstance(actor, Actor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{actor!r:.60} is no actor: decorate its handler by @actors.kernel")
         outbox = max(capacity, 256) if outbox is None else outbox
-        verify(capacity=capacity, outbox=outbox, emits=emits, batch=batch)
-        if on_full not in POLICIES:
-            raise ValueError(f"on_full={on_full!r} is 'block' or 'dead'")
-        if restart not in ("never", "fresh", "checkpoint"):
-            raise ValueError(f"restart={restart!r} is 'never', 'fresh' or 'checkpoint'")
+        options = Options(tiers_of(actor, tier), capacity, outbox, emits, batch, on_full, restart)
         home.directory.check_topics(actor)
-        tiers = _tiers(actor, tier)
         arrays = device_arrays(actor, self.device, args)
         first = _first_state(actor, state)
-        batch = 1 << min(batch, capacity).bit_length() - 1
-        if batch * emits > MOST_OUTPUTS:
-            raise ValueError(
-                f"{batch} messages of a batch with emits={emits} make more than {MOST_OUTPUTS} "
-                "outputs: choose a smaller batch"
-            )
-        program = self._program(actor, tiers, emits, arrays)
+        program = self._program(actor, options, arrays)
         with fork_waits(), home.directory.lock:
             home.directory.require_open()
-            number = next(self._numbers)
-            there = home.engine.actor(
-                *(number, actor.message.number, tiers[0], capacity, outbox, tiers[1]),
-                *(batch, batch * emits, OUTPUT_BYTES + tiers[1]),
-                *(POLICIES[on_full], home.by_host),
-            )
-            instance = Instance(
-                *(actor, home.directory.free_name(actor, name), number),
-                *(self.device, home.engine, there, program),
-                *(self.device.allocate(max(len(first), 16)), first, restart),
-                home.directory.remove,
-            )
-            instance.write_now(first)
-            self._bind(instance, capacity, batch, batch * emits, arrays)
+            name = home.directory.free_name(actor, name)
+            instance = self._place(program, name, self._numbers.take(), options, first, arrays)
             home.directory.add(instance)
             instance.move("launch")
         home.start()
         return ActorRef(home, instance)
 
-    def lattice(
+    def _place(
         self,
-        lattice: Lattice,
-        shape: tuple[int, ...],
-        *,
-        name: str | None = None,
-        periodic: bool | tuple[bool, ...] = False,
-        boundary: str = "zero",
-        args: tuple[Any, ...] = (),
-        state: Any = None,
-        mode: str = "auto",
-        blocks: tuple[int, ...] | None = None,
-    ) -> LatticeRef:
-        """Launch a lattice of cells, whose fields are zeros; docs/lattices.md has the arguments.
-
-        Raises:
-            ValueError: a wrong shape, number or word.
-            ArgumentError: wrong arguments of the function.
-            LaunchError: the device cannot keep the lattice resident, with the numbers.
-        """
-        self._home.require_open()
-        made = launch_lattice(
-            *(lattice, self.device, name, shape, periodic, boundary, args, state, mode, blocks)
+        program: Program,
+        name: str,
+        number: int,
+        options: Options,
+        first: bytes,
+        arrays: tuple[Any, ...],
+    ) -> Instance:
+        """An actor of the engine, which nothing leads to yet, with its first state."""
+        home, actor, (tier, out_tier) = self._home, program.actor, options.tiers
+        there = home.engine.actor(
+            *(number, actor.message.number, tier, options.capacity, options.outbox, out_tier),
+            *(options.messages, options.outputs, OUTPUT_BYTES + out_tier),
+            *(POLICIES[options.on_full], home.by_host),
         )
-        self._lattices.append(weakref.ref(made))
-        return made
+        instance = Instance(
+            *(actor, name, number, self.device, home.engine, there, program),
+            *(self.device.allocate(max(len(first), 16)), first, options, home.directory.remove),
+        )
+        instance.write_now(first)
+        instance.arrays = arrays
+        self._bind(instance)
+        return instance
 
-    def _program(
-        self, actor: Actor, tiers: tuple[int, int], emits: int, arrays: tuple[Any, ...]
-    ) -> Program:
+    def _program(self, actor: Actor, options: Options, arrays: tuple[Any, ...]) -> Program:
         types = tuple([array._numba_type_ for array in arrays])
+        tiers, emits = options.tiers, options.emits
         key = actor, tiers, emits, types
         with fork_waits(), self._lock:
             found = self._programs.get(key)
@@ -234,18 +209,12 @@ class Runtime:
                 found = self._programs[key] = Program(actor, self.device, *tiers, emits, types)
             return found
 
-    def _bind(
-        self,
-        instance: Instance,
-        capacity: int,
-        batch: int,
-        outputs: int,
-        arrays: tuple[Any, ...],
-    ) -> None:
+    def _bind(self, instance: Instance) -> None:
         """Tell the engine how the step runs."""
         info, slots, output, _ = instance.there.places
-        program, memory = instance.program, instance.memory
-        instance.arrays = arrays
+        program, memory, arrays = instance.program, instance.memory, instance.arrays
+        capacity = instance.options.capacity
+        batch, outputs = instance.options.messages, instance.options.outputs
         if self._home.by_host:
             instance.batches = Batches(
                 *(program, self.device, (info, slots, output)),
@@ -256,6 +225,11 @@ class Runtime:
         kernel: Any = program.plan.kernel
         how = kernel.machine_code
         instance.there.bind(how.launch, how.plan, params)
+
+    def _place_saved(self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]) -> Instance:
+        program = self._program(actor, saved.options, arrays)
+        what = saved.name, saved.number, saved.options, saved.first
+        return self._place(program, *what, arrays)
 
     # --- names and topics ---
 
@@ -352,7 +326,7 @@ class Runtime:
 
     def close(self) -> None:
         """Terminate all actors, without handling what is in their inboxes, and end the threads."""
-        end_lattices(self._lattices)
+        self._end_lattices()
         self._home.close()
 
     def abandon(self) -> None:
@@ -381,20 +355,3 @@ def _verify_settings(workers: int | None, dead_letters: int, **seconds: float | 
     for name, value in seconds.items():
         if value is not None and not 0 <= value <= 1e9:
             raise ValueError(f"{name}={value!r} is no number of seconds, of 0 to 1e9")
-
-
-def _tiers(actor: Actor, tier: int | None) -> tuple[int, int]:
-    """Bytes of payloads in the inbox, and of those that the actor emits."""
-    if tier is None:
-        replies = 0 if actor.replies is None else actor.replies.layout.size
-        return next_tier(actor.message.layout.size), next_tier(replies)
-    if tier not in TIERS:
-        raise ValueError(f"tier={tier} is not one of {', '.join(map(str, TIERS))}")
-    for shape in (actor.message, actor.replies):
-        if shape is not None and shape.layout.size > tier:
-            raise TypingError(
-                f"{shape.cls.__qualname__} has {shape.layout.size} bytes, more than the tier of "
-                f"{tier}; the next is {next_tier(shape.layout.size)}",
-                actor.place,
-            )
-    return tier, tier

@@ -10,7 +10,6 @@ from gridlane.actors._engine import Engine
 from gridlane.actors.directory import Directory
 from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.instance import Instance
-from gridlane.actors.states import State
 from gridlane.core.cpu_abi import STOPPED
 from gridlane.core.forks import fork_waits
 
@@ -55,8 +54,10 @@ class Supervisor:
         if instance is None:
             return
         with fork_waits(), self._lock:
-            instance.failure = self._error_of(instance)
-            if instance.restart == "never" or instance.state is State.TERMINATED:
+            instance.failure = self.error_of(instance, instance.control.error)
+            instance.raised = None
+            self._hung.pop(instance.number, None)
+            if instance.restart == "never" or instance.ending:
                 instance.end(Reason.STOPPED)
                 instance.control.error = 0
                 return
@@ -67,14 +68,13 @@ class Supervisor:
             instance.there.recover()
             instance.there.schedule()
 
-    def _error_of(self, instance: Instance) -> BaseException:
+    def error_of(self, instance: Instance, code: int) -> BaseException:
         """The exception that a handler's failure is."""
         if instance.raised is not None:
-            found, instance.raised = instance.raised, None
-            return found
-        code = instance.control.error
+            return instance.raised
+        code &= 0xFFFFFFFF
         if code == STOPPED & 0xFFFFFFFF:
-            message = self._hung.pop(instance.number, None)
+            message = self._hung.get(instance.number)
             if message is None:
                 return ActorError(f"{instance.name} was stopped before its end")
             return ActorError(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gridlane.backends import names
-from gridlane.cli import library_commands
+from gridlane.cli import actors_commands, library_commands
 
 app = typer.Typer(
     name="gridlane",
@@ -394,3 +394,4 @@ def cache(
 
 
 library_commands.add_to(app)
+app.add_typer(actors_commands.actors, name="actors")

@@ -54,6 +54,8 @@ class Config:
             C++ takes its blocks of; 8 MiB by default.
         visible_devices: CUDA_VISIBLE_DEVICES, which devices CUDA's own interface has, and in which
             order, as numbers and UUIDs; None (default) is all. NVIDIA's driver reads it itself.
+        telemetry: GRIDLANE_TELEMETRY=1 has runtimes of actors publish their counters, for
+            ``gridlane actors top`` of the same user.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -76,6 +78,7 @@ class Config:
     stack: int
     heap: int
     visible_devices: str | None
+    telemetry: bool
     dump: frozenset[str]
 
     @property
@@ -156,6 +159,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         stack=int(stack),
         heap=int(heap),
         visible_devices=get("CUDA_VISIBLE_DEVICES"),
+        telemetry=get("GRIDLANE_TELEMETRY", "0") not in ("", "0"),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

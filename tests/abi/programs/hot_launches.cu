@@ -191,12 +191,13 @@ static void at_once()
 {
     std::vector<std::thread> threads;
     std::vector<long> wrong(8);
+    const int rounds = getenv("GRIDLANE_NATIVE") ? 50 : 300; /* Python is not what is tried */
     for (int n = 0; n < 8; n++)
-        threads.emplace_back([n, &wrong] {
+        threads.emplace_back([n, rounds, &wrong] {
             int *own, value = 0, zero = 0;
             cudaMalloc(&own, 4);
             cudaMemcpy(own, &zero, 4, cudaMemcpyHostToDevice);
-            for (int i = 1; i <= 300; i++) {
+            for (int i = 1; i <= rounds; i++) {
                 bounded<<<1, 1>>>(own);
                 wrong[n] += cudaMemcpy(&value, own, 4, cudaMemcpyDeviceToHost) || value != i;
             }

@@ -100,6 +100,10 @@ int main(int, char **words)
     CHECK(cudaGetDevice(&device));
     printf("%d devices, %d\n", count_, device);
     work(5000, "small");
+    if (mode == "few") { /* for a slow device */
+        fprintf(stderr, "%d%d\n", has_python(), has_python());
+        return 0;
+    }
     work(500000, "large");
     std::vector<int> cells(128);
     for (int i = 0; i < 128; i++)

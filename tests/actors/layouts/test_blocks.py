@@ -16,6 +16,8 @@ SIZES = {
     "RouteEntry": 32,
     "RoutingTable": 32 + 26 * 32,
     "HaloHeader": 32,
+    "Histogram": 1296,
+    "Latencies": 3888,
 }
 OFFSETS = {
     "Clock": "physical 0 logical 8 node 16",
@@ -36,6 +38,8 @@ OFFSETS = {
     "RouteEntry": "key 0 inbox 8 capacity 16 slot_bytes 20 version 24 flags 28",
     "RoutingTable": "version 0 count 8 capacity 12 node 16 reserved 24 entries 32",
     "HaloHeader": "source 0 direction 4 step 8 bytes 16 epoch 20 reserved 24",
+    "Histogram": "total 0 largest 8 buckets 16",
+    "Latencies": "wait 0 handling 1296 calls 2592",
 }
 
 

@@ -177,3 +177,37 @@ def blocking(change: str = "", order: Order = "tso") -> Model:
 
     made = [sender(change), receiver(change), resumer()]
     return Model(MEMORY, made, never, at_rest, order=order)
+
+
+def cycles(change: str = "", order: Order = "tso") -> Model:
+    """Two actors whose inboxes are full block on each other at once: one of them finds it."""
+
+    def process(name: str, other: str) -> Process:
+        @step("post.c gl_block_on", "says for whom it waits")
+        def enter(s: View) -> Any:
+            s.store(f"{name} waits for", other)
+            return fence
+
+        @step("post.c gl_block_on", "passes its fence")
+        def fence(s: View) -> Any:
+            if change != "no fence before is_cycle":
+                s.fence()
+            return follow
+
+        @step("post.c is_cycle", "looks for whom the other waits")
+        def follow(s: View) -> Any:
+            return settle if s.load(f"{other} waits for") == name else None
+
+        @step("step.c settle", "leaves the list, and gives its slots back")
+        def settle(s: View) -> Any:
+            s.note("settled", True)
+            return None
+
+        return Process(name, enter)
+
+    def at_rest(memory: Memory) -> str | None:
+        return None if memory["settled"] else "two actors wait for each other for ever"
+
+    memory: Memory = {"one waits for": None, "two waits for": None, "settled": False}
+    made = [process("one", "two"), process("two", "one")]
+    return Model(memory, made, at_rest=at_rest, order=order)

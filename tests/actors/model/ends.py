@@ -26,6 +26,7 @@ MEMORY: Memory = {
     "held": 0,
     "freed": False,
     "inside": 0,
+    "inside2": 0,
     "wrong": None,
 }
 
@@ -120,6 +121,11 @@ def worker(change: str) -> Process:
         if not s.see("queued"):
             return BLOCKED
         s.note("queued", 0)
+        return enter
+
+    @step("workers.c work", "enters the step (inside is odd)")
+    def enter(s: View) -> Any:
+        s.add("inside2", 1)
         return mark
 
     @step("workers.c gl_run_step", "marks the step")
@@ -151,10 +157,27 @@ def worker(change: str) -> Process:
         s.store("in_step", 0, release=True)
         return clear
 
-    @step("workers.c gl_step_over", "clears scheduled, and does not touch the actor any more")
+    @step("workers.c gl_step_over", "clears scheduled")
     def clear(s: View) -> Any:
         touch(s)
         s.store_fenced("scheduled", 0)
+        return again
+
+    @step("workers.c gl_step_over", "looks for more work (its phase does not let it run)")
+    def again(s: View) -> Any:
+        touch(s)
+        return exchange if s.load("message") and s.load("phase") == 1 else leave
+
+    @step("workers.c gl_schedule", "exchanges scheduled, and puts it into the run queue")
+    def exchange(s: View) -> Any:
+        touch(s)
+        if not s.swap("scheduled", 1):
+            s.note("queued", 1)
+        return leave
+
+    @step("workers.c work", "leaves the step (inside is even)")
+    def leave(s: View) -> Any:
+        s.add("inside2", 1)
         return pop
 
     return Process("worker", pop)
@@ -190,16 +213,28 @@ def ender(change: str) -> Process:
     @step("directory.py remove", "removes the routes to it")
     def remove(s: View) -> Any:
         s.store_fenced("phase", "no route")
-        return quiet
+        if change == "frees what the run queue has":
+            return quiet
+        return quiet if change == "looks at the run queue after quiet()" else listed
 
-    @step("engine_object.c Engine_quiet", "waits for steps that may know it")
-    def quiet(s: View) -> Any:
-        return BLOCKED if s.load("inside") % 2 else forget
-
-    @step("engine_object.c Engine_forget", "frees it, unless the run queue has it")
-    def forget(s: View) -> Any:
-        if s.load("scheduled") and change != "frees what the run queue has":
+    @step("directory.py _reclaim", "waits until the run queue does not have it")
+    def listed(s: View) -> Any:
+        if s.load("scheduled"):
             return BLOCKED  # it stays among the retired
+        return forget if change == "looks at the run queue after quiet()" else quiet
+
+    @step("engine_object.c Engine_quiet", "waits for the sender's step, which may know it")
+    def quiet(s: View) -> Any:
+        return BLOCKED if s.load("inside") % 2 else quiet_worker
+
+    @step("engine_object.c Engine_quiet", "waits for the worker's step, which may know it")
+    def quiet_worker(s: View) -> Any:
+        if s.load("inside2") % 2:
+            return BLOCKED
+        return listed if change == "looks at the run queue after quiet()" else forget
+
+    @step("engine_object.c Engine_forget", "lets its memory go")
+    def forget(s: View) -> Any:
         s.note("forgotten", True)
         s.note("freed", not s.see("held"))
         return None

@@ -6,7 +6,7 @@ A counter-example is the shortest list of steps; ``pytest -s -k counter`` prints
 from __future__ import annotations
 
 import pytest
-from tests.actors.model.blocking import blocking
+from tests.actors.model.blocking import blocking, cycles
 from tests.actors.model.callers import calls, receiving
 from tests.actors.model.checker import BLOCKED, Model, Process, check, step
 from tests.actors.model.ends import ends
@@ -30,6 +30,7 @@ MESSAGES = (3, 2) if NIGHTLY else (2, 2)
         lambda order: suspending(order=order),
         lambda order: parking(order=order),
         lambda order: blocking(order=order),
+        lambda order: cycles(order=order),
         lambda order: calls(order=order),
         lambda order: calls(gives_up=True, order=order),
         lambda order: calls(gives_up=True, ends_twice=True, order=order),
@@ -90,6 +91,7 @@ MUTANTS = [
     (lambda c, o: blocking(c, o), "no fence in gl_unblock", LOST),
     (lambda c, o: blocking(c, o), "no second look in gl_block_on", LOST),
     (lambda c, o: blocking(c, o), "no look at waiting in gl_step_over", LOST),
+    (lambda c, o: cycles(c, o), "no fence before is_cycle", "wait for each other for ever"),
     (lambda c, o: calls(c, order=o), "no fence in gl_answer", "nobody will wake it"),
     (lambda c, o: calls(c, True, order=o), "no generation in gl_answer", "of another call"),
     (
@@ -109,6 +111,7 @@ MUTANTS = [
     (lambda c, o: ends(c, order=o), "marks a step without a fence", "a dead letter too"),
     (lambda c, o: ends(c, order=o), "clears the phase without a fence", ""),
     (lambda c, o: ends(c, order=o), "frees what the run queue has", "memory is freed"),
+    (lambda c, o: ends(c, order=o), "looks at the run queue after quiet()", "memory is freed"),
     (lambda c, o: ends(c, True, o), "schedules after posting", "memory is freed"),
 ]
 

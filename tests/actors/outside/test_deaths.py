@@ -42,13 +42,14 @@ def test_posters_that_are_killed_at_random_times(runtime, ref):
                 there.call(Number(1), timeout=20)
             wait_for(lambda: share.metrics()["seats"] == 1)
             there.call(Number(1), timeout=20)
+        wait_for(lambda: share.metrics()["received"] == ref.read_state().seen)
         metrics = share.metrics()
     letters = runtime.dead_letters()
     reasons = [each.reason for each in letters]
     assert reasons.count(Reason.ABANDONED) == metrics["abandoned"]
     assert set(reasons) <= {Reason.ABANDONED, Reason.LATE}
     state = ref.read_state()
-    assert state.value == state.seen == metrics["received"]
+    assert state.value == state.seen > 0
 
 
 def test_a_poster_that_dies_with_a_slot(folder, runtime, ref):
@@ -148,7 +149,7 @@ def test_the_host_is_killed(folder, killed):
             use()
     there.close()
     assert (folder / "host.inbox").exists()
-    with pytest.raises(ActorError, match="has ended; what it left is removed"):
+    with pytest.raises(ActorError, match="has ended or closed it; what it left is removed"):
         actors.connect("host")
     assert not (folder / "host.inbox").exists()
     with pytest.raises(ActorError, match="there is no shared inbox 'host'"):

@@ -13,6 +13,7 @@ from tests.actors.samples import Number, total
 
 from gridlane import actors
 from gridlane.actors import ActorError, Reason
+from gridlane.actors.inboxes import Entry, own_entries
 from gridlane.actors.layouts.blocks import InboxHeader
 from gridlane.actors.layouts.shared import SharedInbox
 
@@ -216,20 +217,31 @@ def test_files_with_other_numbers(file, name, value):
 def test_files_of_other_processes(file):
     """What is there is not the inbox that the file tells of."""
     entry = json.loads(file.read_text())
-    file.write_text(json.dumps(entry | {"space": entry["space"] + 1}))
+
+    def forge(**changes):
+        made = entry | changes
+        own_entries.add(Entry(**made))  # as of another process, which would live
+        file.write_text(json.dumps(made))
+
+    forge(space=entry["space"] + 1)
     refused("of another namespace")
-    file.write_text(json.dumps(entry | {"file": 10**6}))
+    forge(file=10**6)
     refused("cannot be opened")
-    with open(file) as plain:
-        file.write_text(json.dumps(entry | {"file": plain.fileno()}))
-        refused("is cut short")
     read, write = os.pipe()
-    file.write_text(json.dumps(entry | {"file": read}))
+    forge(file=read)
     refused("is no plain file|cannot be opened")
     os.close(read)
     os.close(write)
-    file.write_text(json.dumps(entry))
+    secret = os.memfd_create("secret")
+    os.fchmod(secret, 0o600)
+    forge(file=secret)
+    refused("is cut short")
+    os.ftruncate(secret, 4096)
+    refused("is no inbox of this version")
+    os.close(secret)
+    forge()
     actors.connect("named").close()
+    own_entries.intersection_update([Entry(**entry)])
 
 
 def test_symbolic_links_are_not_followed(file, tmp_path):
@@ -268,3 +280,61 @@ def test_files_and_memory_are_this_users_alone(file, folder):
     memory = Memory(folder, "named")
     assert os.fstat(memory.file).st_mode & 0o777 == 0o600
     memory.close()
+
+
+def test_a_runtime_ends_whatever_others_do_to_the_folder(folder):
+    """The actors end, and so does the runtime."""
+    for harm in (
+        lambda: folder.chmod(0o777),
+        lambda: (folder / "harm.inbox").unlink(),
+        lambda: folder.rename(folder.with_name("elsewhere")),
+    ):
+        with actors.Runtime(device="cpu", workers=1) as made:
+            there = made.launch(total)
+            share = there.share("harm")
+            harm()
+            share.close()
+            there.terminate()
+        if folder.exists():
+            folder.chmod(0o700)
+
+
+def test_a_lock_that_another_process_keeps(folder, ref):
+    import fcntl
+
+    from gridlane.actors.inboxes import Folder
+
+    share = ref.share("held")
+    lock = os.open(folder / "lock", os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with (
+        Folder() as there,
+        pytest.raises(ActorError, match="another process keeps"),
+        there.locked(0.05),
+    ):
+        pass
+    actors.connect("held").close()
+    share.close()
+    os.close(lock)
+    assert (folder / "held.inbox").exists()
+    with pytest.raises(ActorError, match="has ended or closed it; what it left is removed"):
+        actors.connect("held")
+    assert not (folder / "held.inbox").exists()
+
+
+def test_locks_that_are_links(folder, ref, tmp_path):
+    ref.share("first").close()
+    (folder / "lock").unlink()
+    (folder / "lock").symlink_to(tmp_path / "victim")
+    with pytest.raises(ActorError, match="cannot be opened"):
+        ref.share("second")
+    assert not (tmp_path / "victim").exists()
+
+
+def test_connections_that_are_dropped_give_their_seats_back(ref):
+    with ref.share("drop", peers=1) as share:
+        there = actors.connect("drop")
+        assert there.send(Number(1))
+        del there
+        assert share.metrics()["seats"] == 0
+        actors.connect("drop").close()

@@ -20,6 +20,7 @@ def test_sends_and_calls(ref):
         assert there.send(Number(4))
         assert there.call(Number(5), timeout=20, spin=0) == Number(12)
         assert there.alive
+        wait_for(lambda: share.metrics()["received"] == 3)  # it is counted after it is answered
         assert share.metrics() == {
             "received": 3,
             "refused": 0,
@@ -125,6 +126,24 @@ def test_handlers_that_fail(runtime):
             there.call(Number(-1), timeout=20)
         assert caught.value.reason is Reason.FAILED
         assert there.call(Number(2), timeout=20).value == 2
+
+
+@actors.kernel(state=Total, replies=Number)
+def replies_to_odd(ctx, state, number: Number):
+    if number.value & 1:
+        ctx.reply(number)
+
+
+def test_handlers_that_do_not_reply(runtime):
+    ref = runtime.launch(replies_to_odd)
+    ref.activate()
+    with ref.share("odd"), actors.connect("odd", replies=Number) as there:
+        assert there.call(Number(3), timeout=20) == Number(3)
+        with pytest.raises(MessageDead) as caught:
+            there.call(Number(4), timeout=20)
+        assert caught.value.reason is Reason.UNANSWERED
+        assert there.call(Number(5), timeout=20) == Number(5)
+    assert runtime.dead_letters() == []
 
 
 def test_other_classes(ref):
@@ -270,3 +289,21 @@ def test_a_child_does_not_own_what_its_parent_shares(folder, runtime, ref):
     assert (folder / "mine.inbox").exists()
     assert there.call(Number(1), timeout=20).value == 6
     there.close()
+
+
+@actors.kernel(state=Total, replies=Number)
+def silent(ctx, state, number: Number):
+    state.seen += 1
+    if number.value > 100:
+        ctx.reply(number)
+
+
+def test_a_call_whose_handler_does_not_reply_ends(runtime):
+    ref = runtime.launch(silent)
+    ref.activate()
+    with ref.share("silent"), actors.connect("silent", replies=Number) as there:
+        with pytest.raises(MessageDead, match="its handler has not replied") as caught:
+            there.call(Number(1), timeout=20)
+        assert caught.value.reason is Reason.UNANSWERED
+        assert there.call(Number(101), timeout=20) == Number(101)
+    assert runtime.dead_letters() == []

@@ -58,6 +58,8 @@ TESTED = [use for n, use in enumerate(USES) if use.spelling[:4] not in _MANY or 
 BATCHES = [TESTED[at : at + BATCH] for at in range(0, len(TESTED), BATCH)]
 SAMPLE = USES[7::67]
 """What devices with slow compilers run in ``make test``."""
+ON_CPU = examples(2, 1)
+"""The CPU runs one form of so many; the interpreter runs all."""
 FAST = ["interp", *(each for each in DEVICES if each in ("cpu", "cuda"))]
 ON_GPUS = re.compile(
     r"bf[ei]\.\w64|fns\.b32|cvt\.r[mp]\.ftz(\.sat)?\.f16\.f32"
@@ -88,6 +90,8 @@ def test_a_sample_of_forms(device):
 
 def _wrong(device: str, batch: list[Use]) -> Iterator[str]:
     current.choose(get_device(device))
+    if device == "cpu":
+        batch = batch[::ON_CPU]
     if device == "cuda":  # the driver compiles the text as it is
         batch = [use for use in batch if use.case.target == "sm_90"]
     if not batch:

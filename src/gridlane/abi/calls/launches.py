@@ -95,7 +95,7 @@ def start(
     stream.submit(work)
     for event in chosen.events:
         event.native.record(stream.native)
-        event.recorded = True
+        event.note_recorded()
 
 
 def check_shared(function: Function, shared: int) -> None:

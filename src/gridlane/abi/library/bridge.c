@@ -21,7 +21,7 @@
 #include <wchar.h>
 
 #ifndef GL_LIBPYTHON
-#error "GL_LIBPYTHON is the libpython to open, GL_PROGRAM its program, GL_VERSION, GL_SITE its packages"
+#error "GL_LIBPYTHON is the libpython to open, GL_PROGRAM its program, GL_VERSION, GL_SITE its packages, GL_CODECS a file that it begins with"
 #endif
 
 typedef struct object object; /* PyObject */
@@ -182,13 +182,22 @@ static void begin_thread(void)
         pthread_setspecific(at_end_of_thread, state);
 }
 
+/* Why the Python that is opened lacks its own library; null if it does not. */
+static const char *lacks_codecs(void)
+{
+    static const char codecs[] = GL_CODECS;
+    return *codecs && access(codecs, R_OK) ? "there is no " GL_CODECS : NULL;
+}
+
 static int find_python(void)
 {
     void *self = dlopen(NULL, RTLD_NOW);
     if (!dlsym(self, "PyGILState_Ensure")) {
         self = dlopen(GL_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL);
-        if (!self) {
-            tell("no Python to compile kernels with", dlerror());
+        /* A Python that cannot begin would end the process. */
+        const char *why = self ? lacks_codecs() : dlerror();
+        if (why) {
+            tell("no Python to compile kernels with", why);
             tell("run \"gridlane install\" again, with the Python that has gridlane", NULL);
             return 0;
         }
@@ -302,6 +311,15 @@ static int found_python(void)
     return found > 0;
 }
 
+/* Without Python C can answer no more: it would not know of the call that failed. */
+static void end_ahead(void)
+{
+    uint64_t ahead = GL_AHEAD;
+    if (__atomic_compare_exchange_n(&gl_process.state, &ahead, UINT64_MAX, 0, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        gl_process.work = gl_process.code = UINT64_MAX;
+}
+
 static int enter_once(void)
 {
     /* A Python that cannot begin ends the process, and what runs then may call. */
@@ -320,6 +338,8 @@ static int enter_once(void)
         gl_process.begins = 1;
         int entered = found && enter_first();
         gl_process.begins = 0;
+        if (!entered)
+            end_ahead();
         __atomic_store_n(&ready, entered ? 1 : -1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&gl_process.beginning);

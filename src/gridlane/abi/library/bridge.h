@@ -31,6 +31,8 @@ struct gl_slot {
     int hot; /* C answers it alone where it can: gl_after is called after Python did */
 };
 
+enum { GL_HOT = 1, GL_OF_EVENT, GL_OF_TWO_EVENTS }; /* "hot", and which arguments are events */
+
 /* What all libraries with this file have together in a process, however they were opened: a unique
  * symbol. There is one Python to make ready, and one fork that none can use it after. */
 struct gl_process {
@@ -49,6 +51,10 @@ struct gl_process {
 };
 
 GL_EXPORT extern struct gl_process gl_process;
+
+/* The number of the state, and of a context, while the process is ahead of Python; see ready.h. The
+ * numbers of the code are this one and those below. */
+#define GL_AHEAD (UINT64_MAX - 1)
 
 /* A function by the name that programs ask cuGetProcAddress for. */
 struct gl_symbol {

@@ -43,7 +43,7 @@ class Library:
 
 
 _ALL = "bridge.c", "errors.c"
-_HOT = *_ALL, "hot.c", "hot_memory.c", "hot_launches.c", "hot_lanes.c"
+_HOT = *_ALL, "hot.c", "hot_memory.c", "hot_launches.c", "hot_lanes.c", "hot_events.c"
 _READY = "ready.c", "ready_key.c", "ready_file.c", "ready_object.c", "digest.c"
 _RUNTIME = *_HOT, *_READY, "registration.c", "entry_point.c"
 PRELOADED = "libgridlane_preload.so"
@@ -66,7 +66,15 @@ def digest() -> str:
         made.update(_text(each).encode())
         for name in each.sources:
             made.update((_ROOM / name).read_bytes())
-    for word in (_libpython(), _program(), _site(), _PACKAGE, _llvm(), sys.version_info[:2]):
+    for word in (
+        _libpython(),
+        _program(),
+        _codecs(),
+        _site(),
+        _PACKAGE,
+        _llvm(),
+        sys.version_info[:2],
+    ):
         made.update(f"{word}\0".encode())
     return made.hexdigest()
 
@@ -128,6 +136,7 @@ def _compile(library: Library, room: Path, made: Path, options: Sequence[str]) -
     defined = {
         "GL_LIBPYTHON": _libpython(),
         "GL_PROGRAM": _program(),
+        "GL_CODECS": _codecs(),
         "GL_VERSION": "{}.{}".format(*sys.version_info),
         "GL_SITE": str(_site()),
         "GL_PACKAGE": str(_PACKAGE),
@@ -171,6 +180,13 @@ def _libpython() -> Path | str:
     folder, name = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
     path = Path(str(folder)) / str(name)
     return path if path.is_file() else str(name)
+
+
+def _codecs() -> str:
+    """A file without which this Python cannot begin: a process in C would end with it. "" where the
+    library of this Python is no folder of files."""
+    path = Path(sysconfig.get_path("stdlib"), "encodings", "__init__.py")
+    return str(path) if path.is_file() else ""
 
 
 def _program() -> str:

@@ -15,7 +15,7 @@ from gridlane.abi import raw, tracing
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import way_in
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
-from gridlane.abi.library import hot, hot_launches, output, ready, registration
+from gridlane.abi.library import hot, hot_events, hot_launches, output, ready, registration
 from gridlane.abi.state import threads
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
@@ -116,6 +116,7 @@ _OWN: dict[str, Entry] = {
     "tell": hot.tell,
     "learn": hot_launches.learn,
     "failed": hot_launches.failed,
+    "offer_event": hot_events.offer,
 }
 """What the libraries call beside the functions of CUDA."""
 

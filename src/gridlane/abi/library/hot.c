@@ -70,11 +70,12 @@ void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, 
 {
     static struct gl_slot told = { "hot:tell", 0, 0 };
     struct gl_thread *me = &gl_thread;
-    (void)slot, (void)arguments;
     if (me->asks) {
         me->asks = 0;
         uint64_t words[] = { (uintptr_t)me };
         call(&told, words, 1);
     }
+    if (!code)
+        gl_after_events(call, slot, arguments);
     gl_learn(call, code);
 }

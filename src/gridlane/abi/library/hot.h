@@ -39,10 +39,6 @@ struct gl_thread {
 
 extern __thread struct gl_thread gl_thread;
 
-/* The number of the state, and of a context, while the process is ahead of Python; see ready.h. The
- * numbers of the code are this one and those below. */
-#define GL_AHEAD (UINT64_MAX - 1)
-
 /* Whether C tells this thread itself what it knows, and then, what it asks about the first device. */
 int gl_ready_tells(void);
 int gl_ready_uses(unsigned what);
@@ -106,6 +102,7 @@ void gl_use_ahead(unsigned what);
 /* The default stream's work is done piece after piece: take the turn of it, if this thread does not
  * have it, and if Python's lock, which another piece may need, is not held meanwhile. */
 int gl_take_turn(void);
+int gl_try_turn(void);
 void gl_give_turn(void);
 
 /* Whether a wait for all work is over: that of streams was, and this waits for another thread's. */
@@ -121,6 +118,23 @@ int gl_copy_to_host(const void *to, uint64_t from, size_t size);
 int gl_copy_within(uint64_t to, uint64_t from, size_t size);
 int gl_copy_between(uint64_t to, uint64_t from, size_t size);
 int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width);
+
+/* --- events --- */
+
+/* What Python calls; see hot_events.c. */
+struct gl_events {
+    int (*offer)(uint64_t handle, uint64_t context, uint64_t state, int64_t time, uint32_t what);
+    int (*take)(uint64_t handle, int64_t *time);
+};
+
+extern const struct gl_events gl_events;
+
+int gl_record(uint64_t handle, const void *stream);
+int gl_query_event(uint64_t handle);
+int gl_wait_event(uint64_t handle);
+int gl_elapsed(float *made, uint64_t first, uint64_t last);
+int gl_query_default(const void *stream);
+void gl_after_events(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments);
 
 /* --- launches --- */
 

@@ -111,7 +111,7 @@ def tell(address: int) -> int:
     known = _Known.from_address(address)
     known.knows = 0
     known.state, known.work = epochs.state.number, epochs.work.number
-    if _offer.offers is None or not _offer.offers.value:
+    if not offers():
         return 0
     if not hasattr(_of_thread, "end"):
         _of_thread.end = _End()
@@ -123,7 +123,7 @@ def tell(address: int) -> int:
         knows = CONTEXT
         knows |= DEVICE if known.device >= 0 else 0
         knows |= _of_work(context)
-        if context is not None and _is_fit(context):
+        if context is not None and is_fit(context):
             knows |= READY | (ALLOCATES if hot_memory.watch(context) else 0)
     if not threads.last():
         knows |= NO_ERROR
@@ -146,7 +146,12 @@ def _is_alive(context: Context) -> bool:
     return bool(context.handle) and not context.ends_now and not context.faulted
 
 
-def _is_fit(context: Context) -> bool:
+def offers() -> bool:
+    """Whether C answers calls alone."""
+    return _offer.offers is not None and bool(_offer.offers.value)
+
+
+def is_fit(context: Context) -> bool:
     """Whether a context's work may be done by C."""
     device = context.device
     return _is_alive(context) and isinstance(device, HostDevice) and device.is_plain

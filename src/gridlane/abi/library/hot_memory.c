@@ -430,6 +430,11 @@ static int try_turn(void)
     return take_turn(shared(), 0);
 }
 
+int gl_try_turn(void)
+{
+    return try_turn();
+}
+
 void gl_give_turn(void)
 {
     struct gl_shared *all = shared();

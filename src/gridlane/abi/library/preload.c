@@ -186,11 +186,25 @@ static void set_pages(uint8_t *start, size_t size, int access)
         refuse("the program's runtime cannot be replaced", "its code cannot be written");
 }
 
-/* Count the functions of a file that are the runtime's, and note the last; with "write", let each
- * jump to ours. */
-static size_t redirect(const struct image *image, uint8_t *base, int write, uint8_t **last)
+/* A function of the runtime's in a file, and ours. */
+struct pair {
+    uint8_t *from;
+    void *to;
+};
+
+static int by_address(const void *one, const void *two)
 {
+    const uint8_t *a = ((const struct pair *)one)->from, *b = ((const struct pair *)two)->from;
+    return (a > b) - (a < b);
+}
+
+/* The functions of a file that are the runtime's, by their addresses; the caller frees them. */
+static struct pair *find_pairs(const struct image *image, uint8_t *base, size_t *found)
+{
+    struct pair *pairs = malloc((image->count + 1) * sizeof *pairs);
     size_t count = 0;
+    if (!pairs)
+        refuse("the program's runtime cannot be replaced", "no memory is left");
     for (size_t n = 0; n < image->count; n++) {
         const Elf64_Sym *symbol = &image->symbols[n];
         const char *name = name_of(image, symbol);
@@ -201,17 +215,33 @@ static size_t redirect(const struct image *image, uint8_t *base, int write, uint
             continue; /* the program's own, or what only the vendor's runtime calls */
         if (symbol->st_size < JUMP)
             refuse(name, "its code is too short to be replaced");
-        uint8_t *from = base + symbol->st_value;
-        count++;
-        *last = from;
-        if (write) {
-            set_pages(from, JUMP, PROT_READ | PROT_WRITE | PROT_EXEC);
-            jump(from, to);
-            set_pages(from, JUMP, PROT_READ | PROT_EXEC);
-            __builtin___clear_cache((char *)from, (char *)from + JUMP);
-        }
+        pairs[count++] = (struct pair){ base + symbol->st_value, to };
     }
-    return count;
+    qsort(pairs, count, sizeof *pairs, by_address);
+    *found = count;
+    return pairs;
+}
+
+/* Whether the pages of a function follow those of another, or are the same. */
+static int is_near(const uint8_t *one, const uint8_t *two)
+{
+    return (uintptr_t)two / page <= ((uintptr_t)one + JUMP - 1) / page + 1;
+}
+
+/* Let functions jump to ours. Pages next to each other become writable at once. */
+static void redirect(const struct pair *pairs, size_t count)
+{
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && is_near(pairs[end - 1].from, pairs[end].from);)
+            end++;
+        uint8_t *start = pairs[first].from;
+        size_t size = (size_t)(pairs[end - 1].from - start) + JUMP;
+        set_pages(start, size, PROT_READ | PROT_WRITE | PROT_EXEC);
+        for (size_t n = first; n < end; n++)
+            jump(pairs[n].from, pairs[n].to);
+        set_pages(start, size, PROT_READ | PROT_EXEC);
+        __builtin___clear_cache((char *)start, (char *)start + size);
+    }
 }
 
 /* The libcudart beside this file, of the version that a file was linked with. */
@@ -260,13 +290,14 @@ static void replace_runtime(const char *path, struct known *file)
         return;
     if (!image.is_ours && defines(&image, "__cudaRegisterFatBinary")) {
         runtime = libcudart(&image);
-        uint8_t *base = (uint8_t *)file->base, *place = base;
-        size_t count = redirect(&image, base, 0, &place);
+        size_t count;
+        struct pair *pairs = find_pairs(&image, (uint8_t *)file->base, &count);
+        file->place = count ? pairs[0].from : (uint8_t *)file->base;
         file->size = (count * TRAMPOLINE + page - 1) / page * page;
-        file->pages = trampolines = make_trampolines((uintptr_t)place, file->size);
-        redirect(&image, base, 1, &place);
+        file->pages = trampolines = make_trampolines((uintptr_t)file->place, file->size);
+        redirect(pairs, count);
         set_pages(file->pages, file->size, PROT_READ | PROT_EXEC);
-        file->place = place;
+        free(pairs);
     }
     munmap((void *)image.data, image.size);
 }

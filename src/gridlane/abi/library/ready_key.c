@@ -105,6 +105,13 @@ static int add_file(struct gl_digest *digest, int at, const char *name)
     return 1;
 }
 
+/* Whether a link leads to a folder, whose files would have to be looked at as well. */
+static int leads_to_folder(int at, const struct dirent *each)
+{
+    struct stat info;
+    return each->d_type == DT_LNK && !fstatat(at, each->d_name, &info, 0) && S_ISDIR(info.st_mode);
+}
+
 static int ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), last = strlen(end);
@@ -141,7 +148,8 @@ static int add_folder(struct gl_digest *digest, int at, const char *name,
     add_text(digest, name);
     for (int n = 0; n < count; n++) {
         const int type = found[n]->d_type;
-        done = done && type != DT_UNKNOWN; /* a folder may look like a file there */
+        /* A folder may look like a file there. */
+        done = done && type != DT_UNKNOWN && !leads_to_folder(handle, found[n]);
         if (done)
             done = type == DT_DIR ? add_folder(digest, handle, found[n]->d_name, wanted, depth - 1)
                                   : add_file(digest, handle, found[n]->d_name);

@@ -85,7 +85,7 @@ def _loader(wrapper: int) -> Image:
         try:
             return images.module(images.at(wrapper), device)
         except (Failure, GridlaneError) as error:
-            what = error.what if isinstance(error, Failure) else str(error)
+            what = error.what if isinstance(error, Failure) else str(error).partition("\n")[0]
             if what not in told:
                 told.add(what)
                 trace.write(f"gridlane: {_file_of(wrapper)}: no kernel can be loaded: {what}")

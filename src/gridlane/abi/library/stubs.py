@@ -49,8 +49,23 @@ HOT = {
     "cudaStreamSynchronize": "gl_is_default(a0) && gl_wait()",
     "cuCtxSynchronize": "gl_wait()",
     "cuStreamSynchronize": "gl_is_default(a0) && gl_wait()",
+    "cudaStreamQuery": "gl_query_default(a0)",
+    "cuStreamQuery": "gl_query_default(a0)",
+    **dict.fromkeys(("cudaEventRecord", "cuEventRecord"), "gl_record((uintptr_t)a0, a1)"),
+    **dict.fromkeys(("cudaEventQuery", "cuEventQuery"), "gl_query_event((uintptr_t)a0)"),
+    **dict.fromkeys(("cudaEventSynchronize", "cuEventSynchronize"), "gl_wait_event((uintptr_t)a0)"),
+    **dict.fromkeys(
+        [f"{api}EventElapsedTime{version}" for api in ("cuda", "cu") for version in ("", "_v2")],
+        "gl_elapsed(a0, (uintptr_t)a1, (uintptr_t)a2)",
+    ),
 }
 """When functions that C answers alone have done so; what is behind it enters Python."""
+EVENTS = {
+    name: "GL_OF_TWO_EVENTS" if "Elapsed" in name else "GL_OF_EVENT"
+    for name in HOT
+    if "Event" in name
+}
+"""Which arguments are events, which Python may hand over to C after the call."""
 LAUNCHES = {
     "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
     "cuLaunchKernel": "a10 ? -1 : gl_launch(GL_DRIVER, (uintptr_t)a0, "
@@ -106,7 +121,8 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     passed = ", ".join(_as_word(kind, f"a{n}") for n, kind in enumerate(kinds)) or "0"
     result = result_of(row)
     hot = HOT.get(row.name)
-    is_hot = int(hot is not None or row.name in LAUNCHES)
+    is_hot = "GL_HOT" if hot is not None or row.name in LAUNCHES else "0"
+    is_hot = EVENTS.get(row.name, is_hot)
     yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0, {is_hot} }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"

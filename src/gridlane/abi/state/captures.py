@@ -253,7 +253,7 @@ def record(stream: Stream, event: Event) -> None:
         event.record(stream)
     else:
         found.capture.check()
-        event.mark = Mark(found.capture, dict(found.after), frozenset(found.seen))
+        event.capture(Mark(found.capture, dict(found.after), frozenset(found.seen)))
 
 
 def wait(stream: Stream, event: Event) -> None:

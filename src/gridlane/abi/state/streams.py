@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn, Protocol
 
@@ -12,6 +13,7 @@ from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
+from gridlane.runtime.queues.host_event import HostEvent
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
 LEGACY, PER_THREAD = 1, 2
@@ -95,22 +97,76 @@ class Stream:
             work.run(self)
 
 
+_handing_over = threading.RLock()
+
+
 @dataclass(slots=True, eq=False)
 class Event:
-    """An event of a context.
+    """An event of a context. C may have it (``library/hot_events.py``): who looks at it or changes
+    it takes it back.
 
     Attributes:
-        point: of the device.
-        recorded: whether it was recorded in work that executes.
         mark: where it was recorded last, if that was in a capture.
+        changes: how often it was taken back.
     """
 
-    point: protocol.Event
+    _point: protocol.Event
     context: Context
     flags: int = 0
-    recorded: bool = False
+    _recorded: bool = False
     handle: int = 0
     mark: Mark | None = None
+    changes: int = 0
+    _take: Callable[[int], int | None] | None = None
+
+    def take_back(self) -> None:
+        """Know what C did with the event, which cannot answer for it any more."""
+        with _handing_over:
+            self.changes += 1
+            take, self._take = self._take, None
+            time = take(self.handle) if take is not None else None
+            if time is not None:
+                assert isinstance(self._point, HostEvent)  # no other is handed over
+                self._point.set_passed(time)
+                self._recorded = True
+
+    def hand_over(
+        self, changes: int, put: Callable[[], int], take: Callable[[int], int | None]
+    ) -> None:
+        """Let C answer for the event, unless it was taken back since it had so many changes."""
+        with _handing_over:
+            if self.changes == changes and self._take is None and put():
+                self._take = take
+
+    def done_at(self) -> tuple[int, bool] | None:
+        """The time at which its work was done, and whether it was recorded; None while there is
+        work, or if C cannot have the event."""
+        point = self._point
+        if self.mark is not None or self._take is not None or not isinstance(point, HostEvent):
+            return None
+        return point.done_at(self._recorded)
+
+    @property
+    def point(self) -> protocol.Event:
+        """The device's event."""
+        self.take_back()
+        return self._point
+
+    @property
+    def recorded(self) -> bool:
+        """Whether it was recorded in work that executes."""
+        self.take_back()
+        return self._recorded
+
+    def note_recorded(self) -> None:
+        """Note that its last recording is in work that executes."""
+        self._recorded, self.mark = True, None
+        self.take_back()
+
+    def capture(self, mark: Mark) -> None:
+        """Note that its last recording is in a capture."""
+        self.mark = mark
+        self.take_back()
 
     @property
     def native(self) -> protocol.Event:
@@ -126,7 +182,7 @@ class Event:
     def record(self, stream: Stream) -> None:
         """Record it after the work that executes in a stream."""
         self.point.record(stream.queue)
-        self.recorded, self.mark = True, None
+        self.note_recorded()
 
 
 streams: Handles[Stream] = Handles("stream")
@@ -195,6 +251,7 @@ def event(handle: int) -> Event:
         Failure: INVALID_HANDLE, there is none; the fault of its context.
     """
     found = events.get(handle)
+    found.take_back()
     found.context.check()
     return found
 
@@ -224,9 +281,16 @@ def _owned(context: Context, kind: str) -> set[int]:
         if kind not in context.kept:
             context.kept[kind] = set[int]()
             owned: set[int] = context.kept[kind]
-            table = streams if kind == "streams" else events
-            context.ends.append(lambda: [table.discard(each) for each in tuple(owned)])
+            end = streams.discard if kind == "streams" else _end_event
+            context.ends.append(lambda: [end(each) for each in tuple(owned)])
         return context.kept[kind]
+
+
+def _end_event(handle: int) -> None:
+    found = events.find(handle)
+    if found is not None:
+        found.take_back()
+    events.discard(handle)
 
 
 def wait(found: Stream) -> None:

@@ -13,15 +13,17 @@ void actor_free(gl_actor *actor)
     free(actor->asked);
     free(actor->params);
     free(actor->info);
-    free(actor->output);
+    gl_outputs_free(actor);
     free(actor->control);
+    free(actor->latencies);
     free(actor);
 }
 
 /* Whether a list of the engine has it: it is not freed before it has left them. */
 int actor_is_listed(const gl_actor *actor)
 {
-    return atomic_load(&actor->scheduled) || atomic_load(&actor->waiting) || actor->in_events;
+    return atomic_load(&actor->scheduled) || atomic_load(&actor->waiting)
+           || atomic_load(&actor->in_events);
 }
 
 static void Actor_dealloc(ActorObject *self)
@@ -88,6 +90,12 @@ static PyObject *Actor_working(ActorObject *self, void *closure)
     gl_actor *a = self->actor;
     (void)closure;
     return PyBool_FromLong(atomic_load(&a->in_step) || atomic_load(&a->posting));
+}
+
+static PyObject *Actor_listed(ActorObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(actor_is_listed(self->actor));
 }
 
 static PyObject *Actor_blocked(ActorObject *self, void *closure)
@@ -299,6 +307,10 @@ static PyMethodDef Actor_methods[] = {
     {"drain", (PyCFunction)Actor_drain, METH_VARARGS, NULL},
     {"recover", (PyCFunction)Actor_recover, METH_NOARGS, NULL},
     {"queued", (PyCFunction)Actor_queued, METH_NOARGS, NULL},
+    {"pause", (PyCFunction)Actor_pause, METH_VARARGS, NULL},
+    {"held_back", (PyCFunction)Actor_held_back, METH_NOARGS, NULL},
+    {"note_call", (PyCFunction)Actor_note_call, METH_O, NULL},
+    {"load", (PyCFunction)Actor_load, METH_VARARGS, NULL},
     {"set_clock", (PyCFunction)Actor_set_clock, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -309,8 +321,10 @@ static PyGetSetDef Actor_attributes[] = {
     {"phase", (getter)Actor_get_phase, (setter)Actor_set_phase, NULL, NULL},
     {"since", (getter)Actor_since, NULL, NULL, NULL},
     {"working", (getter)Actor_working, NULL, NULL, NULL},
+    {"listed", (getter)Actor_listed, NULL, NULL, NULL},
     {"blocked", (getter)Actor_blocked, NULL, NULL, NULL},
     {"lengths", (getter)Actor_lengths, NULL, NULL, NULL},
+    {"latencies", (getter)Actor_latencies, NULL, NULL, NULL},
     {"clock", (getter)Actor_clock, NULL, NULL, NULL},
     {"report", (getter)Actor_report, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},

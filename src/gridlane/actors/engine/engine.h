@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "queue.h"
+#include "telemetry.h"
 
 typedef struct gl_engine gl_engine;
 typedef struct gl_actor gl_actor;
@@ -19,6 +20,7 @@ enum {
     GL_ACCEPTS = 1,  /* messages may be put into its inbox */
     GL_RUNS = 2,     /* its messages are handled */
     GL_HAS_FAILED = 4, /* they are not, until Python has followed the failure up; C's own bit */
+    GL_PAUSED = 8,   /* a checkpoint is being taken: senders wait; all actors are held */
 };
 
 /* What a sender wants where an inbox is full. */
@@ -75,6 +77,8 @@ struct gl_actor {
     uint8_t *output;        /* `outputs` of `output_bytes` bytes */
     uint32_t sent, pending; /* outputs that are delivered; those that there are */
     uint64_t subscriber;    /* subscribers of smaller numbers have the output after these */
+    gl_latencies *latencies;
+    uint64_t begun;         /* when the step began, of gl_now */
     uint32_t handled;       /* messages whose slots are kept until all outputs are delivered */
     gl_header *asked;       /* their headers, where their slots are given back before that */
     uint32_t settled;       /* whether that is so */
@@ -93,7 +97,7 @@ struct gl_actor {
     _Atomic uint32_t waiting; /* whether it is in such a list itself */
     _Atomic(gl_actor *) waits_for; /* whose list that is */
     gl_actor *next_event;
-    uint32_t in_events;
+    _Atomic uint32_t in_events;
 };
 
 /* A caller that waits for one reply. */
@@ -188,6 +192,10 @@ struct gl_engine {
     uint64_t drift;
     uint64_t node;
     uint64_t wakes;
+    /* events of messages: where they go now, or NULL; the ring in use, and all that there were */
+    _Atomic(gl_trace *) trace;
+    gl_trace *ring, **rings;
+    uint32_t ring_count;
     /* shared inboxes, whose answers go by their numbers */
     gl_gate *gates;
     uint64_t next_gate;
@@ -204,6 +212,12 @@ int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t
 gl_clock gl_host_clock(gl_engine *engine, uint64_t events);
 void gl_host_merge(gl_engine *engine, const gl_clock *seen);
 
+/* Where events of messages go, or NULL. */
+static inline gl_trace *gl_tracing(const gl_engine *engine)
+{
+    return atomic_load_explicit(&engine->trace, memory_order_acquire);
+}
+
 /* workers.c */
 int gl_engine_start(gl_engine *engine, uint32_t workers);
 void gl_engine_stop(gl_engine *engine);
@@ -219,6 +233,8 @@ int gl_stop_launch(gl_actor *actor, uint64_t since);
 uint32_t gl_step_begin(gl_actor *actor, uint64_t now);
 void gl_step_end(gl_actor *actor, int code);
 int gl_flush(gl_actor *actor);
+int gl_outputs_init(gl_actor *actor, uint32_t outputs, uint32_t output_bytes);
+void gl_outputs_free(gl_actor *actor);
 int gl_step_allowed(const gl_actor *actor);
 void gl_event(gl_actor *actor);
 
@@ -243,6 +259,7 @@ void gl_letter_of(gl_letter *letter, const gl_header *header);
 void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const void *payload,
              uint32_t reason);
 void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
+void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason);
 void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
 void gl_unblock(gl_actor *actor);
 enum { GL_HAS_ROOM, GL_IS_BLOCKED, GL_IS_CYCLE };

@@ -24,6 +24,9 @@ static void engine_free(gl_engine *engine)
     free(engine->run);
     free(engine->threads);
     free(engine->inside);
+    for (uint32_t n = 0; n < engine->ring_count; n++)
+        free(engine->rings[n]);
+    free(engine->rings);
     free(engine);
 }
 
@@ -144,29 +147,27 @@ static PyObject *Engine_actor(EngineObject *self, PyObject *args)
         return PyErr_NoMemory();
     }
     pthread_mutex_init(&a->mutex, NULL);
-    void *control = NULL, *info = NULL, *output = NULL;
-    size_t bytes = (size_t)outputs * output_bytes;
+    void *control = NULL, *info = NULL, *latencies = NULL;
     if (posix_memalign(&control, 128, sizeof(gl_control))
+        || posix_memalign(&latencies, 64, sizeof(gl_latencies))
         || posix_memalign(&info, 64, GL_INFO_WORDS * 4)
-        || posix_memalign(&output, 64, bytes ? bytes : 64)
         || gl_queue_init(&a->inbox, capacity, (uint32_t)sizeof(gl_header) + tier)
-        || gl_queue_init(&a->outbox, outbox, (uint32_t)sizeof(gl_header) + reply_tier)) {
+        || gl_queue_init(&a->outbox, outbox, (uint32_t)sizeof(gl_header) + reply_tier)
+        || gl_outputs_init(a, outputs, output_bytes)) {
         free(control);
+        free(latencies);
         free(info);
-        free(output);
         Py_DECREF(made);
         return PyErr_NoMemory();
     }
     a->control = memset(control, 0, sizeof(gl_control));
+    a->latencies = memset(latencies, 0, sizeof(gl_latencies));
     a->info = memset(info, 0, GL_INFO_WORDS * 4);
-    a->output = output; /* resident only where there have been outputs */
     a->engine = self->engine;
     a->id = a->control->actor = id;
     a->type = type;
     a->tier = tier;
     a->batch = batch;
-    a->outputs = outputs;
-    a->output_bytes = output_bytes;
     a->full = full;
     a->by_host = (uint32_t)by_host;
     a->clock.node = id;
@@ -236,8 +237,8 @@ static PyObject *Engine_unblock(EngineObject *self, PyObject *object)
     Py_RETURN_NONE;
 }
 
-/* forget(actor): no route leads to it, and nothing runs or posts: its memory may go. False where it
-   waits to be run, or to be told of as failed: try again later. */
+/* forget(actor): no route leads to it, nothing runs or posts, it was not listed, and quiet() was true
+   after that: its memory may go. False where it is listed still. */
 static PyObject *Engine_forget(EngineObject *self, PyObject *object)
 {
     gl_actor *actor = actor_of(self, object);
@@ -338,31 +339,6 @@ static PyObject *Engine_free_routes(EngineObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* hung(limit): the numbers of actors whose step has run for more than `limit` nanoseconds */
-static PyObject *Engine_hung(EngineObject *self, PyObject *limit)
-{
-    uint64_t longest = PyLong_AsUnsignedLongLong(limit), now = gl_elapsed();
-    PyObject *found, *iterator, *each;
-    if (PyErr_Occurred() || closed(self) || !(found = PyList_New(0)))
-        return NULL;
-    iterator = PyObject_GetIter(self->actors);
-    while (iterator && (each = PyIter_Next(iterator))) {
-        gl_actor *actor = ((ActorObject *)each)->actor;
-        uint64_t since = atomic_load(&actor->since);
-        if (since && now > since && now - since > longest) {
-            PyObject *number = PyLong_FromUnsignedLongLong(actor->id);
-            if (number)
-                PyList_Append(found, number);
-            Py_XDECREF(number);
-        }
-        Py_DECREF(each);
-    }
-    Py_XDECREF(iterator);
-    if (PyErr_Occurred())
-        Py_CLEAR(found);
-    return found;
-}
-
 static PyMethodDef Engine_methods[] = {
     {"close", (PyCFunction)Engine_close, METH_NOARGS, NULL},
     {"abandon", (PyCFunction)Engine_abandon, METH_NOARGS, NULL},
@@ -385,6 +361,10 @@ static PyMethodDef Engine_methods[] = {
     {"failed", (PyCFunction)Engine_failed, METH_VARARGS, NULL},
     {"dead", (PyCFunction)Engine_dead, METH_NOARGS, NULL},
     {"bury", (PyCFunction)Engine_bury, METH_VARARGS, NULL},
+    {"trace_begin", (PyCFunction)Engine_trace_begin, METH_VARARGS, NULL},
+    {"trace_end", (PyCFunction)Engine_trace_end, METH_NOARGS, NULL},
+    {"adopt", (PyCFunction)Engine_adopt, METH_VARARGS, NULL},
+    {"dead_letters", (PyCFunction)Engine_dead_letters, METH_NOARGS, NULL},
     {"expire", (PyCFunction)Engine_expire, METH_VARARGS, NULL},
     {"facts", (PyCFunction)Engine_facts, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

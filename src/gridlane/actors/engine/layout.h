@@ -44,6 +44,18 @@ typedef struct {
     uint64_t reserved;
 } gl_inbox;
 
+/* Times in buckets: 0 to 3 ns have one each, and then each power of two has four, up to 2^41 ns, which
+   the last one has as well. Whoever writes is alone; anybody may read. */
+#define GL_BUCKETS 160
+
+typedef struct {
+    _Atomic uint64_t total, largest, bucket[GL_BUCKETS];
+} gl_histogram;
+
+typedef struct {
+    gl_histogram wait, handling, calls;
+} gl_latencies;
+
 /* What a handler emits, in the outputs of its actor; the payload follows. */
 typedef struct {
     uint32_t kind, message;
@@ -55,6 +67,8 @@ _Static_assert(sizeof(gl_clock) == 24, "clock");
 _Static_assert(sizeof(gl_header) == 256, "message header");
 _Static_assert(sizeof(gl_control) == 128, "control block");
 _Static_assert(sizeof(gl_inbox) == 64, "inbox header");
+_Static_assert(sizeof(gl_histogram) == 1296, "histogram");
+_Static_assert(sizeof(gl_latencies) == 3888, "latencies");
 _Static_assert(sizeof(gl_output) == 32, "output");
 
 #define GL_MAGIC 0x474C4D53u /* "SMLG" in memory */

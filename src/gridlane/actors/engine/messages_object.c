@@ -34,7 +34,7 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
     if (PyErr_Occurred() || PyObject_GetBuffer(args[1], &payload, PyBUF_SIMPLE))
         return NULL;
     gl_engine *engine = self->engine;
-    uint64_t until = until_of(seconds), ticket = gl_wait_begin(engine, 0);
+    uint64_t begin = gl_elapsed(), until = until_of(seconds), ticket = gl_wait_begin(engine, 0);
     if (!ticket) {
         PyBuffer_Release(&payload);
         PyErr_SetString(PyExc_RuntimeError, "too many callers wait for answers at once");
@@ -64,6 +64,8 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
         if (done) {
             gl_waiter *waiter = gl_waiter_of(engine, ticket);
             gl_host_merge(engine, &waiter->clock);
+            if (!waiter->reason) /* Python's lock makes this the only writer */
+                gl_note(&actor->latencies->calls, gl_between(begin, gl_elapsed()), 1);
             result = waiter->reason
                          ? PyLong_FromUnsignedLong(waiter->reason)
                          : PyBytes_FromStringAndSize((char *)waiter->payload, waiter->bytes);
@@ -179,7 +181,9 @@ PyObject *Engine_post_async(EngineObject *self, PyObject *args)
         if (ticket) {
             gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len);
             letter.reply_to = letter.correlation = ticket;
+            Py_BEGIN_ALLOW_THREADS
             result = gl_post(actor, &letter, payload.buf, 0);
+            Py_END_ALLOW_THREADS
             if (result)
                 gl_wait_end(self->engine, ticket);
         } else {

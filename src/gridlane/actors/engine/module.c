@@ -27,7 +27,10 @@ static const struct {
     PLACE(gl_inbox, capacity), PLACE(gl_inbox, slot_bytes), PLACE(gl_inbox, tail),
     PLACE(gl_inbox, head), PLACE(gl_inbox, high_water), PLACE(gl_inbox, dead),
     PLACE(gl_inbox, token), PLACE(gl_inbox, version), PLACE(gl_inbox, flags),
-    PLACE(gl_inbox, reserved), PLACE(gl_shared, magic), PLACE(gl_shared, version),
+    PLACE(gl_inbox, reserved),
+    PLACE(gl_histogram, total), PLACE(gl_histogram, largest), {"gl_histogram.buckets", offsetof(gl_histogram, bucket)},
+    PLACE(gl_latencies, wait), PLACE(gl_latencies, handling), PLACE(gl_latencies, calls),
+    PLACE(gl_shared, magic), PLACE(gl_shared, version),
     PLACE(gl_shared, host), PLACE(gl_shared, host_start), PLACE(gl_shared, space),
     PLACE(gl_shared, type), PLACE(gl_shared, reply_type), PLACE(gl_shared, payload_bytes),
     PLACE(gl_shared, reply_bytes), PLACE(gl_shared, seats), PLACE(gl_shared, unused),
@@ -58,6 +61,32 @@ static PyObject *now(PyObject *module, PyObject *unused)
     return PyLong_FromUnsignedLongLong(gl_now());
 }
 
+/* tick(physical, logical, now) and merge(physical, logical, seen_physical, seen_logical, now, drift):
+   the next clock, or None where the message is refused */
+static PyObject *tick(PyObject *module, PyObject *args)
+{
+    unsigned long long physical, logical, now;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KKK", &physical, &logical, &now))
+        return NULL;
+    gl_clock clock = {physical, logical, 0};
+    gl_clock_tick(&clock, now);
+    return Py_BuildValue("KK", (unsigned long long)clock.physical, (unsigned long long)clock.logical);
+}
+
+static PyObject *merge(PyObject *module, PyObject *args)
+{
+    unsigned long long physical, logical, seen_physical, seen_logical, now, drift;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KKKKKK", &physical, &logical, &seen_physical, &seen_logical, &now,
+                          &drift))
+        return NULL;
+    gl_clock clock = {physical, logical, 0}, seen = {seen_physical, seen_logical, 0};
+    if (gl_clock_merge(&clock, &seen, now, drift))
+        Py_RETURN_NONE;
+    return Py_BuildValue("KK", (unsigned long long)clock.physical, (unsigned long long)clock.logical);
+}
+
 static PyObject *shift_time(PyObject *module, PyObject *nanoseconds)
 {
     long long shift = PyLong_AsLongLong(nanoseconds);
@@ -70,6 +99,8 @@ static PyObject *shift_time(PyObject *module, PyObject *nanoseconds)
 
 static PyMethodDef module_methods[] = {
     {"now", now, METH_NOARGS, "This node's time, in nanoseconds since 1970; it never goes back."},
+    {"tick", tick, METH_VARARGS, "A hybrid logical clock after an event, for tests."},
+    {"merge", merge, METH_VARARGS, "A hybrid logical clock after a message, for tests."},
     {"shift_time", shift_time, METH_O, "Let the time of day be ahead by some nanoseconds, for tests."},
     {"places", places, METH_NOARGS, "The offsets of the fields of C's structures."},
 #ifdef __linux__

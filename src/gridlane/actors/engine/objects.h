@@ -53,6 +53,19 @@ gl_actor *actor_of(EngineObject *self, PyObject *object);
 void actor_free(gl_actor *actor);
 int actor_is_listed(const gl_actor *actor);
 
+/* saved_object.c */
+PyObject *Actor_pause(ActorObject *self, PyObject *args);
+PyObject *Actor_held_back(ActorObject *self, PyObject *unused);
+PyObject *Actor_load(ActorObject *self, PyObject *args);
+PyObject *Engine_adopt(EngineObject *self, PyObject *args);
+PyObject *Engine_dead_letters(EngineObject *self, PyObject *unused);
+
+/* telemetry_object.c */
+PyObject *Actor_latencies(ActorObject *self, void *closure);
+PyObject *Actor_note_call(ActorObject *self, PyObject *time);
+PyObject *Engine_trace_begin(EngineObject *self, PyObject *args);
+PyObject *Engine_trace_end(EngineObject *self, PyObject *unused);
+
 /* messages_object.c and waits_object.c */
 PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *Engine_post(EngineObject *self, PyObject *args);
@@ -66,6 +79,7 @@ PyObject *Engine_failed(EngineObject *self, PyObject *args);
 PyObject *Engine_dead(EngineObject *self, PyObject *unused);
 PyObject *Engine_bury(EngineObject *self, PyObject *args);
 PyObject *Engine_expire(EngineObject *self, PyObject *args);
+PyObject *Engine_hung(EngineObject *self, PyObject *limit);
 PyObject *Engine_facts(EngineObject *self, PyObject *unused);
 
 /* c_interface.c */

@@ -28,6 +28,16 @@ static void write_header(gl_header *slot, const gl_actor *to, const gl_letter *l
     slot->span = letter->span;
 }
 
+/* Number a message that is traced, and keep its event. */
+static void trace_post(gl_trace *trace, gl_header *slot)
+{
+    slot->span = gl_trace_span(trace);
+    if (!slot->trace)
+        slot->trace = slot->span;
+    gl_trace_put(trace, &(gl_traced){GL_EVENT_POST, gl_now(), 0, slot->source, slot->destination,
+                                     slot->trace, slot->span});
+}
+
 static int put(gl_actor *to, const gl_letter *letter, const void *payload, int alone)
 {
     uint64_t ticket;
@@ -36,6 +46,9 @@ static int put(gl_actor *to, const gl_letter *letter, const void *payload, int a
     if (!slot)
         return GL_IS_FULL;
     write_header(slot, to, letter);
+    gl_trace *trace = gl_tracing(to->engine);
+    if (trace)
+        trace_post(trace, slot);
     memcpy((uint8_t *)slot + sizeof(gl_header), payload, letter->payload_bytes);
     gl_queue_publish(&to->inbox, slot, ticket);
     return GL_POSTED;
@@ -48,9 +61,25 @@ static int suits(const gl_actor *to, const gl_letter *letter)
     return letter->type == to->type ? GL_POSTED : GL_WRONG_TYPE;
 }
 
-static int accepts(const gl_actor *to)
+/* Begin to post: whether the actor takes messages. Senders wait here for a checkpoint to be taken;
+   no step is among them, as all actors are held then. `leave` follows in any case. */
+static int enter(gl_actor *to)
 {
-    return (atomic_load_explicit(&to->phase, memory_order_seq_cst) & GL_ACCEPTS) != 0;
+    for (;;) {
+        struct timespec nap = {0, 50000};
+        uint32_t phase;
+        atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
+        phase = atomic_load_explicit(&to->phase, memory_order_seq_cst);
+        if (!(phase & GL_PAUSED) || atomic_load(&to->engine->stop))
+            return (phase & GL_ACCEPTS) != 0;
+        atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
+        nanosleep(&nap, NULL);
+    }
+}
+
+static void leave(gl_actor *to)
+{
+    atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
 }
 
 int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alone)
@@ -58,12 +87,11 @@ int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alon
     int result = suits(to, letter);
     if (result)
         return result;
-    atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
-    result = accepts(to) ? put(to, letter, payload, alone) : GL_INACTIVE;
+    result = enter(to) ? put(to, letter, payload, alone) : GL_INACTIVE;
     /* Before the end of the post: an actor that has ended is not in the run queue after that. */
     if (result == GL_POSTED)
         gl_schedule(to);
-    atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
+    leave(to);
     return result;
 }
 
@@ -76,8 +104,7 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
     while (!*result && done < count) {
         /* A short run at a time, so that an actor that ends does not wait for all of them. */
         uint64_t last = done + 32 < count ? done + 32 : count;
-        atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
-        if (!accepts(to))
+        if (!enter(to))
             *result = GL_INACTIVE;
         while (!*result && done < last) {
             *result = put(to, letter, next, alone);
@@ -88,7 +115,7 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
             done++;
         }
         gl_schedule(to);
-        atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
+        leave(to);
     }
     return done;
 }
@@ -157,6 +184,10 @@ void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const v
 {
     gl_dead *dead = malloc(sizeof(gl_dead) + letter->payload_bytes);
     gl_dead *evicted = NULL;
+    gl_trace *trace = gl_tracing(engine);
+    if (trace)
+        gl_trace_put(trace, &(gl_traced){GL_EVENT_DEAD, gl_now(), reason, letter->source, actor,
+                                         letter->trace, letter->span});
     pthread_mutex_lock(&engine->dead_mutex);
     engine->dead_total++;
     if (!dead) {
@@ -214,11 +245,17 @@ void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
 void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
 {
     gl_bury_slot(actor, slot, reason);
-    if (slot->reply_to & GL_TO_WAITER)
-        gl_answer(actor->engine, slot->reply_to, 0, &slot->clock, NULL, 0, reason);
-    else if (slot->reply_to & GL_TO_OUTSIDE)
-        gl_gate_answer(actor->engine, slot->reply_to, slot->correlation, &slot->clock, NULL, 0,
-                       reason);
+    gl_refuse_caller(actor, slot, reason);
+}
+
+/* Tell the caller of a message that there is no answer; no effect where there has been one. */
+void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason)
+{
+    uint64_t to = asked->reply_to;
+    if (to & GL_TO_WAITER)
+        gl_answer(actor->engine, to, 0, &asked->clock, NULL, 0, reason);
+    else if (to & GL_TO_OUTSIDE)
+        gl_gate_answer(actor->engine, to, asked->correlation, &asked->clock, NULL, 0, reason);
 }
 
 /* ---- senders that wait for room */

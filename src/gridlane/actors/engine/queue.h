@@ -84,14 +84,19 @@ static inline int gl_queue_has(const gl_queue *queue, uint64_t ticket)
            == gl_lap(queue, ticket) + 1;
 }
 
-/* Give the slot of the head back; the consumer's call. */
-static inline void gl_queue_release(gl_queue *queue)
+/* Give the slots of the first messages back; the consumer's call. The head has the line of the tail,
+   which producers write: it is stored once. */
+static inline void gl_queue_release_many(gl_queue *queue, uint32_t count)
 {
     uint64_t ticket = atomic_load_explicit(&queue->inbox->head, memory_order_relaxed);
-    gl_header *slot = gl_slot(queue, ticket);
-    atomic_store_explicit(&queue->inbox->head, ticket + 1, memory_order_relaxed);
-    atomic_store_explicit(&slot->sequence, gl_lap(queue, ticket) + 2, memory_order_release);
+    uint64_t end = ticket + count;
+    atomic_store_explicit(&queue->inbox->head, end, memory_order_relaxed);
+    for (; ticket < end; ticket++)
+        atomic_store_explicit(&gl_slot(queue, ticket)->sequence, gl_lap(queue, ticket) + 2,
+                              memory_order_release);
 }
+
+static inline void gl_queue_release(gl_queue *queue) { gl_queue_release_many(queue, 1); }
 
 static inline uint64_t gl_queue_length(const gl_queue *queue)
 {

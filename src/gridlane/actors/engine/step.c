@@ -5,6 +5,7 @@
    wait for each other are they given back before that, and their headers kept. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "engine.h"
 
@@ -17,6 +18,29 @@ int gl_step_allowed(const gl_actor *actor)
 {
     uint32_t phase = atomic_load_explicit(&actor->phase, memory_order_seq_cst);
     return (phase & (GL_RUNS | GL_HAS_FAILED)) == GL_RUNS;
+}
+
+/* ---- the memory of outputs: resident where there have been some, and all the system's again after
+   that, as most actors use little of it */
+
+int gl_outputs_init(gl_actor *actor, uint32_t outputs, uint32_t output_bytes)
+{
+    size_t bytes = (size_t)outputs * output_bytes;
+    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return -1;
+    actor->output = memory;
+    actor->outputs = outputs;
+    actor->output_bytes = output_bytes;
+    return 0;
+}
+
+void gl_outputs_free(gl_actor *actor)
+{
+    size_t bytes = (size_t)actor->outputs * actor->output_bytes;
+    if (actor->output)
+        munmap(actor->output, bytes ? bytes : 1);
 }
 
 /* ---- the batch */
@@ -38,10 +62,19 @@ uint32_t gl_step_begin(gl_actor *actor, uint64_t now)
 {
     uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
     uint32_t count = 0, refused = 0;
+    uint64_t posted = 0, together = 0; /* messages in a row that were sent at the same time */
+    actor->begun = now;
     while (count < actor->batch && gl_queue_has(&actor->inbox, head + count)) {
         gl_header *slot = gl_slot(&actor->inbox, head + count);
+        uint64_t sent = slot->clock.physical;
         uint32_t reason;
         if (usable(actor, slot, now, &reason)) {
+            if (sent != posted && together) {
+                gl_note(&actor->latencies->wait, gl_between(posted, now), together);
+                together = 0;
+            }
+            posted = sent;
+            together++;
             slot->clock = actor->clock;
             count++;
         } else if (count) {
@@ -57,6 +90,7 @@ uint32_t gl_step_begin(gl_actor *actor, uint64_t now)
         gl_unblock(actor);
     if (!count)
         return 0;
+    gl_note(&actor->latencies->wait, gl_between(posted, now), together);
     gl_queue_note_high(&actor->inbox);
     actor->info[GL_FIRST] = (int32_t)(head & actor->inbox.mask);
     actor->info[GL_COUNT] = (int32_t)count;
@@ -79,8 +113,7 @@ static const gl_header *asked_at(const gl_actor *actor, uint32_t number)
 
 static void release_handled(gl_actor *actor)
 {
-    for (uint32_t n = 0; n < actor->handled; n++)
-        gl_queue_release(&actor->inbox);
+    gl_queue_release_many(&actor->inbox, actor->handled);
     atomic_fetch_add_explicit(&actor->control->received, actor->handled, memory_order_relaxed);
 }
 
@@ -126,6 +159,17 @@ static int deliver(gl_actor *from, gl_actor *to, gl_letter *letter, const void *
     }
 }
 
+/* A reply goes to the host: a message that no actor handles. */
+static void trace_answer(const gl_actor *actor, gl_letter *letter)
+{
+    gl_trace *trace = gl_tracing(actor->engine);
+    if (!trace)
+        return;
+    letter->span = gl_trace_span(trace);
+    gl_trace_put(trace, &(gl_traced){GL_EVENT_ANSWER, gl_now(), 0, actor->id, 0, letter->trace,
+                                     letter->span});
+}
+
 /* Deliver a reply to whoever waits for it. */
 static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, const void *payload)
 {
@@ -137,11 +181,13 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
     if (!to)
         return 1; /* the sender said that it wants none */
     if (to & GL_TO_WAITER) {
+        trace_answer(actor, letter);
         if (gl_answer(engine, to, letter->type, &letter->clock, payload, letter->payload_bytes, 0))
             gl_bury(engine, actor->id, letter, payload, GL_LATE);
         return 1;
     }
     if (to & GL_TO_OUTSIDE) {
+        trace_answer(actor, letter);
         if (gl_gate_answer(engine, to, asked->correlation, &letter->clock, payload,
                            letter->payload_bytes, 0))
             gl_bury(engine, actor->id, letter, payload, GL_LATE);
@@ -161,6 +207,7 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
         atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
         return 1;
     }
+    trace_answer(actor, letter);
     memset(slot, 0, 56);
     slot->magic = GL_MAGIC;
     slot->version = GL_VERSION;
@@ -244,11 +291,8 @@ static void fail(gl_actor *actor)
 
 static void finish(gl_actor *actor)
 {
-    for (uint32_t n = 0; n < actor->handled; n++) {
-        const gl_header *asked = asked_at(actor, n);
-        if (asked->reply_to & GL_TO_WAITER) /* it is late where there was a reply */
-            gl_answer(actor->engine, asked->reply_to, 0, &actor->clock, NULL, 0, GL_UNANSWERED);
-    }
+    for (uint32_t n = 0; n < actor->handled; n++)
+        gl_refuse_caller(actor, asked_at(actor, n), GL_UNANSWERED);
     if (!actor->settled)
         release_handled(actor);
     atomic_fetch_add_explicit(&actor->control->answered, actor->pending, memory_order_relaxed);
@@ -258,13 +302,8 @@ static void finish(gl_actor *actor)
     gl_unblock(actor);
 }
 
-/* Deliver the outputs that are left; 0 if the actor waits for room somewhere. */
-int gl_flush(gl_actor *actor)
+static int flush(gl_actor *actor, uint64_t now)
 {
-    uint64_t now;
-    if (!actor->handled && !actor->pending && !actor->code)
-        return 1;
-    now = gl_now();
     while (actor->sent < actor->pending) {
         const gl_output *output = output_at(actor, actor->sent);
         /* What a failing message emitted is not sent. */
@@ -276,12 +315,35 @@ int gl_flush(gl_actor *actor)
     return 1;
 }
 
+/* Deliver the outputs that are left; 0 if the actor waits for room somewhere. */
+int gl_flush(gl_actor *actor)
+{
+    if (!actor->handled && !actor->pending && !actor->code)
+        return 1;
+    return flush(actor, gl_now());
+}
+
+/* The step's time is divided over its messages. */
+static void note_handling(gl_actor *actor, uint32_t messages, uint64_t now)
+{
+    uint64_t each = gl_between(actor->begun, now) / messages, begin = actor->begun;
+    gl_trace *trace = gl_tracing(actor->engine);
+    uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
+    gl_note(&actor->latencies->handling, each, messages);
+    for (uint32_t n = 0; trace && n < messages; n++, begin += each) {
+        const gl_header *slot = gl_slot(&actor->inbox, head + n);
+        gl_trace_put(trace, &(gl_traced){GL_EVENT_HANDLE, begin, begin + each, slot->source,
+                                         actor->id, slot->trace, slot->span});
+    }
+}
+
 /* After the kernel, whose error is `code`. */
 void gl_step_end(gl_actor *actor, int code)
 {
     uint32_t count = (uint32_t)actor->info[GL_COUNT];
     uint32_t handled = (uint32_t)actor->info[GL_HANDLED];
     uint32_t emitted = (uint32_t)actor->info[GL_EMITTED];
+    uint64_t now = gl_now();
     atomic_store_explicit(&actor->control->busy, 0, memory_order_release);
     actor->handled = handled < count ? handled : count;
     if (code && actor->handled == count)
@@ -289,5 +351,8 @@ void gl_step_end(gl_actor *actor, int code)
     actor->pending = emitted < actor->outputs ? emitted : actor->outputs;
     actor->sent = actor->subscriber = 0;
     actor->code = code;
-    gl_flush(actor);
+    if (actor->handled || code)
+        note_handling(actor, actor->handled + (code != 0), now);
+    if (actor->handled || actor->pending || code)
+        flush(actor, now);
 }

@@ -8,7 +8,7 @@ static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
 {
     gl_engine *engine = self->engine;
     gl_actor *found = NULL;
-    uint64_t until = until_of(seconds);
+    uint64_t until = until_of(seconds), number = 0;
     Py_BEGIN_ALLOW_THREADS
     if (events)
         gl_follow_time();
@@ -27,11 +27,13 @@ static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
             break;
         gl_cond_wait(events ? &engine->events : &engine->host, &engine->mutex, slice_of(until));
     }
+    if (found)
+        number = found->id; /* out of the list it may be freed */
     pthread_mutex_unlock(&engine->mutex);
     Py_END_ALLOW_THREADS
     if (!found)
         Py_RETURN_NONE;
-    return PyLong_FromUnsignedLongLong(found->id);
+    return PyLong_FromUnsignedLongLong(number);
 }
 
 /* take(timeout): the id of an actor that Python has to run, or None */
@@ -156,4 +158,29 @@ PyObject *Engine_facts(EngineObject *self, PyObject *unused)
                          atomic_load(&engine->parked), "physical",
                          (unsigned long long)clock.physical, "logical",
                          (unsigned long long)clock.logical);
+}
+
+/* hung(limit): the numbers of actors whose step has run for more than `limit` nanoseconds */
+PyObject *Engine_hung(EngineObject *self, PyObject *limit)
+{
+    uint64_t longest = PyLong_AsUnsignedLongLong(limit), now = gl_elapsed();
+    PyObject *found, *iterator, *each;
+    if (PyErr_Occurred() || closed(self) || !(found = PyList_New(0)))
+        return NULL;
+    iterator = PyObject_GetIter(self->actors);
+    while (iterator && (each = PyIter_Next(iterator))) {
+        gl_actor *actor = ((ActorObject *)each)->actor;
+        uint64_t since = atomic_load(&actor->since);
+        if (since && now > since && now - since > longest) {
+            PyObject *number = PyLong_FromUnsignedLongLong(actor->id);
+            if (number)
+                PyList_Append(found, number);
+            Py_XDECREF(number);
+        }
+        Py_DECREF(each);
+    }
+    Py_XDECREF(iterator);
+    if (PyErr_Occurred())
+        Py_CLEAR(found);
+    return found;
 }

@@ -123,7 +123,29 @@ HaloHeader: Layout = lay_out(
 )
 """What stands before the values of a halo, 32 bytes."""
 
+BUCKETS = 160
+"""Of a histogram: four for each power of two, up to 2^41 ns."""
+
+Histogram: Layout = lay_out(
+    "Histogram",
+    ("total", uint64, "nanoseconds of all together"),
+    ("largest", uint64, "nanoseconds of the longest"),
+    ("buckets", Array(uint64, (BUCKETS,)), "how many there are of each length"),
+    meaning="Times by their lengths, in buckets that are a quarter of a power of two wide.",
+)
+"""Times by their lengths, 1296 bytes."""
+
+Latencies: Layout = lay_out(
+    "Latencies",
+    ("wait", Histogram, "from the post of a message to the step that handles it"),
+    ("handling", Histogram, "of a message: a step's time divided over its messages"),
+    ("calls", Histogram, "from a call of the host to its answer"),
+    meaning="The latencies of an actor.",
+)
+"""The latencies of an actor, 3888 bytes."""
+
 BLOCKS: tuple[Layout, ...] = (
     *(Clock, ControlBlock, MessageHeader, InboxHeader, RouteEntry, RoutingTable, HaloHeader),
+    *(Histogram, Latencies),
 )
 """All of them."""

@@ -1,0 +1,90 @@
+"""A consistent cut: all actors of a runtime between two steps, and no message on its way.
+
+All actors are held first, so that none is in a step, and then the host's senders wait. What an
+actor has emitted is then in an inbox, in an outbox, with a caller, among the dead letters or in the
+sender's outputs, and nowhere twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+
+from gridlane.actors.errors import ActorError
+from gridlane.actors.home import Home
+from gridlane.actors.instance import Instance
+from gridlane.actors.states import State
+from gridlane.core.forks import fork_waits
+
+ENDING = (State.TERMINATING, State.TERMINATED)
+SLICE = 0.1
+"""Seconds of a wait in the engine, after which Python's signals have their turn."""
+
+
+@contextmanager
+def cut(home: Home, timeout: float) -> Generator[list[Instance]]:
+    """Hold all actors in the with block, in the order of their launches, and the host's senders.
+
+    Failures are followed up first, and terminations waited for.
+
+    Raises:
+        ActorError: a step or a termination has not ended in time.
+    """
+    until = time.monotonic() + timeout
+    home.require_open()  # after a fork, the lock may be held for ever
+    with home.cutting:  # two at once would wait for each other's actors
+        while True:
+            home.require_open()
+            with ExitStack() as stack:
+                found = _held(home, stack, until)
+                unsettled = [each for each in found or () if _is_unsettled(each)]
+                if found is not None and not unsettled:
+                    _pause(found, stack, until)
+                    yield found
+                    return
+            _settle(home, unsettled, until)
+
+
+def _held(home: Home, stack: ExitStack, until: float) -> list[Instance] | None:
+    """All actors, with their locks and the directory's; None where some came or went meanwhile.
+
+    The locks come after the holds: the watchdog needs them, to stop a step that hangs.
+    """
+    stack.enter_context(fork_waits())
+    found = home.directory.all()
+    for each in found:
+        while not each.there.hold(SLICE):
+            _verify_time(until, f"{each.name} is in a step that has not ended")
+        stack.callback(each.there.release)
+    stack.enter_context(home.directory.lock)
+    if found != home.directory.all():
+        return None
+    for each in found:
+        stack.enter_context(each.lock)
+    return found
+
+
+def _is_unsettled(instance: Instance) -> bool:
+    return bool(instance.control.error) or instance.ending or instance.state in ENDING
+
+
+def _pause(found: list[Instance], stack: ExitStack, until: float) -> None:
+    for each in found:
+        stack.callback(each.apply_phase)
+        while not each.there.pause(SLICE):
+            _verify_time(until, f"a message for {each.name} is being posted")
+
+
+def _settle(home: Home, unsettled: list[Instance], until: float) -> None:
+    for each in unsettled:
+        if each.control.error:
+            home.supervisor.settle(each)
+        _verify_time(until, f"{each.name} is {each.state}, or has failed")
+    _verify_time(until, "actors come and go")
+    time.sleep(0.0005)
+
+
+def _verify_time(until: float, what: str) -> None:
+    if time.monotonic() > until:
+        raise ActorError(f"there is no checkpoint: {what}; give it a longer timeout=")

@@ -1,0 +1,82 @@
+"""What ``Runtime`` has of checkpoints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, Self
+
+from gridlane.actors.actor import Actor
+from gridlane.actors.checkpoint.saving import put_back, read, save
+from gridlane.actors.checkpoint.snapshot import SavedActor
+from gridlane.actors.home import Home
+from gridlane.actors.instance import Instance
+from gridlane.actors.keys import Numbers
+
+
+class Checkpoints:
+    """A runtime that can be saved, and made again."""
+
+    _home: Home
+    _numbers: Numbers
+
+    def __init__(self, device: str = "cpu", **options: Any) -> None:
+        raise NotImplementedError  # the runtime's own
+
+    def _place_saved(self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]) -> Instance:
+        raise NotImplementedError  # the runtime's own
+
+    def close(self) -> None:
+        """End all."""
+        raise NotImplementedError  # the runtime's own
+
+    def checkpoint(self, path: str | os.PathLike[str], timeout: float = 30.0) -> None:
+        """Write all actors at one moment to a file: their states, arrays, messages under way,
+        clocks, names, numbers and counters, topics and subscriptions, dead letters.
+
+        Actors and senders stand still while they are read, and go on while the file is written. It
+        is written whole or not at all, for this user alone. Actors of ``restart="checkpoint"`` go
+        back to it. A caller who waits for a reply is of this process: in the restored runtime the
+        reply is a dead letter.
+
+        Args:
+            timeout: seconds to wait until no actor is in a step, or ends.
+
+        Raises:
+            OSError: the file cannot be written; an old one is as it was.
+            ActorError: an actor's step has not ended in time.
+        """
+        save(self._home, path, timeout, self._numbers)
+
+    @classmethod
+    def restore(
+        cls,
+        path: str | os.PathLike[str],
+        device: str = "cpu",
+        *,
+        actors: Iterable[Actor],
+        messages: Iterable[type] = (),
+        **options: Any,
+    ) -> Self:
+        """A runtime with the actors of a checkpoint, on a device of any kind. Those that were
+        active go on at once.
+
+        Args:
+            actors: the handlers; classes that have changed are an error.
+            messages: classes of topics that no handler has.
+            options: those of ``Runtime``.
+
+        Raises:
+            OSError: there is no such file, or it may not be read.
+            CheckpointError: it is no whole checkpoint, or a class is missing or has changed, with
+                the field.
+        """
+        snapshot, given = read(path, actors, messages)
+        runtime = cls(device, **options)
+        try:
+            put_back(snapshot, given, runtime._home, runtime._place_saved)
+        except BaseException:
+            runtime.close()
+            raise
+        runtime._numbers = Numbers(snapshot.next_number)
+        return runtime

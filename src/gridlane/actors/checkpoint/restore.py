@@ -1,0 +1,203 @@
+"""A runtime made of a snapshot: its classes recognised, its actors as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gridlane.actors.actor import Actor
+from gridlane.actors.checkpoint import dtypes
+from gridlane.actors.checkpoint.classes import difference
+from gridlane.actors.checkpoint.snapshot import COUNTERS, SavedActor, SavedArray, Snapshot
+from gridlane.actors.errors import ActorError, CheckpointError
+from gridlane.actors.home import Home
+from gridlane.actors.instance import Instance
+from gridlane.actors.messages import Shape, shape_of
+from gridlane.actors.states import State
+from gridlane.core.forks import fork_waits
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.launch import geometry
+from gridlane.memory.resource import Buffer
+
+Place = Callable[[Actor, SavedActor, tuple[DeviceNDArray, ...]], Instance]
+"""Makes an actor of the engine, which nothing leads to yet."""
+
+
+class Given:
+    """The actors and classes that a caller gives, compared with those of a snapshot.
+
+    Raises:
+        CheckpointError: one is missing, or differs from the checkpoint's; with the field.
+        TypeError: one is no actor, or no class of messages.
+    """
+
+    def __init__(self, snapshot: Snapshot, actors: Iterable[Actor], messages: Iterable[type]):
+        self._snapshot = snapshot
+        self._actors = {each.name: each for each in _actors(actors)}
+        self._shapes: dict[int, Shape] = {}
+        for each in self._actors.values():
+            for shape in (each.message, each.replies, each.state):
+                if shape is not None:
+                    self._shapes[shape.number] = shape
+        for cls in messages:
+            shape = shape_of(cls, "message")
+            self._shapes[shape.number] = shape
+        for saved in snapshot.actors:
+            self._verify(saved)
+        for topic, number in snapshot.topics:
+            self.topic(topic, number)
+
+    def actor(self, saved: SavedActor) -> Actor:
+        """The actor that a saved one is a launch of."""
+        return self._actors[saved.handler]
+
+    def topic(self, name: str, number: int) -> Shape:
+        """The class of a topic's messages."""
+        if number in self._shapes:
+            return self._shapes[number]
+        layout = self._snapshot.classes[number]
+        others = [each for each in self._shapes.values() if each.layout.name == layout.name]
+        if others:
+            raise CheckpointError(
+                f"the class {layout.name} of the topic {name} has changed: "
+                f"{difference(layout, others[0].layout)}"
+            )
+        raise CheckpointError(
+            f"the topic {name} has messages of {layout.name}, which no actor that is given "
+            f"handles: restore with messages=[{layout.name}]"
+        )
+
+    def _verify(self, saved: SavedActor) -> None:
+        actor = self._actors.get(saved.handler)
+        if actor is None:
+            raise CheckpointError(
+                f"the checkpoint has {saved.name}, whose handler is {saved.handler}: give it in "
+                "actors="
+            )
+        for what in ("message", "state", "replies"):
+            shape: Shape | None = getattr(actor, what)
+            self._verify_class(saved, what, getattr(saved, what), shape)
+        for what, there, here in (
+            ("threads", saved.threads, actor.threads),
+            ("arrays", len(saved.arrays), actor.arrays),
+        ):
+            if there != here:
+                raise CheckpointError(
+                    f"{saved.name} has {there} {what} in the checkpoint, and {here} in the handler "
+                    "that is given"
+                )
+
+    def _verify_class(self, saved: SavedActor, what: str, number: int, shape: Shape | None) -> None:
+        here = 0 if shape is None else shape.number
+        if here == number:
+            return
+        if shape is None or not number:
+            there = self._snapshot.classes[number].name if number else "none"
+            given = "none" if shape is None else shape.cls.__qualname__
+            raise CheckpointError(
+                f"{saved.name}: the class of its {what} is {there} in the checkpoint, and {given} "
+                "in the handler that is given"
+            )
+        raise CheckpointError(
+            f"{saved.name}: the class of its {what}, {shape.cls.__qualname__}, has changed: "
+            f"{difference(self._snapshot.classes[number], shape.layout)}"
+        )
+
+
+def _actors(given: Iterable[Any]) -> list[Actor]:
+    found = list(given)
+    for each in found:
+        if not isinstance(each, Actor):
+            raise TypeError(f"{each!r:.60} is no actor: decorate its handler by @actors.kernel")
+    names = [each.name for each in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise CheckpointError(
+                f"two handlers of the name {name} are given, which the checkpoint cannot tell apart"
+            )
+    return found
+
+
+def put_back(snapshot: Snapshot, given: Given, home: Home, place: Place) -> None:
+    """Make a new runtime what another was; nothing runs before everything is there.
+
+    Raises:
+        CheckpointError: a message does not fit its actor.
+    """
+    arrays = _Arrays(snapshot, home.device)
+    with fork_waits(), home.directory.lock:
+        home.engine.adopt(*snapshot.facts)
+        made: list[Instance] = []
+        for saved in snapshot.actors:
+            instance = place(given.actor(saved), saved, arrays.of(saved))
+            _load(instance, saved)
+            home.directory.add(instance)
+            made.append(instance)
+        for name, number in snapshot.topics:
+            home.directory.declare(name, given.topic(name, number))
+        for pattern, number in snapshot.subscriptions:
+            home.directory.subscribe(home.directory.by_number[number], pattern)
+        for actor, letter in snapshot.dead:
+            home.engine.bury(actor, letter, _reason_of(letter))
+        _, _, lost, total = snapshot.facts
+        evicted = home.engine.facts()["dead_lost"] - lost  # this runtime may keep fewer
+        home.engine.adopt(0, 0, lost + evicted, total)
+        for instance, saved in zip(made, snapshot.actors, strict=True):
+            instance.enter(State[saved.lifecycle])
+        for instance in made:
+            instance.there.schedule()
+    home.start()
+
+
+def _reason_of(letter: bytes) -> int:
+    from gridlane.actors.dead import read_dead
+
+    return int(read_dead(0, letter).reason)
+
+
+def _load(instance: Instance, saved: SavedActor) -> None:
+    queues = saved.queues
+    if len(saved.now) != instance.program.state.itemsize:
+        raise CheckpointError(f"the state of {saved.name} has another size in the checkpoint")
+    try:
+        instance.there.load(
+            *(queues.inbox, queues.outbox, queues.outputs),
+            *(queues.handled, queues.headers, queues.subscriber, queues.code, *queues.highs),
+        )
+    except ValueError as error:
+        raise CheckpointError(f"{saved.name}: {error}") from None
+    instance.there.set_clock(*saved.clock)
+    instance.last = saved.now
+    instance.write_now(saved.now)
+    for name, value in zip(COUNTERS, saved.counters, strict=True):
+        setattr(instance.control, name, value)
+    if queues.code:
+        instance.raised = ActorError(f"{queues.error} (before the checkpoint)")
+
+
+class _Arrays:
+    """The arrays of launches, in memory of a device; they share it as they did."""
+
+    def __init__(self, snapshot: Snapshot, device: Any) -> None:
+        self._device, self._pieces = device, list[Buffer]()
+        for data in snapshot.memory:
+            piece = device.allocate(len(data)) if data else Buffer(0, 0, device=device)
+            if data:
+                device.default_stream.write(piece.address, memoryview(data))
+            self._pieces.append(piece)
+
+    def of(self, saved: SavedActor) -> tuple[DeviceNDArray, ...]:
+        try:
+            return tuple([self._array(each) for each in saved.arrays])
+        except (TypeError, ValueError, KeyError) as error:
+            raise CheckpointError(f"{saved.name}: a wrong array: {error}") from None
+
+    def _array(self, saved: SavedArray) -> DeviceNDArray:
+        piece, dtype = self._pieces[saved.memory], dtypes.from_table(saved.dtype)
+        low, high = geometry.extent_of(saved.shape, saved.strides, dtype.itemsize)
+        if high > low and not 0 <= saved.offset + low <= saved.offset + high <= piece.size:
+            raise ValueError("it does not lie in its memory")
+        return DeviceNDArray(
+            *(saved.shape, saved.strides, dtype, 0, piece),
+            *(piece.address + saved.offset, saved.readonly),
+        )

@@ -1,0 +1,201 @@
+"""A snapshot as the table and the data of a file, and back.
+
+What is read has the checksum that was written, and is verified all the same: a table that no
+checkpoint has is an error, not a runtime that is nearly right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import struct
+from typing import Any
+
+from gridlane.actors.checkpoint import classes
+from gridlane.actors.checkpoint.snapshot import (
+    COUNTERS,
+    SavedActor,
+    SavedArray,
+    SavedQueues,
+    Snapshot,
+)
+from gridlane.actors.errors import CheckpointError
+from gridlane.actors.messages import TIERS
+from gridlane.actors.options import Options
+from gridlane.actors.states import State
+from gridlane.core.errors import TypingError
+
+LIFECYCLES = [
+    each.name for each in (State.LAUNCHED, State.ACTIVE, State.DEACTIVATED, State.SUSPENDED)
+]
+"""Of actors in checkpoints; the others are on their way to an end."""
+_SIZE = struct.Struct("<Q")
+_WRONG = (KeyError, TypeError, ValueError, IndexError, AttributeError, TypingError, RecursionError)
+
+
+class _Data:
+    """The bytes that a table refers to, by lists of (first byte, bytes)."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self._end = 0
+
+    def add(self, data: bytes) -> list[int]:
+        self.parts.append(data)
+        self._end += len(data)
+        return [self._end - len(data), len(data)]
+
+    def add_all(self, items: list[bytes]) -> list[int]:
+        return self.add(b"".join([_SIZE.pack(len(each)) + each for each in items]))
+
+
+def write_table(snapshot: Snapshot) -> tuple[bytes, bytes]:
+    """The table and the data of a snapshot."""
+    data = _Data()
+    table = {
+        "device": snapshot.device,
+        "classes": [[number, classes.to_table(each)] for number, each in snapshot.classes.items()],
+        "topics": snapshot.topics,
+        "subscriptions": snapshot.subscriptions,
+        "actors": [_actor_table(each, data) for each in snapshot.actors],
+        "memory": [data.add(each) for each in snapshot.memory],
+        "dead": [[actor, data.add(each)] for actor, each in snapshot.dead],
+        "facts": snapshot.facts,
+        "next_number": snapshot.next_number,
+    }
+    return json.dumps(table, separators=(",", ":")).encode(), b"".join(data.parts)
+
+
+def _actor_table(actor: SavedActor, data: _Data) -> dict[str, Any]:
+    table = {each.name: getattr(actor, each.name) for each in dataclasses.fields(actor)}
+    queues = {
+        each.name: getattr(actor.queues, each.name) for each in dataclasses.fields(SavedQueues)
+    }
+    for name in ("inbox", "outbox", "outputs"):
+        queues[name] = data.add_all(queues[name])
+    queues["headers"] = data.add(queues["headers"])
+    return table | {
+        "options": dataclasses.asdict(actor.options),
+        "first": data.add(actor.first),
+        "now": data.add(actor.now),
+        "arrays": [dataclasses.asdict(each) for each in actor.arrays],
+        "queues": queues,
+    }
+
+
+def read_table(path: Any, text: bytes, data: memoryview) -> Snapshot:
+    """The snapshot of a file's table and data.
+
+    Raises:
+        CheckpointError: it is not what this version writes.
+    """
+    try:
+        return _snapshot(json.loads(text), data)
+    except _WRONG as error:
+        raise CheckpointError(
+            f"{path} has the right checksum, and is no table of a checkpoint: "
+            f"{type(error).__name__}: {error}"
+        ) from None
+
+
+def _snapshot(table: Any, data: memoryview) -> Snapshot:
+    layouts = {int(number): classes.from_table(each) for number, each in table["classes"]}
+    for number, layout in layouts.items():
+        _require(layout.type_id == number, f"the layout {layout.name} has another number")
+    actors = [_actor(each, data) for each in table["actors"]]
+    numbers = {each.number for each in actors}
+    _require(len(numbers) == len(actors) == len({each.name for each in actors}), "actors twice")
+    _require(all(0 < each < table["next_number"] for each in numbers), "an actor's number")
+    used = {each for actor in actors for each in (actor.message, actor.state, actor.replies)}
+    topics = [(_text(name), _number(number)) for name, number in table["topics"]]
+    _require((used | {each for _, each in topics}) - {0} <= set(layouts), "a class without layout")
+    subscriptions = [(_text(how), _number(each)) for how, each in table["subscriptions"]]
+    _require({each for _, each in subscriptions} <= numbers, "a subscriber that is no actor")
+    memory = [_bytes(each, data) for each in table["memory"]]
+    for array in [each for actor in actors for each in actor.arrays]:
+        _require(0 <= array.memory < len(memory), "an array without memory")
+    physical, logical, lost, total = map(_number, table["facts"])
+    return Snapshot(
+        device=_text(table["device"]),
+        classes=layouts,
+        topics=topics,
+        subscriptions=subscriptions,
+        actors=actors,
+        memory=memory,
+        dead=[(_number(actor), _bytes(each, data)) for actor, each in table["dead"]],
+        facts=(physical, logical, lost, total),
+        next_number=_number(table["next_number"]),
+    )
+
+
+def _actor(table: Any, data: memoryview) -> SavedActor:
+    queues, options = table["queues"], table["options"]
+    lists = {name: _items(queues[name], data) for name in ("inbox", "outbox", "outputs")}
+    high, out_high = map(_number, queues["highs"])
+    physical, logical, node = map(_number, table["clock"])
+    counters = tuple(map(_number, table["counters"]))
+    _require(len(counters) == len(COUNTERS), "the number of counters")
+    tier, out_tier = map(_number, options["tiers"])
+    _require({tier, out_tier} <= set(TIERS), "a tier of queues")
+    _require(table["lifecycle"] in LIFECYCLES, "a state of the lifecycle")
+    numbers = ("number", "message", "state", "replies", "threads")
+    kept = {name: _number(table[name]) for name in numbers}
+    return SavedActor(
+        **kept,
+        name=_text(table["name"]),
+        handler=_text(table["handler"]),
+        lifecycle=_text(table["lifecycle"]),
+        options=Options(**options | {"tiers": (tier, out_tier)}),
+        first=_bytes(table["first"], data),
+        now=_bytes(table["now"], data),
+        arrays=tuple([_array(each) for each in table["arrays"]]),
+        queues=SavedQueues(
+            **lists,
+            handled=_number(queues["handled"]),
+            headers=_bytes(queues["headers"], data),
+            subscriber=_number(queues["subscriber"]),
+            code=int(queues["code"]),
+            error=_text(queues["error"]),
+            highs=(high, out_high),
+        ),
+        clock=(physical, logical, node),
+        counters=counters,
+    )
+
+
+def _array(table: Any) -> SavedArray:
+    shape, strides = (tuple(map(int, table[name])) for name in ("shape", "strides"))
+    return SavedArray(**table | {"shape": shape, "strides": strides})
+
+
+def _items(place: Any, data: memoryview) -> list[bytes]:
+    whole, at, found = _bytes(place, data), 0, list[bytes]()
+    while at < len(whole):
+        (size,) = _SIZE.unpack_from(whole, at) if at + 8 <= len(whole) else (1 << 63,)
+        at += _SIZE.size + size
+        _require(at <= len(whole), "a message that is cut short")
+        found.append(whole[at - size : at])
+    return found
+
+
+def _bytes(place: Any, data: memoryview) -> bytes:
+    first, size = map(_number, place)
+    _require(first + size <= len(data), "data behind the end of the file")
+    return bytes(data[first : first + size])
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 64:
+        raise TypeError(f"{value!r} is no number of 64 bits")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(what)

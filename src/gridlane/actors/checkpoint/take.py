@@ -1,0 +1,145 @@
+"""A snapshot of a runtime whose actors are held."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.actors.checkpoint import dtypes
+from gridlane.actors.checkpoint.snapshot import (
+    COUNTERS,
+    SavedActor,
+    SavedArray,
+    SavedQueues,
+    Snapshot,
+)
+from gridlane.actors.errors import ActorError
+from gridlane.actors.home import Home
+from gridlane.actors.instance import Instance
+from gridlane.actors.layouts.blocks import MessageHeader
+from gridlane.actors.layouts.schema import Layout
+from gridlane.actors.messages import Shape
+from gridlane.memory.resource import Buffer
+
+_LENGTH = MessageHeader["payload_bytes"]
+
+
+def take(home: Home, instances: list[Instance], next_number: int) -> Snapshot:
+    """All that a runtime is, while its actors and senders are held."""
+    memory, classes = _Memory(), _Classes()
+    facts = home.engine.facts()
+    return Snapshot(
+        device=home.device.name,
+        topics=[(name, classes.add(shape)) for name, shape in home.directory.topics().items()],
+        subscriptions=[(how, each.number) for how, each in home.directory.subscriptions()],
+        actors=[_actor(home, each, memory, classes) for each in instances],
+        classes=classes.found,
+        memory=memory.read(),
+        dead=_dead(home.engine.dead_letters()),
+        facts=(facts["physical"], facts["logical"], facts["dead_lost"], facts["dead_total"]),
+        next_number=next_number,
+    )
+
+
+class _Classes:
+    """The layouts of classes, each once."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, Layout] = {}
+
+    def add(self, shape: Shape | None) -> int:
+        if shape is None:
+            return 0
+        self.found[shape.number] = shape.layout
+        return shape.number
+
+
+class _Memory:
+    """The pieces of memory that arrays lie in, each once, so that arrays share them again."""
+
+    def __init__(self) -> None:
+        self._found: list[Buffer] = []
+
+    def number(self, piece: Buffer) -> int:
+        for number, each in enumerate(self._found):
+            if each is piece or (each.address, each.size) == (piece.address, piece.size):
+                return number
+            if (
+                each.address < piece.address + piece.size
+                and piece.address < each.address + each.size
+            ):
+                raise ActorError(
+                    "two arrays of launches lie in memory of other libraries that overlaps; "
+                    "a checkpoint would part them: make both of one array of gridlane's"
+                )
+        self._found.append(piece)
+        return len(self._found) - 1
+
+    def read(self) -> list[bytes]:
+        made: list[bytes] = []
+        for piece in self._found:
+            data = bytearray(piece.size)
+            if piece.size:
+                stream: Any = piece.device.default_stream
+                stream.read(memoryview(data), piece.address)
+            made.append(bytes(data))
+        return made
+
+
+def _actor(home: Home, instance: Instance, memory: _Memory, classes: _Classes) -> SavedActor:
+    actor, control = instance.actor, instance.control
+    physical, logical, node = instance.there.clock
+    return SavedActor(
+        name=instance.name,
+        number=instance.number,
+        handler=actor.name,
+        message=classes.add(actor.message),
+        state=classes.add(actor.state),
+        replies=classes.add(actor.replies),
+        threads=actor.threads,
+        options=instance.options,
+        lifecycle=instance.state.name,
+        first=instance.first,
+        now=instance.read_now(),
+        arrays=tuple([_array(each, memory) for each in instance.arrays]),
+        queues=_queues(home, instance),
+        clock=(physical, logical, node),
+        counters=tuple([getattr(control, name) for name in COUNTERS]),
+    )
+
+
+def _array(array: Any, memory: _Memory) -> SavedArray:
+    piece = array.gpu_data
+    return SavedArray(
+        memory=memory.number(piece),
+        offset=array.address - piece.address if array.size else 0,
+        shape=tuple(array.shape),
+        strides=tuple(array.strides),
+        dtype=dtypes.to_table(array.dtype),
+        readonly=array.readonly,
+    )
+
+
+def _queues(home: Home, instance: Instance) -> SavedQueues:
+    there = instance.there
+    inbox, outbox, _, _ = there.queued()
+    outputs, handled, headers, subscriber, code = there.held_back()
+    error = ""
+    if code:
+        found = home.supervisor.error_of(instance, code)
+        error = f"{type(found).__name__}: {found}"
+    _, _, high, out_high = there.lengths
+    left = outputs, handled, headers, subscriber, code
+    return SavedQueues(inbox, outbox, *left, error, (high, out_high))
+
+
+def _dead(data: bytes) -> list[tuple[int, bytes]]:
+    """The dead letters of the engine's bytes."""
+    found: list[tuple[int, bytes]] = []
+    at = 0
+    while at < len(data):
+        actor, begin = int.from_bytes(data[at : at + 8], "little"), at + 8
+        length = begin + _LENGTH.offset
+        size = int.from_bytes(data[length : length + _LENGTH.size], "little")
+        at = begin + MessageHeader.size + size
+        found.append((actor, data[begin:at]))
+    return found

@@ -1,0 +1,79 @@
+"""What a launch says of an actor's queues, and of failures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from gridlane.actors.actor import Actor
+from gridlane.actors.device.context import next_tier
+from gridlane.actors.messages import TIERS
+from gridlane.actors.numbers import verify
+from gridlane.core.errors import TypingError
+
+Restart = Literal["never", "fresh", "checkpoint"]
+RESTARTS: tuple[Restart, ...] = get_args(Restart)
+POLICIES = {"block": 0, "dead": 1}
+"""What an actor's own messages do where another's inbox is full, as the engine has it."""
+
+MOST_OUTPUTS = 1 << 20
+"""Of a batch: messages times ``emits``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a launch says of an actor's queues, and of failures; see ``Runtime.launch``.
+
+    Attributes:
+        tiers: bytes of payloads in the inbox, and of those that the actor emits.
+
+    Raises:
+        TypeError, ValueError: a wrong number or word.
+    """
+
+    tiers: tuple[int, int]
+    capacity: int
+    outbox: int
+    emits: int
+    batch: int
+    on_full: str
+    restart: Restart
+
+    def __post_init__(self) -> None:
+        verify(capacity=self.capacity, outbox=self.outbox, emits=self.emits, batch=self.batch)
+        if self.on_full not in POLICIES:
+            raise ValueError(f"on_full={self.on_full!r} is 'block' or 'dead'")
+        if self.restart not in RESTARTS:
+            raise ValueError(f"restart={self.restart!r} is 'never', 'fresh' or 'checkpoint'")
+        if self.outputs > MOST_OUTPUTS:
+            raise ValueError(
+                f"{self.messages} messages of a batch with emits={self.emits} make more than "
+                f"{MOST_OUTPUTS} outputs: choose a smaller batch"
+            )
+
+    @property
+    def messages(self) -> int:
+        """The most messages of a step, a power of two."""
+        return 1 << min(self.batch, self.capacity).bit_length() - 1
+
+    @property
+    def outputs(self) -> int:
+        """The most messages that a step emits."""
+        return self.messages * self.emits
+
+
+def tiers_of(actor: Actor, tier: int | None) -> tuple[int, int]:
+    """Bytes of payloads in the inbox, and of those that the actor emits."""
+    if tier is None:
+        replies = 0 if actor.replies is None else actor.replies.layout.size
+        return next_tier(actor.message.layout.size), next_tier(replies)
+    if tier not in TIERS:
+        raise ValueError(f"tier={tier} is not one of {', '.join(map(str, TIERS))}")
+    for shape in (actor.message, actor.replies):
+        if shape is not None and shape.layout.size > tier:
+            raise TypingError(
+                f"{shape.cls.__qualname__} has {shape.layout.size} bytes, more than the tier of "
+                f"{tier}; the next is {next_tier(shape.layout.size)}",
+                actor.place,
+            )
+    return tier, tier

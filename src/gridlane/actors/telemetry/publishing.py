@@ -1,0 +1,90 @@
+"""Publish what a runtime's actors do, a few times a second."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import time
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from gridlane.actors._engine import Engine
+from gridlane.actors.home import Home
+from gridlane.actors.telemetry.folder import VERSION, folder, start_of, write_facts
+from gridlane.actors.telemetry.latencies import read_latencies
+
+INTERVAL = 0.25
+"""Seconds between two publications; more where one takes long."""
+SHARE = 0.02
+"""Of the time that publications take at most."""
+ACTORS = 256
+"""How many actors are published: those that have received the most."""
+
+_numbers = itertools.count(1)
+
+
+def publish(home: Home) -> None:
+    """Have a thread publish a runtime until it ends.
+
+    Raises:
+        ActorError: there is no folder that is only this user's.
+    """
+    path = folder() / f"{os.getpid()}-{next(_numbers)}.json"
+    begin = time.time()
+    write_facts(path, facts_of(home, begin))
+
+    def go_on(reference: weakref.ref[Home], engine: Engine) -> None:
+        ended, pause = home_ended, INTERVAL
+        try:
+            while not ended.wait(pause) and (there := reference()) is not None and not there.closed:
+                started = time.monotonic()
+                with suppress(OSError):  # such as a full disk: the next one may succeed
+                    write_facts(path, facts_of(there, begin))
+                pause = max(INTERVAL, (time.monotonic() - started) / SHARE)
+                del there
+        finally:
+            _remove(path)
+
+    home_ended = home.ended
+    home.start_thread("gridlane actors' telemetry", go_on)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
+def facts_of(home: Home, begin: float) -> dict[str, Any]:
+    """What is published of a runtime."""
+    instances = home.directory.all()
+    shown = sorted(instances, key=lambda each: -each.control.received)[:ACTORS]
+    actors: list[dict[str, Any]] = []
+    for each in shown:
+        latencies = read_latencies(each.there.latencies)
+        actors.append(
+            {
+                "name": each.name,
+                "id": each.number,
+                "state": str(each.state),
+                **each.metrics(),
+                "latencies": {
+                    name: [found.count, found.p50, found.p99, found.p999]
+                    for name, found in latencies.items()
+                },
+            }
+        )
+    return {
+        "version": VERSION,
+        "pid": os.getpid(),
+        "started": start_of(os.getpid()),
+        "program": Path(sys.argv[0]).name or "python",
+        "device": home.device.name,
+        "begin": begin,
+        "time": time.time(),
+        "facts": home.engine.facts(),
+        "count": len(instances),
+        "actors": actors,
+    }
