@@ -51,9 +51,7 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     "wave3d": {"cpu": "--size 10 --steps 18 --moves 3", "interp": "--size 6 --steps 8 --moves 2"},
     "warp_scan": {"cpu": "--size 70001", "interp": "--size 300"},
 }
-DRAWING = (
-    *("actors_life", "game_of_life", "laplace2d", "mandelbrot", "nbody", "raytracer", "wave3d"),
-)
+DRAWING = ("actors_life", "game_of_life", "laplace2d", "mandelbrot", "nbody", "raytracer", "wave3d")
 
 
 def run_example(name: str, device: str, *more: str) -> str:
