@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import signal
@@ -18,7 +17,7 @@ import pytest
 from tests.actors.samples import Number, Total, looping, total
 
 from gridlane import actors
-from gridlane.actors import ActorError, MessageDead, QueueFull, Reason, State
+from gridlane.actors import ActorError, MessageDead, Reason, State
 from gridlane.actors.home import Home
 
 ROOT = Path(__file__).parents[2]
@@ -363,158 +362,3 @@ def test_a_runtime_without_close_whose_handler_loops():
         return gone() is None
 
     until(is_gone)
-
-
-# --- handlers
-
-
-@actors.kernel(state=Total, replies=Number)
-def reaches(ctx, state, number: Number, data):
-    state.seen += 1
-    ctx.reply(Number(data[number.value]))
-
-
-def test_a_handler_that_reaches_beyond_an_array():
-    """``interp`` checks each access; the actor ends, and the process does not."""
-    with actors.Runtime(device="interp") as runtime:
-        ref = runtime.launch(reaches, args=(np.arange(4),), restart="fresh")
-        ref.activate()
-        assert ref.call(Number(3), timeout=20).value == 3
-        with pytest.raises(Exception, match=r"(?i)illegal|outside|bounds|address"):
-            ref.call(Number(1 << 40), timeout=20)
-        assert ref.call(Number(2), timeout=20).value == 2
-        assert ref.read_state().seen == 1
-        assert [each.reason for each in runtime.dead_letters()] == [Reason.FAILED]
-
-
-def test_failures_and_changes_of_state_at_once(on_cpu):
-    """An actor that fails does not run with its old state, whoever resumes it meanwhile."""
-    ref = on_cpu.launch(fails_at_ten, restart="fresh", batch=1)
-    ref.activate()
-    stop = threading.Event()
-
-    def toggle():
-        while not stop.is_set():
-            ref.suspend()
-            ref.resume()
-
-    thread = threading.Thread(target=toggle)
-    thread.start()
-    try:
-        for _ in range(30):
-            found = []
-            for _ in range(11):
-                try:
-                    found.append(ref.call(Number(1), timeout=20).value)
-                except ValueError:
-                    found.append(None)
-            assert found == [*range(1, 11), None]
-    finally:
-        stop.set()
-        thread.join()
-
-
-@actors.kernel(state=Total, replies=Number)
-def fails_at_ten(ctx, state, number: Number):
-    if state.value == 10:
-        raise ValueError("ten")
-    state.value += number.value
-    ctx.reply(Number(state.value))
-
-
-# --- asynchronous calls
-
-
-def test_cancelled_and_late_asynchronous_calls(on_cpu):
-    """Limits that pass at the moment of the answer: each has its own answer or none."""
-    ref = on_cpu.launch(echo, capacity=1024)
-    ref.activate()
-
-    async def one(n):
-        try:
-            found = await ref.acall(Number(n), timeout=n % 7 * 50e-6)
-        except (TimeoutError, QueueFull):
-            return None
-        assert found.value == n
-        return n
-
-    async def many():
-        for k in range(40):
-            await asyncio.gather(*[one(50 * k + n) for n in range(50)])
-
-    asyncio.run(many())
-    until(lambda: not ref.metrics()["waiting"])
-    letters = on_cpu.dead_letters()
-    assert {each.reason for each in letters} <= {Reason.LATE}
-    assert ref.call(Number(3), timeout=20).value == 3
-
-
-def test_each_waiting_caller_has_a_place_of_its_own(on_cpu):
-    """4,096 wait, one more is refused, and all have their own answers."""
-    ref = on_cpu.launch(echo, capacity=8192)
-    ref.activate()
-    ref.suspend()
-
-    async def ask():
-        calls = [asyncio.ensure_future(ref.acall(Number(n))) for n in range(4096)]
-        await asyncio.sleep(0)
-        with pytest.raises(RuntimeError, match="too many callers"):
-            await ref.acall(Number(0))
-        with pytest.raises(RuntimeError, match="too many callers"):
-            ref.call(Number(0), timeout=1)
-        for each in calls[::2]:
-            each.cancel()
-        await asyncio.sleep(0)
-        ref.resume()
-        return await asyncio.gather(*calls[1::2])
-
-    assert [each.value for each in asyncio.run(ask())] == list(range(1, 4096, 2))
-    assert ref.call(Number(5), timeout=20).value == 5
-
-
-def test_an_event_loop_ends_before_the_answer(on_cpu):
-    ref = on_cpu.launch(echo)
-    ref.activate()
-    ref.suspend()
-
-    async def ask():
-        asyncio.ensure_future(ref.acall(Number(1)))  # noqa: RUF006  # it is left alone on purpose
-        await asyncio.sleep(0)
-
-    loop = asyncio.new_event_loop()
-    loop.run_until_complete(ask())
-    loop.close()
-    ref.resume()
-    until(lambda: ref.metrics()["received"] == 1)
-
-    async def again():
-        return await ref.acall(Number(2), timeout=20)
-
-    assert asyncio.run(again()).value == 2
-
-
-def test_exceptions_of_asynchronous_calls(on_cpu):
-    ref = on_cpu.launch(total, capacity=1)
-    ref.activate()
-
-    async def ask():
-        with pytest.raises(ValueError, match="negative"):
-            await ref.acall(Number(-1), timeout=20)
-
-    asyncio.run(ask())
-    until(lambda: ref.state is State.TERMINATED)
-    other = on_cpu.launch(echo, capacity=1)
-    other.activate()
-    other.suspend()
-
-    async def wait():
-        first = asyncio.ensure_future(other.acall(Number(1)))
-        await asyncio.sleep(0)
-        with pytest.raises(QueueFull):
-            await other.acall(Number(2))
-        await asyncio.to_thread(other.terminate, graceful=False)
-        with pytest.raises(MessageDead) as caught:
-            await first
-        assert caught.value.reason is Reason.STOPPED
-
-    asyncio.run(wait())

@@ -226,7 +226,7 @@ class Uses(RuleBasedStateMachine):
         elif not answers:
             with pytest.raises(TimeoutError):
                 ref.call(Number(value), timeout=0)
-        elif answers == [Reason.FAILED]:
+        elif answers[0] is Reason.FAILED:
             with pytest.raises(ValueError, match="negative"):
                 ref.call(Number(value), timeout=30)
         else:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from gridlane.actors._engine import TO_OUTBOX, Engine
+from gridlane.actors._engine import TO_OUTBOX, Engine, now
 from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors.dead import DeadLetter, read_dead
 from gridlane.actors.directory import Directory
@@ -235,6 +235,16 @@ def seconds_of(name: str, given: float | None) -> float:
     if not given >= 0:
         raise ValueError(f"{name}={given!r} is no number of seconds, of 0 or more")
     return given
+
+
+def deadline_of(expires: float | None) -> int:
+    """When a message expires, by the engine's clock; 0 for never."""
+    if expires is None:
+        return 0
+    if expires != expires:
+        raise ValueError(f"expires={expires!r} is no number of seconds")
+    limit = now() + max(min(expires, 1e9), -1e9) * 1e9
+    return max(int(limit), 1)
 
 
 # --- what threads do; none keeps the runtime alive while it waits ---

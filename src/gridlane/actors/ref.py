@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from gridlane.actors._engine import TO_OUTBOX, now
+from gridlane.actors._engine import TO_OUTBOX
 from gridlane.actors.actor import Actor
 from gridlane.actors.errors import ActorError, MessageDead, QueueFull, Reason, StateError
-from gridlane.actors.home import BURY_FULL, FOREVER, Home, seconds_of
+from gridlane.actors.home import BURY_FULL, FOREVER, Home, deadline_of, seconds_of
 from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.messages import Shape
@@ -242,7 +242,7 @@ class ActorRef:
             raise ValueError(f"on_full={on_full!r} is 'block', 'dead' or 'raise'")
         reason = self._engine.post(
             *(self._there, data, wait, TO_OUTBOX if replies else 0),
-            *(_deadline(expires), 0, 0, 0, 0, BURY_FULL if on_full == "dead" else 0),
+            *(deadline_of(expires), 0, 0, 0, 0, BURY_FULL if on_full == "dead" else 0),
         )
         if not reason:
             return True
@@ -391,16 +391,6 @@ class ActorRef:
         (``"handling"``), and how long callers waited for their answers (``"calls"``): counts,
         means and quantiles in seconds. The wait begins at the time of the message's clock."""
         return read_latencies(self._there.latencies)
-
-
-def _deadline(expires: float | None) -> int:
-    """When a message expires, by the engine's clock; 0 for never."""
-    if expires is None:
-        return 0
-    if expires != expires:
-        raise ValueError(f"expires={expires!r} is no number of seconds")
-    limit = now() + max(min(expires, 1e9), -1e9) * 1e9
-    return max(int(limit), 1)
 
 
 def _again(error: BaseException) -> BaseException:

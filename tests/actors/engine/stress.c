@@ -69,7 +69,9 @@ static gl_actor *make(uint64_t id, uint32_t capacity)
         fail("no memory");
     pthread_mutex_init(&a->mutex, NULL);
     a->control = calloc(1, sizeof *a->control);
-    a->latencies = calloc(1, sizeof *a->latencies);
+    if (posix_memalign((void **)&a->latencies, 64, sizeof *a->latencies))
+        fail("no memory");
+    memset(a->latencies, 0, sizeof *a->latencies);
     a->info = calloc(GL_INFO_WORDS, 4);
     if (gl_outputs_init(a, BATCH, sizeof(gl_output) + PAYLOAD))
         fail("no memory");

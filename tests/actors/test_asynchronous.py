@@ -1,0 +1,106 @@
+"""Asynchronous calls: cancelled, late, refused, and more than there are places."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.actors.samples import Number, total
+from tests.actors.test_faults import echo, until
+
+from gridlane.actors import MessageDead, QueueFull, Reason, State
+
+
+def test_cancelled_and_late_asynchronous_calls(on_cpu):
+    """Limits that pass at the moment of the answer: each has its own answer or none."""
+    ref = on_cpu.launch(echo, capacity=1024)
+    ref.activate()
+
+    async def one(n):
+        try:
+            found = await ref.acall(Number(n), timeout=n % 7 * 50e-6)
+        except (TimeoutError, QueueFull):
+            return None
+        assert found.value == n
+        return n
+
+    async def many():
+        for k in range(40):
+            await asyncio.gather(*[one(50 * k + n) for n in range(50)])
+
+    asyncio.run(many())
+    until(lambda: not ref.metrics()["waiting"])
+    letters = on_cpu.dead_letters()
+    assert {each.reason for each in letters} <= {Reason.LATE}
+    assert ref.call(Number(3), timeout=20).value == 3
+
+
+def test_each_waiting_caller_has_a_place_of_its_own(on_cpu):
+    """4,096 wait, one more is refused, and all have their own answers."""
+    ref = on_cpu.launch(echo, capacity=8192)
+    ref.activate()
+    ref.suspend()
+
+    async def ask():
+        calls = [asyncio.ensure_future(ref.acall(Number(n))) for n in range(4096)]
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="too many callers"):
+            await ref.acall(Number(0))
+        with pytest.raises(RuntimeError, match="too many callers"):
+            ref.call(Number(0), timeout=1)
+        for each in calls[::2]:
+            each.cancel()
+        await asyncio.sleep(0)
+        ref.resume()
+        return await asyncio.gather(*calls[1::2])
+
+    assert [each.value for each in asyncio.run(ask())] == list(range(1, 4096, 2))
+    assert ref.call(Number(5), timeout=20).value == 5
+
+
+def test_an_event_loop_ends_before_the_answer(on_cpu):
+    ref = on_cpu.launch(echo)
+    ref.activate()
+    ref.suspend()
+
+    async def ask():
+        asyncio.ensure_future(ref.acall(Number(1)))  # noqa: RUF006  # it is left alone on purpose
+        await asyncio.sleep(0)
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(ask())
+    loop.close()
+    ref.resume()
+    until(lambda: ref.metrics()["received"] == 1)
+
+    async def again():
+        return await ref.acall(Number(2), timeout=20)
+
+    assert asyncio.run(again()).value == 2
+
+
+def test_exceptions_of_asynchronous_calls(on_cpu):
+    ref = on_cpu.launch(total, capacity=1)
+    ref.activate()
+
+    async def ask():
+        with pytest.raises(ValueError, match="negative"):
+            await ref.acall(Number(-1), timeout=20)
+
+    asyncio.run(ask())
+    until(lambda: ref.state is State.TERMINATED)
+    other = on_cpu.launch(echo, capacity=1)
+    other.activate()
+    other.suspend()
+
+    async def wait():
+        first = asyncio.ensure_future(other.acall(Number(1)))
+        await asyncio.sleep(0)
+        with pytest.raises(QueueFull):
+            await other.acall(Number(2))
+        await asyncio.to_thread(other.terminate, graceful=False)
+        with pytest.raises(MessageDead) as caught:
+            await first
+        assert caught.value.reason is Reason.STOPPED
+
+    asyncio.run(wait())

@@ -1,0 +1,66 @@
+"""Handlers that reach beyond an array, and failures while an actor's state changes."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from tests.actors.samples import Number, Total
+
+from gridlane import actors
+from gridlane.actors import Reason
+
+
+@actors.kernel(state=Total, replies=Number)
+def reaches(ctx, state, number: Number, data):
+    state.seen += 1
+    ctx.reply(Number(data[number.value]))
+
+
+def test_a_handler_that_reaches_beyond_an_array():
+    """``interp`` checks each access; the actor ends, and the process does not."""
+    with actors.Runtime(device="interp") as runtime:
+        ref = runtime.launch(reaches, args=(np.arange(4),), restart="fresh")
+        ref.activate()
+        assert ref.call(Number(3), timeout=20).value == 3
+        with pytest.raises(Exception, match=r"(?i)illegal|outside|bounds|address"):
+            ref.call(Number(1 << 40), timeout=20)
+        assert ref.call(Number(2), timeout=20).value == 2
+        assert ref.read_state().seen == 1
+        assert [each.reason for each in runtime.dead_letters()] == [Reason.FAILED]
+
+
+def test_failures_and_changes_of_state_at_once(on_cpu):
+    """An actor that fails does not run with its old state, whoever resumes it meanwhile."""
+    ref = on_cpu.launch(fails_at_ten, restart="fresh", batch=1)
+    ref.activate()
+    stop = threading.Event()
+
+    def toggle():
+        while not stop.is_set():
+            ref.suspend()
+            ref.resume()
+
+    thread = threading.Thread(target=toggle)
+    thread.start()
+    try:
+        for _ in range(30):
+            found = []
+            for _ in range(11):
+                try:
+                    found.append(ref.call(Number(1), timeout=20).value)
+                except ValueError:
+                    found.append(None)
+            assert found == [*range(1, 11), None]
+    finally:
+        stop.set()
+        thread.join()
+
+
+@actors.kernel(state=Total, replies=Number)
+def fails_at_ten(ctx, state, number: Number):
+    if state.value == 10:
+        raise ValueError("ten")
+    state.value += number.value
+    ctx.reply(Number(state.value))
