@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from typing import Any
 
 from gridlane.actors._engine import now
@@ -17,9 +16,7 @@ from gridlane.actors.errors import ActorError, QueueFull, Reason
 from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.instance import Instance
 from gridlane.actors.keys import Numbers, key_of
-from gridlane.actors.lattices.lattice import Lattice
-from gridlane.actors.lattices.launching import launch_lattice
-from gridlane.actors.lattices.ref import LatticeRef, end_lattices
+from gridlane.actors.lattices.face import Lattices
 from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
@@ -35,7 +32,7 @@ IS_PUBLISHED = 2
 MOST_WORKERS = 1024
 
 
-class Runtime(Checkpoints, Telemetry):
+class Runtime(Checkpoints, Lattices, Telemetry):
     """Actors that run on a device, and the threads that serve them.
 
     On ``cpu`` their handlers run on native threads, without Python's lock. On other devices a
@@ -104,7 +101,7 @@ class Runtime(Checkpoints, Telemetry):
         self._lock = threading.RLock()
         self._numbers = Numbers(1)
         self._programs: dict[Any, Program | ResidentProgram] = {}
-        self._lattices: list[weakref.ref[LatticeRef]] = []
+        self._lattices = []
         if config().telemetry if telemetry is None else telemetry:
             publish(self._home)
 
@@ -182,33 +179,6 @@ class Runtime(Checkpoints, Telemetry):
             instance.move("launch")
         home.start()
         return ActorRef(home, instance)
-
-    def lattice(
-        self,
-        lattice: Lattice,
-        shape: tuple[int, ...],
-        *,
-        name: str | None = None,
-        periodic: bool | tuple[bool, ...] = False,
-        boundary: str = "zero",
-        args: tuple[Any, ...] = (),
-        state: Any = None,
-        mode: str = "auto",
-        blocks: tuple[int, ...] | None = None,
-    ) -> LatticeRef:
-        """Launch a lattice of cells, whose fields are zeros; docs/lattices.md has the arguments.
-
-        Raises:
-            ValueError: a wrong shape, number or word.
-            ArgumentError: wrong arguments of the function.
-            LaunchError: the device cannot keep the lattice resident, with the numbers.
-        """
-        self._home.require_open()
-        made = launch_lattice(
-            *(lattice, self.device, name, shape, periodic, boundary, args, state, mode, blocks)
-        )
-        self._lattices.append(weakref.ref(made))
-        return made
 
     def _place(
         self,
@@ -381,7 +351,7 @@ class Runtime(Checkpoints, Telemetry):
 
     def close(self) -> None:
         """Terminate all actors, without handling what is in their inboxes, and end the threads."""
-        end_lattices(self._lattices)
+        self._end_lattices()
         self._home.close()
 
     def abandon(self) -> None:
