@@ -18,6 +18,7 @@ from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.resident import Form, resident_of
 from gridlane.actors.errors import ActorError
+from gridlane.actors.options import Restart
 from gridlane.actors.program import EMPTY
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
@@ -79,6 +80,22 @@ def fitting_form(actor: Actor, tier: int, emits: int, home: Any) -> Form | None:
         if home.must_reside:
             raise
         return None
+
+
+def may_stay(restart: Restart, home: Any) -> bool:
+    """Whether an actor may have a kernel that does not end: checkpoints have none of these.
+
+    Raises:
+        ActorError: it has to have one.
+    """
+    if restart != "checkpoint":
+        return True
+    if home.must_reside:
+        raise ActorError(
+            'restart="checkpoint": a checkpoint cannot hold actors whose kernels do not end; use '
+            "Runtime(persistent=False)"
+        )
+    return False
 
 
 class ResidentProgram:

@@ -21,7 +21,7 @@ from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
-from gridlane.actors.residence import Residence, ResidentProgram, fitting_form
+from gridlane.actors.residence import Residence, ResidentProgram, fitting_form, may_stay
 from gridlane.actors.telemetry.face import Telemetry
 from gridlane.actors.telemetry.publishing import publish
 from gridlane.core.config import config
@@ -159,6 +159,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             CompileError: the handler is outside the dialect, or emits what it may not, with the
                 line.
             ArgumentError: wrong arrays.
+            ActorError: ``restart="checkpoint"`` of an actor whose kernel has to stay.
             ValueError: a wrong number or word.
         """
         home = self._home
@@ -170,7 +171,8 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         home.directory.check_topics(actor)
         arrays = device_arrays(actor, self.device, args)
         first = _first_state(actor, state)
-        program = self._program(actor, options, arrays)
+        stays = may_stay(restart, home)
+        program = self._program(actor, options, arrays, stays)
         with fork_waits(), home.directory.lock:
             home.directory.require_open()
             name = home.directory.free_name(actor, name)
@@ -215,7 +217,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         return instance
 
     def _program(
-        self, actor: Actor, options: Options, arrays: tuple[Any, ...], stays: bool = True
+        self, actor: Actor, options: Options, arrays: tuple[Any, ...], stays: bool
     ) -> Program | ResidentProgram:
         types = tuple([array._numba_type_ for array in arrays])
         tiers, emits = options.tiers, options.emits
