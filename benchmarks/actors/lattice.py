@@ -46,6 +46,22 @@ def step_us(runtime, size: int, mode: str, steps: int) -> tuple[float, str]:
     return statistics.median(times), told
 
 
+def wait_us(runtime, size: int) -> float:
+    """Microseconds of one step that is waited for, the median."""
+    ref = runtime.lattice(wave, (size,) * 3, args=(0.1,))
+    ref.activate()
+    ref.step(100)
+    ref.wait()
+    times: list[float] = []
+    for _ in range(1000):
+        start = time.perf_counter()
+        ref.step(1)
+        ref.wait()
+        times.append((time.perf_counter() - start) * 1e6)
+    ref.terminate()
+    return statistics.median(times)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu")
@@ -63,6 +79,7 @@ def main() -> None:
                 print(f"{size:4}^3  {mode:9} {us:9.2f} us  {cells:8.2f} Gcells/s  ({told})")
                 if told == "launches":
                     break
+        print(f"one step of {args.sizes[0]}^3 and wait {wait_us(runtime, args.sizes[0]):.1f} us")
     if args.fdtd:
         done = subprocess.run([args.fdtd], capture_output=True, text=True, check=True)
         print(done.stdout, end="")

@@ -69,10 +69,9 @@ def test_four_neighbours(waiting, periodic, blocks):
 
 def test_eight_neighbours_several_fields_and_a_wide_halo(waiting):
     given = {name: random((9, 12), np.int32) for name in ("a", "b", "own")}
-    for periodic, blocks in (((True, False), (2, 3)), ((False, True), (4, 1))):
-        options = {"periodic": periodic, "mode": "resident", "blocks": blocks}
-        found = run(waiting, pair, given, 3, **options)
-        same(found, numpy_steps(numpy_pair, tuple(given.values()), periodic, 3))
+    options = {"periodic": (True, False), "mode": "resident", "blocks": (2, 3)}
+    found = run(waiting, pair, given, 3, **options)
+    same(found, numpy_steps(numpy_pair, tuple(given.values()), (True, False), 3))
 
 
 def test_a_fixed_boundary(waiting):

@@ -7,6 +7,7 @@ import threading
 
 from gridlane.actors._engine import Engine
 from gridlane.actors.actor import Actor
+from gridlane.actors.channels import Channels
 from gridlane.actors.errors import ActorError
 from gridlane.actors.instance import Instance
 from gridlane.actors.keys import key_of
@@ -38,6 +39,7 @@ class Directory:
         self._topics: dict[str, Shape] = {}
         self._subscriptions: list[tuple[str, Instance]] = []
         self._retired: list[Instance] = []
+        self.channels = Channels()
         self._reclaimed = 0
         self._keys: dict[int, str] = {}
         self._numbers: dict[str, itertools.count[int]] = {}
@@ -82,6 +84,7 @@ class Directory:
         """Forget an actor that has ended. Its memory is freed when no step can refer to it: the
         engine is asked for that once for many of them."""
         with fork_waits(), self.lock:
+            self.channels.end(instance)
             self.by_number.pop(instance.number, None)
             self._route(instance.number, None)
             if self.by_name.get(instance.name) is instance:
@@ -208,6 +211,23 @@ class Directory:
                     "Runtime.topic(name, class) before it is launched",
                     use.place,
                 )
+
+    def open_channels(self, instance: Instance) -> None:
+        """Make the ways on the device to the actors that a handler names, and back."""
+        if instance.residence is None:
+            return
+        with fork_waits(), self.lock:
+            self.channels.reopen(instance)
+            for use in instance.actor.uses:
+                other = self.by_name.get(use.name) if use.method == "send" else None
+                if other is not None:
+                    self.channels.open(instance, other)
+                    self.channels.open(other, instance)
+
+    def shut_channels(self, instance: Instance) -> None:
+        """Have what others send to an actor go by the host, as it takes no messages."""
+        with fork_waits(), self.lock:
+            self.channels.shut(instance)
 
     def check_names(self, instance: Instance) -> None:
         """Raise NameLookupError, with the line, for an actor that is not launched."""

@@ -19,6 +19,7 @@ from gridlane.actors.engines import live_homes, new_engine
 from gridlane.actors.errors import ActorError, Reason, StateError
 from gridlane.actors.inboxes import remove_left_inboxes
 from gridlane.actors.instance import Instance
+from gridlane.actors.residence import refusal
 from gridlane.actors.supervision import TICK, Supervisor
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import available_processors
@@ -39,6 +40,9 @@ class Home:
 
     Attributes:
         by_host: whether Python launches the steps.
+        residents: whether the device keeps actors' kernels that do not end.
+        must_reside: whether all actors have such kernels.
+        drift: nanoseconds that a message's clock may be ahead.
         spin: nanoseconds that a call spins.
         closed: whether the engine has ended, or is another process's.
         forked: whether it is another process's.
@@ -56,8 +60,14 @@ class Home:
         watchdog: float | None,
         dead_letters: int,
         drift: float,
+        persistent: bool | None,
     ) -> None:
         self.device = get_device(device)
+        refused = refusal(self.device)
+        if persistent and refused:
+            raise ActorError(f"persistent=True: {self.device.name} keeps no kernel: {refused}")
+        self.residents = persistent is not False and not refused
+        self.must_reside, self.drift = persistent is True, int(drift * 1e9)
         self.by_host = not getattr(self.device, "is_plain", False)
         self.node = os.getpid() << 16 | next(_nodes) & 0xFFFF
         self.spin = int(spin * 1e9)
@@ -68,10 +78,10 @@ class Home:
 
             threads, stop = workers or available_processors(), pool().code["gridlane_stop"]
         self.engine = new_engine(
-            threads, int(idle / PAUSE), self.node, int(drift * 1e9), dead_letters, stop
+            threads, int(idle / PAUSE), self.node, self.drift, dead_letters, stop
         )
         self.directory = Directory(self.engine)
-        self.supervisor = Supervisor(self.engine, self.directory, watchdog)
+        self.supervisor = Supervisor(self.engine, self.directory, watchdog, self.drift)
         self.cutting = threading.RLock()
         self.at_end: list[Callable[[], None]] = []
         self.ended = threading.Event()

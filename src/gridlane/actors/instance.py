@@ -18,6 +18,7 @@ from gridlane.actors.device.layout import HANDLED
 from gridlane.actors.errors import ActorError, Reason, StateError
 from gridlane.actors.options import Options
 from gridlane.actors.program import Program
+from gridlane.actors.residence import Residence, ResidentProgram, end_residence
 from gridlane.actors.states import PHASES, TRANSITIONS, State
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
@@ -32,8 +33,10 @@ class Instance:
         first, last: the bytes of its first state, and of that of the last checkpoint.
         arrays: of its launch.
         batches: how Python launches its steps, where C does not.
+        residence: its kernel, where that does not end.
         ending: whether nothing changes its phase any more.
         failure: the error that ended it, or that it was restarted after.
+        waits: whether it has never been activated, so that a call would wait.
         raised: by a step that Python has launched, until it is followed up.
         shares: its inboxes for other processes, which end with it.
         retire: is called once it has ended.
@@ -47,7 +50,7 @@ class Instance:
         device: Any,
         engine: Engine,
         there: EngineActor,
-        program: Program,
+        program: Program | ResidentProgram,
         memory: Buffer,
         first: bytes,
         options: Options,
@@ -60,12 +63,14 @@ class Instance:
         self.last = b""
         self.arrays: tuple[Any, ...] = ()
         self.batches: Batches | None = None
+        self.residence: Residence | None = None
         self.failure: BaseException | None = None
         self.raised: BaseException | None = None
         self.shares: list[Any] = []
         self._handle: Handle | None = None
         self.control = Control(there.control)
         self.state = State.CREATED
+        self.waits = True
         self.ending = False
         self.lock = threading.RLock()
         self._retire = retire
@@ -87,6 +92,7 @@ class Instance:
                     f"be {names} for that"
                 )
             self.state = after
+            self.waits = after.value < State.ACTIVE.value
             self.control.state = after.value
             self.apply_phase()
 
@@ -94,6 +100,7 @@ class Instance:
         """Be in the state that a checkpoint has."""
         with fork_waits(), self.lock:
             self.state = state
+            self.waits = state.value < State.ACTIVE.value
             self.control.state = state.value
             self.apply_phase()
 
@@ -124,12 +131,10 @@ class Instance:
         for share in list(self.shares):
             share.close()
         self.engine.unblock(self.there)
-        self.wait_for_step(0.2)
-        while self.there.working:
-            since = self.there.since
-            if since:
-                self.there.stop(since)
-            self.wait_for_step(0.2)
+        if self.residence is not None:
+            end_residence(self, self.residence)
+        else:
+            self._stop_step()
         with fork_waits(), self.lock:
             if self.has_ended():
                 return
@@ -137,6 +142,19 @@ class Instance:
             self.state = State.TERMINATED
             self.control.state = State.TERMINATED.value
         self._retire(self)
+
+    def _stop_step(self) -> None:
+        self.wait_for_step(0.2)
+        while self.there.working:
+            since = self.there.since
+            if since:
+                self.there.stop(since)
+            self.wait_for_step(0.2)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it has been told to end."""
+        return self.state in (State.TERMINATING, State.TERMINATED)
 
     def has_ended(self) -> bool:
         """Whether nothing of it runs, or will."""
@@ -147,6 +165,11 @@ class Instance:
         until = time.monotonic() + timeout
         while self.there.working and time.monotonic() < until:
             time.sleep(0.0001)
+
+    def run(self, drift: int) -> None:
+        """Launch its kernel, where that does not end."""
+        if self.residence is not None:
+            self.residence.start(self.memory, self.arrays, drift)
 
     # --- its state ---
 
@@ -191,6 +214,8 @@ class Instance:
 
     def metrics(self) -> dict[str, int]:
         """Counters and lengths; see ``ActorRef.metrics``."""
+        if self.residence is not None:
+            time.sleep(5e-6)  # a kernel that stays tells of a message a moment later
         waiting, unread, high, out_high = self.there.lengths
         control = self.control
         return {

@@ -10,12 +10,12 @@ from gridlane.actors.actor import Actor
 from gridlane.actors.device import layout
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.step import step_of
+from gridlane.actors.using import using
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.frontends.python.kernel_source import PythonSource
-from gridlane.launch import current
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 
@@ -108,7 +108,7 @@ def device_arrays(actor: Actor, device: Any, given: tuple[Any, ...]) -> tuple[De
     made: list[DeviceNDArray] = []
     for array in given:
         if isinstance(array, np.ndarray):
-            with current.Using(device.name):
+            with using(device):
                 array = cuda.to_device(array)
         if not isinstance(array, DeviceNDArray):
             raise ArgumentError(

@@ -63,6 +63,14 @@ class ActorRef:
         return self._instance.actor
 
     @property
+    def mode(self) -> str:
+        """How it handles messages: ``"persistent"``, by a kernel that does not end; ``"threads"``,
+        on native threads; ``"batches"``, by one launch for a batch."""
+        if self._instance.residence is not None:
+            return "persistent"
+        return "threads" if self._instance.batches is None else "batches"
+
+    @property
     def arrays(self) -> tuple[Any, ...]:
         """The device arrays of its launch."""
         return self._instance.arrays
@@ -88,6 +96,7 @@ class ActorRef:
         """
         self._home.require_open()
         self._home.directory.check_names(self._instance)
+        self._home.directory.open_channels(self._instance)
         self._instance.move("activate")
         self._there.schedule()
 
@@ -95,6 +104,7 @@ class ActorRef:
         """Let it take no messages and handle none; those in its inbox stay."""
         self._home.require_open()
         self._instance.move("deactivate")
+        self._home.directory.shut_channels(self._instance)
         self._instance.wait_for_step(FOREVER)
         self._engine.unblock(self._there)
 
@@ -152,7 +162,8 @@ class ActorRef:
             KernelError: (or its builtin twin) the handler raised this for it.
             TypeError: the message is of another class.
         """
-        if type(message) is not self._class or self._unpack is None or self.state.value < 2:
+        unpack = self._unpack
+        if type(message) is not self._class or unpack is None or self._instance.waits:
             raise self._refused_call(message)
         found = self._call(
             self._there,
@@ -161,7 +172,7 @@ class ActorRef:
             FOREVER if timeout is None else seconds_of("timeout", timeout),
         )
         if type(found) is bytes:
-            return self._unpack(found)
+            return unpack(found)
         raise self._unanswered(found)
 
     def _refused_call(self, message: Any) -> ActorError:

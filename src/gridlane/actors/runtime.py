@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from typing import Any
 
 from gridlane.actors._engine import now
@@ -17,13 +16,12 @@ from gridlane.actors.errors import ActorError, QueueFull, Reason
 from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.instance import Instance
 from gridlane.actors.keys import Numbers, key_of
-from gridlane.actors.lattices.lattice import Lattice
-from gridlane.actors.lattices.launching import launch_lattice
-from gridlane.actors.lattices.ref import LatticeRef, end_lattices
+from gridlane.actors.lattices.face import Lattices
 from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
+from gridlane.actors.residence import Residence, ResidentProgram, fitting_form, may_stay
 from gridlane.actors.telemetry.face import Telemetry
 from gridlane.actors.telemetry.publishing import publish
 from gridlane.core.config import config
@@ -34,7 +32,7 @@ IS_PUBLISHED = 2
 MOST_WORKERS = 1024
 
 
-class Runtime(Checkpoints, Telemetry):
+class Runtime(Checkpoints, Lattices, Telemetry):
     """Actors that run on a device, and the threads that serve them.
 
     On ``cpu`` their handlers run on native threads, without Python's lock. On other devices a
@@ -52,10 +50,14 @@ class Runtime(Checkpoints, Telemetry):
         drift: seconds that a message's clock may be ahead of this node's.
         telemetry: whether ``gridlane actors top`` of this user shows it; by default as
             GRIDLANE_TELEMETRY says.
+        persistent: whether actors have kernels that do not end, which take messages without a
+            launch. None has them where the device can keep them; True makes that an error
+            elsewhere.
 
     Raises:
         DeviceError: there is no such device.
-        ActorError: gridlane was built without a C compiler.
+        ActorError: gridlane was built without a C compiler, or persistent=True and the device
+            keeps no kernels.
 
     >>> from gridlane import actors
     >>> from gridlane.cuda import int32, int64
@@ -90,15 +92,16 @@ class Runtime(Checkpoints, Telemetry):
         dead_letters: int = 4096,
         drift: float = 60.0,
         telemetry: bool | None = None,
+        persistent: bool | None = None,
     ) -> None:
         _verify_settings(
             workers, dead_letters, spin=spin, idle=idle, watchdog=watchdog, drift=drift
         )
-        self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift)
+        self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift, persistent)
         self._lock = threading.RLock()
         self._numbers = Numbers(1)
-        self._programs: dict[Any, Program] = {}
-        self._lattices: list[weakref.ref[LatticeRef]] = []
+        self._programs: dict[Any, Program | ResidentProgram] = {}
+        self._lattices = []
         if config().telemetry if telemetry is None else telemetry:
             publish(self._home)
 
@@ -156,6 +159,7 @@ class Runtime(Checkpoints, Telemetry):
             CompileError: the handler is outside the dialect, or emits what it may not, with the
                 line.
             ArgumentError: wrong arrays.
+            ActorError: ``restart="checkpoint"`` of an actor whose kernel has to stay.
             ValueError: a wrong number or word.
         """
         home = self._home
@@ -167,7 +171,8 @@ class Runtime(Checkpoints, Telemetry):
         home.directory.check_topics(actor)
         arrays = device_arrays(actor, self.device, args)
         first = _first_state(actor, state)
-        program = self._program(actor, options, arrays)
+        stays = may_stay(restart, home)
+        program = self._program(actor, options, arrays, stays)
         with fork_waits(), home.directory.lock:
             home.directory.require_open()
             name = home.directory.free_name(actor, name)
@@ -177,36 +182,9 @@ class Runtime(Checkpoints, Telemetry):
         home.start()
         return ActorRef(home, instance)
 
-    def lattice(
-        self,
-        lattice: Lattice,
-        shape: tuple[int, ...],
-        *,
-        name: str | None = None,
-        periodic: bool | tuple[bool, ...] = False,
-        boundary: str = "zero",
-        args: tuple[Any, ...] = (),
-        state: Any = None,
-        mode: str = "auto",
-        blocks: tuple[int, ...] | None = None,
-    ) -> LatticeRef:
-        """Launch a lattice of cells, whose fields are zeros; docs/lattices.md has the arguments.
-
-        Raises:
-            ValueError: a wrong shape, number or word.
-            ArgumentError: wrong arguments of the function.
-            LaunchError: the device cannot keep the lattice resident, with the numbers.
-        """
-        self._home.require_open()
-        made = launch_lattice(
-            *(lattice, self.device, name, shape, periodic, boundary, args, state, mode, blocks)
-        )
-        self._lattices.append(weakref.ref(made))
-        return made
-
     def _place(
         self,
-        program: Program,
+        program: Program | ResidentProgram,
         name: str,
         number: int,
         options: Options,
@@ -215,34 +193,52 @@ class Runtime(Checkpoints, Telemetry):
     ) -> Instance:
         """An actor of the engine, which nothing leads to yet, with its first state."""
         home, actor, (tier, out_tier) = self._home, program.actor, options.tiers
+        # A kernel that does not end has an inbox of its own.
+        capacity = 1 if isinstance(program, ResidentProgram) else options.capacity
         there = home.engine.actor(
-            *(number, actor.message.number, tier, options.capacity, options.outbox, out_tier),
+            *(number, actor.message.number, tier, capacity, options.outbox, out_tier),
             *(options.messages, options.outputs, OUTPUT_BYTES + out_tier),
             *(POLICIES[options.on_full], home.by_host),
         )
+        residence = None
+        if isinstance(program, ResidentProgram):
+            sizes = options.capacity, options.outbox
+            residence = Residence(program, there, name, number, *sizes)
         instance = Instance(
             *(actor, name, number, self.device, home.engine, there, program),
             *(self.device.allocate(max(len(first), 16)), first, options, home.directory.remove),
         )
         instance.write_now(first)
-        instance.arrays = arrays
-        self._bind(instance)
+        instance.arrays, instance.residence = arrays, residence
+        if isinstance(program, Program):
+            self._bind(instance, program)
+        else:
+            instance.run(home.drift)
         return instance
 
-    def _program(self, actor: Actor, options: Options, arrays: tuple[Any, ...]) -> Program:
+    def _program(
+        self, actor: Actor, options: Options, arrays: tuple[Any, ...], stays: bool
+    ) -> Program | ResidentProgram:
         types = tuple([array._numba_type_ for array in arrays])
         tiers, emits = options.tiers, options.emits
-        key = actor, tiers, emits, types
+        key = actor, tiers, emits, types, stays
         with fork_waits(), self._lock:
             found = self._programs.get(key)
             if found is None:
-                found = self._programs[key] = Program(actor, self.device, *tiers, emits, types)
+                home = self._home
+                wanted = home.residents and stays
+                form = fitting_form(actor, tiers[1], emits, home) if wanted else None
+                if form is None:
+                    found = Program(actor, self.device, *tiers, emits, types)
+                else:
+                    found = ResidentProgram(actor, self.device, form, emits, types)
+                self._programs[key] = found
             return found
 
-    def _bind(self, instance: Instance) -> None:
+    def _bind(self, instance: Instance, program: Program) -> None:
         """Tell the engine how the step runs."""
         info, slots, output, _ = instance.there.places
-        program, memory, arrays = instance.program, instance.memory, instance.arrays
+        memory, arrays = instance.memory, instance.arrays
         capacity = instance.options.capacity
         batch, outputs = instance.options.messages, instance.options.outputs
         if self._home.by_host:
@@ -257,7 +253,8 @@ class Runtime(Checkpoints, Telemetry):
         instance.there.bind(how.launch, how.plan, params)
 
     def _place_saved(self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]) -> Instance:
-        program = self._program(actor, saved.options, arrays)
+        # In batches where C does not launch: what was under way is put into the engine's queues.
+        program = self._program(actor, saved.options, arrays, stays=False)
         what = saved.name, saved.number, saved.options, saved.first
         return self._place(program, *what, arrays)
 
@@ -356,7 +353,7 @@ class Runtime(Checkpoints, Telemetry):
 
     def close(self) -> None:
         """Terminate all actors, without handling what is in their inboxes, and end the threads."""
-        end_lattices(self._lattices)
+        self._end_lattices()
         self._home.close()
 
     def abandon(self) -> None:

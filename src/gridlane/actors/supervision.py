@@ -11,8 +11,11 @@ from gridlane.actors.directory import Directory
 from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.instance import Instance
 from gridlane.core.cpu_abi import STOPPED
+from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 
+HOST = 0xFFFFFFFF
+"""The source of messages that the host has posted."""
 TICK = 0.1
 """Seconds between two looks at the actors, where no failure comes."""
 
@@ -24,8 +27,11 @@ class Supervisor:
         limit: seconds after which a step counts as hung; None never.
     """
 
-    def __init__(self, engine: Engine, directory: Directory, limit: float | None) -> None:
+    def __init__(
+        self, engine: Engine, directory: Directory, limit: float | None, drift: int
+    ) -> None:
         self._engine, self._directory, self._limit = engine, directory, limit
+        self._drift = drift
         self._lock = threading.RLock()
         self._hung: dict[int, int] = {}
         self._next = 0.0
@@ -34,6 +40,7 @@ class Supervisor:
         """Follow up the failure of an actor, and look for those that hang."""
         if number is not None:
             self._follow(number)
+        self._look_at_kernels()
         now = time.monotonic()
         if self._limit is not None and now >= self._next:
             self._next = now + max(TICK, self._limit / 10)
@@ -57,6 +64,8 @@ class Supervisor:
             instance.failure = self.error_of(instance, instance.control.error)
             instance.raised = None
             self._hung.pop(instance.number, None)
+            if instance.residence is not None:
+                self._skip(instance)
             if instance.restart == "never" or instance.ending:
                 instance.end(Reason.STOPPED)
                 instance.control.error = 0
@@ -65,6 +74,7 @@ class Supervisor:
             instance.write(instance.first if fresh else instance.last)
             instance.control.epoch += 1
             instance.control.error = 0
+            instance.run(self._drift)
             instance.there.recover()
             instance.there.schedule()
 
@@ -73,6 +83,10 @@ class Supervisor:
         if instance.raised is not None:
             return instance.raised
         code &= 0xFFFFFFFF
+        if instance.residence is not None:
+            instance.residence.wait(5)
+            error = instance.residence.error()
+            return error or ActorError(f"{instance.name} failed with the error {code}")
         if code == STOPPED & 0xFFFFFFFF:
             message = self._hung.get(instance.number)
             if message is None:
@@ -92,6 +106,48 @@ class Supervisor:
         for number in self._engine.hung(limit):
             instance = self._directory.by_number.get(number)
             since = 0 if instance is None else instance.there.since
-            if instance is not None and since:
+            if instance is not None and since and instance.residence is not None:
+                self._give_up(instance)
+            elif instance is not None and since:
                 self._hung[number] = instance.control.last_message + instance.handled()
                 instance.there.stop(since)
+
+    # --- kernels that do not end ---
+
+    def _skip(self, instance: Instance) -> None:
+        """The message at which a kernel has ended is dead."""
+        source = instance.there.position[6]
+        if source == HOST:
+            instance.there.skip(int(Reason.FAILED))
+        else:
+            self._directory.channels.skip(instance, source, Reason.FAILED)
+
+    def _give_up(self, instance: Instance) -> None:
+        """End an actor whose kernel hangs; nothing stops its block."""
+        with fork_waits(), self._lock:
+            instance.failure = ActorError(
+                f"{instance.name} has handled its message {instance.control.received} for more "
+                f"than {self._limit:g} s: it is ended, but nothing stops a block of a GPU from "
+                "outside, and it stays there until the process ends"
+            )
+            instance.end(Reason.FAILED)
+
+    def _look_at_kernels(self) -> None:
+        """Find the actors whose kernels are gone."""
+        for instance in self._directory.all():
+            residence = instance.residence
+            if residence is None or instance.control.error or not residence.started:
+                continue
+            try:
+                if not residence.is_gone():
+                    continue
+                found: BaseException = ActorError(f"the kernel of {instance.name} has ended")
+            except DeviceError as error:
+                found = error
+            with fork_waits(), self._lock:
+                if residence.started and not instance.control.error and not instance.is_ending:
+                    instance.failure = ActorError(
+                        f"{instance.name} is lost with its state, at message "
+                        f"{instance.control.received}: {found}"
+                    )
+                    instance.end(Reason.FAILED)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "objects.h"
+#include "wire.h"
 
 void actor_free(gl_actor *actor)
 {
@@ -14,6 +15,7 @@ void actor_free(gl_actor *actor)
     free(actor->params);
     free(actor->info);
     gl_outputs_free(actor);
+    wire_free(actor);
     free(actor->control);
     free(actor->latencies);
     free(actor);
@@ -30,9 +32,12 @@ static void Actor_dealloc(ActorObject *self)
 {
     gl_engine *engine = self->owner ? self->owner->engine : NULL;
     int runs = engine && !atomic_load(&engine->stop);
+    if (self->actor && self->actor->wire && engine)
+        gl_wire_remove(self->actor);
     if (self->actor && !(runs && actor_is_listed(self->actor)))
         actor_free(self->actor);
     Py_XDECREF(self->owner);
+    Py_XDECREF(self->keep);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -68,6 +73,8 @@ static int Actor_set_phase(ActorObject *self, PyObject *value, void *closure)
     while (!atomic_compare_exchange_weak(&self->actor->phase, &old,
                                          (uint32_t)phase | (old & GL_HAS_FAILED)))
         ;
+    if (self->actor->wire)
+        gl_wire_order(self->actor);
     return 0;
 }
 
@@ -76,6 +83,8 @@ static PyObject *Actor_recover(ActorObject *self, PyObject *unused)
 {
     (void)unused;
     atomic_fetch_and(&self->actor->phase, ~(uint32_t)GL_HAS_FAILED);
+    if (self->actor->wire)
+        gl_wire_order(self->actor);
     Py_RETURN_NONE;
 }
 
@@ -89,7 +98,8 @@ static PyObject *Actor_working(ActorObject *self, void *closure)
 {
     gl_actor *a = self->actor;
     (void)closure;
-    return PyBool_FromLong(atomic_load(&a->in_step) || atomic_load(&a->posting));
+    return PyBool_FromLong(atomic_load(&a->in_step) || atomic_load(&a->posting)
+                           || (a->wire && !gl_wire_follows(a)));
 }
 
 static PyObject *Actor_listed(ActorObject *self, void *closure)
@@ -110,9 +120,11 @@ static PyObject *Actor_lengths(ActorObject *self, void *closure)
     (void)closure;
     gl_queue_note_high(&a->inbox);
     gl_queue_note_high(&a->outbox);
-    return Py_BuildValue("KKKK", (unsigned long long)gl_queue_length(&a->inbox),
-                         (unsigned long long)gl_queue_length(&a->outbox),
-                         (unsigned long long)atomic_load(&a->inbox.inbox->high_water),
+    uint64_t length = a->wire ? gl_wire_length(a) : gl_queue_length(&a->inbox);
+    uint64_t high = a->wire ? atomic_load(&a->wire->high)
+                            : atomic_load(&a->inbox.inbox->high_water);
+    return Py_BuildValue("KKKK", (unsigned long long)length,
+                         (unsigned long long)gl_queue_length(&a->outbox), (unsigned long long)high,
                          (unsigned long long)atomic_load(&a->outbox.inbox->high_water));
 }
 
@@ -208,7 +220,8 @@ static PyObject *Actor_hold(ActorObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "d", &seconds) || closed(self->owner))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    held = gl_hold(self->actor, until_of(seconds));
+    held = self->actor->wire ? gl_wire_hold(self->actor, until_of(seconds))
+                             : gl_hold(self->actor, until_of(seconds));
     Py_END_ALLOW_THREADS
     return PyBool_FromLong(held);
 }
@@ -218,7 +231,10 @@ static PyObject *Actor_release(ActorObject *self, PyObject *unused)
     (void)unused;
     if (closed(self->owner))
         return NULL;
-    gl_release(self->actor);
+    if (self->actor->wire)
+        gl_wire_release(self->actor);
+    else
+        gl_release(self->actor);
     Py_RETURN_NONE;
 }
 
@@ -250,6 +266,8 @@ static PyObject *Actor_drain(ActorObject *self, PyObject *args)
     gl_leave_list(a);
     a->full = GL_DEAD;
     gl_flush(a);
+    if (a->wire)
+        count += gl_wire_drain(a, UINT32_MAX, reason);
     for (;;) {
         uint64_t head = atomic_load(&a->inbox.inbox->head);
         if (!gl_queue_has(&a->inbox, head))
@@ -307,6 +325,16 @@ static PyMethodDef Actor_methods[] = {
     {"drain", (PyCFunction)Actor_drain, METH_VARARGS, NULL},
     {"recover", (PyCFunction)Actor_recover, METH_NOARGS, NULL},
     {"queued", (PyCFunction)Actor_queued, METH_NOARGS, NULL},
+    {"connect", (PyCFunction)Actor_connect, METH_VARARGS, NULL},
+    {"resides", (PyCFunction)Actor_resides, METH_VARARGS, NULL},
+    {"ends", (PyCFunction)Actor_ends, METH_NOARGS, NULL},
+    {"leaves", (PyCFunction)Actor_leaves, METH_NOARGS, NULL},
+    {"tables", (PyCFunction)Actor_tables, METH_VARARGS, NULL},
+    {"refuse", (PyCFunction)Actor_refuse, METH_VARARGS, NULL},
+    {"ended", (PyCFunction)Actor_ended, METH_NOARGS, NULL},
+    {"retire", (PyCFunction)Actor_retire, METH_NOARGS, NULL},
+    {"fail", (PyCFunction)Actor_fail, METH_VARARGS, NULL},
+    {"skip", (PyCFunction)Actor_skip, METH_VARARGS, NULL},
     {"pause", (PyCFunction)Actor_pause, METH_VARARGS, NULL},
     {"held_back", (PyCFunction)Actor_held_back, METH_NOARGS, NULL},
     {"note_call", (PyCFunction)Actor_note_call, METH_O, NULL},
@@ -327,6 +355,7 @@ static PyGetSetDef Actor_attributes[] = {
     {"latencies", (getter)Actor_latencies, NULL, NULL, NULL},
     {"clock", (getter)Actor_clock, NULL, NULL, NULL},
     {"report", (getter)Actor_report, NULL, NULL, NULL},
+    {"position", (getter)Actor_position, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

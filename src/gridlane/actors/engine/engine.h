@@ -13,6 +13,7 @@
 
 typedef struct gl_engine gl_engine;
 typedef struct gl_actor gl_actor;
+typedef struct gl_wire gl_wire;
 typedef struct gl_gate gl_gate; /* outside.h */
 
 /* What may happen to an actor's messages. */
@@ -98,6 +99,7 @@ struct gl_actor {
     _Atomic(gl_actor *) waits_for; /* whose list that is */
     gl_actor *next_event;
     _Atomic uint32_t in_events;
+    gl_wire *wire; /* of an actor whose kernel runs without an end, else NULL */
 };
 
 /* A caller that waits for one reply. */
@@ -192,6 +194,11 @@ struct gl_engine {
     uint64_t drift;
     uint64_t node;
     uint64_t wakes;
+    /* actors whose kernels run (wire_thread.c) */
+    pthread_mutex_t wire_mutex;
+    gl_actor **wires;
+    uint32_t wire_count, wire_room, wire_started;
+    pthread_t wire_thread;
     /* events of messages: where they go now, or NULL; the ring in use, and all that there were */
     _Atomic(gl_trace *) trace;
     gl_trace *ring, **rings;
@@ -201,6 +208,13 @@ struct gl_engine {
     uint64_t next_gate;
     pthread_mutex_t gates_mutex;
 };
+
+/* A message before it is in a queue. */
+typedef struct {
+    uint64_t type, source, destination, correlation, reply_to, deadline, topic, trace, span;
+    uint32_t payload_bytes, flags, hops, attempt;
+    gl_clock clock;
+} gl_letter;
 
 /* clock.c */
 uint64_t gl_now(void);
@@ -236,15 +250,11 @@ int gl_flush(gl_actor *actor);
 int gl_outputs_init(gl_actor *actor, uint32_t outputs, uint32_t output_bytes);
 void gl_outputs_free(gl_actor *actor);
 int gl_step_allowed(const gl_actor *actor);
+int gl_hand_over(gl_actor *from, uint32_t kind, uint64_t key, const gl_header *asked,
+                 gl_letter *letter, const void *payload);
 void gl_event(gl_actor *actor);
 
 /* post.c */
-typedef struct {
-    uint64_t type, source, destination, correlation, reply_to, deadline, topic, trace, span;
-    uint32_t payload_bytes, flags, hops, attempt;
-    gl_clock clock;
-} gl_letter;
-
 /* GL_POSTED, GL_IS_FULL, or a reason (> 0). The clock of the letter is the message's. */
 int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alone);
 /* Post `count` payloads of the letter's size in a row, each with the next logical time, until one is

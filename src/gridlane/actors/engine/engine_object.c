@@ -24,6 +24,7 @@ static void engine_free(gl_engine *engine)
     free(engine->run);
     free(engine->threads);
     free(engine->inside);
+    free(engine->wires);
     for (uint32_t n = 0; n < engine->ring_count; n++)
         free(engine->rings[n]);
     free(engine->rings);
@@ -54,6 +55,7 @@ static PyObject *Engine_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     pthread_mutex_init(&engine->answer_mutex, NULL);
     pthread_mutex_init(&engine->dead_mutex, NULL);
     pthread_mutex_init(&engine->clock_mutex, NULL);
+    pthread_mutex_init(&engine->wire_mutex, NULL);
     pthread_mutex_init(&engine->gates_mutex, NULL);
     gl_cond_init(&engine->work);
     gl_cond_init(&engine->host);
@@ -141,6 +143,7 @@ static PyObject *Engine_actor(EngineObject *self, PyObject *args)
     if (!made)
         return NULL;
     made->owner = NULL;
+    made->keep = NULL;
     gl_actor *a = made->actor = calloc(1, sizeof *a);
     if (!a) {
         Py_DECREF(made);
@@ -219,6 +222,8 @@ static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
         }
         free(seen);
     }
+    pthread_mutex_lock(&engine->wire_mutex); /* its thread holds it while it looks */
+    pthread_mutex_unlock(&engine->wire_mutex);
     Py_END_ALLOW_THREADS
     return PyBool_FromLong(left);
 }
@@ -351,6 +356,7 @@ static PyMethodDef Engine_methods[] = {
     {"hung", (PyCFunction)Engine_hung, METH_O, NULL},
     {"free_routes", (PyCFunction)Engine_free_routes, METH_NOARGS, NULL},
     {"call", (PyCFunction)(void (*)(void))Engine_call, METH_FASTCALL, NULL},
+    {"time_calls", (PyCFunction)Engine_time_calls, METH_VARARGS, NULL},
     {"post", (PyCFunction)Engine_post, METH_VARARGS, NULL},
     {"post_many", (PyCFunction)Engine_post_many, METH_VARARGS, NULL},
     {"post_async", (PyCFunction)Engine_post_async, METH_VARARGS, NULL},

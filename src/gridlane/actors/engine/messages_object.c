@@ -4,14 +4,14 @@
 
 #include "objects.h"
 
-static gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes)
+gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes)
 {
     return (gl_letter){.type = actor->type, .source = 0, .payload_bytes = (uint32_t)bytes,
                        .clock = gl_host_clock(engine, 1)};
 }
 
 /* Whether a post that has not ended goes on: after a slice, Python's signals have their turn. */
-static int again(uint64_t until)
+int again(uint64_t until)
 {
     if (PyErr_CheckSignals())
         return -1;
@@ -34,7 +34,13 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
     if (PyErr_Occurred() || PyObject_GetBuffer(args[1], &payload, PyBUF_SIMPLE))
         return NULL;
     gl_engine *engine = self->engine;
-    uint64_t begin = gl_elapsed(), until = until_of(seconds), ticket = gl_wait_begin(engine, 0);
+    uint64_t begin = gl_elapsed(), until = until_of(seconds), ticket;
+    PyObject *result = NULL;
+    if (actor->wire && !wire_call(self, actor, &payload, spin, until, &result)) {
+        PyBuffer_Release(&payload);
+        return result;
+    }
+    ticket = gl_wait_begin(engine, 0);
     if (!ticket) {
         PyBuffer_Release(&payload);
         PyErr_SetString(PyExc_RuntimeError, "too many callers wait for answers at once");
@@ -59,7 +65,6 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
         Py_END_ALLOW_THREADS
     }
     PyBuffer_Release(&payload);
-    PyObject *result = NULL;
     if (failed >= 0 || done) {
         if (done) {
             gl_waiter *waiter = gl_waiter_of(engine, ticket);

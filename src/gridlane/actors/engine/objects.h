@@ -18,6 +18,7 @@ typedef struct {
     PyObject_HEAD
     EngineObject *owner;
     gl_actor *actor;
+    PyObject *keep; /* owns memory that it shares with a kernel */
 } ActorObject;
 
 extern PyTypeObject ActorType, EngineType, GateType, HandleType, PeerType;
@@ -65,6 +66,27 @@ PyObject *Actor_latencies(ActorObject *self, void *closure);
 PyObject *Actor_note_call(ActorObject *self, PyObject *time);
 PyObject *Engine_trace_begin(EngineObject *self, PyObject *args);
 PyObject *Engine_trace_end(EngineObject *self, PyObject *unused);
+
+/* messages_object.c, for wire_object.c */
+gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes);
+int again(uint64_t until);
+
+/* wire_object.c */
+PyObject *Actor_connect(ActorObject *self, PyObject *args);
+PyObject *Actor_resides(ActorObject *self, PyObject *args);
+PyObject *Actor_ends(ActorObject *self, PyObject *unused);
+PyObject *Actor_leaves(ActorObject *self, PyObject *unused);
+PyObject *Actor_tables(ActorObject *self, PyObject *args);
+PyObject *Actor_refuse(ActorObject *self, PyObject *args);
+PyObject *Actor_ended(ActorObject *self, PyObject *unused);
+PyObject *Actor_retire(ActorObject *self, PyObject *unused);
+PyObject *Actor_fail(ActorObject *self, PyObject *args);
+PyObject *Actor_skip(ActorObject *self, PyObject *args);
+PyObject *Actor_position(ActorObject *self, void *closure);
+PyObject *Engine_time_calls(EngineObject *self, PyObject *args);
+void wire_free(gl_actor *actor);
+int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uint64_t spins,
+              uint64_t until, PyObject **result);
 
 /* messages_object.c and waits_object.c */
 PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t count);

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "engine.h"
+#include "wire.h"
 
 static void write_header(gl_header *slot, const gl_actor *to, const gl_letter *letter)
 {
@@ -41,6 +41,8 @@ static void trace_post(gl_trace *trace, gl_header *slot)
 static int put(gl_actor *to, const gl_letter *letter, const void *payload, int alone)
 {
     uint64_t ticket;
+    if (to->wire)
+        return gl_wire_put(to, letter, payload, NULL);
     gl_header *slot = alone ? gl_queue_claim_alone(&to->inbox, &ticket)
                             : gl_queue_claim(&to->inbox, &ticket);
     if (!slot)
@@ -260,6 +262,16 @@ void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason)
 
 /* ---- senders that wait for room */
 
+static int is_full(gl_actor *actor)
+{
+    if (actor->wire)
+        return !gl_wire_has_room(actor);
+    uint64_t ticket = atomic_load_explicit(&actor->inbox.inbox->tail, memory_order_relaxed);
+    gl_header *slot = gl_slot(&actor->inbox, ticket);
+    return (int64_t)(atomic_load_explicit(&slot->sequence, memory_order_acquire)
+                     - gl_lap(&actor->inbox, ticket)) < 0;
+}
+
 /* Whether actors that wait for room, each for the next one's, end in `sender`. */
 static int is_cycle(gl_actor *sender, gl_actor *full)
 {
@@ -293,7 +305,6 @@ void gl_leave_list(gl_actor *sender)
    sender is not in the list. */
 int gl_block_on(gl_actor *sender, gl_actor *full)
 {
-    uint64_t ticket;
     if (atomic_load(&sender->waiting))
         return GL_IS_BLOCKED; /* it has been run for another reason, and is in the list still */
     pthread_mutex_lock(&full->mutex);
@@ -313,10 +324,7 @@ int gl_block_on(gl_actor *sender, gl_actor *full)
     atomic_store_explicit(&full->has_blocked, 1, memory_order_seq_cst);
     pthread_mutex_unlock(&full->mutex);
     atomic_thread_fence(memory_order_seq_cst);
-    ticket = atomic_load_explicit(&full->inbox.inbox->tail, memory_order_relaxed);
-    gl_header *slot = gl_slot(&full->inbox, ticket);
-    if ((int64_t)(atomic_load_explicit(&slot->sequence, memory_order_acquire)
-                  - gl_lap(&full->inbox, ticket)) >= 0
+    if (!is_full(full)
         || !(atomic_load_explicit(&full->phase, memory_order_seq_cst) & GL_ACCEPTS)) {
         gl_unblock(full);
         return GL_IS_BLOCKED;

@@ -151,6 +151,8 @@ static int deliver(gl_actor *from, gl_actor *to, gl_letter *letter, const void *
             return bury_for(to, letter, payload, (uint32_t)result);
         if (from->full == GL_DEAD)
             return bury_for(to, letter, payload, GL_FULL);
+        if (from->wire)
+            return 0; /* the thread of kernels tries again */
         int blocked = gl_block_on(from, to);
         if (blocked == GL_IS_BLOCKED)
             return 0;
@@ -225,11 +227,11 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
     return 1;
 }
 
-static int publish(gl_actor *actor, const gl_output *output, gl_letter *letter, const void *payload)
+static int publish(gl_actor *actor, uint64_t key, gl_letter *letter, const void *payload)
 {
-    const gl_topic *topic = gl_find_topic(atomic_load(&actor->engine->topics), output->key);
+    const gl_topic *topic = gl_find_topic(atomic_load(&actor->engine->topics), key);
     letter->flags = GL_IS_PUBLISHED;
-    letter->topic = output->key;
+    letter->topic = key;
     if (!topic) {
         gl_bury(actor->engine, actor->id, letter, payload, GL_NO_TOPIC);
         return 1;
@@ -248,29 +250,35 @@ static int publish(gl_actor *actor, const gl_output *output, gl_letter *letter, 
     return 1;
 }
 
+/* Deliver what a handler has emitted; 0 if the actor waits for room somewhere. */
+int gl_hand_over(gl_actor *from, uint32_t kind, uint64_t key, const gl_header *asked,
+                 gl_letter *letter, const void *payload)
+{
+    if (kind == GL_REPLY)
+        return reply(from, asked, letter, payload);
+    letter->reply_to = from->id;
+    letter->correlation = asked->correlation;
+    if (kind == GL_PUBLISH) {
+        letter->reply_to = 0;
+        return publish(from, key, letter, payload);
+    }
+    gl_actor *to = gl_find_route(from->engine, key);
+    if (to)
+        return deliver(from, to, letter, payload);
+    gl_bury(from->engine, key, letter, payload, GL_NO_ACTOR);
+    return 1;
+}
+
 static int send_output(gl_actor *actor, const gl_output *output, uint64_t now)
 {
     const gl_header *asked = asked_at(actor, output->message);
-    const void *payload = output + 1;
     gl_letter letter = {.type = output->type, .source = actor->id, .payload_bytes = output->payload_bytes,
                         .trace = asked->trace, .hops = asked->hops + 1};
     if (!actor->subscriber)
         gl_clock_tick(&actor->clock, now);
     letter.clock = actor->clock;
     letter.span = actor->id;
-    if (output->kind == GL_REPLY)
-        return reply(actor, asked, &letter, payload);
-    letter.reply_to = actor->id;
-    letter.correlation = asked->correlation;
-    if (output->kind == GL_PUBLISH) {
-        letter.reply_to = 0;
-        return publish(actor, output, &letter, payload);
-    }
-    gl_actor *to = gl_find_route(actor->engine, output->key);
-    if (to)
-        return deliver(actor, to, &letter, payload);
-    gl_bury(actor->engine, output->key, &letter, payload, GL_NO_ACTOR);
-    return 1;
+    return gl_hand_over(actor, output->kind, output->key, asked, &letter, output + 1);
 }
 
 /* ---- the end */

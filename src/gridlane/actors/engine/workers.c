@@ -92,6 +92,8 @@ static void enqueue(gl_actor *actor, int may_be_next)
 
 static void schedule(gl_actor *actor, int may_be_next)
 {
+    if (actor->wire)
+        return; /* its kernel looks for messages itself */
     atomic_thread_fence(memory_order_seq_cst);
     if (!gl_step_allowed(actor) || atomic_load_explicit(&actor->wanted, memory_order_relaxed))
         return;
@@ -266,6 +268,9 @@ void gl_engine_stop(gl_engine *engine)
     for (uint32_t n = 0; n < engine->workers; n++)
         pthread_join(engine->threads[n], NULL);
     engine->workers = 0;
+    if (engine->wire_started)
+        pthread_join(engine->wire_thread, NULL);
+    engine->wire_started = 0;
 }
 
 /* An actor's handler failed: Python decides what follows. */

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,10 +15,10 @@ from gridlane.actors.lattices.resident import Resident
 from gridlane.actors.lattices.space import Space
 from gridlane.actors.lattices.stepping import Stepping
 from gridlane.actors.states import TRANSITIONS, State
+from gridlane.actors.using import using
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
-from gridlane.launch import current
 
 
 class LatticeRef:
@@ -312,16 +310,6 @@ class LatticeRef:
             self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED, State.DEACTIVATED)
             self._handle()
             self._memory.write_state(bytes(value))
-
-
-@contextmanager
-def using(device: Any) -> Generator[None]:
-    """Make a device this thread's, whatever its name."""
-    before = current.choose(device)
-    try:
-        yield
-    finally:
-        current.choose(before)
 
 
 def _argument(lattice: Lattice, value: Any) -> Any:

@@ -31,7 +31,7 @@ from gridlane.frontends.python.volatile_stubs import (
 )
 
 THREADS = 512
-TURNS = 64
+TURNS = 16
 """The most blocks on devices that run them by turns."""
 SPIN = 200
 """Looks of a waiting thread, some hundred microseconds, before it lets others run in between: a

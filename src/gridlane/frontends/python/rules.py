@@ -18,6 +18,7 @@ from gridlane.frontends.python.calls import (
     operator_functions,
     volatile,
     warps,
+    words,
 )
 from gridlane.frontends.python.expressions import EXPRESSIONS
 from gridlane.frontends.python.statements import STATEMENTS
@@ -41,5 +42,6 @@ CALLS = (
     operator_functions,
     volatile,
     warps,
+    words,
 )
 """Modules that register callees in calls/registry.py, each when it is imported."""

@@ -160,6 +160,21 @@ threadfence_block = Stub("cuda.threadfence_block", "", "Order memory accesses wi
 threadfence_system = Stub("cuda.threadfence_system", "", "Order memory accesses system-wide.")
 nanosleep = Stub("cuda.nanosleep", "ns", "Sleep about so many nanoseconds; may return at once.")
 
+# ---- not of numba.cuda, and not exported by the cuda package: for kernels that do not end
+
+load_words = Stub(
+    "load_words",
+    "address",
+    "Four uint32 at an address of global memory that is a multiple of 16: by one access of 16 "
+    "bytes on a GPU, while a CPU reads the last one first. The access is never left out.",
+)
+store_words = Stub(
+    "store_words",
+    "address, a, b, c, d",
+    "Store four uint32 likewise; a CPU writes the last one last.",
+)
+nanoseconds = Stub("nanoseconds", "", "The device's clock in nanoseconds, uint64.")
+
 # ---- warps
 
 _MASKED = "The mask names the lanes that take part."

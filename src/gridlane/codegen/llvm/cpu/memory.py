@@ -208,6 +208,8 @@ def _fields(type_: Type) -> list[tuple[int, Type]]:
 
 def _load(state: Emission, pointer: Rep, type_: Type, volatile: str) -> Rep:
     fields = _fields(type_)
+    if volatile and isinstance(type_, VectorType):
+        return _load_in_order(state, pointer, fields)
     if fields:
         items = [_load(state, _displaced(state, pointer, at), t, volatile) for at, t in fields]
         return Parts(tuple(items))
@@ -224,6 +226,16 @@ def _load(state: Emission, pointer: Rep, type_: Type, volatile: str) -> Rep:
         addresses = state.as_vector(pointer, pointer_type(type_))
         name = _gather(state, addresses, vector, held, type_.align)
     return Varying(_from_memory(state, name, type_, state.lanes))
+
+
+def _load_in_order(state: Emission, pointer: Rep, fields: list[tuple[int, Type]]) -> Rep:
+    """Load a vector whose last part tells whether the others are there: that one first. A GPU has
+    all parts by one access."""
+    items: list[Rep] = []
+    for at, type_ in reversed(fields):
+        items.append(_load(state, _displaced(state, pointer, at), type_, "volatile "))
+        state.body.do("fence acquire")
+    return Parts(tuple(reversed(items)))
 
 
 def _load_row(state: Emission, base: str, vector: str, held: str, align: int) -> str:
@@ -309,6 +321,8 @@ def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, volatile: str) 
     if fields:
         assert isinstance(rep, Parts)
         for (at, part), item in zip(fields, rep.items, strict=True):
+            if volatile and isinstance(type_, VectorType):
+                state.body.do("fence release")  # the last part tells that the others are there
             _store(state, _displaced(state, pointer, at), item, part, volatile)
         return
     held = memory_name(type_)

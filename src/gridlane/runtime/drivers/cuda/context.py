@@ -7,6 +7,8 @@ import itertools
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, Protocol
 
@@ -18,6 +20,7 @@ from gridlane.core.device_errors import (
     fail,
 )
 from gridlane.core.errors import DeviceError
+from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.api import STICKY, call
 from gridlane.runtime.protocol import Explain
 from gridlane.runtime.queues import callbacks
@@ -38,6 +41,19 @@ _WAITING = {
     "cuMemcpyDtoH": "a copy that the host waits for",
     "cuMemcpyHtoD": "a copy that the host waits for",
 }
+_FOR_ALL = frozenset(
+    ("cuCtxSynchronize", "cuMemFree", "cuMemFreeHost", "cuMemHostUnregister", "cuModuleUnload")
+)
+"""These wait for every kernel, and are put off while one runs that does not end."""
+_ALONE = frozenset(
+    (
+        *("cuModuleLoadData", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute"),
+        *("cuMemAlloc", "cuMemAllocManaged", "cuMemHostAlloc", "cuMemHostRegister"),
+        *("cuMemPoolTrimTo", "cuGraphInstantiate", "cuStreamCreateWithPriority"),
+    )
+)
+"""These may wait for every kernel before they go on: those that do not end leave the device for the
+time. Driver 580 waits in cuModuleLoadData."""
 _BEFORE = (
     "make device arrays before the capture, and use them, not host arrays, as arguments of kernels"
 )
@@ -51,6 +67,22 @@ class Recording(Protocol):
 
     def end(self) -> None:
         """Stop recording every stream."""
+        ...
+
+
+class Resident(Protocol):
+    """A kernel that does not end by itself."""
+
+    def ask_to_leave(self) -> None:
+        """Ask it to leave the device."""
+        ...
+
+    def leave(self) -> None:
+        """Wait until it has; DeviceError where it does not."""
+        ...
+
+    def come_back(self) -> None:
+        """Launch it again, where it was asked to leave."""
         ...
 
 
@@ -97,6 +129,15 @@ class Context:
         """Whether there has never been such a kernel."""
         self._flags = bytearray(FLAGS)
         self._flag_numbers = itertools.count()
+        self.residents: set[Resident] = set()
+        """The kernels that run and do not end by themselves."""
+        self.pausing = threading.RLock()
+        """Held while they leave the device, and while one comes."""
+        self.local_bytes = 0
+        """Local memory of a thread that the device has room for, at least."""
+        self.wait_for_others: weakref.WeakMethod[Callable[[], None]] | None = None
+        """Waits for all streams but theirs."""
+        self._put_off: deque[tuple[int, tuple[Call, ...]]] = deque()
         self.captures: list[Recording] = []
         """The captures in progress."""
         self._later: deque[tuple[int, tuple[Call, ...]]] = deque()
@@ -106,6 +147,7 @@ class Context:
         self.handle = call("cuDevicePrimaryCtxRetain", self.device)
         self.generation += 1
         self.fault = None
+        self.residents.clear()
         # A thread has this where the context is current; a renewed context is another object.
         self._token = object()
         self.sound = flag_byte(1)
@@ -127,7 +169,7 @@ class Context:
         if not self.alone or getattr(_thread, "context", None) is not self._token:
             call("cuCtxSetCurrent", self.handle)
             _thread.context = self._token
-        if self._later and not self.captures:
+        if (self._later or (self._put_off and not self.residents)) and not self.captures:
             self._give_back_now()
 
     def forget_thread(self) -> None:
@@ -138,10 +180,35 @@ class Context:
         """Call a driver function in this context; a kernel's fault is explained in full."""
         self.enter()
         self.check_capture(name)
+        if self.residents and name == "cuCtxSynchronize":
+            others = self.wait_for_others() if self.wait_for_others is not None else None
+            return others() if others is not None else None
+        if self.residents and name in _ALONE:
+            with self.without_residents():
+                return self.call(name, *args, what=what)
         try:
             return call(name, *args, what=what)
         except DeviceError as error:
             raise self.explained(error) from None
+
+    @contextmanager
+    def without_residents(self) -> Generator[None, None, None]:
+        """Have the kernels that do not end leave the device for a while.
+
+        Raises:
+            DeviceError: NOT_PERMITTED, one does not, as its handler runs on.
+        """
+        with fork_waits(), self.pausing:
+            left = tuple(self.residents)
+            try:
+                for each in left:
+                    each.ask_to_leave()
+                for each in left:
+                    each.leave()
+                yield
+            finally:
+                for each in left:
+                    each.come_back()
 
     def check_capture(self, name: str) -> None:
         """Refuse a driver function that would end a capture in progress."""
@@ -172,12 +239,17 @@ class Context:
             return
 
     def _give_back_now(self) -> None:
+        while self._put_off and not self.residents:
+            self._later.append(self._put_off.popleft())
         for _ in range(len(self._later)):
             try:
                 generation, calls = self._later.popleft()
             except IndexError:  # another thread was faster
                 return
             if generation != self.generation:
+                continue
+            if self.residents and any(name in _FOR_ALL for name, *_ in calls):
+                self._put_off.append((generation, calls))
                 continue
             try:
                 for name, *args in calls:
@@ -237,6 +309,7 @@ class Context:
         for kernel in tuple(self.kernels):
             kernel.report = None  # its memory is gone
         self._later.clear()
+        self._put_off.clear()
         for capture in tuple(self.captures):
             capture.end()
         self._closer()

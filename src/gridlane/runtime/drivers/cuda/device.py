@@ -24,6 +24,7 @@ from gridlane.runtime.drivers.cuda.api import answer, bindings, call, waiting
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel, CudaModule
 from gridlane.runtime.drivers.cuda.linker import link
+from gridlane.runtime.drivers.cuda.resident import Owner, ResidentKernel
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream, own_stream
 from gridlane.runtime.protocol import Block, Limits, Route
 
@@ -39,6 +40,7 @@ class CudaDevice:
         self.ordinal = ordinal
         self.name = f"cuda:{ordinal}" if ordinal else "cuda"
         self.context = Context(ordinal)
+        self.context.wait_for_others = weakref.WeakMethod(self.wait_for_streams)
         self.context.enter()
         facts = self.attributes()
         self.compute_capability = (
@@ -171,13 +173,32 @@ class CudaDevice:
         context = self.context
         context.enter()
         context.check_capture("cuCtxSynchronize")
-        code = waiting()[1]()
+        if context.residents:
+            self.wait_for_streams()
+            code = 0
+        else:
+            code = waiting()[1]()
         if code:
             raise context.explained(device_error(code, "cuCtxSynchronize"))
         context.settled()
         if not context.silent:
             self.flush()
             self.check()
+
+    def wait_for_streams(self) -> None:
+        """Wait for all work but that of kernels that do not end: for gridlane's streams, and for
+        those of other libraries that the default stream waits for."""
+        event = CudaEvent(self.context, timing=False)
+        event.record(self.default_stream)
+        event.synchronize()
+        for stream in tuple(self._own.values()):
+            code = waiting()[0](stream.handle)
+            if code:
+                raise self.context.explained(device_error(code, "cuStreamSynchronize"))
+
+    def resident(self, artifact: Artifact, block: Block, owner: Owner) -> ResidentKernel:
+        """Load a kernel that does not end by itself, for itself alone."""
+        return ResidentKernel(self, artifact, block, owner)
 
     def activate(self) -> None:
         """Make the context current on this thread."""

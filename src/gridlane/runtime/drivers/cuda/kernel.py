@@ -115,9 +115,16 @@ class CudaKernel:
         self.report: BaseReport | None = None
         self.explain: Explain | None = None
         self.param_size = artifact.param_end
-        self.module = module or CudaModule(self.context, artifact)
-        self._find()
+        if self.context.residents:
+            with self.context.without_residents():  # the driver waits for them when it loads code
+                self._load(module)
+        else:
+            self._load(module)
         self.context.kernels.add(self)
+
+    def _load(self, module: CudaModule | None) -> None:
+        self.module = module or CudaModule(self.context, self.artifact)
+        self._find()
 
     def _find(self) -> None:
         context, artifact = self.context, self.artifact
@@ -126,6 +133,7 @@ class CudaKernel:
         name = artifact.entry.encode()
         self.handle = context.call("cuModuleGetFunction", self.module.handle, name, what=self.name)
         self.function = int(self.handle)
+        self.local_bytes = self._attribute("LOCAL_SIZE_BYTES")
         if artifact.uses_dynamic_shared:
             own = artifact.static_shared or self._attribute("SHARED_SIZE_BYTES")
             self._set("MAX_DYNAMIC_SHARED_SIZE_BYTES", self.device.limits.max_dynamic_shared - own)
@@ -232,6 +240,14 @@ class CudaBound:
         """Launch on a stream by its number."""
         kernel = self.kernel
         kernel.ready()
+        context = kernel.context
+        if context.residents and kernel.local_bytes > context.local_bytes:
+            with (
+                context.without_residents()
+            ):  # the driver waits for all kernels before it has more room
+                self.launch_on(stream, params, gx, gy, gz, shared)
+            return
+        context.local_bytes = max(context.local_bytes, kernel.local_bytes)
         memory = ctypes.create_string_buffer(params, len(params)) if params else None
         address = ctypes.addressof(memory) if memory is not None else 0
         size = ctypes.c_size_t(kernel.param_size)
@@ -260,6 +276,8 @@ class CudaBound:
         kernel, address = self.kernel, address_of("cuLaunchKernel")
         kernel.ready()
         if kernel.context.captures:  # a recording must keep its objects alive
+            return None
+        if kernel.context.residents and kernel.local_bytes > kernel.context.local_bytes:
             return None
         if not address or self.raises() or self.artifact.cooperative or stream.apart:
             return None

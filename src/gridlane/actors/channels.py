@@ -1,0 +1,188 @@
+"""Inboxes on the device: the ways from one actor's kernel to another's, without the host.
+
+Each pair of a sender and a receiver has a ring of its own in the device's memory, so that neither
+waits for a ticket. The kernels find the rings in tables in the host's memory, which change while
+they run: a table's version is odd while it is written, and its actor is told of the new version.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from typing import Any
+
+import numpy as np
+
+from gridlane.actors.device import wire
+from gridlane.actors.errors import Reason
+from gridlane.actors.keys import key_of
+from gridlane.actors.layouts.blocks import ROUTES, InboxHeader, RoutingTable
+from gridlane.actors.layouts.python import dtype
+from gridlane.memory.resource import Buffer
+
+TABLE_BYTES = wire.TABLE_KINDS + wire.CHUNK * ROUTES
+GRACE = 1.0
+"""Seconds for a kernel to see a change of its tables."""
+
+
+class Table:
+    """A routing table in memory that a kernel reads."""
+
+    def __init__(self, address: int) -> None:
+        bytes_: Any = (ctypes.c_uint8 * RoutingTable.size).from_address(address)
+        self._table: Any = np.frombuffer(bytes_, dtype(RoutingTable))[0:1]
+        self._table["capacity"] = ROUTES
+        kinds: Any = (ctypes.c_uint64 * (2 * ROUTES)).from_address(address + wire.TABLE_KINDS)
+        self._kinds: Any = np.frombuffer(kinds, np.uint64)
+
+    def free(self) -> int | None:
+        """The number of an entry that is not in use."""
+        for number, flags in enumerate(self._table["entries"][0]["flags"]):
+            if not flags & wire.IN_USE:
+                return number
+        return None
+
+    def write(
+        self, number: int, key: int, address: int, capacity: int, slot: int, kind: int = 0
+    ) -> None:
+        """Write an entry, for messages of a type; a capacity of 0 frees it."""
+        shift = capacity.bit_length() - 1
+        table, entry = self._table, self._table["entries"][0]
+        table["version"] += 1
+        self._kinds[2 * number] = kind
+        entry[number] = (
+            *(key, address, capacity, slot, int(table["version"][0]) & 0xFFFFFFFF),
+            wire.IN_USE | shift << wire.SHIFT if capacity else 0,
+        )
+        table["count"] = int(np.count_nonzero(entry["flags"] & wire.IN_USE))
+        table["version"] += 1
+
+
+class Channel:
+    """The ring from one actor to another, and its entries in their tables."""
+
+    def __init__(self, sender: Any, receiver: Any, entries: tuple[int, int]) -> None:
+        self.sender, self.receiver = sender, receiver
+        self.is_open = False
+        self.route, self.source = entries
+        self.capacity, self.slot = receiver.residence.capacity, receiver.residence.slot
+        self.device = receiver.device
+        size = wire.INBOX_HEAD + self.capacity * self.slot
+        self.memory: Buffer = self.device.allocate(size)
+        head = np.zeros((), dtype(InboxHeader))
+        head["capacity"], head["slot_bytes"] = self.capacity, self.slot
+        head["token"] = receiver.number
+        self.device.fill(self.memory.address, 0, size)
+        self._write(0, head.tobytes())
+
+    def _write(self, offset: int, data: bytes) -> None:
+        self.device.default_stream.write(self.memory.address + offset, memoryview(data))
+
+    def _read(self, offset: int, size: int) -> bytes:
+        data = bytearray(size)
+        self.device.default_stream.read(memoryview(data), self.memory.address + offset)
+        return bytes(data)
+
+    def open(self) -> None:
+        """Write the entries. The sender is held, and all that it has sent is in the receiver's
+        inbox, which comes first."""
+        sender, receiver = self.sender.residence, self.receiver.residence
+        after = receiver.posted()
+        receiver.sources.write(self.source, after, self.memory.address, self.capacity, self.slot)
+        receiver.announce()
+        key = key_of(self.receiver.name)
+        kind = self.receiver.actor.message.number
+        sender.routes.write(self.route, key, self.memory.address, self.capacity, self.slot, kind)
+        sender.announce()
+        self.is_open = True
+
+    def shut(self) -> bool:
+        """Take the way from the sender; whether its kernel has noted that, and sends by the host.
+        What it has sent so far stays."""
+        self.is_open = False
+        sender = self.sender.residence
+        if self.sender.has_ended():
+            return True
+        sender.routes.write(self.route, 0, 0, 0, 0)
+        sender.announce()
+        until = time.monotonic() + GRACE
+        while not sender.has_learned():
+            if time.monotonic() > until:
+                return False
+            time.sleep(50e-6)
+        return True
+
+    def skip(self, reason: Reason) -> bool:
+        """Make the next message a dead letter, as the receiver's kernel has ended at it; whether
+        there is one."""
+        facts = np.frombuffer(self._read(0, InboxHeader.size), dtype(InboxHeader))[0]
+        head = int(facts["head"])
+        at = wire.INBOX_HEAD + head % self.capacity * self.slot
+        sequence = (head // self.capacity + 1) & 0xFFFFFFFF
+        if not self.receiver.there.refuse(self._read(at, self.slot), sequence, int(reason)):
+            return False
+        self._write(16, (head + 1).to_bytes(8, "little"))
+        return True
+
+    def close(self) -> bool:
+        """End the way after the receiver's kernel has ended: what is left are dead letters. Whether
+        the sender's kernel has noted it, so that the memory is free."""
+        noted = self.shut()
+        while self.skip(Reason.STOPPED):
+            continue
+        return noted
+
+
+class Channels:
+    """The channels of a runtime's actors; under the directory's lock."""
+
+    def __init__(self) -> None:
+        self._all: dict[tuple[int, int], Channel] = {}
+        self._kept: list[Channel] = []
+
+    def open(self, sender: Any, receiver: Any) -> None:
+        """Make a way from one actor to another, where both have kernels that do not end. Where
+        there is no room in their tables, or the sender is busy, messages go by the host."""
+        if sender.residence is None or receiver.residence is None:
+            return
+        key = sender.number, receiver.number
+        channel = self._all.get(key)
+        if channel is None:
+            route, source = sender.residence.routes.free(), receiver.residence.sources.free()
+            if route is None or source is None:
+                return
+            channel = Channel(sender, receiver, (route, source))
+        if channel.is_open or not sender.there.hold(0.05):
+            return
+        try:
+            if sender.residence.is_quiet(0.05):
+                channel.open()
+                self._all[key] = channel
+        finally:
+            sender.there.release()
+
+    def shut(self, receiver: Any) -> None:
+        """An actor takes no messages for a while: those of others go by the host, which says so."""
+        for channel in self._all.values():
+            if channel.receiver is receiver:
+                channel.shut()
+
+    def reopen(self, receiver: Any) -> None:
+        """It takes messages again."""
+        for channel in list(self._all.values()):
+            if channel.receiver is receiver and not channel.sender.has_ended():
+                self.open(channel.sender, receiver)
+
+    def skip(self, receiver: Any, source: int, reason: Reason) -> None:
+        """The message of a source is dead, at which the receiver's kernel has ended."""
+        for channel in self._all.values():
+            if channel.receiver is receiver and channel.source == source:
+                channel.skip(reason)
+
+    def end(self, instance: Any) -> None:
+        """An actor has ended. What it has sent is handled still; what others have sent is dead."""
+        for key, channel in list(self._all.items()):
+            if channel.receiver is instance:
+                del self._all[key]
+                if not channel.close():
+                    self._kept.append(channel)

@@ -1,0 +1,254 @@
+"""Parts of the kernel that does not end, which a warp runs together; see ``resident``."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from gridlane.actors.device import wire
+from gridlane.actors.layouts.blocks import ROUTES
+from gridlane.cuda import ballot_sync, clz, ffs, int32, int64, jit, syncwarp, uint32
+from gridlane.frontends.python.stubs import load_words, store_words
+
+# The types of their fields are those of a kernel's variables.
+Place: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
+    "Place",
+    "inbox orders status control answers out routes sources number drift shift out_shift",
+)
+"""What of its row an actor needs while it runs: a kernel would read the row anew each time, from
+the host's memory."""
+
+Routes: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
+    "Routes", "key number kind at shift slot tail seen"
+)
+"""The inboxes of other actors: arrays in shared memory, with an entry for each route. An actor is
+found by the key of its name and by its number, and takes messages of one kind. ``tail`` is how many
+messages there have been, ``seen`` how many are taken, as last seen."""
+
+Sources: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
+    "Sources", "at shift head after"
+)
+"""The actor's own inboxes on the device, likewise; 0 is no address. Their messages come after so
+many of the host's."""
+
+State: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
+    "State", "order beats head out_tail version source physical logical received answered"
+)
+"""How far a kernel is."""
+
+Position: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
+    "Position", "order beats head out_tail out_head physical logical"
+)
+"""Where a kernel is while it delivers what its handler has emitted."""
+
+Sizes: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
+    "Sizes", "slot first chunks message_words out_slot answer out_words"
+)
+"""Constants: bytes of a slot, the chunks of a message that a warp has at once, and all of them,
+words of its payload; bytes of a slot to the host, of an answer's place, words of an output."""
+
+ALL = 0xFFFFFFFF
+
+
+@jit(device=True)
+def tell(place: Any, lane: Any, state: Any) -> Any:
+    """Tell the host how far the kernel is: a chunk by each of four lanes. The first lane has ended
+    if its handler has failed."""
+    target = place.status + wire.CHUNK * (lane - 1)
+    one, two = int64(state.order) | int64(state.beats) << 32, state.head
+    if lane == 2:
+        one, two = state.out_tail, int64(uint32(state.version)) | int64(state.source) << 32
+    elif lane == 3:
+        one, two = state.physical, state.logical
+    elif lane == 4:
+        target = place.control + 16
+        one, two = state.received, state.answered
+    if lane > 0 and lane < 5:
+        store_words(target, uint32(one), uint32(one >> 32), uint32(two), uint32(two >> 32))
+
+
+@jit(device=True)
+def put(
+    target: Any,
+    lane: Any,
+    sequence: Any,
+    head: Any,
+    head_words: Any,
+    body: Any,
+    start: Any,
+    body_words: Any,
+) -> Any:
+    """Write a message of two parts to a place."""
+    count = (head_words + body_words + 2) // 3
+    chunk = lane
+    while chunk < count:
+        at = 3 * chunk - head_words
+        if at < 0:
+            a, b, c = head[3 * chunk], head[3 * chunk + 1], head[3 * chunk + 2]
+        else:
+            a, b, c = body[start + at], body[start + at + 1], body[start + at + 2]
+        store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
+        chunk += 32
+
+
+@jit(device=True)
+def put_answer(
+    target: Any,
+    lane: Any,
+    sequence: Any,
+    kind: Any,
+    physical: Any,
+    logical: Any,
+    node: Any,
+    size: Any,
+    body: Any,
+    start: Any,
+    body_words: Any,
+) -> Any:
+    """Write an answer to the place of the caller who waits for it."""
+    count = wire.ANSWER_CHUNKS + (body_words + 2) // 3
+    at = start + max(3 * (min(lane, count - 1) - wire.ANSWER_CHUNKS), 0)
+    a, b, c = body[at], body[at + 1], body[at + 2]
+    a = uint32(kind) if lane == 0 else a
+    b = uint32(kind >> 32) if lane == 0 else b
+    c = uint32(physical) if lane == 0 else c
+    a = uint32(physical >> 32) if lane == 1 else a
+    b = uint32(logical) if lane == 1 else b
+    c = uint32(logical >> 32) if lane == 1 else c
+    a = uint32(node) if lane == 2 else a
+    b = uint32(node >> 32) if lane == 2 else b
+    c = uint32(size) if lane == 2 else c
+    if lane < count:
+        store_words(target + wire.CHUNK * lane, a, b, c, sequence)
+    chunk = lane + 32
+    while chunk < count:
+        at = start + 3 * (chunk - wire.ANSWER_CHUNKS)
+        store_words(target + wire.CHUNK * chunk, body[at], body[at + 1], body[at + 2], sequence)
+        chunk += 32
+
+
+@jit(device=True)
+def room(place: Any, out_tail: Any, out_head: Any) -> Any:
+    """Wait until the host has taken enough of the kernel's messages; how many it has."""
+    while out_tail - out_head >= int64(1) << place.out_shift:
+        _, _, low, high = load_words(place.orders)
+        out_head = int64(low) | int64(high) << 32
+    return out_head
+
+
+@jit(device=True)
+def post(
+    place: Any,
+    lane: Any,
+    out_slot: Any,
+    out_tail: Any,
+    letter: Any,
+    body: Any,
+    start: Any,
+    body_words: Any,
+) -> Any:
+    """Put a message into the ring to the host."""
+    target = place.out + (out_tail & ((int64(1) << place.out_shift) - 1)) * out_slot
+    sequence = (out_tail >> place.out_shift) + 1
+    put(target, lane, sequence, letter, wire.HEADER_WORDS, body, start, body_words)
+
+
+# ---- the tables of routes
+
+
+@jit(device=True)
+def _version(table: Any) -> Any:
+    low, high, _, _ = load_words(table)
+    return int64(low) | int64(high) << 32
+
+
+@jit(device=True)
+def learn(place: Any, lane: Any, routes: Any, sources: Any) -> Any:
+    """Read the tables, whole, and where the inboxes stand; how many sources there are."""
+    while True:
+        before, beside = _version(place.routes), _version(place.sources)
+        if lane < ROUTES:
+            entry = place.routes + wire.TABLE_HEAD + wire.TABLE_ENTRY * lane
+            a, b, c, d = load_words(entry)
+            _, slot, _, flags = load_words(entry + 16)
+            routes.key[lane] = int64(a) | int64(b) << 32 if flags & wire.IN_USE else int64(0)
+            routes.at[lane] = int64(c) | int64(d) << 32
+            routes.shift[lane] = flags >> wire.SHIFT
+            routes.slot[lane] = slot
+            entry = place.sources + wire.TABLE_HEAD + wire.TABLE_ENTRY * lane
+            a, b, c, d = load_words(entry)
+            sources.after[lane] = int64(a) | int64(b) << 32
+            _, _, _, flags = load_words(entry + 16)
+            sources.at[lane] = int64(c) | int64(d) << 32 if flags & wire.IN_USE else int64(0)
+            sources.shift[lane] = flags >> wire.SHIFT
+        syncwarp()
+        same = before == _version(place.routes) and beside == _version(place.sources)
+        if same and before & 1 == 0 and beside & 1 == 0:
+            break
+    there = 0
+    if lane < ROUTES:
+        if routes.key[lane] != 0:
+            _, _, c, d = load_words(routes.at[lane])
+            routes.tail[lane] = int64(c) | int64(d) << 32
+            a, b, _, _ = load_words(routes.at[lane] + 16)
+            routes.seen[lane] = int64(a) | int64(b) << 32
+            _, _, c, d = load_words(routes.at[lane] + 32)
+            routes.number[lane] = int64(c) | int64(d) << 32
+            a, b, _, _ = load_words(place.routes + wire.TABLE_KINDS + wire.CHUNK * lane)
+            routes.kind[lane] = int64(a) | int64(b) << 32
+        if sources.at[lane] != 0:
+            a, b, _, _ = load_words(sources.at[lane] + 16)
+            sources.head[lane] = int64(a) | int64(b) << 32
+            there = 1
+    found = ballot_sync(ALL, there != 0)
+    syncwarp()
+    return 32 - int32(clz(found))
+
+
+@jit(device=True)
+def route_of(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
+    """The entry of a key or number that takes messages of a kind, or -1."""
+    same = False
+    if lane < ROUTES:
+        used = routes.key[lane] != 0 and routes.kind[lane] == kind
+        same = used and (routes.key[lane] == key or routes.number[lane] == key)
+    return int32(ffs(ballot_sync(ALL, same))) - 1
+
+
+@jit(device=True)
+def has_room(routes: Any, number: Any) -> Any:
+    """Whether an inbox of another actor has room."""
+    capacity = int64(1) << routes.shift[number]
+    if routes.tail[number] - routes.seen[number] < capacity:
+        return True
+    a, b, _, _ = load_words(routes.at[number] + 16)
+    seen = int64(a) | int64(b) << 32
+    syncwarp()
+    routes.seen[number] = seen
+    syncwarp()
+    return routes.tail[number] - seen < capacity
+
+
+@jit(device=True)
+def is_open(place: Any, number: Any) -> Any:
+    """Whether a route is in the table still."""
+    entry = place.routes + wire.TABLE_HEAD + wire.TABLE_ENTRY * number
+    _, _, _, flags = load_words(entry + 16)
+    return flags & wire.IN_USE != 0
+
+
+@jit(device=True)
+def send(
+    lane: Any, routes: Any, number: Any, letter: Any, body: Any, start: Any, body_words: Any
+) -> Any:
+    """Put a message into the inbox of another actor, which has room."""
+    tail, at, shift = routes.tail[number], routes.at[number], routes.shift[number]
+    target = at + wire.INBOX_HEAD + (tail & ((int64(1) << shift) - 1)) * routes.slot[number]
+    put(target, lane, (tail >> shift) + 1, letter, wire.HEADER_WORDS, body, start, body_words)
+    tail += 1
+    syncwarp()
+    if lane == 0:
+        routes.tail[number] = tail
+        capacity = uint32(int64(1) << shift)
+        store_words(at, capacity, uint32(routes.slot[number]), uint32(tail), uint32(tail >> 32))
+    syncwarp()

@@ -1,0 +1,139 @@
+/* The memory between the host and a kernel that runs, and messages in it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire.h"
+
+static gl_chunk *slot_at(const gl_wire *wire, uint64_t ticket)
+{
+    uint64_t mask = (1ull << wire->shift) - 1;
+    return (gl_chunk *)(wire->inbox + (ticket & mask) * wire->slot_bytes);
+}
+
+/* How many messages the kernel has taken. */
+static uint64_t head_of(const gl_wire *wire)
+{
+    return atomic_load_explicit(&wire->status->head, memory_order_acquire);
+}
+
+uint64_t gl_wire_length(gl_actor *actor)
+{
+    gl_wire *wire = actor->wire;
+    uint64_t head = head_of(wire);
+    uint64_t length = atomic_load_explicit(&wire->tail, memory_order_relaxed) - head;
+    if (length > atomic_load_explicit(&wire->high, memory_order_relaxed))
+        atomic_store_explicit(&wire->high, length, memory_order_relaxed);
+    return length;
+}
+
+int gl_wire_has_room(gl_actor *actor)
+{
+    return gl_wire_length(actor) < 1ull << actor->wire->shift;
+}
+
+static void write_chunks(gl_chunk *chunk, uint32_t sequence, const void *header, uint32_t first,
+                         const void *payload, uint32_t bytes)
+{
+    const uint8_t *next = header;
+    for (uint32_t n = 0; n < first; n += 12, next += 12, chunk++) {
+        memcpy(chunk->piece, next, 12);
+        atomic_store_explicit(&chunk->sequence, sequence, memory_order_release);
+    }
+    for (next = payload; bytes >= 12; bytes -= 12, next += 12, chunk++) {
+        memcpy(chunk->piece, next, 12);
+        atomic_store_explicit(&chunk->sequence, sequence, memory_order_release);
+    }
+    if (bytes) {
+        memcpy(chunk->piece, next, bytes);
+        atomic_store_explicit(&chunk->sequence, sequence, memory_order_release);
+    }
+}
+
+/* Put a message into the ring; GL_POSTED or GL_IS_FULL. */
+int gl_wire_put(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t *taken)
+{
+    gl_wire *wire = to->wire;
+    uint64_t ticket = atomic_load_explicit(&wire->tail, memory_order_relaxed);
+    int64_t room = 1ll << wire->shift;
+    do {
+        /* The kernel writes its head all the time: look only where it matters. */
+        if ((int64_t)(ticket - atomic_load_explicit(&wire->seen, memory_order_acquire)) >= room) {
+            uint64_t head = head_of(wire);
+            atomic_store_explicit(&wire->seen, head, memory_order_release);
+            if ((int64_t)(ticket - head) >= room)
+                return GL_IS_FULL;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(&wire->tail, &ticket, ticket + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    gl_wire_header header = {
+        .type = letter->type, .source = letter->source, .correlation = letter->correlation,
+        .reply_to = letter->reply_to, .clock = letter->clock, .deadline = letter->deadline,
+        .topic = letter->topic, .trace = letter->trace, .span = letter->span,
+        .bytes = (uint16_t)letter->payload_bytes, .flags = (uint16_t)letter->flags,
+        .hops = (uint16_t)letter->hops, .attempt = (uint16_t)letter->attempt};
+    write_chunks(slot_at(wire, ticket), (uint32_t)(ticket >> wire->shift) + 1, &header, sizeof header,
+                 payload, letter->payload_bytes);
+    if (taken)
+        *taken = ticket;
+    return GL_POSTED;
+}
+
+/* A message that is not handled is dead, and its caller is told. */
+void gl_wire_refuse(gl_actor *actor, const gl_letter *letter, const void *payload, uint32_t reason)
+{
+    gl_bury(actor->engine, actor->id, letter, payload, reason);
+    atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
+    if (letter->reply_to & GL_TO_WAITER && letter->reply_to & GL_DIRECT) {
+        gl_place *place = &actor->wire->place[letter->reply_to & 0xFFFFF];
+        uint64_t generation = letter->reply_to >> 20 & 0x1FFFFFFF;
+        atomic_store_explicit(&place->refused, generation << 8 | reason, memory_order_release);
+    } else {
+        gl_header asked = {.reply_to = letter->reply_to, .correlation = letter->correlation,
+                           .clock = letter->clock};
+        gl_refuse_caller(actor, &asked, reason);
+    }
+}
+
+/* Refuse a message in chunks; 0 if it is not whole. */
+int gl_wire_refuse_chunks(gl_actor *actor, const void *chunks, uint32_t sequence, uint32_t reason)
+{
+    const gl_chunk *chunk = chunks;
+    uint8_t flat[12 * 8 + 16384 + 12];
+    for (uint32_t n = 0; n < actor->wire->chunks; n++) {
+        if (atomic_load_explicit(&chunk[n].sequence, memory_order_acquire) != sequence)
+            return 0;
+        memcpy(flat + 12 * n, chunk[n].piece, 12);
+    }
+    gl_wire_header header;
+    gl_letter letter;
+    memcpy(&header, flat, sizeof header);
+    gl_wire_letter(&letter, &header);
+    letter.destination = actor->id;
+    gl_wire_refuse(actor, &letter, flat + sizeof header, reason);
+    return 1;
+}
+
+/* Refuse up to `most` messages of the ring, whose kernel has ended; how many. */
+uint32_t gl_wire_drain(gl_actor *actor, uint32_t most, uint32_t reason)
+{
+    gl_wire *wire = actor->wire;
+    uint64_t head = head_of(wire), tail = atomic_load(&wire->tail);
+    uint32_t count = 0;
+    for (; head != tail && count < most; head++, count++) {
+        uint32_t sequence = (uint32_t)(head >> wire->shift) + 1;
+        while (!gl_wire_refuse_chunks(actor, slot_at(wire, head), sequence, reason))
+            gl_pause(); /* it is being written */
+        atomic_store_explicit(&wire->status->head, head + 1, memory_order_release);
+    }
+    return count;
+}
+
+void gl_wire_letter(gl_letter *letter, const gl_wire_header *header)
+{
+    *letter = (gl_letter){
+        .type = header->type, .source = header->source, .correlation = header->correlation,
+        .reply_to = header->reply_to, .deadline = header->deadline, .topic = header->topic,
+        .trace = header->trace, .span = header->span, .payload_bytes = header->bytes,
+        .flags = header->flags & 0xFFu, .hops = header->hops, .attempt = header->attempt,
+        .clock = header->clock};
+}

@@ -1,0 +1,106 @@
+/* Messages between the host and a kernel that runs on a device: device/wire.py has the same numbers.
+
+   Memory of the host that the device can read and write holds an actor's inbox, the messages that
+   its kernel sends (`out`), the answers to callers who wait (`place`), the host's orders and the
+   kernel's status. A message is cut into pieces of 12 bytes, each followed by a sequence word: that
+   of a ring's slot is its lap + 1, so that zeroed memory is an empty ring. The kernel reads and
+   writes such a chunk by one access. The host writes the word last, and reads it first. */
+#ifndef GRIDLANE_ACTORS_WIRE_H
+#define GRIDLANE_ACTORS_WIRE_H
+
+#include "engine.h"
+
+typedef struct {
+    uint32_t piece[3];
+    _Atomic uint32_t sequence;
+} gl_chunk;
+
+typedef struct {
+    uint64_t type, source, correlation, reply_to;
+    gl_clock clock;
+    uint64_t deadline, topic, trace, span;
+    uint16_t bytes, flags, hops, attempt;
+} gl_wire_header;
+
+typedef struct {
+    uint64_t type;
+    gl_clock clock;
+    uint32_t bytes;
+} gl_wire_answer; /* 36 bytes on the wire */
+
+typedef struct {
+    _Atomic uint32_t order, version;
+    _Atomic uint64_t out_head;
+} gl_orders;
+
+typedef struct {
+    _Atomic uint32_t order, beats;
+    _Atomic uint64_t head, out_tail;
+    _Atomic uint32_t version, source;
+    _Atomic uint64_t physical, logical;
+} gl_status;
+
+_Static_assert(sizeof(gl_chunk) == 16, "chunk");
+_Static_assert(sizeof(gl_wire_header) == 96, "header on the wire");
+
+#define GL_PLACES 64
+#define GL_DIRECT (1ull << 60) /* of `reply_to`: a place of the actor, not a waiter of the engine */
+enum { GL_LEAVE, GL_RUN = 1, GL_PARK = 2, GL_STOP = 3 };
+enum { GL_UNHANDLED = 4 }; /* a kind of what a kernel sends, besides GL_REPLY and its like */
+
+/* Where a caller waits for an answer. */
+typedef struct {
+    uint32_t generation;
+    _Atomic uint64_t refused; /* the generation, above a reason */
+    uint64_t ticket, since;   /* of a message whose caller has gone */
+} gl_place;
+
+struct gl_wire {
+    uint8_t *inbox, *out, *answers;
+    gl_orders *orders;
+    gl_status *status;
+    _Atomic uint32_t *raised; /* the kernel's error, where the device says so while it runs */
+    uint32_t shift, chunks, slot_bytes, out_shift, out_slot, answer_bytes;
+    uint32_t resident; /* whether a kernel runs, or may */
+    uint32_t stopping, leaving, holds, number;
+    uint64_t out_head;
+    uint8_t *letter; /* the message of `out` that is delivered now */
+    uint32_t letter_bytes;
+    uint64_t beats, heard_of; /* signs of life, and how many messages are handled, as last seen */
+    _Alignas(64) _Atomic uint64_t tail;
+    _Atomic uint64_t seen, high; /* how many are taken, as last seen; the most that were there */
+    _Alignas(64) _Atomic uint64_t free; /* places, by bits */
+    _Atomic uint64_t left;              /* places whose callers have gone */
+    gl_place place[GL_PLACES];
+};
+
+/* wire.c: the memory, and messages in it */
+int gl_wire_put(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t *ticket);
+int gl_wire_has_room(gl_actor *actor);
+uint64_t gl_wire_length(gl_actor *actor);
+void gl_wire_refuse(gl_actor *actor, const gl_letter *letter, const void *payload, uint32_t reason);
+void gl_wire_letter(gl_letter *letter, const gl_wire_header *header);
+int gl_wire_refuse_chunks(gl_actor *actor, const void *chunks, uint32_t sequence, uint32_t reason);
+uint32_t gl_wire_drain(gl_actor *actor, uint32_t most, uint32_t reason);
+
+/* wire_thread.c: what the kernels send, and their orders */
+int gl_wire_start(gl_engine *engine);
+int gl_wire_add(gl_actor *actor);
+void gl_wire_remove(gl_actor *actor);
+int gl_wire_poll(gl_actor *actor, int last);
+void gl_wire_order(gl_actor *actor);
+int gl_wire_follows(const gl_actor *actor);
+int gl_wire_hold(gl_actor *actor, uint64_t until);
+void gl_wire_release(gl_actor *actor);
+void gl_wire_fail(gl_actor *actor, uint32_t code);
+
+/* wire_call.c: callers */
+int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, uint32_t *room,
+            uint64_t until);
+int gl_wire_claim(gl_wire *wire, uint64_t *reply_to);
+int gl_wire_answered(const gl_wire *wire, uint64_t reply_to, gl_wire_answer *answer, uint32_t *reason);
+void gl_wire_read_answer(const gl_wire *wire, uint64_t reply_to, uint32_t bytes, void *payload);
+void gl_wire_leave(gl_wire *wire, uint64_t reply_to, uint64_t ticket, int answered);
+void gl_wire_tidy(gl_actor *actor, uint64_t now);
+
+#endif

@@ -1,0 +1,347 @@
+/* Actors whose kernels run without an end, as Python sees them, and calls of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects.h"
+#include "wire.h"
+
+#define HELD 100000ull /* nanoseconds that a call spins with Python's lock; letting go costs time */
+#define SILENT 20000000ull /* nanoseconds after which a message that is handled has no answer */
+
+/* connect(keep, inbox, out, answers, orders, status, control, shift, chunks, slot_bytes, out_shift,
+   out_slot, answer_bytes): the memory that a kernel and the host share; `keep` owns it */
+PyObject *Actor_connect(ActorObject *self, PyObject *args)
+{
+    unsigned long long inbox, out, answers, orders, status, control;
+    unsigned int shift, chunks, slot_bytes, out_shift, out_slot, answer_bytes;
+    PyObject *keep;
+    gl_actor *a = self->actor;
+    void *memory = NULL;
+    if (closed(self->owner)
+        || !PyArg_ParseTuple(args, "OKKKKKKIIIIII", &keep, &inbox, &out, &answers, &orders, &status,
+                             &control, &shift, &chunks, &slot_bytes, &out_shift, &out_slot,
+                             &answer_bytes))
+        return NULL;
+    if (a->wire || posix_memalign(&memory, 64, sizeof(gl_wire)))
+        return PyErr_NoMemory();
+    gl_wire *wire = memset(memory, 0, sizeof *wire);
+    wire->letter_bytes = out_slot / 16 * 12 + 12;
+    wire->letter = malloc(wire->letter_bytes);
+    if (!wire->letter) {
+        free(wire);
+        return PyErr_NoMemory();
+    }
+    wire->inbox = (uint8_t *)(uintptr_t)inbox;
+    wire->out = (uint8_t *)(uintptr_t)out;
+    wire->answers = (uint8_t *)(uintptr_t)answers;
+    wire->orders = (gl_orders *)(uintptr_t)orders;
+    wire->status = (gl_status *)(uintptr_t)status;
+    wire->shift = shift;
+    wire->chunks = chunks;
+    wire->slot_bytes = slot_bytes;
+    wire->out_shift = out_shift;
+    wire->out_slot = out_slot;
+    wire->answer_bytes = answer_bytes;
+    atomic_store(&wire->free, ~0ull);
+    gl_control *there = (gl_control *)(uintptr_t)control;
+    memcpy(there, a->control, sizeof *there);
+    free(a->control);
+    a->control = there;
+    a->wire = wire;
+    self->keep = Py_NewRef(keep);
+    gl_wire_order(a);
+    if (gl_wire_add(a))
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* resides(raised): its kernel is about to run, and reports errors at an address, or nowhere (0) */
+PyObject *Actor_resides(ActorObject *self, PyObject *args)
+{
+    unsigned long long raised;
+    if (!PyArg_ParseTuple(args, "K", &raised) || closed(self->owner))
+        return NULL;
+    gl_wire *wire = self->actor->wire;
+    wire->raised = (_Atomic uint32_t *)(uintptr_t)raised;
+    wire->stopping = wire->leaving = 0;
+    wire->resident = 1;
+    gl_wire_order(self->actor);
+    Py_RETURN_NONE;
+}
+
+/* ends(): order the kernel to end, without handling more */
+PyObject *Actor_ends(ActorObject *self, PyObject *unused)
+{
+    (void)unused;
+    self->actor->wire->stopping = 1;
+    gl_wire_order(self->actor);
+    Py_RETURN_NONE;
+}
+
+/* leaves(): order the kernel to end for a while */
+PyObject *Actor_leaves(ActorObject *self, PyObject *unused)
+{
+    (void)unused;
+    self->actor->wire->leaving = 1;
+    gl_wire_order(self->actor);
+    Py_RETURN_NONE;
+}
+
+/* tables(version): the version of the tables of routes that the kernel is to use */
+PyObject *Actor_tables(ActorObject *self, PyObject *args)
+{
+    unsigned int version;
+    if (!PyArg_ParseTuple(args, "I", &version))
+        return NULL;
+    atomic_store(&self->actor->wire->orders->version, version);
+    Py_RETURN_NONE;
+}
+
+/* refuse(chunks, sequence, reason): a message that the kernel has not handled; whether it is whole */
+PyObject *Actor_refuse(ActorObject *self, PyObject *args)
+{
+    Py_buffer chunks;
+    unsigned int sequence, reason;
+    int whole;
+    if (closed(self->owner) || !PyArg_ParseTuple(args, "y*II", &chunks, &sequence, &reason))
+        return NULL;
+    whole = (size_t)chunks.len >= self->actor->wire->chunks * sizeof(gl_chunk)
+            && gl_wire_refuse_chunks(self->actor, chunks.buf, sequence, reason);
+    PyBuffer_Release(&chunks);
+    return PyBool_FromLong(whole);
+}
+
+/* ended(): the kernel has ended; what it has sent is delivered */
+PyObject *Actor_ended(ActorObject *self, PyObject *unused)
+{
+    gl_actor *a = self->actor;
+    gl_wire *wire = a->wire;
+    (void)unused;
+    if (closed(self->owner))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&a->engine->wire_mutex);
+    wire->resident = 0;
+    atomic_store(&a->since, 0);
+    atomic_store(&a->control->busy, 0);
+    uint32_t code = wire->raised ? atomic_load(wire->raised) : 0;
+    if (code && !atomic_load(&a->control->error))
+        gl_wire_fail(a, code);
+    pthread_mutex_unlock(&a->engine->wire_mutex);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+/* retire(): nothing of it runs any more */
+PyObject *Actor_retire(ActorObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (self->actor->wire && self->owner->engine) {
+        Py_BEGIN_ALLOW_THREADS
+        gl_wire_remove(self->actor);
+        Py_END_ALLOW_THREADS
+    }
+    Py_RETURN_NONE;
+}
+
+/* fail(code): its kernel has ended with an error */
+PyObject *Actor_fail(ActorObject *self, PyObject *args)
+{
+    unsigned int code;
+    if (!PyArg_ParseTuple(args, "I", &code) || closed(self->owner))
+        return NULL;
+    gl_wire_fail(self->actor, code);
+    Py_RETURN_NONE;
+}
+
+/* skip(reason): the message at which the kernel has ended is dead */
+PyObject *Actor_skip(ActorObject *self, PyObject *args)
+{
+    unsigned int reason;
+    if (!PyArg_ParseTuple(args, "I", &reason) || closed(self->owner))
+        return NULL;
+    return PyLong_FromUnsignedLong(gl_wire_drain(self->actor, 1, reason));
+}
+
+/* position: (order, messages taken, messages sent, physical, logical, version of the tables, source of
+   the message that it handles), as the kernel has told, and how many of its messages are taken */
+PyObject *Actor_position(ActorObject *self, void *closure)
+{
+    (void)closure;
+    gl_status *status = self->actor->wire->status;
+    return Py_BuildValue("IKKKKIIK", atomic_load(&status->order),
+                         (unsigned long long)atomic_load(&status->head),
+                         (unsigned long long)atomic_load(&status->out_tail),
+                         (unsigned long long)atomic_load(&status->physical),
+                         (unsigned long long)atomic_load(&status->logical),
+                         atomic_load(&status->version), atomic_load(&status->source),
+                         (unsigned long long)atomic_load(&self->actor->wire->orders->out_head));
+}
+
+void wire_free(gl_actor *actor)
+{
+    if (!actor->wire)
+        return;
+    free(actor->wire->letter);
+    free(actor->wire);
+    actor->control = NULL; /* it is part of the memory that `keep` owns */
+}
+
+/* ---- calls */
+
+typedef struct {
+    gl_actor *actor;
+    gl_letter *letter;
+    const void *payload;
+    uint64_t ticket;
+    gl_wire_answer answer;
+    uint32_t reason;
+    uint64_t handled; /* since when it is known to be handled */
+} Call;
+
+/* Whether its message is handled, and its handler has not replied. */
+static int is_silent(Call *call)
+{
+    uint64_t now = gl_elapsed();
+    if (atomic_load(&call->actor->wire->status->head) <= call->ticket)
+        return 0;
+    if (!call->handled)
+        call->handled = now;
+    return now - call->handled > SILENT;
+}
+
+/* Look for the answer for so long; whether it is there. */
+static int spin(Call *call, uint64_t nanoseconds)
+{
+    const gl_wire *wire = call->actor->wire;
+    uint64_t begin = gl_elapsed();
+    do {
+        for (int n = 0; n < 32; n++) {
+            if (gl_wire_answered(wire, call->letter->reply_to, &call->answer, &call->reason))
+                return 1;
+            gl_pause();
+        }
+    } while (gl_elapsed() - begin < nanoseconds);
+    return 0;
+}
+
+/* Wait without Python's lock, with longer and longer sleeps, until then. */
+static int park(Call *call, uint64_t spins, uint64_t until)
+{
+    if (spins && spin(call, spins))
+        return 1;
+    for (long nap = 20000; gl_elapsed() < until; nap = nap < 200000 ? 2 * nap : nap) {
+        struct timespec pause = {0, nap};
+        nanosleep(&pause, NULL);
+        if (gl_wire_answered(call->actor->wire, call->letter->reply_to, &call->answer,
+                             &call->reason))
+            return 1;
+        if (is_silent(call)) {
+            call->reason = GL_UNANSWERED;
+            return 1;
+        }
+        if (atomic_load(&call->actor->engine->stop))
+            return 0;
+    }
+    return 0;
+}
+
+static int post(Call *call)
+{
+    gl_actor *to = call->actor;
+    if (call->letter->payload_bytes > to->tier)
+        return GL_TOO_LARGE;
+    atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
+    int result = atomic_load_explicit(&to->phase, memory_order_seq_cst) & GL_ACCEPTS
+                     ? gl_wire_put(to, call->letter, call->payload, &call->ticket)
+                     : GL_INACTIVE;
+    atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
+    return result;
+}
+
+/* Post and wait: 1 answered, 0 not in time, -1 with an exception; `posted` as of gl_post. */
+static int wait_for(Call *call, uint64_t spins, uint64_t until, int *posted)
+{
+    int done = 0, failed = 1;
+    uint64_t held = spins < HELD ? spins : HELD;
+    while ((*posted = post(call)) == GL_IS_FULL && (failed = again(until)) == 1) {
+        struct timespec pause = {0, 20000};
+        Py_BEGIN_ALLOW_THREADS
+        nanosleep(&pause, NULL);
+        Py_END_ALLOW_THREADS
+    }
+    if (failed < 0 || *posted != GL_POSTED)
+        return failed < 0 ? -1 : 0;
+    done = spin(call, held);
+    for (spins -= held; !done && (failed = again(until)) == 1; spins = 0) {
+        uint64_t now = gl_elapsed();
+        uint64_t slice = until > now && until - now > SLICE ? now + SLICE : until;
+        Py_BEGIN_ALLOW_THREADS
+        done = park(call, spins, slice);
+        Py_END_ALLOW_THREADS
+        if (atomic_load(&call->actor->engine->stop))
+            break;
+    }
+    return done ? 1 : failed < 0 ? -1 : 0;
+}
+
+/* A call of an actor whose kernel runs, as Engine_call; -1 where no place is free. */
+int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uint64_t spins,
+              uint64_t until, PyObject **result)
+{
+    gl_letter letter = host_letter(self->engine, actor, (size_t)payload->len);
+    Call call = {.actor = actor, .letter = &letter, .payload = payload->buf};
+    int posted = GL_IS_FULL;
+    *result = NULL;
+    if (!gl_wire_claim(actor->wire, &letter.reply_to))
+        return -1;
+    letter.correlation = letter.reply_to;
+    int done = wait_for(&call, spins, until, &posted);
+    if (done == 1 && !call.reason) {
+        gl_host_merge(self->engine, &call.answer.clock);
+        *result = PyBytes_FromStringAndSize(NULL, call.answer.bytes);
+        if (*result)
+            gl_wire_read_answer(actor->wire, letter.reply_to, call.answer.bytes,
+                                PyBytes_AS_STRING(*result));
+    } else if (done == 1) {
+        *result = PyLong_FromUnsignedLong(call.reason);
+    } else if (!done) {
+        *result = posted > 0              ? PyLong_FromLong(posted)
+                  : posted == GL_IS_FULL ? PyLong_FromLong(GL_FULL)
+                                         : Py_NewRef(Py_None);
+    }
+    gl_wire_leave(actor->wire, letter.reply_to, call.ticket, done == 1 || posted != GL_POSTED);
+    return 0;
+}
+
+/* time_calls(actor, payload, count): nanoseconds of each of so many calls by gl_call, as uint64 */
+PyObject *Engine_time_calls(EngineObject *self, PyObject *args)
+{
+    PyObject *object, *made;
+    Py_buffer payload;
+    Py_ssize_t count, n = 0;
+    if (!PyArg_ParseTuple(args, "Oy*n", &object, &payload, &count))
+        return NULL;
+    gl_actor *actor = actor_of(self, object);
+    made = actor && actor->wire && count > 0 ? PyBytes_FromStringAndSize(NULL, 8 * count) : NULL;
+    if (made) {
+        uint64_t *times = (uint64_t *)PyBytes_AS_STRING(made);
+        uint8_t reply[16384];
+        Py_BEGIN_ALLOW_THREADS
+        for (; n < count; n++) {
+            uint64_t begin = gl_elapsed();
+            uint32_t room = sizeof reply;
+            if (gl_call(actor, payload.buf, (uint32_t)payload.len, reply, &room, begin + SLICE))
+                break;
+            times[n] = gl_elapsed() - begin;
+        }
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&payload);
+    if (n == count && made)
+        return made;
+    Py_XDECREF(made);
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, "a call was not answered, or the actor takes none so");
+    return NULL;
+}

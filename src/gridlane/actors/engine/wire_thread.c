@@ -1,0 +1,248 @@
+/* The thread that delivers what running kernels send to others than waiting callers, and the orders
+   that their actors have. It spins while there is something to deliver, and then sleeps longer and
+   longer: a look takes lines of memory from the device that is writing them. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "wire.h"
+
+#define SPINS 2000           /* looks without work before it sleeps */
+#define SHORTEST 20000u      /* nanoseconds of its first sleep */
+#define LONGEST 200000u      /* and of the longest */
+#define QUIET 20000000ull    /* nanoseconds without a sign of life, of a kernel that handles one */
+#define TURN 64              /* messages of one actor in a row */
+
+/* ---- what a kernel sends */
+
+static int read_letter(gl_wire *wire)
+{
+    uint64_t ticket = wire->out_head, mask = (1ull << wire->out_shift) - 1;
+    const gl_chunk *chunk = (const gl_chunk *)(wire->out + (ticket & mask) * wire->out_slot);
+    uint32_t sequence = (uint32_t)(ticket >> wire->out_shift) + 1, count = 8;
+    for (uint32_t n = 0; n < count; n++) {
+        if (atomic_load_explicit(&chunk[n].sequence, memory_order_acquire) != sequence)
+            return 0;
+        memcpy(wire->letter + 12 * n, chunk[n].piece, 12);
+        if (n == 7) {
+            gl_wire_header header;
+            memcpy(&header, wire->letter, sizeof header);
+            count = 8 + ((header.bytes + 3u) / 4 + 2) / 3;
+            if (12 * count > wire->letter_bytes)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* Deliver one message that the kernel has sent; 0 if there is none, or no room for it. */
+static int deliver_one(gl_actor *actor, int last)
+{
+    gl_wire *wire = actor->wire;
+    if (!read_letter(wire))
+        return 0;
+    gl_wire_header header;
+    gl_letter letter;
+    memcpy(&header, wire->letter, sizeof header);
+    gl_wire_letter(&letter, &header);
+    uint32_t kind = header.flags >> 8 & 15, reason = header.flags >> 12;
+    const void *payload = wire->letter + sizeof header;
+    if (kind == GL_UNHANDLED) {
+        letter.destination = actor->id;
+        gl_wire_refuse(actor, &letter, payload, reason);
+    } else {
+        gl_header asked = {.source = header.source, .correlation = header.correlation,
+                           .reply_to = header.reply_to};
+        letter.source = actor->id;
+        actor->clock = letter.clock;
+        if (!gl_hand_over(actor, kind, header.source, &asked, &letter, payload)) {
+            if (!last)
+                return 0;
+            gl_bury(actor->engine, header.source, &letter, payload, GL_FULL);
+            actor->subscriber = 0;
+        }
+    }
+    atomic_store_explicit(&wire->orders->out_head, ++wire->out_head, memory_order_release);
+    return 1;
+}
+
+static void watch(gl_actor *actor, uint64_t now)
+{
+    gl_wire *wire = actor->wire;
+    gl_control *control = actor->control;
+    /* A kernel that looks for messages says so all the time, and after each one. */
+    uint64_t beats = atomic_load_explicit(&wire->status->beats, memory_order_relaxed)
+                     + (atomic_load_explicit(&control->received, memory_order_relaxed) << 32);
+    int still = wire->resident && beats == wire->beats;
+    if (!still)
+        atomic_store_explicit(&actor->since, 0, memory_order_relaxed);
+    else if (!atomic_load_explicit(&actor->since, memory_order_relaxed))
+        atomic_store_explicit(&actor->since, now, memory_order_relaxed);
+    uint64_t since = atomic_load_explicit(&actor->since, memory_order_relaxed);
+    atomic_store_explicit(&control->busy, since && now - since > QUIET, memory_order_relaxed);
+    wire->beats = beats;
+    atomic_store_explicit(&control->heartbeat, beats & UINT32_MAX, memory_order_relaxed);
+    if (wire->resident && wire->raised && !atomic_load(&control->error)) {
+        uint32_t code = atomic_load_explicit(wire->raised, memory_order_acquire);
+        if (code)
+            gl_wire_fail(actor, code);
+    }
+}
+
+/* Look at one actor; whether there was something to do. `last`: what finds no room is dead. */
+int gl_wire_poll(gl_actor *actor, int last)
+{
+    gl_wire *wire = actor->wire;
+    uint64_t now = gl_elapsed(), head;
+    int found = 0;
+    while (found < TURN && deliver_one(actor, last))
+        found++;
+    watch(actor, now);
+    if (atomic_load_explicit(&wire->left, memory_order_relaxed))
+        gl_wire_tidy(actor, now);
+    head = atomic_load_explicit(&wire->status->head, memory_order_acquire);
+    if (head != wire->heard_of) {
+        wire->heard_of = head;
+        gl_wire_length(actor);
+        gl_unblock(actor);
+    }
+    return found;
+}
+
+static void *work(void *argument)
+{
+    gl_engine *engine = argument;
+    uint32_t idle = 0, nap = SHORTEST;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    while (!atomic_load_explicit(&engine->stop, memory_order_acquire)) {
+        int found = 0;
+        pthread_mutex_lock(&engine->wire_mutex);
+        for (uint32_t n = 0; n < engine->wire_count; n++)
+            found |= gl_wire_poll(engine->wires[n], 0);
+        pthread_mutex_unlock(&engine->wire_mutex);
+        if (found) {
+            idle = 0;
+            nap = SHORTEST;
+        } else if (++idle < SPINS) {
+            gl_pause();
+        } else {
+            struct timespec pause = {0, nap};
+            nanosleep(&pause, NULL);
+            nap = 2 * nap < LONGEST ? 2 * nap : LONGEST;
+        }
+    }
+    return NULL;
+}
+
+int gl_wire_start(gl_engine *engine)
+{
+    int failed = 0;
+    pthread_mutex_lock(&engine->mutex);
+    if (!engine->wire_started && !(failed = pthread_create(&engine->wire_thread, NULL, work, engine)))
+        engine->wire_started = 1;
+    pthread_mutex_unlock(&engine->mutex);
+    return failed ? -1 : 0;
+}
+
+int gl_wire_add(gl_actor *actor)
+{
+    gl_engine *engine = actor->engine;
+    int poor = 0;
+    pthread_mutex_lock(&engine->wire_mutex);
+    if (engine->wire_count == engine->wire_room) {
+        uint32_t room = engine->wire_room ? 2 * engine->wire_room : 16;
+        gl_actor **more = realloc(engine->wires, room * sizeof *more);
+        poor = !more;
+        if (more) {
+            engine->wires = more;
+            engine->wire_room = room;
+        }
+    }
+    if (!poor)
+        engine->wires[engine->wire_count++] = actor;
+    pthread_mutex_unlock(&engine->wire_mutex);
+    return poor ? -1 : gl_wire_start(engine);
+}
+
+/* Look no more at an actor whose kernel has ended; what it has sent is delivered first. */
+void gl_wire_remove(gl_actor *actor)
+{
+    gl_engine *engine = actor->engine;
+    pthread_mutex_lock(&engine->wire_mutex);
+    for (uint32_t n = 0; n < engine->wire_count; n++)
+        if (engine->wires[n] == actor) {
+            engine->wires[n] = engine->wires[--engine->wire_count];
+            while (deliver_one(actor, 1))
+                continue;
+            break;
+        }
+    pthread_mutex_unlock(&engine->wire_mutex);
+}
+
+/* ---- orders */
+
+/* Write the order that the actor's phase makes. */
+void gl_wire_order(gl_actor *actor)
+{
+    gl_wire *wire = actor->wire;
+    pthread_mutex_lock(&actor->mutex);
+    uint32_t runs = gl_step_allowed(actor) && !wire->holds;
+    uint32_t now = atomic_load(&wire->orders->order);
+    uint32_t kind = wire->stopping  ? GL_STOP
+                    : wire->leaving ? GL_LEAVE
+                    : runs          ? GL_RUN
+                                    : GL_PARK;
+    if ((now & 3) != kind)
+        atomic_store(&wire->orders->order, 4 * ++wire->number | kind);
+    pthread_mutex_unlock(&actor->mutex);
+}
+
+/* Whether the kernel does what the last order says. */
+int gl_wire_follows(const gl_actor *actor)
+{
+    const gl_wire *wire = actor->wire;
+    return !wire->resident
+           || atomic_load(&wire->status->order) == atomic_load(&wire->orders->order);
+}
+
+/* Keep the kernel from its next message, until gl_wire_release; 0 where it does not follow in time. */
+int gl_wire_hold(gl_actor *actor, uint64_t until)
+{
+    pthread_mutex_lock(&actor->mutex);
+    actor->wire->holds++;
+    pthread_mutex_unlock(&actor->mutex);
+    gl_wire_order(actor);
+    for (uint32_t tries = 0; !gl_wire_follows(actor); tries++) {
+        if (gl_elapsed() >= until) {
+            gl_wire_release(actor);
+            return 0;
+        }
+        if (tries < 1000) {
+            gl_pause();
+        } else {
+            struct timespec pause = {0, 20000};
+            nanosleep(&pause, NULL);
+        }
+    }
+    return 1;
+}
+
+void gl_wire_release(gl_actor *actor)
+{
+    pthread_mutex_lock(&actor->mutex);
+    actor->wire->holds--;
+    pthread_mutex_unlock(&actor->mutex);
+    gl_wire_order(actor);
+}
+
+/* The kernel has ended with an error: Python decides what follows. */
+void gl_wire_fail(gl_actor *actor, uint32_t code)
+{
+    atomic_store_explicit(&actor->control->error, code, memory_order_release);
+    atomic_fetch_or(&actor->phase, GL_HAS_FAILED);
+    atomic_fetch_add_explicit(&actor->control->failed, 1, memory_order_relaxed);
+    gl_event(actor);
+}

@@ -1,0 +1,396 @@
+"""Actors whose kernels do not end: where they can be, what they run, and the memory they share with
+the host."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from gridlane.actors._engine import Actor as EngineActor
+from gridlane.actors.actor import Actor
+from gridlane.actors.channels import TABLE_BYTES, Table
+from gridlane.actors.device import wire
+from gridlane.actors.device.context import Rules, context_class
+from gridlane.actors.device.resident import Form, resident_of
+from gridlane.actors.errors import ActorError
+from gridlane.actors.options import Restart
+from gridlane.actors.program import EMPTY
+from gridlane.core import argtypes
+from gridlane.core.argtypes import ArgType, ArrayType, TupleType
+from gridlane.core.errors import DeviceError, LaunchError
+from gridlane.core.forks import fork_waits
+from gridlane.frontends.python.kernel_source import PythonSource
+from gridlane.launch.kernel import Kernel
+from gridlane.memory.resource import Buffer
+
+ON_CPU = False
+"""Whether the CPU runs such kernels, on a thread each: for tests, which have no GPU."""
+SHARED = 48 << 10
+"""Bytes of shared memory that such a kernel may take."""
+PLACES = 64
+"""Callers who wait for an actor's answers at once; those beyond wait for the engine's thread."""
+
+
+def refusal(device: Any) -> str:
+    """Why a device cannot keep kernels running; "" where it can."""
+    if device.name == "cpu":
+        return "" if ON_CPU else "its native threads handle messages already, without launches"
+    if not hasattr(device, "resident"):
+        return "it has no way to give messages to a kernel that runs: they go in batches"
+    facts = device.attributes()
+    if facts["KERNEL_EXEC_TIMEOUT"]:
+        return "it drives a display, and its driver ends kernels that run for seconds"
+    if not facts["CAN_MAP_HOST_MEMORY"] or not facts["UNIFIED_ADDRESSING"]:
+        return "its kernels cannot use the host's memory"
+    return ""
+
+
+def form_of(actor: Actor, tier: int, emits: int, lazy: bool) -> Form:
+    """The form of an actor's kernel; ``Form`` has the arguments.
+
+    Raises:
+        LaunchError: a kernel that does not end cannot have this one.
+    """
+    form = Form(actor.message.record, tier, emits, actor.threads, lazy)
+    if actor.threads > 1 and actor.threads % 32:
+        raise LaunchError(
+            f"{actor.name}: threads={actor.threads}; a kernel that does not end has whole warps, 1 "
+            "thread or a multiple of 32: or launch it with persistent=False"
+        )
+    used = actor.message.layout.size + emits * (tier + 32) + 1024
+    if used > SHARED:
+        raise LaunchError(
+            f"{actor.name}: its message and {emits} of {tier} bytes that it emits take {used} "
+            f"bytes of shared memory, and a kernel that does not end has {SHARED}: launch it with "
+            "a smaller emits= or tier=, or persistent=False"
+        )
+    return form
+
+
+def fitting_form(actor: Actor, tier: int, emits: int, home: Any) -> Form | None:
+    """The form of an actor's kernel; None for one that handles batches instead, where it may."""
+    try:
+        return form_of(actor, tier, emits, home.by_host)
+    except LaunchError:
+        if home.must_reside:
+            raise
+        return None
+
+
+def may_stay(restart: Restart, home: Any) -> bool:
+    """Whether an actor may have a kernel that does not end: checkpoints have none of these.
+
+    Raises:
+        ActorError: it has to have one.
+    """
+    if restart != "checkpoint":
+        return True
+    if home.must_reside:
+        raise ActorError(
+            'restart="checkpoint": a checkpoint cannot hold actors whose kernels do not end; use '
+            "Runtime(persistent=False)"
+        )
+    return False
+
+
+class ResidentProgram:
+    """The compiled kernel of an actor that does not end; ``Program`` has the arguments."""
+
+    def __init__(
+        self, actor: Actor, device: Any, form: Form, emits: int, arrays: tuple[ArgType, ...]
+    ) -> None:
+        self.actor, self.form, self.device = actor, form, device
+        self.state = EMPTY if actor.state is None else actor.state.record.numpy
+        record = argtypes.from_numpy(EMPTY) if actor.state is None else actor.state.record
+        replies = None if actor.replies is None else actor.replies.record
+        context = context_class(Rules(replies, form.tier, emits, actor.threads))
+        types: tuple[ArgType, ...] = (
+            ArrayType(argtypes.from_numpy(wire.ROW), 1, "C"),
+            ArrayType(record, 1, "C"),
+            TupleType(arrays),
+        )
+        function = resident_of(actor.handler, context, form)
+        options = actor.handler.options
+        if device.name == "cpu":  # for tests, in which compiling takes longer than running
+            options = dataclasses.replace(options, opt=False)
+        kernel = Kernel(PythonSource(function), types, options)
+        self.plan = kernel.plan((form.block, 1, 1), device=device)
+
+
+class _OnThread:
+    """A kernel that does not end, on a thread of the host."""
+
+    raised = 0
+
+    def __init__(self, program: ResidentProgram, there: EngineActor) -> None:
+        kernel: Any = program.plan.kernel
+        self._how, self._there = kernel.machine_code, there
+        self._report = (ctypes.c_int64 * 8)()
+        self._code = 0
+        self._thread: threading.Thread | None = None
+        kinds = (ctypes.c_void_p, ctypes.c_char_p, *[ctypes.c_int] * 4, ctypes.c_void_p)
+        self._launch = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self._how.launch)
+
+    def start(self, params: bytes, keep: object) -> None:
+        """Run it."""
+
+        def run(keep: object = keep) -> None:
+            report = ctypes.addressof(self._report)
+            self._code = self._launch(self._how.plan, params, 1, 1, 1, 0, report)
+            if self._code:
+                self._there.fail(self._code)
+
+        self._thread = threading.Thread(target=run, name="gridlane resident", daemon=True)
+        self._thread.start()
+
+    def ended(self) -> bool:
+        """Whether it has ended, or has never run."""
+        return self._thread is None or not self._thread.is_alive()
+
+    def stop(self) -> BaseException | None:
+        """The error that it has raised; it has ended."""
+        code, self._code = self._code, 0
+        if not code:
+            return None
+        try:
+            self._how.fail(code, ctypes.addressof(self._report), 1, 1)
+        except BaseException as error:
+            return error
+
+    def flush(self) -> None:
+        """Do nothing: what it prints is printed at once."""
+
+    def lost(self) -> None:
+        """Do nothing: no context is lost."""
+
+
+LEAKED: list[Any] = []
+"""What kernels use that do not end at all: it is never freed."""
+_ERROR = 15
+"""The place of ``error`` among the words of a control block."""
+PATIENCE = 2.0
+"""Seconds in which a kernel follows the order to end, unless its handler runs longer."""
+
+
+class Residence:
+    """The kernel of one actor, and the memory that it shares with the host.
+
+    Args:
+        program: what runs.
+        there: the engine's part of the actor, which has no messages yet.
+        capacity, outbox: of its inbox, and of what it sends to the host.
+
+    Attributes:
+        started: whether its kernel runs, as far as is known.
+    """
+
+    def __init__(
+        self,
+        program: ResidentProgram,
+        there: EngineActor,
+        name: str,
+        number: int,
+        capacity: int,
+        outbox: int,
+    ) -> None:
+        form, device = program.form, program.device
+        self.program, self.there, self.name = program, there, name
+        self.started = False
+        self._lock = threading.RLock()
+        self._away: tuple[Any, ...] | None = None
+        self._closed = False
+        self._launched: tuple[Any, ...] = ()
+        slot, out_slot = wire.slot_of(form.chunks), wire.slot_of(form.out_chunks)
+        sizes = {
+            "orders": wire.ORDERS_BYTES,
+            "status": wire.STATUS_BYTES,
+            "control": 128,
+            "row": -(-wire.ROW.itemsize // 128) * 128,
+            "routes": TABLE_BYTES,
+            "sources": TABLE_BYTES,
+            "answers": PLACES * form.answer_bytes,
+            "inbox": capacity * slot,
+            "out": outbox * out_slot,
+        }
+        places, size = dict[str, int](), 0
+        for name, each in sizes.items():
+            places[name], size = size, size + -(-each // 128) * 128
+        self.memory: Buffer = device.allocate_host(size, "mapped")
+        start = self.memory.address
+        ctypes.memset(start, 0, size)
+        at = {name: start + offset for name, offset in places.items()}
+        shift, out_shift = capacity.bit_length() - 1, outbox.bit_length() - 1
+        there.connect(
+            *(self.memory, at["inbox"], at["out"], at["answers"], at["orders"], at["status"]),
+            *(at["control"], shift, form.chunks, slot, out_shift, out_slot, form.answer_bytes),
+        )
+        bytes_: Any = (ctypes.c_uint8 * wire.ROW.itemsize).from_address(at["row"])
+        self._row: Any = np.frombuffer(bytes_, wire.ROW)[0:1]
+        self._row_address = at["row"]
+        for name in ("inbox", "orders", "status", "control", "answers", "out", "routes", "sources"):
+            self._row[name] = at[name]
+        self.capacity, self.slot = capacity, slot
+        self.routes, self.sources = Table(at["routes"]), Table(at["sources"])
+        self._version = 0
+        self._row["number"], self._row["shift"], self._row["out_shift"] = number, shift, out_shift
+        self._kernel: Any = (
+            device.resident(program.plan.kernel.artifact, (form.block, 1, 1), self)
+            if hasattr(device, "resident")
+            else _OnThread(program, there)
+        )
+
+    def start(self, state: Buffer, arrays: tuple[Any, ...], drift: int) -> None:
+        """Launch the kernel, or launch it again where it has ended.
+
+        Raises:
+            DeviceError: the device does not hold it besides the others.
+        """
+        self._launched = state, arrays, drift
+        order, head, out_tail, physical, logical, *_ = self.there.position
+        row = self._row
+        row["drift"], row["started"], row["order"] = drift, time.time_ns(), order
+        row["head"], row["out_tail"] = head, out_tail
+        row["physical"], row["logical"] = physical, logical
+        control = np.frombuffer(self.there.control, np.int64)
+        row["received"], row["answered"] = control[2], control[3]
+        values: list[Any] = []
+        for array in arrays:
+            values += [array.device_pointer, *array.shape, *array.strides]
+        size = wire.ROW.itemsize
+        params = self.program.plan.pack(
+            *(self._row_address, 1, size), *(state, 1, self.program.state.itemsize), *values
+        )
+        self.there.resides(self._kernel.raised)
+        try:
+            self._kernel.start(params, (self.memory, state, arrays))
+        except BaseException:
+            self.there.ended()
+            raise
+        self.started = True
+
+    # --- ways to other actors ---
+
+    def announce(self) -> None:
+        """Tell the kernel that its tables have changed."""
+        with fork_waits(), self._lock:
+            self._version += 1
+            self.there.tables(self._version)
+
+    def has_learned(self) -> bool:
+        """Whether the kernel uses its tables as they are, or does not run."""
+        return not self.started or self.there.position[5] == self._version
+
+    def posted(self) -> int:
+        """How many messages the host has posted."""
+        return self.there.position[1] + self.there.lengths[0]
+
+    def is_quiet(self, timeout: float) -> bool:
+        """Wait until all that the kernel has sent is delivered; whether it is. It is held."""
+        until = time.monotonic() + timeout
+        while self.there.position[2] != self.there.position[7]:
+            if time.monotonic() > until:
+                return False
+            time.sleep(50e-6)
+        return True
+
+    # --- leaving the device for a while ---
+
+    def ask_to_leave(self) -> None:
+        """Order the kernel to end for a while."""
+        with fork_waits(), self._lock:
+            if self.started and self._away is None:
+                self._away = self._launched
+                self.there.leaves()
+
+    def leave(self) -> bool:
+        """Wait until it has ended; whether it has."""
+        return self._away is None or self.wait(PATIENCE)
+
+    def come_back(self) -> None:
+        """Launch the kernel again, where it was asked to leave. One that has raised an error stays
+        away, as does one whose handler has not let it leave: that one gets its order back."""
+        with fork_waits(), self._lock:
+            launched, self._away = self._away, None
+            if launched is None or self._closed:
+                return
+            if self.started:
+                self.there.resides(self._kernel.raised)
+            elif not np.frombuffer(self.there.control, np.int32)[_ERROR]:
+                self.start(*launched)
+
+    # --- the end ---
+
+    def finish(self, timeout: float) -> bool:
+        """Tell the kernel to end; whether it has ended in time."""
+        with fork_waits(), self._lock:
+            self._closed = True
+        self.there.ends()
+        return self.wait(timeout)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until the kernel has ended; whether it has.
+
+        Raises:
+            DeviceError: a kernel has brought the context down.
+        """
+        until = time.monotonic() + timeout
+        pause = 20e-6
+        while not self._kernel.ended():
+            if time.monotonic() >= until:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, 2e-3)
+        self._note_end()
+        return True
+
+    def is_gone(self) -> bool:
+        """Whether the kernel has ended without an order.
+
+        Raises:
+            DeviceError: a kernel has brought the context down.
+        """
+        with fork_waits(), self._lock:
+            if not self.started or self._closed or self._away is not None:
+                return False
+            return bool(self._kernel.ended())
+
+    def _note_end(self) -> None:
+        with fork_waits():
+            if self.started:
+                self.started = False
+                self._kernel.flush()
+                self.there.ended()
+
+    def lost(self) -> None:
+        """The context is lost, and the kernel with it."""
+        self._kernel.lost()
+        self._note_end()
+
+    def error(self) -> BaseException | None:
+        """The error that the kernel has raised; it has ended."""
+        return self._kernel.stop()
+
+
+def end_residence(instance: Any, residence: Residence) -> None:
+    """End the kernel of an actor that ends. One whose handler does not end stays on the device, and
+    the actor's failure says so; one whose context is lost is gone already."""
+    try:
+        ended = residence.finish(PATIENCE)
+    except DeviceError as error:
+        residence.lost()
+        instance.failure = instance.failure or error
+        ended = True
+    if not ended:
+        LEAKED.append((residence, instance.memory, instance.arrays))
+        instance.failure = instance.failure or ActorError(
+            f"{instance.name} is ended, but its handler goes on with message "
+            f"{instance.control.received}: nothing stops a block of a GPU from outside, and it "
+            "stays there until the process ends"
+        )
+        residence.there.ended()
+    residence.there.retire()

@@ -1,0 +1,136 @@
+"""Kernels that run until they are told to end, each on a stream of its own."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from gridlane.core import gpu_abi as abi
+from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import COOPERATIVE_TOO_LARGE, NOT_PERMITTED, KernelStop, fail
+from gridlane.core.forks import fork_waits
+from gridlane.runtime.drivers.cuda.context import Context
+from gridlane.runtime.drivers.cuda.kernel import CudaKernel
+from gridlane.runtime.drivers.cuda.stream import CudaStream, own_stream
+from gridlane.runtime.protocol import Block
+
+
+class Owner(Protocol):
+    """Who gives a kernel its orders.
+
+    Attributes:
+        name: of the actor, for errors.
+    """
+
+    name: str
+
+    def ask_to_leave(self) -> None:
+        """Order the kernel to end for a while."""
+        ...
+
+    def leave(self) -> bool:
+        """Wait until it has ended; whether it has."""
+        ...
+
+    def come_back(self) -> None:
+        """Launch it again where it was before."""
+        ...
+
+
+class ResidentKernel:
+    """A kernel of one block, loaded for it alone, that does not end by itself.
+
+    While one runs, the context waits for streams by name, and kernels like it leave the device for
+    calls of the driver that would wait for them; see ``Context.without_residents``.
+
+    Args:
+        owner: gives it its orders.
+
+    Raises:
+        DeviceError: the device cannot run the code.
+    """
+
+    def __init__(self, device: Any, artifact: Artifact, block: Block, owner: Owner) -> None:
+        self.context: Context = device.context
+        self._owner = owner
+        self.kernel = CudaKernel(device, artifact)
+        self.context.reporting.discard(self.kernel)  # its errors are not those of a launch
+        self._bound = self.kernel.bind(block)
+        self._stream: CudaStream = own_stream(device, non_blocking=True)
+        self.blocks = self.kernel.occupancy(block[0]) * int(device.limits.multiprocessors)
+        """As many of these as the device holds at once."""
+
+    @property
+    def raised(self) -> int:
+        """The address of a word that is not 0 once the kernel has raised an error; 0 if it raises
+        none."""
+        report: Any = self.kernel.report
+        return report.address + abi.ERROR_OFFSET if report is not None else 0
+
+    def start(self, params: bytes, keep: object) -> None:
+        """Launch it.
+
+        Raises:
+            DeviceError: COOPERATIVE_TOO_LARGE, the device does not hold it besides the others.
+        """
+        with fork_waits(), self.context.pausing:
+            residents = self.context.residents
+            used = sum(1 / each.blocks for each in residents if isinstance(each, ResidentKernel))
+            if used + 1 / self.blocks > 1 + 1e-9:
+                fail(
+                    COOPERATIVE_TOO_LARGE,
+                    f"{self.kernel.name}: the device holds {self.blocks} such blocks at once, and "
+                    f"{len(residents)} kernels that do not end take {used:.0%} of it",
+                    "end actors that are not needed, or give handlers fewer threads",
+                )
+            self._stream.launch(self._bound, params, 1, 1, 1, 0, keep)
+            residents.add(self)
+
+    def ended(self) -> bool:
+        """Whether it has ended, or has never run.
+
+        Raises:
+            DeviceError: a kernel has brought the context down.
+        """
+        if self not in self.context.residents:
+            return True
+        if not self._stream.query():
+            return False
+        self.context.residents.discard(self)
+        return True
+
+    def lost(self) -> None:
+        """Forget it: its context is lost."""
+        self.context.residents.discard(self)
+
+    def stop(self) -> KernelStop | None:
+        """The error that it has raised since the last call; it has ended."""
+        return self.kernel.report.stop() if self.kernel.report is not None else None
+
+    def flush(self) -> None:
+        """Write the lines that it has printed; it has ended."""
+        if self.kernel.report is not None and self.kernel.artifact.prints:
+            self.kernel.report.flush()
+
+    # --- leaving the device for others ---
+
+    def ask_to_leave(self) -> None:
+        """Ask it to leave the device."""
+        self._owner.ask_to_leave()
+
+    def leave(self) -> None:
+        """Wait until it has left.
+
+        Raises:
+            DeviceError: NOT_PERMITTED, its handler runs on.
+        """
+        if not self._owner.leave():
+            fail(
+                NOT_PERMITTED,
+                f"{self._owner.name} runs on, and the driver loads code and frees memory only "
+                "while no kernel runs",
+                "load kernels and allocate host memory before, or end the actor",
+            )
+
+    def come_back(self) -> None:
+        """Launch it again, where it was asked to leave."""
+        self._owner.come_back()

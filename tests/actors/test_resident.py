@@ -1,0 +1,319 @@
+"""Actors whose kernels do not end. The CPU stands in for a GPU: it runs the same kernel, on a
+thread, with the same rings and the same engine."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+import time
+
+import pytest
+
+from gridlane import actors
+from gridlane.actors import residence
+from gridlane.actors.device import wire
+from gridlane.actors.device.context import Rules, context_class
+from gridlane.actors.device.resident import Form, resident_of
+from gridlane.actors.errors import Reason
+from gridlane.compiler import compile_kernel
+from gridlane.core import argtypes
+from gridlane.core.argtypes import ArrayType, TupleType
+from gridlane.core.errors import LaunchError
+from gridlane.core.options import Target
+from gridlane.cuda import int64
+from gridlane.frontends.python.kernel_source import PythonSource
+from gridlane.launch.kernel import Kernel
+
+WAIT = 20
+"""Seconds for an answer, on a machine that does other things."""
+
+
+@actors.message
+class Number:
+    value: int64
+
+
+@actors.state
+class Total:
+    value: int64
+    seen: int64
+
+
+@actors.kernel(state=Total, replies=Number)
+def total(ctx, state, number: Number):
+    """Adds; fails for negative numbers, and sends on those above a million."""
+    state.seen += 1
+    if number.value < 0:
+        raise ValueError("negative")
+    state.value += number.value
+    if number.value > 1_000_000:
+        ctx.send("other", Number(number.value - 1_000_000))
+    else:
+        ctx.reply(Number(state.value))
+
+
+@pytest.fixture(scope="module")
+def runtime():
+    """A runtime whose kernels stay, on the CPU."""
+    residence.ON_CPU = True
+    try:
+        with actors.Runtime(device="cpu", persistent=True, watchdog=None) as made:
+            yield made
+    finally:
+        residence.ON_CPU = False
+
+
+@pytest.fixture
+def ref(runtime):
+    """An active actor, which ends with the test."""
+    made = runtime.launch(total, name="other", capacity=16, outbox=16, restart="fresh")
+    made.activate()
+    yield made
+    if made.state is not actors.State.TERMINATED:
+        made.terminate(graceful=False)
+    runtime.dead_letters()
+
+
+def until(condition) -> None:
+    """Wait for what another thread does."""
+    end = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def test_calls_are_answered_in_their_order(ref):
+    assert ref.mode == "persistent"
+    assert [ref.call(Number(n), timeout=WAIT).value for n in range(1, 41)] == [
+        n * (n + 1) // 2 for n in range(1, 41)
+    ]
+    assert ref.read_state() == Total(820, 40)
+    assert ref.metrics()["received"] == 40
+
+
+def test_several_callers_have_their_own_answers(ref):
+    found: list[int] = []
+
+    def call() -> None:
+        for _ in range(20):
+            found.append(ref.call(Number(1), timeout=WAIT).value)
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == list(range(1, 61))
+
+
+def test_replies_to_sends_come_to_the_outbox(ref):
+    for n in range(8):
+        ref.send(Number(n))
+    assert [ref.receive(timeout=WAIT).value for _ in range(8)] == [0, 1, 3, 6, 10, 15, 21, 28]
+
+
+def test_a_full_inbox_refuses_and_blocks(ref):
+    ref.suspend()
+    for _ in range(16):
+        ref.send(Number(1), replies=False)
+    with pytest.raises(actors.QueueFull):
+        ref.send(Number(1), on_full="raise")
+    with pytest.raises(TimeoutError):
+        ref.call(Number(1), timeout=0.01)
+    ref.resume()
+    until(lambda: ref.metrics()["received"] == 16)
+    assert ref.call(Number(1), timeout=WAIT).value == 17
+
+
+def test_post_many_loses_nothing(ref):
+    posted = ref.post_many([Number(n) for n in range(200)])
+    until(lambda: ref.metrics()["received"] == 200)
+    assert posted == 200
+    assert ref.read_state() == Total(199 * 100, 200)
+
+
+def test_an_expired_message_is_dead(runtime, ref):
+    ref.suspend()
+    ref.send(Number(5), expires=0.0)
+    ref.resume()
+    until(lambda: ref.metrics()["dead"] == 1)
+    (letter,) = runtime.dead_letters()
+    assert (letter.reason, letter.message(Number)) == (Reason.EXPIRED, Number(5))
+
+
+def test_a_failure_is_its_callers_and_the_next_message_is_handled(runtime, ref):
+    assert ref.call(Number(4), timeout=WAIT).value == 4
+    with pytest.raises(ValueError, match="negative"):
+        ref.call(Number(-1), timeout=WAIT)
+    assert ref.call(Number(6), timeout=WAIT).value == 6
+    (letter,) = runtime.dead_letters()
+    assert letter.reason is Reason.FAILED
+    assert ref.metrics()["restarts"] == 1
+
+
+def test_a_call_that_its_handler_does_not_answer(ref):
+    with pytest.raises(actors.MessageDead) as found:
+        ref.call(Number(1_000_001), timeout=WAIT)
+    assert found.value.reason is Reason.UNANSWERED
+    # From now on it sends to itself without an end, and the host has its turns.
+    before = ref.metrics()["received"]
+    assert ref.call(Number(0), timeout=WAIT).value > 1_000_000
+    until(lambda: ref.metrics()["received"] > before + 100)
+    ref.suspend()
+    stopped = ref.metrics()["received"]
+    time.sleep(0.01)
+    assert ref.metrics()["received"] == stopped
+
+
+def test_a_late_answer_is_a_dead_letter(runtime, ref):
+    ref.suspend()
+    with pytest.raises(TimeoutError):
+        ref.call(Number(3), timeout=0.01)
+    ref.resume()
+    found: list[actors.DeadLetter] = []
+    until(lambda: found.extend(runtime.dead_letters()) or found)
+    assert (found[0].reason, found[0].message(Number)) == (Reason.LATE, Number(3))
+
+
+def test_the_state_is_written_between_two_messages(ref):
+    ref.call(Number(1), timeout=WAIT)
+    ref.write_state(Total(100, 0))
+    assert ref.call(Number(1), timeout=WAIT).value == 101
+
+
+def test_what_is_left_at_the_end_is_dead(runtime, ref):
+    ref.suspend()
+    for n in range(3):
+        ref.send(Number(n), replies=False)
+    ref.deactivate()
+    ref.terminate(graceful=False)
+    letters = runtime.dead_letters()
+    assert len(letters) + ref._instance.control.received == 3
+    assert {letter.reason for letter in letters} <= {Reason.STOPPED}
+
+
+def test_a_kernel_leaves_and_comes_back(ref):
+    stays = ref._instance.residence
+    assert ref.call(Number(1), timeout=WAIT).value == 1
+    stays.ask_to_leave()
+    assert stays.leave()
+    assert not stays.started
+    ref.send(Number(1), replies=False)
+    stays.come_back()
+    assert ref.call(Number(1), timeout=WAIT).value == 3
+
+
+def test_actors_send_to_each_other_without_the_host(runtime, ref):
+    first = runtime.launch(total, name="first", capacity=16, outbox=16)
+    first.activate()
+    for n in range(1, 51):
+        first.send(Number(1_000_000 + n), replies=False)
+    until(lambda: ref.metrics()["received"] == 50)
+    until(lambda: first.metrics()["received"] == 100)  # with the replies
+    assert ref.read_state() == Total(1275, 50)
+    assert first._there.position[2] == 0  # it has sent nothing to the host
+    assert ref._there.position[1] == 0  # nor has the host posted anything
+    # One that is deactivated takes none, by whatever way.
+    ref.deactivate()
+    first.send(Number(1_000_001), replies=False)
+    found: list[actors.DeadLetter] = []
+    until(lambda: found.extend(runtime.dead_letters()) or found)
+    assert (found.pop().reason, first.metrics()["received"]) == (Reason.INACTIVE, 101)
+    ref.activate()
+    first.send(Number(1_000_001), replies=False)
+    until(lambda: ref.metrics()["received"] == 51)
+    until(lambda: first.metrics()["received"] == 103)
+    # What the other one has not handled at its end is dead, and then there is no way to it.
+    ref.suspend()
+    for n in range(1, 4):
+        first.send(Number(1_000_000 + n), replies=False)
+    until(lambda: first.metrics()["received"] == 106)
+    ref.deactivate()
+    ref.terminate(graceful=False)
+    letters = runtime.dead_letters()
+    assert len(letters) + ref._instance.control.received == 54
+    first.send(Number(1_000_009), replies=False)
+    until(lambda: found.extend(runtime.dead_letters()) or found)
+    assert (found[0].reason, found[0].message(Number)) == (Reason.NO_ACTOR, Number(9))
+    first.terminate()
+
+
+# ---- what is refused
+
+
+def test_the_cpu_keeps_no_kernels_by_itself(monkeypatch):
+    monkeypatch.setattr(residence, "ON_CPU", False)
+    with pytest.raises(actors.ActorError, match="native threads"):
+        actors.Runtime(device="cpu", persistent=True)
+    with actors.Runtime(device="cpu") as runtime:
+        made = runtime.launch(total, name="other")
+        assert made.mode == "threads"
+
+
+def test_a_device_without_such_kernels_says_so():
+    with pytest.raises(actors.ActorError, match="in batches"):
+        actors.Runtime(device="interp", persistent=True)
+
+
+def test_forms_that_a_kernel_cannot_have():
+    with pytest.raises(LaunchError, match="shared memory"):
+        residence.form_of(total, 16384, 4, True)
+
+    @actors.kernel(state=Total, threads=48)
+    def uneven(ctx, state, number: Number):
+        state.seen += 1
+
+    with pytest.raises(LaunchError, match="multiple of 32"):
+        residence.form_of(uneven, 256, 4, True)
+
+
+def test_a_restart_from_a_checkpoint_is_refused(runtime):
+    with pytest.raises(actors.ActorError, match="a checkpoint cannot hold"):
+        runtime.launch(total, restart="checkpoint")
+
+
+# ---- code for GPUs
+
+
+def _ptx(actor: actors.Actor, threads: int, processor: str) -> str:
+    form = Form(actor.message.record, 256, 4, threads, True)
+    replies = actor.replies.record if actor.replies is not None else None
+    context = context_class(Rules(replies, 256, 4, threads))
+    assert actor.state is not None
+    types = (
+        ArrayType(argtypes.from_numpy(wire.ROW), 1, "C"),
+        ArrayType(actor.state.record, 1, "C"),
+        TupleType(()),
+    )
+    source = PythonSource(resident_of(actor.handler, context, form))
+    kernel = Kernel(source, types, actor.handler.options)
+    target = Target("cuda", processor=processor)
+    made = compile_kernel(kernel.source, kernel.types, kernel.options, target, lambda found: found)
+    return made.code.decode()
+
+
+@pytest.mark.parametrize("processor", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("threads", [1, 64])
+def test_a_chunk_is_one_access_of_16_bytes(processor, threads, tmp_path):
+    text = _ptx(total, threads, processor)
+    loads = [line for line in text.splitlines() if "ld.volatile.global" in line]
+    stores = [line for line in text.splitlines() if "st.volatile.global" in line]
+    assert loads and all(".v4.b32" in line or ".v4.u32" in line for line in loads)
+    assert any(".v4.b32" in line or ".v4.u32" in line for line in stores)
+    assembler = shutil.which("ptxas")
+    if assembler is None:
+        pytest.skip("ptxas is not installed")
+    (tmp_path / "kernel.ptx").write_text(text)
+    output = str(tmp_path / "kernel.cubin")
+    arguments = [assembler, f"-arch={processor}", str(tmp_path / "kernel.ptx"), "-o", output]
+    subprocess.run(arguments, check=True)
+
+
+def test_the_engine_and_the_kernel_agree_on_the_wire():
+    assert wire.HEADER.itemsize == 96
+    assert wire.HEADER_CHUNKS * wire.PIECE == wire.HEADER.itemsize
+    assert wire.ANSWER_WORDS * 4 == wire.ANSWER_CHUNKS * wire.PIECE
+    offsets = {name: wire.HEADER.fields[name][1] for name in wire.HEADER.names}
+    assert offsets["reply_to"] == 8 * wire.REPLY_TO and offsets["span"] == 8 * wire.SPAN
+    assert offsets["bytes"] == 4 * wire.SIZES and offsets["hops"] == 4 * wire.COUNTS
