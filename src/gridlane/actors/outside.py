@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -54,7 +55,7 @@ class Share:
     ) -> None:
         self.name, self.token = name, token
         self._instance, self._memory, self._gate, self._entry = instance, memory, gate, entry
-        self._closed = False
+        self._once = threading.Lock()  # whoever takes it closes the memory
         instance.shares.append(self)
 
     def __repr__(self) -> str:
@@ -73,9 +74,8 @@ class Share:
 
     def close(self) -> None:
         """Take no more messages. Those that have not reached the actor are dead letters."""
-        if self._closed:
+        if not self._once.acquire(blocking=False):
             return
-        self._closed = True
         if self in self._instance.shares:
             self._instance.shares.remove(self)
         own_entries.discard(self._entry)
@@ -87,8 +87,7 @@ class Share:
 
     def abandon(self) -> None:
         """After a fork: it is the parent's."""
-        if not self._closed:
-            self._closed = True
+        if self._once.acquire(blocking=False):
             self._gate.abandon()
             os.close(self._memory)
 
