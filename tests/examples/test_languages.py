@@ -13,7 +13,11 @@ LAUNCHED = {"wave3d"}
 """Examples whose kernels are made at their launch: tests/actors runs those on every device."""
 
 
-@pytest.mark.parametrize("name", sorted(set(ARGUMENTS) - LAUNCHED))
+ACTORS = {name for name in ARGUMENTS if name.startswith(("actors_", "wave3d"))}
+"""Their runtimes make the kernels; test_examples runs them on every device."""
+
+
+@pytest.mark.parametrize("name", sorted(set(ARGUMENTS) - LAUNCHED - ACTORS))
 def test_languages(name: str) -> None:
     script = str(ROOT / "tests" / "examples" / "languages.py")
     words = [script, str(EXAMPLES / f"{name}.py"), *ARGUMENTS[name]["interp"].split()]
