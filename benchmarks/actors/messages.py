@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -61,6 +62,35 @@ def take(ctx, state, wide: Wide):
     state.last = wide.number
 
 
+@actors.kernel(state=Sum)
+def take_order(ctx, state, order: Order):
+    state.seen += 1
+    state.last = order.size
+
+
+@actors.message
+class Go:
+    left: int64
+
+
+RUN = 31
+"""Messages that a sender sends for one of its own."""
+
+
+def sender_to(name: str, own: str):
+    """An actor that sends to another one, in runs, and to itself to go on."""
+
+    @actors.kernel(state=Sum)
+    def flood(ctx, state, go: Go):
+        values = (float32(1.0),) * 30
+        for n in range(RUN):
+            ctx.send(name, Wide(go.left, values))
+        if go.left > 0:
+            ctx.send(own, Go(go.left - 1))
+
+    return flood
+
+
 @actors.message
 class Ball:
     left: int32
@@ -99,31 +129,84 @@ def calls(runtime: actors.Runtime, count: int) -> None:
         begin = clock()
         call(order)
         times[n] = clock() - begin
-    assert ref.read_state().seen == count + 2000
+    assert ref.read_state().seen >= count + 2000
     shown(f"call from Python, {ref.mode}", times)
-    timed = getattr(runtime._home.engine, "time_calls", None)
-    if timed is not None and ref.mode == "persistent":
-        shown("call from C", np.frombuffer(timed(ref._there, bytes(order), count), np.uint64))
+    for pause in (1, 2, 5, 20):
+        for n in range(5000):
+            begin = clock()
+            while clock() - begin < 1000 * pause:
+                pass
+            begin = clock()
+            call(order)
+            times[n] = clock() - begin
+        shown(f"call from Python, {pause} us after the last", times[:5000])
+    if ref.mode == "persistent":
+        for pause in (0, 1, 3, 20):
+            timed = runtime._home.engine.time_calls(ref._there, bytes(order), count, 1000 * pause)
+            shown(f"call from C, {pause} us after the last", np.frombuffer(timed, np.uint64))
     ref.terminate()
 
 
-def one_way(runtime: actors.Runtime, count: int) -> None:
-    """Messages of 128 bytes from the host, in batches."""
-    ref = runtime.launch(take, name="take", capacity=4096)
-    ref.activate()
-    batch = np.zeros(1 << 14, np.dtype([("number", "i8"), ("values", "f4", (30,))]))
+def one_way(runtime: actors.Runtime, count: int, kernel, receivers: int) -> None:
+    """Messages from the host, in batches: a thread for each receiver."""
+    refs = [
+        runtime.launch(kernel, name=f"take{n}", capacity=4096) for n in range(receivers)
+    ]
+    for ref in refs:
+        ref.activate()
+    size = kernel.message.layout.size
+    batch = np.zeros(1 << 14, kernel.message.record.numpy)
     rounds = max(1, count * 10 // len(batch))
-    ref.post_many(batch)
-    while ref.metrics()["received"] < len(batch):
-        time.sleep(0.001)
+
+    def wait(each: int) -> None:
+        while any(ref.metrics()["received"] < each for ref in refs):
+            time.sleep(0.0001)
+
+    def post(ref: actors.Ref) -> None:
+        for _ in range(rounds):
+            ref.post_many(batch, alone=receivers == 1)
+
+    for ref in refs:
+        ref.post_many(batch)
+    wait(len(batch))
     begin = time.perf_counter()
-    for _ in range(rounds):
-        ref.post_many(batch, alone=True)
-    while ref.metrics()["received"] < (rounds + 1) * len(batch):
-        time.sleep(0.0001)
-    seconds = time.perf_counter() - begin
-    print(f"host to device, 128 bytes, post_many: {rounds * len(batch) / seconds / 1e6:.2f} M/s")
-    ref.terminate()
+    threads = [threading.Thread(target=post, args=(ref,)) for ref in refs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wait((rounds + 1) * len(batch))
+    rate = receivers * rounds * len(batch) / (time.perf_counter() - begin) / 1e6
+    print(f"host to device, {size} bytes, {receivers} actors: {rate:.2f} M/s", flush=True)
+    for ref in refs:
+        ref.terminate()
+
+
+def pairs(runtime: actors.Runtime, count: int, number: int) -> None:
+    """From actor to actor, without the host, 128 bytes."""
+    sinks, floods = [], []
+    for n in range(number):
+        sinks.append(runtime.launch(take, name=f"sink{n}", capacity=4096))
+        sinks[-1].activate()
+        made = sender_to(f"sink{n}", f"flood{n}")
+        floods.append(runtime.launch(made, name=f"flood{n}", emits=32))
+        floods[-1].activate()
+
+    def received() -> int:
+        return sum(ref.metrics()["received"] for ref in sinks)
+
+    for left in (10, count // RUN):
+        before, begin = received(), time.perf_counter()
+        for ref in floods:
+            ref.send(Go(left), replies=False)
+        wanted = before + number * (left + 1) * RUN
+        while received() < wanted:
+            time.sleep(0.0001)
+        seconds = time.perf_counter() - begin
+    rate = number * (left + 1) * RUN / seconds / 1e6
+    print(f"device to device, 128 bytes, {number} pairs: {rate:.2f} M/s", flush=True)
+    for ref in [*floods, *sinks]:
+        ref.terminate()
 
 
 def hops(runtime: actors.Runtime, count: int) -> None:
@@ -175,8 +258,12 @@ def main() -> None:
     persistent = False if given.batches else None
     with actors.Runtime(device=given.device, persistent=persistent) as runtime:
         calls(runtime, given.count)
-        one_way(runtime, given.count)
         hops(runtime, given.count)
+        for kernel in (take_order, take):
+            for receivers in (1, 8):
+                one_way(runtime, given.count, kernel, receivers)
+        for number in (1, 8):
+            pairs(runtime, 20 * given.count, number)
 
 
 if __name__ == "__main__":

@@ -277,7 +277,8 @@ def test_a_restart_from_a_checkpoint_is_refused(runtime):
 
 
 def _ptx(actor: actors.Actor, threads: int, processor: str) -> str:
-    form = Form(actor.message.record, 256, 4, threads, True)
+    assert actor.state is not None
+    form = Form(actor.message.record, 256, 4, threads, True, actor.state.record)
     replies = actor.replies.record if actor.replies is not None else None
     context = context_class(Rules(replies, 256, 4, threads))
     assert actor.state is not None

@@ -56,13 +56,16 @@ def form_of(actor: Actor, tier: int, emits: int, lazy: bool) -> Form:
     Raises:
         LaunchError: a kernel that does not end cannot have this one.
     """
-    form = Form(actor.message.record, tier, emits, actor.threads, lazy)
+    state = None if actor.state is None else actor.state.record
+    form = Form(actor.message.record, tier, emits, actor.threads, lazy, state)
+    if not lazy:  # a CPU, where longer code is no gain
+        form = form._replace(far=1, near=1)
     if actor.threads > 1 and actor.threads % 32:
         raise LaunchError(
             f"{actor.name}: threads={actor.threads}; a kernel that does not end has whole warps, 1 "
             "thread or a multiple of 32: or launch it with persistent=False"
         )
-    used = actor.message.layout.size + emits * (tier + 32) + 1024
+    used = form.shared
     if used > SHARED:
         raise LaunchError(
             f"{actor.name}: its message and {emits} of {tier} bytes that it emits take {used} "

@@ -7,23 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridlane.actors.device import wire
+from gridlane.actors.device import receiving, wire
 from gridlane.actors.device.layout import EMITTED, OUTPUT_BYTES
-from gridlane.actors.device.resident_messages import (
-    deliver,
-    keep_rest,
-    look,
-    next_source,
-    refuse,
-)
+from gridlane.actors.device.receiving import Box, Came, Shape
+from gridlane.actors.device.resident_messages import deliverer_of, refuser_of
 from gridlane.actors.device.resident_parts import (
     ALL,
     Place,
     Position,
     Routes,
-    Sizes,
     Sources,
     State,
+    Way,
     learn,
     room,
     tell,
@@ -31,11 +26,12 @@ from gridlane.actors.device.resident_parts import (
 from gridlane.core import argtypes
 from gridlane.core.argtypes import RecordType
 from gridlane.cuda import (
-    all_sync,
     atomic,
+    ballot_sync,
     blockIdx,
     int32,
     int64,
+    jit,
     shared,
     shfl_sync,
     syncthreads,
@@ -44,22 +40,23 @@ from gridlane.cuda import (
     threadIdx,
     uint32,
 )
-from gridlane.frontends.python.stubs import load_words, nanoseconds, store_words
+from gridlane.frontends.python.stubs import nanoseconds, rest, store_words
+from gridlane.frontends.python.volatile_stubs import load_volatile, store_volatile
 
-DONE, WHAT = 4, 5
+DONE, WHAT, WHERE = 4, 5, 6
 """Words of the block's ``info``, besides those of a step: threads whose handler has ended, what a
-poll has found."""
+poll has found, and the message's place."""
 MESSAGE, END, REFUSED = 1, 2, 3
-_LAST = 31
-"""The lane that reads the host's orders."""
-_BEAT = 1023
+_BEAT = 4095
 """Polls between two signs of life, less 1."""
+KEPT = 1024
+"""Bytes of the largest state that is in shared memory while its actor runs."""
+_MORE = 7
+"""Messages of one side that are handled behind one, before another look at what there is."""
 _LATER = 64
-_OLD, _MOST = 2 * _LATER, 32
-"""What is new is told after two looks in vain, each counted as ``_LATER``, or after ``_MOST``
-messages."""
-_NEAR = 16
-"""Polls of the device's memory for one of the host's."""
+_OLD, _MOST = 32 * _LATER, 32
+"""What is new is told after 32 looks in vain, each counted as ``_LATER``, or after ``_MOST``
+messages: the host's memory is far."""
 
 
 class Form(NamedTuple):
@@ -72,6 +69,8 @@ class Form(NamedTuple):
         threads: that handle a message together; 1, or a multiple of 32.
         lazy: whether the kernel tells of several messages at once. That needs a device on which the
             other lanes run on where the first one has failed.
+        state: the type of its state, if it has one.
+        far, near: as of ``receiving.Shape``.
     """
 
     message: RecordType
@@ -79,11 +78,19 @@ class Form(NamedTuple):
     emits: int
     threads: int
     lazy: bool
+    state: RecordType | None = None
+    far: int = 8
+    near: int = 4
+
+    @property
+    def shape(self) -> Shape:
+        """Of its messages in shared memory."""
+        return receiving.shape_of(self.message.size, self.threads > 1, self.far, self.near)
 
     @property
     def chunks(self) -> int:
         """Of a message in the inbox."""
-        return wire.chunks_of(self.message.size)
+        return self.shape.chunks
 
     @property
     def out_chunks(self) -> int:
@@ -97,19 +104,26 @@ class Form(NamedTuple):
 
     @property
     def block(self) -> int:
-        """Threads of its block."""
-        return max(self.threads, 32)
+        """Threads of its block: those that handle messages, and two warps that read them."""
+        return 96 if self.shape.apart else self.threads if self.threads > 1 else 32
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory, and a little more."""
+        arrivals = 4 * self.shape.words * self.shape.places
+        return arrivals + self.emits * (self.tier + OUTPUT_BYTES + wire.HEADER.itemsize) + 4096
 
 
 def output_record(tier: int) -> RecordType:
-    """What a handler emits, as ``layout.output_dtype``, aligned."""
+    """What a handler emits: as ``layout.output_dtype``, but with room for the message's header on
+    the wire in front of the payload, so that both are sent as one."""
     names = ["kind", "message", "type", "key", "payload_bytes", "payload"]
     made = np.dtype(
         {
             "names": names,
             "formats": [np.uint32, np.uint32, np.int64, np.int64, np.uint32, (np.uint8, (tier,))],
-            "offsets": [0, 4, 8, 16, 24, OUTPUT_BYTES],
-            "itemsize": OUTPUT_BYTES + tier,
+            "offsets": [0, 4, 8, 16, 24, OUTPUT_BYTES + wire.HEADER.itemsize],
+            "itemsize": OUTPUT_BYTES + wire.HEADER.itemsize + tier,
         },
         align=True,
     )
@@ -118,16 +132,82 @@ def output_record(tier: int) -> RecordType:
     return found
 
 
+@jit(device=True)
+def stamp(
+    asked: Any, source: Any, now: Any, since: Any, drift: Any, physical: Any, logical: Any
+) -> Any:
+    """The clock after a message: (why it is not handled, or 0; the host's time; what to add to the
+    device's; the clock)."""
+    seen, deadline = asked.physical, asked.deadline
+    if seen < now and deadline == 0:
+        # Nearly always so.
+        logical = logical + 1 if physical >= now else int64(0)
+        return int32(0), now, since, max(physical, now), logical
+    reason = int32(wire.DRIFTED if seen - now > drift else 0)
+    if source < 0 and reason == 0 and seen > now:
+        # The device's clock was set when the kernel was launched, and is late.
+        since += seen - now
+        now = seen
+    if deadline != 0 and deadline < now:
+        reason = int32(wire.EXPIRED)
+    if reason == 0:
+        top = max(max(physical, seen), now)
+        events = logical if top == physical else int64(-1)
+        theirs = asked.logical if top == seen else int64(-1)
+        logical = max(events, theirs) + 1
+        physical = top
+    return reason, now, since, physical, logical
+
+
+@jit(device=True)
+def load_state(lane: Any, state: Any, block: Any, held: Any, words: Any) -> Any:
+    """Copy an actor's state into shared memory."""
+    theirs, ours = state.view(uint32), held.view(uint32)
+    n = lane
+    while n < words:
+        ours[n] = theirs[block * words + n]
+        n += 32
+    syncwarp()
+
+
+@jit(device=True)
+def store_state(lane: Any, state: Any, block: Any, held: Any, words: Any) -> Any:
+    """Copy it back. The first lane has ended where its handler has failed: the others do it."""
+    theirs, ours = state.view(uint32), held.view(uint32)
+    n = lane - 1
+    while n >= 0 and n < words:
+        theirs[block * words + n] = ours[n]
+        n += 31
+
+
+@jit(device=True)
+def follow(
+    lane: Any, place: Any, box: Any, came: Any, routes: Any, sources: Any, apart: Any
+) -> Any:
+    """Read the tables, which have changed."""
+    if apart:
+        receiving.pause(lane, box)
+    count = learn(place, lane, routes, sources)
+    receiving.go_on(lane, sources, box, came, count)
+
+
 def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
     """A kernel (rows, state, arrays): each block is an actor, with its row and its state."""
-    chunks, tier, emits, threads = form.chunks, form.tier, form.emits, form.threads
-    first = min(chunks, _LAST)
-    record, output = form.message, output_record(tier)
-    slot, out_slot = wire.slot_of(chunks), wire.slot_of(form.out_chunks)
-    words, out_words, answer = -(-record.size // 4), (OUTPUT_BYTES + tier) // 4, form.answer_bytes
-    message_room = max(96, 3 * chunks)
+    tier, emits, threads, shape = form.tier, form.emits, form.threads, form.shape
+    record, output = receiving.arrival_record(form.message, shape), output_record(tier)
+    places, words, depth, apart = shape.places, shape.words, shape.depth, shape.apart
+    behind = depth if apart else 0
+    out_slot = wire.slot_of(form.out_chunks)
     together, wide = threads > 1, threads > 32
     lazy = form.lazy and not together
+    # An actor's state is in shared memory while it runs, where its device ends no block at once.
+    size = form.state.size if form.state is not None else 0
+    kept = lazy and 0 < size <= KEPT and size % 4 == 0
+    state_words, held_record = size // 4, form.state if kept else output
+    from_host, from_actors = receiving.receivers_of(shape)
+    keep_host, keep_actors = receiving.warps_of(shape)
+    deliver = deliverer_of(tier, out_slot, form.answer_bytes)
+    refuse = refuser_of(-(-form.message.size // 4), out_slot)
 
     def actor(rows: Any, state: Any, arrays: Any) -> None:
         thread, block = threadIdx.x, blockIdx.x
@@ -137,13 +217,12 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
             *(row.inbox, row.orders, row.status, row.control, row.answers, row.out, row.routes),
             *(row.sources, row.number, row.drift, row.shift, row.out_shift),
         )
-        # The message: its header, its payload, and what the lanes without a chunk have.
-        header = shared.array(message_room, uint32)
-        payload = header[wire.HEADER_WORDS :]
+        arrivals = shared.array(places * words, uint32)
+        box = Box(arrivals, shared.array(receiving.TOLD_WORDS, int64))
+        came = Came(shared.array(32, int32), shared.array(32, int64))
         outputs = shared.array(emits, output)
-        emitted = outputs.view(uint32)
         info = shared.array(16, int32)
-        letter = shared.array(wire.HEADER_WORDS, uint32)
+        held = shared.array(1, held_record)
         time = shared.array(1, int64)
         routes = Routes(
             *(shared.array(32, int64), shared.array(32, int64), shared.array(32, int64)),
@@ -154,193 +233,207 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
             *(shared.array(32, int64), shared.array(32, int32)),
             *(shared.array(32, int64), shared.array(32, int64)),
         )
-        sizes = Sizes(slot, first, chunks, words, out_slot, answer, out_words)
-        fields, message = header.view(int64), payload.view(record)
-        head, out_tail, out_head = row.head, row.out_tail, int64(0)
-        physical, logical = row.physical, row.logical
-        received, answered = row.received, row.answered
-        order, beats, now = row.order, int32(0), row.started
-        since = row.started - int64(nanoseconds())
-        version, count, source, last = int32(-1), 0, -1, -1
-        patience, news, reason = 0, 0, 0
-        while True:
-            found = 0
-            if not wide or thread < 32:
-                a, b, c, reason = uint32(0), uint32(0), uint32(0), 0
-                while found == 0 or (found == END and news > 0):
-                    # What is new is told when there is time, or after many messages.
-                    if news >= _OLD:
-                        news = 0
-                        tell(
-                            place,
-                            lane,
-                            State(
-                                *(order, beats, head, out_tail, version, -1),
-                                *(physical, logical, received, answered),
-                            ),
-                        )
-                        if found == END:
-                            break
-                    if news > 0:
-                        news += _LATER
-                    source = -1
-                    if count > 0 and order & 3 == wire.RUN:
-                        source = 0
-                        if count > 1:
-                            source = next_source(lane, sizes, sources, count, last, head)
-                        elif sources.at[0] == 0 or head < sources.after[0]:
-                            source = -1
-                        if source >= 0:
-                            ring = sources.at[source] + wire.INBOX_HEAD
-                            ticket, shift = sources.head[source], sources.shift[source]
-                            a, b, c, there = look(lane, sizes, ring, ticket, shift)
-                            if there:
-                                found = MESSAGE
-                            else:
-                                source = -1
-                    patience -= 1
-                    if patience < 0:
-                        # The host's memory is far: it is looked at less often while other actors
-                        # send, and orders come with its messages.
-                        at = place.orders
-                        if lane < first:
-                            mask = (int64(1) << place.shift) - 1
-                            at = place.inbox + (head & mask) * slot + wire.CHUNK * lane
-                        e, f, g, h = load_words(at)
-                        now = shfl_sync(ALL, since + int64(nanoseconds()), 0)
-                        there = all_sync(
-                            ALL, lane >= first or h == uint32((head >> place.shift) + 1)
-                        )
-                        asked = int32(shfl_sync(ALL, e, _LAST))
-                        tables = int32(shfl_sync(ALL, f, _LAST))
-                        beats += 1
-                        if tables != version:
-                            version = tables
-                            count = learn(place, lane, routes, sources)
-                            order = -1
-                        if asked != order:
-                            threadfence_system()
-                            order = asked
-                            news = _OLD
-                        elif beats & _BEAT == 0:
-                            news = _OLD
-                        if order & 3 == wire.STOP or order & 3 == wire.LEAVE:
-                            found = END
-                            news = _OLD
-                        elif order & 3 == wire.PARK:
-                            found = 0
-                        elif there:
-                            # In any case: other actors could send without an end. A message of
-                            # theirs that is there stays in its ring.
-                            found, source = MESSAGE, -1
-                            a, b, c = e, f, g
-                        if count > 0 and order & 3 == wire.RUN:
-                            patience = _NEAR
-                if found == MESSAGE:
-                    header[3 * lane] = a
-                    header[3 * lane + 1] = b
-                    header[3 * lane + 2] = c
-                    if chunks > first:
-                        syncwarp()  # lane 31 has had no chunk of its own
+        messages, emitted = arrivals.view(record), outputs.view(uint32)
+        head = row.head
+        if thread < receiving.TOLD_WORDS:
+            box.told[thread] = int64(0)
+            if thread == receiving.ARRIVED or thread == receiving.HANDLED:
+                box.told[thread] = head
+            elif thread == receiving.ORDERS:
+                box.told[thread] = int64(-1)
+        syncthreads()
+        if apart and thread >= 64:
+            keep_actors(lane, sources, box, came)
+        elif apart and thread >= 32:
+            keep_host(lane, place, box)
+        else:
+            out_tail, out_head = row.out_tail, int64(0)
+            physical, logical = row.physical, row.logical
+            received, answered = row.received, row.answered
+            order, beats, now = row.order, int32(0), row.started
+            since = row.started - int64(nanoseconds())
+            version, orders, taken, more = int32(-1), int64(-1), int64(0), int32(0)
+            way = Way(int64(0), int64(0), int32(-1))
+            source, last, where = int32(-1), int32(-1), int32(0)
+            news, reason, loaded = int32(0), int32(0), False
+            while True:
+                found = int32(0)
+                if not wide or thread < 32:
+                    if more > 0:
+                        # From the same side as the last one, without another look.
+                        more = int32(more - 1)
+                        found = int32(MESSAGE)
                         if source < 0:
-                            keep_rest(lane, sizes, place.inbox, head, place.shift, header)
+                            where = int32(int32(head) & (depth - 1))
                         else:
-                            ring = sources.at[source] + wire.INBOX_HEAD
-                            ticket, shift = sources.head[source], sources.shift[source]
-                            keep_rest(lane, sizes, ring, ticket, shift, header)
-                    info[EMITTED] = 0
-                    info[DONE] = 0
-                    syncwarp()
-                    # The clock after the message, or why it is dead.
-                    seen, deadline = fields[wire.PHYSICAL], fields[wire.DEADLINE]
-                    reason = wire.DRIFTED if seen - now > place.drift else 0
-                    if source < 0 and reason == 0 and seen > now:
-                        # The device's clock was set when the kernel was launched, and is late.
-                        since += seen - now
-                        now = seen
-                    if deadline != 0 and deadline < now:
-                        reason = wire.EXPIRED
-                    if reason != 0:
-                        found = REFUSED
-                    else:
-                        top = max(max(physical, seen), now)
-                        events = logical if top == physical else int64(-1)
-                        theirs = fields[wire.LOGICAL] if top == seen else int64(-1)
-                        logical = max(events, theirs) + 1
-                        physical = top
-                    if not lazy and source >= 0:  # from where it is, in case that it fails
-                        tail = uint32(out_tail >> 32)
-                        store_words(place.status + 16, uint32(out_tail), tail, version, source)
-                if wide and thread == 0:
-                    info[WHAT] = found
-                    time[0] = physical
-            if wide:
-                syncthreads()
-                found = info[WHAT]
-                physical = time[0]
-            if found == END:
-                break
-            if found == MESSAGE:
-                if together:
-                    ctx = context(info, outputs, 0, 0, physical, thread, block)
-                    handler(ctx, state[block], message[0], *arrays)
-                    atomic.add(info, DONE, 1)
-                elif thread == 0:
-                    ctx = context(info, outputs, 0, 0, physical, thread, block)
-                    handler(ctx, state[block], message[0], *arrays)
-                    info[DONE] = 1
+                            where = int32(int32(taken) & (depth - 1))
+                            source = came.origin[where]
+                            where = int32(where + behind)
+                    while found == 0 or (found == END and news > 0):
+                        # What is new is told when there is time, or after many messages.
+                        if news >= _OLD:
+                            news = int32(0)
+                            tell(
+                                place,
+                                lane,
+                                State(
+                                    *(order, beats, head, out_tail, version, -1),
+                                    *(physical, logical, received, answered),
+                                ),
+                            )
+                            if found == END:
+                                break
+                        if news > 0:
+                            news = int32(news + _LATER)
+                        if apart:
+                            rest(0)
+                        else:
+                            # The messages have one place: who came last looks last.
+                            several = version >= 0 and order & 3 == wire.RUN
+                            got = 0
+                            if last < 0 and several:
+                                got = from_actors(lane, sources, box, came, 0)
+                            if got == 0:
+                                from_host(lane, place, box, 0)
+                                got = int32(receiving.told(box, receiving.ARRIVED) - head)
+                            if last >= 0 and several and got == 0:
+                                from_actors(lane, sources, box, came, 0)
+                        # One look at what the others have told: a lane for each number.
+                        known = head if lane == 0 else taken
+                        known = orders if lane == 2 else known
+                        known = int64(0) if lane > 2 else known
+                        heard = load_volatile(box.told, min(lane, receiving.UNUSED))
+                        new = ballot_sync(ALL, heard != known)
+                        if new & 4 != 0:
+                            orders = shfl_sync(ALL, heard, 2)
+                            tables = int32(orders >> 32)
+                            if tables != version:
+                                version = tables
+                                follow(lane, place, box, came, routes, sources, apart)
+                                taken = int64(0)
+                                way = Way(int64(0), int64(0), int32(-1))
+                                order = int32(-1)
+                            if int32(orders) != order:
+                                if kept and loaded:
+                                    store_state(lane, state, block, held, state_words)
+                                threadfence_system()
+                                order = int32(orders)
+                                loaded = order & 3 == wire.RUN
+                                if kept and loaded:
+                                    load_state(lane, state, block, held, state_words)
+                                news = int32(_OLD)
+                        elif order & 3 == wire.RUN and new & 3 != 0:
+                            found = int32(MESSAGE)
+                            source, where = int32(-1), int32(int32(head) & (depth - 1))
+                            more = int32(shfl_sync(ALL, heard, 0) - head - 1)
+                            if new & 2 != 0 and (new & 1 == 0 or last < 0):
+                                where = int32(int32(taken) & (depth - 1))
+                                source = came.origin[where]
+                                where = int32(where + behind)
+                                more = int32(shfl_sync(ALL, heard, 1) - taken - 1)
+                            more = min(more, int32(_MORE))
+                        beats = int32(beats + 1)
+                        if beats & _BEAT == 0:
+                            news = int32(_OLD)
+                        ends = order & 3 == wire.STOP or order & 3 == wire.LEAVE
+                        if ends and version >= 0:  # it has heard orders
+                            found = int32(END)
+                            news = int32(_OLD)
+                    if found == MESSAGE:
+                        if lane == 0:
+                            info[EMITTED] = 0
+                            info[DONE] = 0
+                        asked = messages[where]
+                        now = since + load_volatile(box.told, receiving.CLOCK)
+                        reason, now, since, physical, logical = stamp(
+                            asked, source, now, since, place.drift, physical, logical
+                        )
+                        if reason != 0:
+                            found = int32(REFUSED)
+                        elif not lazy and source >= 0:  # from where it is, in case that it fails
+                            tail = uint32(out_tail >> 32)
+                            store_words(place.status + 16, uint32(out_tail), tail, version, source)
+                        syncwarp()
+                    if wide and thread == 0:
+                        info[WHAT] = found
+                        info[WHERE] = where
+                        time[0] = physical
                 if wide:
                     syncthreads()
-                else:
-                    syncwarp()
-                if info[DONE] != threads:
-                    if lazy:
-                        tell(
-                            place,
-                            lane,
-                            State(
-                                *(order, beats, head, out_tail, version, source),
-                                *(physical, logical, received, answered),
-                            ),
-                        )
+                    found, where = info[WHAT], info[WHERE]
+                    physical = time[0]
+                if found == END:
                     break
-            if not wide or thread < 32:
-                sent = info[EMITTED]
-                if found == REFUSED:
-                    sent = 0
-                    out_head = room(place, out_tail, out_head)
-                    refuse(place, lane, sizes, out_tail, letter, header, reason)
-                    out_tail += 1
-                for n in range(sent):
-                    one = outputs[n]
-                    if now > physical:
-                        physical = now
-                        logical = int64(0)
-                    else:
-                        logical += 1
-                    at = Position(order, beats, head, out_tail, out_head, physical, logical)
-                    beats, out_tail, out_head = deliver(
-                        *(place, lane, sizes, routes, at, header, letter, one),
-                        *(emitted, n * out_words + OUTPUT_BYTES // 4),
-                    )
-                    syncwarp()
-                if source < 0:
-                    head += 1
-                else:
-                    ticket = sources.head[source] + 1
-                    last = source
-                    syncwarp()
-                    if lane == 0:
-                        sources.head[source] = ticket
-                        at = sources.at[source] + 16
-                        store_words(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
                 if found == MESSAGE:
-                    received += 1
-                    answered += sent
-                news = (news & (_LATER - 1)) + 1
-                if not lazy or news >= _MOST:
-                    news = _OLD
-                syncwarp()
+                    if together:
+                        ctx = context(info, outputs, 0, 0, physical, thread, block)
+                        handler(ctx, state[block], messages[where].payload, *arrays)
+                        atomic.add(info, DONE, 1)
+                    elif thread == 0:
+                        ctx = context(info, outputs, 0, 0, physical, thread, block)
+                        if kept:
+                            handler(ctx, held[0], messages[where].payload, *arrays)
+                        else:
+                            handler(ctx, state[block], messages[where].payload, *arrays)
+                        info[DONE] = 1
+                    if wide:
+                        syncthreads()
+                    else:
+                        syncwarp()
+                    if info[DONE] != threads:
+                        if kept:
+                            store_state(lane, state, block, held, state_words)
+                        if lazy:
+                            tell(
+                                place,
+                                lane,
+                                State(
+                                    *(order, beats, head, out_tail, version, source),
+                                    *(physical, logical, received, answered),
+                                ),
+                            )
+                        break
+                if not wide or thread < 32:
+                    sent = info[EMITTED]
+                    header = arrivals[where * words :]
+                    if found == REFUSED:
+                        sent = 0
+                        out_head = room(place, out_tail, out_head)
+                        refuse(place, lane, out_tail, header, reason)
+                        out_tail += 1
+                    if sent > 0:
+                        if now > physical:
+                            physical = now
+                            logical = int64(-1)
+                        at = Position(order, beats, head, out_tail, out_head, physical, logical)
+                        beats, out_tail, out_head, way = deliver(
+                            *(place, lane, routes, at, header, outputs, emitted),
+                            *(sent, way),
+                        )
+                        logical += sent
+                    last = source
+                    if source < 0:
+                        head += 1
+                    else:
+                        taken += 1
+                    if lane == 0:
+                        if source < 0:
+                            store_volatile(box.told, receiving.HANDLED, head)
+                        else:
+                            ticket = sources.head[source] + 1
+                            sources.head[source] = ticket
+                            at = sources.at[source] + 16
+                            store_words(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
+                            store_volatile(box.told, receiving.TAKEN, taken)
+                    if found == MESSAGE:
+                        received += 1
+                        answered += sent
+                    news = int32((news & (_LATER - 1)) + 1)
+                    if not lazy or news >= _MOST:
+                        news = int32(_OLD)
+                    syncwarp()
+            if not wide or thread < 32:
+                store_volatile(box.told, receiving.ENDED, int64(1))
         # How far it is lies there already; what the handler has written follows.
         threadfence_system()
 

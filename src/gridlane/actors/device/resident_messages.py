@@ -1,179 +1,188 @@
-"""How a kernel that does not end takes messages in, and what it does with those of its handler; a
-warp runs these parts together."""
+"""What a kernel that does not end does with the messages of its handler; a warp runs these parts
+together."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gridlane.actors.device import wire
-from gridlane.actors.device.layout import PUBLISH, REPLY
+from gridlane.actors.device.layout import OUTPUT_BYTES, PUBLISH, REPLY
 from gridlane.actors.device.resident_parts import (
     ALL,
-    has_room,
+    Way,
+    answerer_of,
+    free_of,
     is_open,
-    post,
-    put_answer,
+    poster_of,
+    putter_of,
     room,
     route_of,
-    send,
+    sender_of,
 )
-from gridlane.cuda import all_sync, ballot_sync, int32, int64, jit, syncwarp, uint32
+from gridlane.cuda import ballot_sync, ffs, int32, int64, jit, syncwarp, uint32
 from gridlane.frontends.python.stubs import load_words, store_words
 
 _NUMBERS, _GENERATIONS = (1 << wire.NUMBER_BITS) - 1, (1 << wire.GENERATION_BITS) - 1
 
 
-# ---- from an inbox
+def refuser_of(message_words: int, out_slot: int) -> Any:
+    """A device function that gives a message to the host that is not handled."""
+    words = wire.HEADER_WORDS + message_words
+    post = poster_of(putter_of(words))
+
+    def refuse(place: Any, lane: Any, out_tail: Any, header: Any, reason: Any) -> Any:
+        if lane == 0:
+            flags = wire.DEAD << wire.KIND_SHIFT | reason << wire.REASON_SHIFT
+            header[wire.SIZES] |= uint32(flags << 16)
+        syncwarp()
+        post(place, lane, out_slot, out_tail, header, 0, words)
+        syncwarp()
+
+    return jit(device=True)(refuse)
 
 
 @jit(device=True)
-def load_chunk(slot: Any, ring: Any, ticket: Any, shift: Any, chunk: Any) -> Any:
-    """A chunk of a ring's slot, and whether it is there."""
-    at = ring + (ticket & ((int64(1) << shift) - 1)) * slot + wire.CHUNK * chunk
-    a, b, c, d = load_words(at)
-    return a, b, c, d == uint32((ticket >> shift) + 1)
-
-
-@jit(device=True)
-def look(lane: Any, sizes: Any, ring: Any, ticket: Any, shift: Any) -> Any:
-    """The first chunks of a message, and whether all of them are there."""
-    a, b, c, there = load_chunk(sizes.slot, ring, ticket, shift, min(lane, sizes.first - 1))
-    return a, b, c, all_sync(ALL, there)
-
-
-@jit(device=True)
-def next_source(lane: Any, sizes: Any, sources: Any, count: Any, last: Any, head: Any) -> Any:
-    """The source after the last one that has a message, or -1."""
-    ready = False
-    if lane < count and sources.at[lane] != 0 and head >= sources.after[lane]:
-        ring = sources.at[lane] + wire.INBOX_HEAD
-        _, _, _, ready = load_chunk(sizes.slot, ring, sources.head[lane], sources.shift[lane], 0)
-    found = ballot_sync(ALL, ready)
-    number = -1
-    if found != 0:
-        number = last + 1 if last + 1 < count else 0
-        while found >> number & 1 == 0:
-            number = number + 1 if number + 1 < count else 0
-    return number
-
-
-@jit(device=True)
-def keep_rest(lane: Any, sizes: Any, ring: Any, ticket: Any, shift: Any, header: Any) -> Any:
-    """Put the chunks into shared memory after those that a warp has at once."""
-    chunk = sizes.first + lane
-    while chunk < sizes.chunks:
-        a, b, c, there = load_chunk(sizes.slot, ring, ticket, shift, chunk)
-        if there:
-            header[3 * chunk] = a
-            header[3 * chunk + 1] = b
-            header[3 * chunk + 2] = c
-            chunk += 32
-
-
-# ---- to others
-
-
-@jit(device=True)
-def refuse(
-    place: Any, lane: Any, sizes: Any, out_tail: Any, letter: Any, header: Any, reason: Any
+def _letter_word(
+    place: Any, lane: Any, at: Any, header: Any, kind: Any, key: Any, one: Any
 ) -> Any:
-    """Give a message to the host that is not handled."""
-    if lane < wire.HEADER_WORDS:
-        letter[lane] = header[lane]
-    syncwarp()
-    if lane == 0:
-        flags = wire.DEAD << wire.KIND_SHIFT | reason << wire.REASON_SHIFT
-        letter[wire.SIZES] |= uint32(flags << 16)
-    syncwarp()
-    words = sizes.message_words
-    post(place, lane, sizes.out_slot, out_tail, letter, header, wire.HEADER_WORDS, words)
-    syncwarp()
+    """A word of the header of what the handler has sent, but for the event: each lane has one; for
+    another actor where ``kind`` is 0. The call's number and the trace stay those of the message
+    that was handled."""
+    asked = header[uint32(min(lane, wire.HEADER_WORDS - 1))]
+    field = lane >> 1
+    whole, mine = one.type, field == wire.TYPE
+    if field == wire.SOURCE:
+        whole, mine = key, True
+    if field == wire.REPLY_TO:
+        whole, mine = int64(0), True
+        if one.kind != REPLY:
+            whole = int64(place.number)
+        elif kind == REPLY:
+            mine = False
+    if field == wire.PHYSICAL:
+        whole, mine = at.physical, True
+    if field == wire.NODE or field == wire.SPAN:
+        whole, mine = int64(place.number), True
+    if field == wire.DEADLINE or field == wire.TOPIC:
+        whole, mine = int64(0), True
+    word = uint32(whole >> 32) if lane & 1 != 0 else uint32(whole)
+    if lane == wire.SIZES:
+        flags = kind << wire.KIND_SHIFT
+        if one.kind == REPLY:
+            flags |= wire.IS_REPLY
+        word, mine = uint32(int32(one.payload_bytes) | flags << 16), True
+    if lane == wire.COUNTS:
+        word, mine = (asked & 0xFFFF) + 1, True
+    return word if mine else asked
 
 
 @jit(device=True)
-def _write_letter(
-    place: Any, at: Any, letter: Any, header: Any, kind: Any, key: Any, one: Any
-) -> Any:
-    """The header of what the handler has sent; for another actor where ``kind`` is 0."""
-    whole, asked = letter.view(int64), header.view(int64)
-    whole[wire.TYPE] = one.type
-    whole[wire.SOURCE] = key
-    whole[wire.CORRELATION] = asked[wire.CORRELATION]
-    whole[wire.REPLY_TO] = place.number if one.kind != REPLY else int64(0)
-    if kind == REPLY:
-        whole[wire.REPLY_TO] = asked[wire.REPLY_TO]
-    whole[wire.PHYSICAL] = at.physical
-    whole[wire.LOGICAL] = at.logical
-    whole[wire.NODE] = place.number
-    whole[wire.DEADLINE] = 0
-    whole[wire.TOPIC] = 0
-    whole[wire.TRACE] = asked[wire.TRACE]
-    whole[wire.SPAN] = place.number
-    flags = kind << wire.KIND_SHIFT
-    if one.kind == REPLY:
-        flags |= wire.IS_REPLY
-    letter[wire.SIZES] = uint32(int32(one.payload_bytes) | flags << 16)
-    letter[wire.COUNTS] = uint32((header[wire.COUNTS] & 0xFFFF) + 1)
+def _way_of(lane: Any, routes: Any, one: Any, key: Any, way: Any) -> Any:
+    """The route of a message, or none (-1) where the host delivers it."""
+    if int32(one.kind) == PUBLISH:
+        return Way(int64(0), int64(0), int32(-1))
+    if way.key == key and way.kind == one.type:
+        return way
+    return Way(key, one.type, route_of(lane, routes, key, one.type))
 
 
 @jit(device=True)
-def _way(place: Any, lane: Any, routes: Any, at: Any, one: Any, key: Any) -> Any:
-    """The route of a message, once it has room there, or -1 where the host delivers it; and the
-    signs of life so far."""
-    number, beats = -1, at.beats
-    if int32(one.kind) != PUBLISH:
-        number = route_of(lane, routes, key, one.type)
-    while number >= 0 and not has_room(routes, number):
-        # It waits for another actor: orders may come, and routes may go.
+def _wait_for_room(place: Any, routes: Any, at: Any, number: Any, beats: Any) -> Any:
+    """Wait until an inbox has room: for how many, or -1 where the host is to deliver; and the signs
+    of life so far. Orders may come meanwhile, and the route may go."""
+    free = free_of(routes, number)
+    while free <= 0 and number >= 0:
         wanted, _, _, _ = load_words(place.orders)
         beats += 1
         low, high = uint32(at.head), uint32(at.head >> 32)
         store_words(place.status, at.order, beats, low, high)
         if wanted & 3 == wire.STOP or not is_open(place, number):
             number = -1
-    return number, beats
-
-
-@jit(device=True)
-def deliver(
-    place: Any,
-    lane: Any,
-    sizes: Any,
-    routes: Any,
-    at: Any,
-    header: Any,
-    letter: Any,
-    one: Any,
-    emitted: Any,
-    start: Any,
-) -> Any:
-    """Send what the handler has emitted: signs of life, messages to the host, how many it took."""
-    fields = header.view(int64)
-    beats, out_tail, out_head = at.beats, at.out_tail, at.out_head
-    kind, size = int32(one.kind), int32(one.payload_bytes)
-    reply_to, words = fields[wire.REPLY_TO], (size + 3) // 4
-    if kind == REPLY and reply_to < 0 and reply_to & wire.DIRECT != 0:
-        sequence = ((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1
-        put_answer(
-            place.answers + (reply_to & _NUMBERS) * sizes.answer,
-            *(lane, sequence, one.type, at.physical, at.logical, place.number),
-            *(size, emitted, start, words),
-        )
-    elif kind != REPLY or reply_to != 0:
-        key = reply_to if kind == REPLY else one.key
-        number, beats = _way(place, lane, routes, at, one, key)
-        if number < 0:
-            out_head = room(place, out_tail, out_head)
-        if lane == 0:
-            to_host = kind if number < 0 else 0
-            name = place.number
-            if number < 0:
-                name = fields[wire.SOURCE] if kind == REPLY else one.key
-            _write_letter(place, at, letter, header, to_host, name, one)
-        syncwarp()
-        if number < 0:
-            post(place, lane, sizes.out_slot, out_tail, letter, emitted, start, words)
-            out_tail += 1
         else:
-            send(lane, routes, number, letter, emitted, start, words)
-    return beats, out_tail, out_head
+            free = free_of(routes, number)
+    return number, free, beats
+
+
+def deliverer_of(tier: int, out_slot: int, answer_slot: int) -> Any:
+    """A device function that sends what a handler has emitted.
+
+    Args:
+        tier: bytes of the largest message.
+        out_slot, answer_slot: bytes of a slot of the ring to the host, and of an answer's place.
+    """
+    letter_at, payload_at = OUTPUT_BYTES // 4, OUTPUT_BYTES // 4 + wire.HEADER_WORDS
+    out_words = payload_at + tier // 4
+    put, put_answer = putter_of(wire.HEADER_WORDS + tier // 4), answerer_of(tier // 4)
+    post, send = poster_of(put), sender_of(put)
+
+    def run_of(lane: Any, outputs: Any, n: Any, sent: Any, most: Any) -> Any:
+        """How many outputs from one on are for the same actor, of one type and size."""
+        if n + 1 == sent:
+            return 1
+        one, other = outputs[n], outputs[min(n + lane, sent - 1)]
+        same = n + lane < sent and lane < most and other.kind == one.kind and other.key == one.key
+        same = same and other.type == one.type and other.payload_bytes == one.payload_bytes
+        differs = ~ballot_sync(ALL, same)
+        return ffs(differs) - 1 if differs != 0 else 32
+
+    _run_of = jit(device=True)(run_of)
+
+    def deliver(
+        place: Any,
+        lane: Any,
+        routes: Any,
+        at: Any,
+        header: Any,
+        outputs: Any,
+        emitted: Any,
+        sent: Any,
+        way: Any,
+    ) -> Any:
+        """Send what the handler has emitted, whose events follow the clock of ``at``: signs of
+        life, messages to the host, how many it took, the route that was found last."""
+        reply_to = header.view(int64)[wire.REPLY_TO]
+        beats, out_tail, out_head = at.beats, at.out_tail, at.out_head
+        n = 0
+        while n < sent:
+            one = outputs[n]
+            kind, run = int32(one.kind), 1
+            words = wire.HEADER_WORDS + (int32(one.payload_bytes) + 3) // 4
+            if kind == REPLY and reply_to < 0 and reply_to & wire.DIRECT != 0:
+                size = int32(one.payload_bytes)
+                put_answer(
+                    place.answers + (reply_to & _NUMBERS) * answer_slot,
+                    *(lane, uint32(((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1)),
+                    *(one.type, at.physical, at.logical + 1 + n, place.number, size),
+                    *(emitted, n * out_words + payload_at, (size + 3) // 4),
+                )
+            elif kind != REPLY or reply_to != 0:
+                key = reply_to if kind == REPLY else one.key
+                way = _way_of(lane, routes, one, key, way)
+                number = way.number
+                if number >= 0:
+                    number, free, beats = _wait_for_room(place, routes, at, number, beats)
+                    run = _run_of(lane, outputs, n, sent, free)
+                to_host, name = 0, int64(place.number)
+                if number < 0:
+                    run, to_host = 1, kind
+                    name = header.view(int64)[wire.SOURCE] if kind == REPLY else one.key
+                    out_head = room(place, out_tail, out_head)
+                start = n * out_words + letter_at
+                word = _letter_word(place, lane, at, header, to_host, name, one)
+                for m in range(run):
+                    if lane >> 1 == wire.LOGICAL:
+                        event = at.logical + 1 + n + m
+                        word = uint32(event >> 32) if lane & 1 != 0 else uint32(event)
+                    if lane < wire.HEADER_WORDS:
+                        emitted[uint32(start + m * out_words + lane)] = word
+                syncwarp()
+                if number < 0:
+                    post(place, lane, out_slot, out_tail, emitted, start, words)
+                    out_tail += 1
+                else:
+                    send(lane, routes, number, emitted, start, words, out_words, run)
+            n += run
+            syncwarp()
+        return beats, out_tail, out_head, way
+
+    return jit(device=True)(deliver)

@@ -41,11 +41,8 @@ Position: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
 )
 """Where a kernel is while it delivers what its handler has emitted."""
 
-Sizes: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
-    "Sizes", "slot first chunks message_words out_slot answer out_words"
-)
-"""Constants: bytes of a slot, the chunks of a message that a warp has at once, and all of them,
-words of its payload; bytes of a slot to the host, of an answer's place, words of an output."""
+Way: Any = namedtuple("Way", "key kind number")  # pyright: ignore[reportUntypedNamedTuple]
+"""The route that was found last, and for what."""
 
 ALL = 0xFFFFFFFF
 
@@ -67,64 +64,71 @@ def tell(place: Any, lane: Any, state: Any) -> Any:
         store_words(target, uint32(one), uint32(one >> 32), uint32(two), uint32(two >> 32))
 
 
-@jit(device=True)
-def put(
-    target: Any,
-    lane: Any,
-    sequence: Any,
-    head: Any,
-    head_words: Any,
-    body: Any,
-    start: Any,
-    body_words: Any,
-) -> Any:
-    """Write a message of two parts to a place."""
-    count = (head_words + body_words + 2) // 3
-    chunk = lane
-    while chunk < count:
-        at = 3 * chunk - head_words
-        if at < 0:
-            a, b, c = head[3 * chunk], head[3 * chunk + 1], head[3 * chunk + 2]
-        else:
-            a, b, c = body[start + at], body[start + at + 1], body[start + at + 2]
-        store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
-        chunk += 32
+def putter_of(most: int) -> Any:
+    """A device function that writes a message, header and payload, of ``most`` words at most to a
+    place: (target, lane, sequence, body, start, words)."""
+    long = most > 3 * 32
+
+    def put(target: Any, lane: Any, sequence: Any, body: Any, start: Any, words: Any) -> Any:
+        # An unsigned index is not counted from the end.
+        chunk = uint32(lane)
+        if long:
+            while 3 * chunk < words:
+                at = uint32(start + 3 * chunk)
+                a, b, c = body[at], body[uint32(at + 1)], body[uint32(at + 2)]
+                store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
+                chunk = uint32(chunk + 32)
+        elif 3 * chunk < words:
+            at = uint32(start + 3 * chunk)
+            a, b, c = body[at], body[uint32(at + 1)], body[uint32(at + 2)]
+            store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
+
+    return jit(device=True)(put)
 
 
-@jit(device=True)
-def put_answer(
-    target: Any,
-    lane: Any,
-    sequence: Any,
-    kind: Any,
-    physical: Any,
-    logical: Any,
-    node: Any,
-    size: Any,
-    body: Any,
-    start: Any,
-    body_words: Any,
-) -> Any:
-    """Write an answer to the place of the caller who waits for it."""
-    count = wire.ANSWER_CHUNKS + (body_words + 2) // 3
-    at = start + max(3 * (min(lane, count - 1) - wire.ANSWER_CHUNKS), 0)
-    a, b, c = body[at], body[at + 1], body[at + 2]
-    a = uint32(kind) if lane == 0 else a
-    b = uint32(kind >> 32) if lane == 0 else b
-    c = uint32(physical) if lane == 0 else c
-    a = uint32(physical >> 32) if lane == 1 else a
-    b = uint32(logical) if lane == 1 else b
-    c = uint32(logical >> 32) if lane == 1 else c
-    a = uint32(node) if lane == 2 else a
-    b = uint32(node >> 32) if lane == 2 else b
-    c = uint32(size) if lane == 2 else c
-    if lane < count:
-        store_words(target + wire.CHUNK * lane, a, b, c, sequence)
-    chunk = lane + 32
-    while chunk < count:
-        at = start + 3 * (chunk - wire.ANSWER_CHUNKS)
-        store_words(target + wire.CHUNK * chunk, body[at], body[at + 1], body[at + 2], sequence)
-        chunk += 32
+def answerer_of(most: int) -> Any:
+    """A device function that writes an answer, whose payload has so many words at most, to the
+    place of the caller who waits for it."""
+    long = most > 3 * (32 - wire.ANSWER_CHUNKS)
+
+    def put_answer(
+        target: Any,
+        lane: Any,
+        sequence: Any,
+        kind: Any,
+        physical: Any,
+        logical: Any,
+        node: Any,
+        size: Any,
+        body: Any,
+        start: Any,
+        body_words: Any,
+    ) -> Any:
+        count = int32(wire.ANSWER_CHUNKS + (body_words + 2) // 3)
+        at = uint32(start + max(3 * (lane - wire.ANSWER_CHUNKS), 0))
+        a, b, c = uint32(0), uint32(0), uint32(0)
+        if lane < count:
+            a, b, c = body[at], body[uint32(at + 1)], body[uint32(at + 2)]
+        a = uint32(kind) if lane == 0 else a
+        b = uint32(kind >> 32) if lane == 0 else b
+        c = uint32(physical) if lane == 0 else c
+        a = uint32(physical >> 32) if lane == 1 else a
+        b = uint32(logical) if lane == 1 else b
+        c = uint32(logical >> 32) if lane == 1 else c
+        a = uint32(node) if lane == 2 else a
+        b = uint32(node >> 32) if lane == 2 else b
+        c = uint32(size) if lane == 2 else c
+        if lane < count:
+            store_words(target + wire.CHUNK * lane, a, b, c, sequence)
+        if long:
+            chunk = lane + 32
+            while chunk < count:
+                at = uint32(start + 3 * (chunk - wire.ANSWER_CHUNKS))
+                a, b, c = body[at], body[uint32(at + 1)], body[uint32(at + 2)]
+                store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
+                chunk += 32
+
+    return jit(device=True)(put_answer)
 
 
 @jit(device=True)
@@ -136,21 +140,16 @@ def room(place: Any, out_tail: Any, out_head: Any) -> Any:
     return out_head
 
 
-@jit(device=True)
-def post(
-    place: Any,
-    lane: Any,
-    out_slot: Any,
-    out_tail: Any,
-    letter: Any,
-    body: Any,
-    start: Any,
-    body_words: Any,
-) -> Any:
-    """Put a message into the ring to the host."""
-    target = place.out + (out_tail & ((int64(1) << place.out_shift) - 1)) * out_slot
-    sequence = (out_tail >> place.out_shift) + 1
-    put(target, lane, sequence, letter, wire.HEADER_WORDS, body, start, body_words)
+def poster_of(put: Any) -> Any:
+    """A device function that puts a message into the ring to the host."""
+
+    def post(
+        place: Any, lane: Any, out_slot: Any, out_tail: Any, body: Any, start: Any, words: Any
+    ) -> Any:
+        target = place.out + (out_tail & ((int64(1) << place.out_shift) - 1)) * out_slot
+        put(target, lane, uint32((out_tail >> place.out_shift) + 1), body, start, words)
+
+    return jit(device=True)(post)
 
 
 # ---- the tables of routes
@@ -216,17 +215,18 @@ def route_of(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
 
 
 @jit(device=True)
-def has_room(routes: Any, number: Any) -> Any:
-    """Whether an inbox of another actor has room."""
+def free_of(routes: Any, number: Any) -> Any:
+    """How many messages an inbox of another actor has room for."""
     capacity = int64(1) << routes.shift[number]
-    if routes.tail[number] - routes.seen[number] < capacity:
-        return True
-    a, b, _, _ = load_words(routes.at[number] + 16)
-    seen = int64(a) | int64(b) << 32
-    syncwarp()
-    routes.seen[number] = seen
-    syncwarp()
-    return routes.tail[number] - seen < capacity
+    free = capacity - (routes.tail[number] - routes.seen[number])
+    if free <= 0:
+        a, b, _, _ = load_words(routes.at[number] + 16)
+        seen = int64(a) | int64(b) << 32
+        syncwarp()
+        routes.seen[number] = seen
+        syncwarp()
+        free = capacity - (routes.tail[number] - seen)
+    return int32(free)
 
 
 @jit(device=True)
@@ -237,18 +237,23 @@ def is_open(place: Any, number: Any) -> Any:
     return flags & wire.IN_USE != 0
 
 
-@jit(device=True)
-def send(
-    lane: Any, routes: Any, number: Any, letter: Any, body: Any, start: Any, body_words: Any
-) -> Any:
-    """Put a message into the inbox of another actor, which has room."""
-    tail, at, shift = routes.tail[number], routes.at[number], routes.shift[number]
-    target = at + wire.INBOX_HEAD + (tail & ((int64(1) << shift) - 1)) * routes.slot[number]
-    put(target, lane, (tail >> shift) + 1, letter, wire.HEADER_WORDS, body, start, body_words)
-    tail += 1
-    syncwarp()
-    if lane == 0:
-        routes.tail[number] = tail
-        capacity = uint32(int64(1) << shift)
-        store_words(at, capacity, uint32(routes.slot[number]), uint32(tail), uint32(tail >> 32))
-    syncwarp()
+def sender_of(put: Any) -> Any:
+    """A device function that puts messages of one size, a step apart, into the inbox of another
+    actor, which has room."""
+
+    def send(
+        lane: Any, routes: Any, number: Any, body: Any, start: Any, words: Any, step: Any, run: Any
+    ) -> Any:
+        tail, at, shift = routes.tail[number], routes.at[number], routes.shift[number]
+        slot, mask = routes.slot[number], (uint32(1) << uint32(shift)) - 1
+        for n in range(run):
+            ticket = tail + n
+            target = at + wire.INBOX_HEAD + int64(uint32(ticket) & uint32(mask)) * int64(slot)
+            put(target, lane, uint32((ticket >> shift) + 1), body, start + n * step, words)
+        tail += run
+        if lane == 0:
+            routes.tail[number] = tail
+            store_words(at, uint32(mask + 1), uint32(slot), uint32(tail), uint32(tail >> 32))
+        syncwarp()
+
+    return jit(device=True)(send)

@@ -314,13 +314,15 @@ int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uin
     return 0;
 }
 
-/* time_calls(actor, payload, count): nanoseconds of each of so many calls by gl_call, as uint64 */
+/* time_calls(actor, payload, count, pause): nanoseconds of each of so many calls by gl_call, as
+   uint64; `pause` nanoseconds lie between two */
 PyObject *Engine_time_calls(EngineObject *self, PyObject *args)
 {
     PyObject *object, *made;
     Py_buffer payload;
     Py_ssize_t count, n = 0;
-    if (!PyArg_ParseTuple(args, "Oy*n", &object, &payload, &count))
+    unsigned long long pause;
+    if (!PyArg_ParseTuple(args, "Oy*nK", &object, &payload, &count, &pause))
         return NULL;
     gl_actor *actor = actor_of(self, object);
     made = actor && actor->wire && count > 0 ? PyBytes_FromStringAndSize(NULL, 8 * count) : NULL;
@@ -329,8 +331,10 @@ PyObject *Engine_time_calls(EngineObject *self, PyObject *args)
         uint8_t reply[16384];
         Py_BEGIN_ALLOW_THREADS
         for (; n < count; n++) {
-            uint64_t begin = gl_elapsed();
+            uint64_t begin = gl_elapsed(), after = begin + pause;
             uint32_t room = sizeof reply;
+            while (begin < after)
+                begin = gl_elapsed();
             if (gl_call(actor, payload.buf, (uint32_t)payload.len, reply, &room, begin + SLICE))
                 break;
             times[n] = gl_elapsed() - begin;

@@ -187,7 +187,8 @@ def _optimised(text: str, triple: str, processor: str, features: str, level: int
         raise GridlaneError(f"LLVM refuses the generated code: {error}") from None
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=min(level, 2))
+    # Level 0 would take longer, as the code generator then has four times the text to read.
+    options = llvm.create_pipeline_tuning_options(speed_level=max(1, min(level, 2)))
     # gridlane has already vectorised; LLVM's vectorisers would only cost time.
     options.loop_vectorization = False
     options.slp_vectorization = False

@@ -173,6 +173,12 @@ store_words = Stub(
     "address, a, b, c, d",
     "Store four uint32 likewise; a CPU writes the last one last.",
 )
+rest = Stub(
+    "rest",
+    "ns",
+    "Let the block's other threads run, in a loop that looks for what they do; where they run beside "
+    "each other, sleep about so many nanoseconds, a constant.",
+)
 nanoseconds = Stub("nanoseconds", "", "The device's clock in nanoseconds, uint64.")
 
 # ---- warps

@@ -225,8 +225,9 @@ class RunOthers(Op):
     """Let the other threads of the block run up to this op too, or to another at which they wait:
     a thread that looks in a loop for what they do needs it. It orders nothing. The i32 result is
     for how many milliseconds a thread may look in vain (GRIDLANE_SPIN_LIMIT); 0 is for ever, as
-    where warps run beside each other."""
+    where warps run beside each other. There the thread sleeps about ``nanoseconds``, if any."""
 
+    nanoseconds: int = 0
     barrier = True
 
     def result_types(self) -> tuple[Type, ...]:

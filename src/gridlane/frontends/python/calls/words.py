@@ -5,6 +5,7 @@ from __future__ import annotations
 from gridlane.core.dtypes import u32, u64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import stubs
+from gridlane.frontends.python.calls.casts import constant_integer
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.operands import NONE, Operand, Scalar, TupleOperand
 from gridlane.frontends.python.translator import Translator
@@ -39,6 +40,12 @@ def _store_words(
     parts = tuple([t.b.cast(_number(t, each, "a word").value, u32) for each in (a, b, c, d)])
     whole = t.b.value(memory.Pack(parts, _WORDS))
     t.b.store(_place(t, address), whole, volatile=True)
+    return NONE
+
+
+@handles(stubs.rest)
+def _rest(t: Translator, ns: Operand) -> Operand:
+    t.b.emit(grid.RunOthers(constant_integer(t, ns, "the time of rest()")))
     return NONE
 
 

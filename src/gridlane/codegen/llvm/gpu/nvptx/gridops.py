@@ -24,8 +24,10 @@ def dynamic_shared_size(state: Emission, op: Op) -> None:
 
 
 @emits(grid.RunOthers)
-def run_others(state: Emission, op: Op) -> None:
-    """Emit nothing: warps run beside each other."""
+def run_others(state: Emission, op: grid.RunOthers) -> None:
+    """Emit no more than a sleep: warps run beside each other."""
+    if op.nanoseconds:
+        state.body.call("void", "llvm.nvvm.nanosleep", [("i32", str(op.nanoseconds))])
     state.set(op.results[0], "0")
 
 

@@ -1,0 +1,334 @@
+"""How messages come into a kernel that does not end: from the rings in memory into shared memory.
+
+A warp reads the host's ring and another one those of other actors, so that the handler waits for
+neither. Each has places in the block's shared memory, and counts what it has put there; the handler
+counts what it has taken. A ring's place is free when its message is handled, not before: a kernel
+that ends in between reads the message again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import namedtuple
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridlane.actors.device import wire
+from gridlane.actors.device.resident_parts import ALL
+from gridlane.core import argtypes
+from gridlane.core.argtypes import RecordType
+from gridlane.cuda import (
+    all_sync,
+    ballot_sync,
+    ffs,
+    int32,
+    int64,
+    jit,
+    local,
+    shfl_sync,
+    syncwarp,
+    threadfence_block,
+    uint32,
+)
+from gridlane.frontends.python.stubs import load_words, nanoseconds, rest
+from gridlane.frontends.python.volatile_stubs import load_volatile, store_volatile
+
+ARRIVED, CAME, ORDERS, UNUSED = 0, 1, 2, 3
+HANDLED, TAKEN, CLOCK, ENDED, PAUSE, PAUSED, SOURCES, FIRST, DELIVERED = 4, 5, 6, 7, 8, 9, 10, 11, 12
+"""Numbers of what the warps tell each other. Of the host's messages so far: how many have arrived,
+how many are handled. Of other actors' messages since the last change of the tables: how many came,
+how many are taken. The host's order, and above it the version of the tables. The device's clock.
+Whether the handler has ended. Whether the second warp is to pause (odd numbers), and since which
+number it does. How many sources there may be, and which is looked at first. How many of the
+kernel's messages the host has taken."""
+TOLD_WORDS = 16
+
+ROOM = 8 << 10
+"""Bytes of shared memory for messages that have come from one side."""
+_IDLE, _LONG = 1 << 12, 1 << 16
+"""Looks in vain after which a warp begins to sleep, and after which it sleeps longer."""
+_NAP, _LONGEST = 100, 1000
+"""Nanoseconds of these sleeps."""
+
+
+class Shape(NamedTuple):
+    """How messages of one size lie in shared memory.
+
+    Attributes:
+        chunks: of a message.
+        slot: bytes of a ring's slot.
+        words: of a place.
+        depth: places for messages from one side, a power of two.
+        lanes: that read a message, a power of two.
+        apart: whether warps of their own read the rings. Otherwise one message is there at a time,
+            and the handler's warp reads it.
+        far, near: reads of a ring that are under way at once, where there are many messages: of the
+            host's memory, and of the device's.
+    """
+
+    chunks: int
+    slot: int
+    words: int
+    depth: int
+    lanes: int
+    apart: bool
+    far: int
+    near: int
+
+    @property
+    def places(self) -> int:
+        """All of them."""
+        return 2 * self.depth if self.apart else 1
+
+
+def shape_of(payload: int, together: bool, far: int = 8, near: int = 4) -> Shape:
+    """The shape for messages whose payload has so many bytes, and whose handler is several threads
+    together, or one."""
+    chunks = wire.chunks_of(payload)
+    words = -(-3 * chunks // 4) * 4
+    most = ROOM // (4 * words)
+    apart = most > 1 and not together
+    depth = min(1 << most.bit_length() - 1, 32) if apart else 1
+    lanes = 1 << min(chunks - 1, 31).bit_length()
+    return Shape(chunks, wire.slot_of(chunks), words, depth, lanes, apart, far, near)
+
+
+def arrival_record(message: RecordType, shape: Shape) -> RecordType:
+    """A place: the header on the wire, and the payload."""
+    names = [name for name in wire.HEADER.names or () if wire.HEADER[name].itemsize == 8]
+    size = wire.HEADER.itemsize
+    made = np.dtype(
+        {
+            "names": [*names, "payload"],
+            "formats": [*[np.int64] * len(names), message.numpy],
+            "offsets": [*[8 * n for n in range(len(names))], size],
+            "itemsize": 4 * shape.words,
+        },
+        align=True,
+    )
+    found = argtypes.from_numpy(made)
+    assert isinstance(found, RecordType)
+    *fields, (name, _, offset) = found.fields
+    return dataclasses.replace(found, fields=(*fields, (name, message, offset)))
+
+
+# The types of their fields are those of a kernel's variables.
+Box: Any = namedtuple("Box", "words told")  # pyright: ignore[reportUntypedNamedTuple]
+"""Shared memory: messages, each in so many uint32, and what the warps tell each other."""
+
+Came: Any = namedtuple("Came", "origin next")  # pyright: ignore[reportUntypedNamedTuple]
+"""Shared memory: the source of each message of another actor, and each source's next ticket."""
+
+
+@jit(device=True)
+def told(box: Any, number: Any) -> Any:
+    """What another warp has told, the same for all lanes."""
+    return shfl_sync(ALL, load_volatile(box.told, number), 0)
+
+
+@jit(device=True)
+def _wait(vain: Any) -> Any:
+    """Let the others run, and sleep where there has been nothing for long."""
+    rest(0)
+    if vain > _IDLE:
+        rest(_NAP)
+    if vain > _LONG:
+        rest(_LONGEST)
+
+
+def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
+    """Device functions that read a ring: (one message), (the host's ring), (that of an actor)."""
+    chunks, words, depth, lanes = shape.chunks, shape.words, shape.depth, shape.lanes
+    together = 32 // lanes
+    slot, long = shape.slot, chunks > 32
+
+    def volley_of(reads: int) -> Any:
+        def volley(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any):
+            """Put messages from a ticket on into the places ``at[0]`` and on, of which ``at[1]`` is
+            the number; how many are whole, one after the other, up to ``most``."""
+            mask = (int64(1) << shift) - 1
+            part, chunk = lane // lanes, lane & (lanes - 1)
+            a, b = local.array(reads, uint32), local.array(reads, uint32)
+            c, there = local.array(reads, uint32), local.array(reads, int32)
+            for n in range(reads):
+                mine = ticket + n * together + part
+                place = ring + (mine & mask) * slot + wire.CHUNK * min(chunk, chunks - 1)
+                a[n], b[n], c[n], d = load_words(place)
+                there[n] = int32(d == uint32((mine >> shift) + 1))
+            count = 0
+            for n in range(reads):
+                missing = ~ballot_sync(ALL, there[n] != 0)
+                if count == n * together:
+                    whole = together
+                    if missing != 0:
+                        whole = (ffs(missing) - 1) // lanes
+                    whole = min(whole, most - count)
+                    if part < whole and chunk < chunks:
+                        to = (at[0] + ((at[1] + count + part) & (depth - 1))) * words + 3 * chunk
+                        box.words[to] = a[n]
+                        box.words[to + 1] = b[n]
+                        box.words[to + 2] = c[n]
+                    count += whole
+            return count
+
+        return jit(device=True)(volley)
+
+    single, far, near = volley_of(1), volley_of(shape.far), volley_of(shape.near)
+
+    def keep_rest(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, first: Any) -> Any:
+        """The chunks after those that a warp has at once; the sender is writing them."""
+        base = ring + (ticket & ((int64(1) << shift) - 1)) * slot
+        chunk = 32 + lane
+        while chunk < chunks:
+            a, b, c, d = load_words(base + wire.CHUNK * chunk)
+            if d == uint32((ticket >> shift) + 1):
+                to = first * words + 3 * chunk
+                box.words[to] = a
+                box.words[to + 1] = b
+                box.words[to + 2] = c
+                chunk += 32
+
+    _keep_rest = jit(device=True)(keep_rest)
+
+    def one(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any) -> Any:
+        count = single(lane, box, ring, ticket, shift, at, most)
+        if long and count != 0:
+            syncwarp()
+            first = at[0] + (at[1] & (depth - 1))
+            _keep_rest(lane, box, ring, ticket, shift, first)
+        return count
+
+    return jit(device=True)(one), far, near
+
+
+def receivers_of(shape: Shape) -> tuple[Any, Any]:
+    """Device functions for a warp: look once at the host's ring, at those of other actors. Each
+    returns how many messages it has found, and ``last`` is how many there were before."""
+    depth, apart = shape.depth, shape.apart
+    deep_far, deep_near = apart and shape.far > 1, apart and shape.near > 1
+    one, far, near = reads_of(shape)
+    together = 32 // shape.lanes
+
+    def from_host(lane: Any, place: Any, box: Any, last: Any) -> Any:
+        arrived, handled = told(box, ARRIVED), told(box, HANDLED)
+        now = int64(nanoseconds())
+        # All words are used behind the volley: a register that was free would be taken for it, and
+        # would make it wait for this load.
+        order, version, low, high = load_words(place.orders)
+        free = depth - int32(arrived - handled)
+        count = 0
+        if free > 0:
+            at = (0, int32(arrived) & (depth - 1))
+            if deep_far and last >= together and free > 1:
+                count = far(lane, box, place.inbox, arrived, place.shift, at, free)
+            else:
+                count = one(lane, box, place.inbox, arrived, place.shift, at, free)
+        syncwarp()
+        if lane == 0:
+            threadfence_block()
+            store_volatile(box.told, CLOCK, now)
+            store_volatile(box.told, DELIVERED, int64(low) | int64(high) << 32)
+            store_volatile(box.told, ORDERS, int64(order) | int64(version) << 32)
+            store_volatile(box.told, ARRIVED, arrived + count)
+        syncwarp()
+        return count
+
+    def from_actors(lane: Any, sources: Any, box: Any, came: Any, last: Any) -> Any:
+        many, first = int32(told(box, SOURCES)), int32(told(box, FIRST))
+        before, taken, head = told(box, CAME), told(box, TAKEN), told(box, HANDLED)
+        free = depth - int32(before - taken)
+        count = 0
+        if many > 0 and free > 0:
+            others = uint32(0)
+            if many > 1:
+                ready = False
+                if lane < many and sources.at[lane] != 0 and head >= sources.after[lane]:
+                    ticket, shift = came.next[lane], sources.shift[lane]
+                    slot = sources.at[lane] + wire.INBOX_HEAD
+                    slot += (ticket & ((int64(1) << shift) - 1)) * shape.slot
+                    _, _, _, d = load_words(slot)
+                    ready = d == uint32((ticket >> shift) + 1)
+                others = ballot_sync(ALL, ready)
+            if sources.at[first] != 0 and head >= sources.after[first]:
+                ring, ticket = sources.at[first] + wire.INBOX_HEAD, came.next[first]
+                at = (depth if apart else 0, int32(before) & (depth - 1))
+                if deep_near and last >= together and free > 1:
+                    count = near(lane, box, ring, ticket, sources.shift[first], at, free)
+                else:
+                    count = one(lane, box, ring, ticket, sources.shift[first], at, free)
+                if lane < count:
+                    came.origin[(int32(before) + lane) & (depth - 1)] = first
+            # The next one that has a message comes next, so that each has its turns.
+            others &= ~(uint32(1) << first)
+            if others != 0:
+                behind = others & (uint32(0xFFFFFFFE) << first)
+                following = ffs(behind if behind != 0 else others) - 1
+            else:
+                following = first
+            syncwarp()
+            if lane == 0:
+                came.next[first] += count
+                threadfence_block()
+                store_volatile(box.told, FIRST, int64(following))
+                store_volatile(box.told, CAME, before + count)
+            syncwarp()
+        return count
+
+    return jit(device=True)(from_host), jit(device=True)(from_actors)
+
+
+def warps_of(shape: Shape) -> tuple[Any, Any]:
+    """Device functions for the warps that read rings until the handler has ended: the host's, and
+    those of other actors."""
+    from_host, from_actors = receivers_of(shape)
+
+    def keep_host(lane: Any, place: Any, box: Any) -> Any:
+        last, vain = 0, 0
+        while told(box, ENDED) == 0:
+            last = from_host(lane, place, box, last)
+            vain = 0 if last > 0 else vain + 1
+            _wait(vain)
+
+    def keep_actors(lane: Any, sources: Any, box: Any, came: Any) -> Any:
+        last, vain = 0, 0
+        while told(box, ENDED) == 0:
+            pause = told(box, PAUSE)
+            if pause & 1 == 0:
+                last = from_actors(lane, sources, box, came, last)
+            else:
+                if lane == 0:
+                    store_volatile(box.told, PAUSED, pause)
+                last = 0
+            vain = 0 if last > 0 or pause & 1 != 0 else vain + 1
+            _wait(vain)
+
+    return jit(device=True)(keep_host), jit(device=True)(keep_actors)
+
+
+@jit(device=True)
+def pause(lane: Any, box: Any) -> Any:
+    """Let the warp that reads other actors' rings stand, before the tables change."""
+    number = told(box, PAUSE) + 1
+    if lane == 0:
+        store_volatile(box.told, PAUSE, number)
+    syncwarp()
+    while not all_sync(ALL, load_volatile(box.told, PAUSED) == number):
+        rest(0)
+
+
+@jit(device=True)
+def go_on(lane: Any, sources: Any, box: Any, came: Any, many: Any) -> Any:
+    """Let it read from the sources that there are now; what it had read and nobody took is read
+    again."""
+    came.next[lane] = sources.head[lane]
+    syncwarp()
+    if lane == 0:
+        store_volatile(box.told, SOURCES, int64(many))
+        store_volatile(box.told, FIRST, int64(0))
+        store_volatile(box.told, CAME, int64(0))
+        store_volatile(box.told, TAKEN, int64(0))
+        threadfence_block()
+        number = load_volatile(box.told, PAUSE)
+        store_volatile(box.told, PAUSE, number + (number & 1))
+    syncwarp()
