@@ -155,7 +155,6 @@ def set_in(*way, value):
     ("change", "match"),
     [
         (set_in("actors", 0, "queues", "handled", value=3), "messages handled does not fit"),
-        (set_in("actors", 0, "options", "capacity", value=1), "number of messages does not fit"),
         (set_in("actors", 0, "options", "capacity", value=3), "not a power of two"),
         (set_in("actors", 0, "now", value=[0, 8]), "state of total has another size"),
         (set_in("actors", 0, "queues", "inbox", value=[0, 20]), "cut short"),

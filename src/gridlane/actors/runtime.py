@@ -21,7 +21,7 @@ from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
-from gridlane.actors.residence import Residence, ResidentProgram, fitting_form, may_stay
+from gridlane.actors.residence import Residence, ResidentProgram, fitting_form
 from gridlane.actors.telemetry.face import Telemetry
 from gridlane.actors.telemetry.publishing import publish
 from gridlane.core.config import config
@@ -159,7 +159,6 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             CompileError: the handler is outside the dialect, or emits what it may not, with the
                 line.
             ArgumentError: wrong arrays.
-            ActorError: ``restart="checkpoint"`` of an actor whose kernel has to stay.
             ValueError: a wrong number or word.
         """
         home = self._home
@@ -171,12 +170,12 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         home.directory.check_topics(actor)
         arrays = device_arrays(actor, self.device, args)
         first = _first_state(actor, state)
-        stays = may_stay(restart, home)
-        program = self._program(actor, options, arrays, stays)
+        program = self._program(actor, options, arrays)
         with fork_waits(), home.directory.lock:
             home.directory.require_open()
             name = home.directory.free_name(actor, name)
             instance = self._place(program, name, self._numbers.take(), options, first, arrays)
+            instance.run(home.drift)
             home.directory.add(instance)
             instance.move("launch")
         home.start()
@@ -190,14 +189,16 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         options: Options,
         first: bytes,
         arrays: tuple[Any, ...],
+        outputs: int = 0,
     ) -> Instance:
-        """An actor of the engine, which nothing leads to yet, with its first state."""
+        """An actor of the engine, which nothing leads to yet, with its first state, and room for so
+        many outputs at least. Its kernel does not run, where that does not end."""
         home, actor, (tier, out_tier) = self._home, program.actor, options.tiers
         # A kernel that does not end has an inbox of its own.
         capacity = 1 if isinstance(program, ResidentProgram) else options.capacity
         there = home.engine.actor(
             *(number, actor.message.number, tier, capacity, options.outbox, out_tier),
-            *(options.messages, options.outputs, OUTPUT_BYTES + out_tier),
+            *(options.messages, max(options.outputs, outputs), OUTPUT_BYTES + out_tier),
             *(POLICIES[options.on_full], home.by_host),
         )
         residence = None
@@ -212,22 +213,20 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         instance.arrays, instance.residence = arrays, residence
         if isinstance(program, Program):
             self._bind(instance, program)
-        else:
-            instance.run(home.drift)
         return instance
 
     def _program(
-        self, actor: Actor, options: Options, arrays: tuple[Any, ...], stays: bool
+        self, actor: Actor, options: Options, arrays: tuple[Any, ...]
     ) -> Program | ResidentProgram:
         types = tuple([array._numba_type_ for array in arrays])
         tiers, emits = options.tiers, options.emits
-        key = actor, tiers, emits, types, stays
+        key = actor, tiers, emits, types
         with fork_waits(), self._lock:
             found = self._programs.get(key)
             if found is None:
                 home = self._home
-                wanted = home.residents and stays
-                form = fitting_form(actor, tiers[1], emits, home) if wanted else None
+                stays = home.residents
+                form = fitting_form(actor, tiers[1], emits, home) if stays else None
                 if form is None:
                     found = Program(actor, self.device, *tiers, emits, types)
                 else:
@@ -253,10 +252,10 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         instance.there.bind(how.launch, how.plan, params)
 
     def _place_saved(self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]) -> Instance:
-        # In batches where C does not launch: what was under way is put into the engine's queues.
-        program = self._program(actor, saved.options, arrays, stays=False)
-        what = saved.name, saved.number, saved.options, saved.first
-        return self._place(program, *what, arrays)
+        queues, options = saved.queues, saved.options.holding(len(saved.queues.inbox))
+        program = self._program(actor, options, arrays)
+        what = saved.name, saved.number, options, saved.first
+        return self._place(program, *what, arrays, len(queues.outputs))
 
     # --- names and topics ---
 

@@ -41,6 +41,7 @@ class Supervisor:
         if number is not None:
             self._follow(number)
         self._look_at_kernels()
+        self._directory.settle_channels()
         now = time.monotonic()
         if self._limit is not None and now >= self._next:
             self._next = now + max(TICK, self._limit / 10)
@@ -62,9 +63,9 @@ class Supervisor:
             return
         with fork_waits(), self._lock:
             instance.failure = self.error_of(instance, instance.control.error)
-            instance.raised = None
+            before, instance.raised = instance.raised, None
             self._hung.pop(instance.number, None)
-            if instance.residence is not None:
+            if instance.residence is not None and before is None:
                 self._skip(instance)
             if instance.restart == "never" or instance.ending:
                 instance.end(Reason.STOPPED)

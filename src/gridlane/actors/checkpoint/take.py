@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.actors.checkpoint import dtypes
+from gridlane.actors.checkpoint.residents import queues_of
 from gridlane.actors.checkpoint.snapshot import (
     COUNTERS,
     SavedActor,
@@ -86,7 +87,7 @@ class _Memory:
 
 
 def _actor(home: Home, instance: Instance, memory: _Memory, classes: _Classes) -> SavedActor:
-    actor, control = instance.actor, instance.control
+    actor, queues = instance.actor, _queues(home, instance)
     physical, logical, node = instance.there.clock
     return SavedActor(
         name=instance.name,
@@ -101,10 +102,17 @@ def _actor(home: Home, instance: Instance, memory: _Memory, classes: _Classes) -
         first=instance.first,
         now=instance.read_now(),
         arrays=tuple([_array(each, memory) for each in instance.arrays]),
-        queues=_queues(home, instance),
+        queues=queues,
         clock=(physical, logical, node),
-        counters=tuple([getattr(control, name) for name in COUNTERS]),
+        counters=_counters(instance, queues),
     )
+
+
+def _counters(instance: Instance, queues: SavedQueues) -> tuple[int, ...]:
+    counters = {name: getattr(instance.control, name) for name in COUNTERS}
+    if instance.residence is not None:  # its outputs are counted before they are delivered
+        counters["answered"] = max(counters["answered"] - len(queues.outputs), 0)
+    return tuple(counters.values())
 
 
 def _array(array: Any, memory: _Memory) -> SavedArray:
@@ -120,6 +128,8 @@ def _array(array: Any, memory: _Memory) -> SavedArray:
 
 
 def _queues(home: Home, instance: Instance) -> SavedQueues:
+    if instance.residence is not None:
+        return queues_of(instance, home.directory.channels)
     there = instance.there
     inbox, outbox, _, _ = there.queued()
     outputs, handled, headers, subscriber, code = there.held_back()

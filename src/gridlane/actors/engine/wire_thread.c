@@ -16,7 +16,8 @@
 
 /* ---- what a kernel sends */
 
-static int read_letter(gl_wire *wire)
+/* Read the next message of the kernel's ring into `letter`; 0 if it is not there, whole. */
+int gl_wire_read(gl_wire *wire)
 {
     uint64_t ticket = wire->out_head, mask = (1ull << wire->out_shift) - 1;
     const gl_chunk *chunk = (const gl_chunk *)(wire->out + (ticket & mask) * wire->out_slot);
@@ -36,11 +37,32 @@ static int read_letter(gl_wire *wire)
     return 1;
 }
 
+static int next_letter(gl_wire *wire)
+{
+    if (!wire->kept)
+        return gl_wire_read(wire);
+    memcpy(wire->letter, wire->kept->letter, wire->kept->bytes);
+    return 1;
+}
+
+/* The letter is delivered. */
+static void pop(gl_wire *wire)
+{
+    gl_kept *kept = wire->kept;
+    if (kept) {
+        wire->kept = kept->next;
+        free(kept);
+        atomic_fetch_sub(&wire->kept_count, 1);
+    } else {
+        atomic_store_explicit(&wire->orders->out_head, ++wire->out_head, memory_order_release);
+    }
+}
+
 /* Deliver one message that the kernel has sent; 0 if there is none, or no room for it. */
 static int deliver_one(gl_actor *actor, int last)
 {
     gl_wire *wire = actor->wire;
-    if (!read_letter(wire))
+    if (!next_letter(wire))
         return 0;
     gl_wire_header header;
     gl_letter letter;
@@ -63,7 +85,7 @@ static int deliver_one(gl_actor *actor, int last)
             actor->subscriber = 0;
         }
     }
-    atomic_store_explicit(&wire->orders->out_head, ++wire->out_head, memory_order_release);
+    pop(wire);
     return 1;
 }
 
@@ -96,7 +118,7 @@ int gl_wire_poll(gl_actor *actor, int last)
     gl_wire *wire = actor->wire;
     uint64_t now = gl_elapsed(), head;
     int found = 0;
-    while (found < TURN && deliver_one(actor, last))
+    while (found < TURN && !wire->dams && deliver_one(actor, last))
         found++;
     watch(actor, now);
     if (atomic_load_explicit(&wire->left, memory_order_relaxed))
@@ -208,18 +230,11 @@ int gl_wire_follows(const gl_actor *actor)
            || atomic_load(&wire->status->order) == atomic_load(&wire->orders->order);
 }
 
-/* Keep the kernel from its next message, until gl_wire_release; 0 where it does not follow in time. */
-int gl_wire_hold(gl_actor *actor, uint64_t until)
+static int waits_until_it_follows(const gl_actor *actor, uint64_t until)
 {
-    pthread_mutex_lock(&actor->mutex);
-    actor->wire->holds++;
-    pthread_mutex_unlock(&actor->mutex);
-    gl_wire_order(actor);
     for (uint32_t tries = 0; !gl_wire_follows(actor); tries++) {
-        if (gl_elapsed() >= until) {
-            gl_wire_release(actor);
+        if (gl_elapsed() >= until)
             return 0;
-        }
         if (tries < 1000) {
             gl_pause();
         } else {
@@ -228,6 +243,35 @@ int gl_wire_hold(gl_actor *actor, uint64_t until)
         }
     }
     return 1;
+}
+
+/* Give the last order once more, under a new number. */
+static void order_again(gl_actor *actor)
+{
+    gl_wire *wire = actor->wire;
+    pthread_mutex_lock(&actor->mutex);
+    atomic_store(&wire->orders->order, 4 * ++wire->number | (atomic_load(&wire->orders->order) & 3));
+    pthread_mutex_unlock(&actor->mutex);
+}
+
+/* Keep the kernel from its next message, until gl_wire_release; 0 where it does not follow in time.
+   It tells how far it is beside the order that it follows, and nothing says which of both is there
+   first: once it follows a second order, before which it has a fence, all of that is there. */
+int gl_wire_hold(gl_actor *actor, uint64_t until)
+{
+    int held;
+    pthread_mutex_lock(&actor->mutex);
+    actor->wire->holds++;
+    pthread_mutex_unlock(&actor->mutex);
+    gl_wire_order(actor);
+    held = waits_until_it_follows(actor, until);
+    if (held && actor->wire->resident) {
+        order_again(actor);
+        held = waits_until_it_follows(actor, until);
+    }
+    if (!held)
+        gl_wire_release(actor);
+    return held;
 }
 
 void gl_wire_release(gl_actor *actor)
