@@ -41,8 +41,10 @@ static void trace_post(gl_trace *trace, gl_header *slot)
 static int put(gl_actor *to, const gl_letter *letter, const void *payload, int alone)
 {
     uint64_t ticket;
-    if (to->wire)
-        return gl_wire_put(to, letter, payload, NULL);
+    if (to->wire) {
+        gl_letter numbered = *letter;
+        return gl_wire_post(to, &numbered, payload, NULL);
+    }
     gl_header *slot = alone ? gl_queue_claim_alone(&to->inbox, &ticket)
                             : gl_queue_claim(&to->inbox, &ticket);
     if (!slot)

@@ -76,6 +76,7 @@ struct gl_wire {
     gl_kept *kept;
     uint32_t dams; /* by checkpoints: nothing that the kernel sends is delivered */
     _Atomic uint32_t kept_count;
+    uint64_t looked;         /* when the thread of kernels has looked at it last, in a trace */
     uint64_t beats, heard_of; /* signs of life, and how many messages are handled, as last seen */
     _Alignas(64) _Atomic uint64_t tail;
     _Atomic uint64_t seen, high; /* how many are taken, as last seen; the most that were there */
@@ -104,6 +105,12 @@ int gl_wire_hold(gl_actor *actor, uint64_t until);
 void gl_wire_release(gl_actor *actor);
 void gl_wire_fail(gl_actor *actor, uint32_t code);
 int gl_wire_read(gl_wire *wire);
+
+/* wire_telemetry.c */
+int gl_wire_post(gl_actor *to, gl_letter *letter, const void *payload, uint64_t *ticket);
+void gl_wire_note_call(gl_actor *actor, const gl_letter *asked, const gl_wire_answer *answer,
+                       uint64_t begin);
+void gl_wire_trace_handled(gl_actor *actor, uint64_t head);
 
 /* wire_saved.c: what is kept for checkpoints */
 void gl_wire_forget(gl_wire *wire);

@@ -142,7 +142,7 @@ int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, u
     if (!gl_wire_claim(wire, &letter.reply_to))
         return GL_IS_FULL;
     letter.correlation = letter.reply_to;
-    int posted = gl_enter(actor) ? gl_wire_put(actor, &letter, payload, &ticket) : GL_INACTIVE;
+    int posted = gl_enter(actor) ? gl_wire_post(actor, &letter, payload, &ticket) : GL_INACTIVE;
     gl_leave(actor);
     int there = 0;
     while (!posted && !there) {

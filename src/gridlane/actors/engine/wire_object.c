@@ -256,7 +256,7 @@ static int post(Call *call)
         return GL_TOO_LARGE;
     atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
     uint32_t phase = atomic_load_explicit(&to->phase, memory_order_seq_cst);
-    int result = phase & GL_ACCEPTS  ? gl_wire_put(to, call->letter, call->payload, &call->ticket)
+    int result = phase & GL_ACCEPTS  ? gl_wire_post(to, call->letter, call->payload, &call->ticket)
                  : phase & GL_PAUSED ? GL_IS_FULL /* a checkpoint is taken, with Python's lock */
                                      : GL_INACTIVE;
     atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
@@ -295,6 +295,7 @@ int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uin
 {
     gl_letter letter = host_letter(self->engine, actor, (size_t)payload->len);
     Call call = {.actor = actor, .letter = &letter, .payload = payload->buf};
+    uint64_t begin = gl_elapsed();
     int posted = GL_IS_FULL;
     *result = NULL;
     if (!gl_wire_claim(actor->wire, &letter.reply_to))
@@ -303,6 +304,7 @@ int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uin
     int done = wait_for(&call, spins, until, &posted);
     if (done == 1 && !call.reason) {
         gl_host_merge(self->engine, &call.answer.clock);
+        gl_wire_note_call(actor, &letter, &call.answer, begin);
         *result = PyBytes_FromStringAndSize(NULL, call.answer.bytes);
         if (*result)
             gl_wire_read_answer(actor->wire, letter.reply_to, call.answer.bytes,

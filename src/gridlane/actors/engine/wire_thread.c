@@ -124,6 +124,7 @@ int gl_wire_poll(gl_actor *actor, int last)
     if (atomic_load_explicit(&wire->left, memory_order_relaxed))
         gl_wire_tidy(actor, now);
     head = atomic_load_explicit(&wire->status->head, memory_order_acquire);
+    gl_wire_trace_handled(actor, head);
     if (head != wire->heard_of) {
         wire->heard_of = head;
         gl_wire_length(actor);
