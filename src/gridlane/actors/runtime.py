@@ -9,6 +9,7 @@ from gridlane.actors._engine import now
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches
 from gridlane.actors.checkpoint.face import Checkpoints
+from gridlane.actors.checkpoint.lattices import SavedLattice
 from gridlane.actors.checkpoint.snapshot import SavedActor
 from gridlane.actors.dead import DeadLetter
 from gridlane.actors.device.layout import OUTPUT_BYTES
@@ -17,6 +18,8 @@ from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.instance import Instance
 from gridlane.actors.keys import Numbers, key_of
 from gridlane.actors.lattices.face import Lattices
+from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.lattices.ref import LatticeRef
 from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
@@ -101,7 +104,6 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         self._lock = threading.RLock()
         self._numbers = Numbers(1)
         self._programs: dict[Any, Program | ResidentProgram] = {}
-        self._lattices = []
         if config().telemetry if telemetry is None else telemetry:
             publish(self._home)
 
@@ -173,6 +175,8 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         program = self._program(actor, options, arrays)
         with fork_waits(), home.directory.lock:
             home.directory.require_open()
+            if name is not None and home.lattices.find(name) is not None:
+                raise ActorError(f"there is a lattice {name!r} already")
             name = home.directory.free_name(actor, name)
             instance = self._place(program, name, self._numbers.take(), options, first, arrays)
             instance.run(home.drift)
@@ -257,15 +261,26 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         what = saved.name, saved.number, options, saved.first
         return self._place(program, *what, arrays, len(queues.outputs))
 
+    def _place_saved_lattice(
+        self, lattice: Lattice, saved: SavedLattice, args: tuple[Any, ...]
+    ) -> LatticeRef:
+        what = saved.name, saved.shape, saved.periodic, saved.boundary, args
+        made = self._launch_lattice(lattice, *what, None, "auto", None, True, saved.number)
+        return made
+
     # --- names and topics ---
 
-    def __getitem__(self, name: str) -> ActorRef:
-        """The actor of a name; KeyError where there is none."""
+    def __getitem__(self, name: str) -> Any:
+        """The actor or lattice of a name; KeyError where there is none."""
+        lattice = self._home.lattices.find(name)
+        if lattice is not None:
+            return lattice
         return ActorRef(self._home, self._home.directory.by_name[name])
 
-    def actors(self) -> list[ActorRef]:
-        """All actors that have not ended."""
-        return [ActorRef(self._home, each) for each in self._home.directory.all()]
+    def actors(self) -> list[ActorRef | LatticeRef]:
+        """All actors that have not ended, and then the lattices."""
+        found = [ActorRef(self._home, each) for each in self._home.directory.all()]
+        return [*found, *self._home.lattices.all()]
 
     def topic(self, name: str, cls: type) -> None:
         """Declare a topic and the class of its messages. Actors that publish to it are launched

@@ -44,6 +44,7 @@ def cut(home: Home, timeout: float) -> Generator[list[Instance]]:
                 found = _held(home, stack, until)
                 unsettled = [each for each in found or () if _is_unsettled(each)]
                 if found is not None and not unsettled:
+                    _hold_lattices(home, stack, until)
                     _keep(found, stack, until)
                     _pause(found, stack, until)
                     yield found
@@ -71,6 +72,13 @@ def _held(home: Home, stack: ExitStack, until: float) -> list[Instance] | None:
     for each in found:
         stack.enter_context(each.lock)
     return found
+
+
+def _hold_lattices(home: Home, stack: ExitStack, until: float) -> None:
+    for each in home.lattices.all():
+        while not each.hold(SLICE):
+            _verify_time(until, f"the lattice {each.name} is in a step that has not ended")
+        stack.callback(each.release)
 
 
 def _is_unsettled(instance: Instance) -> bool:

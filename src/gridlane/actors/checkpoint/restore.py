@@ -8,10 +8,18 @@ from typing import Any
 from gridlane.actors.actor import Actor
 from gridlane.actors.checkpoint import dtypes, residents
 from gridlane.actors.checkpoint.classes import difference
+from gridlane.actors.checkpoint.lattices import (
+    GivenLattices,
+    SavedLattice,
+    number_of,
+    put_lattice,
+)
 from gridlane.actors.checkpoint.snapshot import COUNTERS, SavedActor, SavedArray, Snapshot
 from gridlane.actors.errors import ActorError, CheckpointError, Reason
 from gridlane.actors.home import Home
 from gridlane.actors.instance import Instance
+from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.lattices.ref import LatticeRef
 from gridlane.actors.messages import Shape, shape_of
 from gridlane.actors.states import State
 from gridlane.core.forks import fork_waits
@@ -21,6 +29,8 @@ from gridlane.memory.resource import Buffer
 
 Place = Callable[[Actor, SavedActor, tuple[DeviceNDArray, ...]], Instance]
 """Makes an actor of the engine, which nothing leads to yet."""
+PlaceLattice = Callable[[Lattice, SavedLattice, tuple[Any, ...]], LatticeRef]
+"""Launches a lattice."""
 
 
 class Given:
@@ -31,8 +41,15 @@ class Given:
         TypeError: one is no actor, or no class of messages.
     """
 
-    def __init__(self, snapshot: Snapshot, actors: Iterable[Actor], messages: Iterable[type]):
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        actors: Iterable[Actor],
+        messages: Iterable[type],
+        lattices: Iterable[Lattice],
+    ) -> None:
         self._snapshot = snapshot
+        self.lattices = GivenLattices(snapshot.lattices, lattices)
         self._actors = {each.name: each for each in _actors(actors)}
         self._shapes: dict[int, Shape] = {}
         for each in self._actors.values():
@@ -118,13 +135,18 @@ def _actors(given: Iterable[Any]) -> list[Actor]:
     return found
 
 
-def put_back(snapshot: Snapshot, given: Given, home: Home, place: Place) -> None:
+def put_back(
+    snapshot: Snapshot, given: Given, home: Home, place: Place, place_lattice: PlaceLattice
+) -> None:
     """Make a new runtime what another was; nothing runs before everything is there.
 
     Raises:
         CheckpointError: a message does not fit its actor.
     """
     arrays = _Arrays(snapshot, home.device)
+    for saved in snapshot.lattices:
+        ref = place_lattice(given.lattices.of(saved), saved, arrays.arguments_of(saved))
+        put_lattice(ref, saved)
     with fork_waits(), home.directory.lock:
         home.engine.adopt(*snapshot.facts)
         made: list[Instance] = []
@@ -219,6 +241,14 @@ class _Arrays:
             return tuple([self._array(each) for each in saved.arrays])
         except (TypeError, ValueError, KeyError) as error:
             raise CheckpointError(f"{saved.name}: a wrong array: {error}") from None
+
+    def arguments_of(self, saved: SavedLattice) -> tuple[Any, ...]:
+        try:
+            return tuple(
+                [self._array(a) if isinstance(a, SavedArray) else number_of(a) for a in saved.args]
+            )
+        except (TypeError, ValueError, KeyError) as error:
+            raise CheckpointError(f"{saved.name}: a wrong argument: {error}") from None
 
     def _array(self, saved: SavedArray) -> DeviceNDArray:
         piece, dtype = self._pieces[saved.memory], dtypes.from_table(saved.dtype)

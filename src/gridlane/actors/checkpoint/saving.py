@@ -14,6 +14,7 @@ from gridlane.actors.checkpoint.table import read_table, write_table
 from gridlane.actors.checkpoint.take import take
 from gridlane.actors.home import Home
 from gridlane.actors.keys import Numbers
+from gridlane.actors.lattices.lattice import Lattice
 
 __all__ = ["put_back", "read", "save"]
 
@@ -28,8 +29,11 @@ def save(home: Home, path: str | os.PathLike[str], timeout: float, numbers: Numb
 
 
 def read(
-    path: str | os.PathLike[str], actors: Iterable[Actor], messages: Iterable[type]
+    path: str | os.PathLike[str],
+    actors: Iterable[Actor],
+    messages: Iterable[type],
+    lattices: Iterable[Lattice],
 ) -> tuple[Snapshot, Given]:
     """A checkpoint, with the classes that it is restored with; see ``Runtime.restore``."""
     snapshot = read_table(path, *read_file(path))
-    return snapshot, Given(snapshot, actors, messages)
+    return snapshot, Given(snapshot, actors, messages, lattices)

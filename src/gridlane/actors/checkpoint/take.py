@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.actors.checkpoint import dtypes
+from gridlane.actors.checkpoint.lattices import take_lattice
 from gridlane.actors.checkpoint.residents import queues_of
 from gridlane.actors.checkpoint.snapshot import (
     COUNTERS,
@@ -19,6 +20,7 @@ from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.layouts.schema import Layout
 from gridlane.actors.messages import Shape
+from gridlane.actors.states import State
 from gridlane.memory.resource import Buffer
 
 _LENGTH = MessageHeader["payload_bytes"]
@@ -33,6 +35,11 @@ def take(home: Home, instances: list[Instance], next_number: int) -> Snapshot:
         topics=[(name, classes.add(shape)) for name, shape in home.directory.topics().items()],
         subscriptions=[(how, each.number) for how, each in home.directory.subscriptions()],
         actors=[_actor(home, each, memory, classes) for each in instances],
+        lattices=[
+            take_lattice(each, lambda array: _array(array, memory), classes.add(each.lattice.state))
+            for each in home.lattices.all()
+            if each.state is not State.TERMINATING
+        ],
         classes=classes.found,
         memory=memory.read(),
         dead=_dead(home.engine.dead_letters()),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-import weakref
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,19 @@ import numpy as np
 from gridlane.actors.errors import ActorError, StateError
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.memory import Memory
+from gridlane.actors.lattices.register import Register
 from gridlane.actors.lattices.resident import Resident
 from gridlane.actors.lattices.space import Space
 from gridlane.actors.lattices.stepping import Stepping
+from gridlane.actors.lattices.watch import LONGEST, Watch
 from gridlane.actors.states import TRANSITIONS, State
 from gridlane.actors.using import using
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
+
+LEAKED: list[Any] = []
+"""What kernels use that do not end: it is never freed."""
 
 
 class LatticeRef:
@@ -28,6 +35,8 @@ class LatticeRef:
         lattice: what it is a launch of.
         mode: how it steps: ``"launches"``, one a step, or ``"resident"``, where blocks keep their
             tiles in shared memory and exchange halos.
+        id: its number among the actors of its runtime.
+        failure: the error that ended it.
     """
 
     def __init__(
@@ -39,9 +48,15 @@ class LatticeRef:
         args: tuple[Any, ...],
         resident: Resident | None,
         mode: str,
+        number: int,
+        watchdog: float | None,
     ) -> None:
         self.lattice, self.device, self.name, self.space = lattice, device, name, space
+        self.id = number
+        self._watch = Watch(name, watchdog)
+        self._posted = self._under_way = self.wanted = 0
         self._state = State.CREATED
+        self.failure: BaseException | None = None
         self._lock = threading.RLock()
         self._messages: list[Any] = []
         self._steps = 0
@@ -60,7 +75,7 @@ class LatticeRef:
                 )
             resident = None
         if resident is not None:
-            resident.attach(memory, self._args)
+            resident.attach(memory, self._args, self._watch)
         self._resident = resident
         self.mode = "launches" if resident is None else "resident"
         self._move("launch")
@@ -89,6 +104,32 @@ class LatticeRef:
         """The steps that it has been told to take so far."""
         return self._steps
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+        return self._state is State.TERMINATED
+
+    def metrics(self) -> dict[str, int]:
+        """Counters, with the names of actors' and ``"steps"``: those that it has been told to take.
+        It waits for nothing, so that messages may be handled already that are counted as
+        waiting."""
+        resident = self._resident
+        waiting = len(self._messages)
+        if resident is not None:
+            waiting = resident.orders.posted - resident.orders.handled
+        return {
+            "received": self._posted - waiting,
+            "emitted": 0,
+            "failed": int(self.failure is not None),
+            "dead": 0,
+            "waiting": waiting,
+            "unread": 0,
+            "inbox_high": 0,
+            "outbox_high": 0,
+            "restarts": 0,
+            "steps": self._steps,
+        }
+
     def routes(self) -> np.ndarray[Any, Any]:
         """The routing table of each resident block, records of ``layouts.blocks.RoutingTable``.
 
@@ -97,7 +138,7 @@ class LatticeRef:
         """
         found = self._blocks_of("routing tables")
         with fork_waits(), self._lock, using(self.device):
-            found.settle()
+            self._settle()
             return found.routes()
 
     def headers(self) -> np.ndarray[Any, Any]:
@@ -109,7 +150,7 @@ class LatticeRef:
         """
         found = self._blocks_of("halos")
         with fork_waits(), self._lock, using(self.device):
-            found.settle()
+            self._settle()
             return found.headers()
 
     def _blocks_of(self, what: str) -> Resident:
@@ -149,16 +190,32 @@ class LatticeRef:
     def terminate(self) -> None:
         """End it and give its memory back; StateError where it has ended."""
         self._move("terminate")
-        self.wait()
+        try:
+            self.wait()
+            with fork_waits(), self._lock, using(self.device):
+                self._settle()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
         with fork_waits(), self._lock, using(self.device):
-            self._settle()
+            if self._resident is not None and self.failure is None:
+                self._resident.end()
             self._resident = None
             del self._memory
             self._state = State.TERMINATED
 
+    def _fail(self, error: ActorError) -> None:
+        """End it, as a step does not end. What its blocks use is never freed."""
+        self.failure = error
+        LEAKED.append((self._memory, self._resident, self._args, self._stepping))
+        self._end()
+
     def _require(self, *states: State) -> None:
         if self._state not in states:
             names = " or ".join(map(str, states))
+            if self.failure is not None:
+                raise self.failure.with_traceback(None)
             raise StateError(f"{self.name} is {self._state}; it must be {names} for that")
 
     # --- steps and messages ---
@@ -178,6 +235,8 @@ class LatticeRef:
             raise ValueError(f"step({count!r}) takes a number of steps")
         left = count
         while left:
+            if self.wanted:
+                time.sleep(20e-6)  # a checkpoint is about to be taken
             with fork_waits(), self._lock, using(self.device):
                 self._require(State.ACTIVE)
                 if self._resident is None:
@@ -192,6 +251,7 @@ class LatticeRef:
             count = 1
             self._stepping.launch(memory.pairs, memory.state, self._steps, self._args)
             memory.turn()
+            self._under_way += 1
         else:
             self._resident.step(self._steps, count)
         self._steps += count
@@ -199,7 +259,7 @@ class LatticeRef:
 
     def _handle(self) -> None:
         if self._resident is not None:
-            self._resident.settle()
+            self._settle()
         elif self._messages:
             messages, self._messages = self._messages, []
             self._memory.handle(messages, self._steps)
@@ -217,6 +277,7 @@ class LatticeRef:
             raise TypeError(f"{self.name} handles {known}, not {type(message).__qualname__}")
         with fork_waits(), self._lock:
             self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED)
+            self._posted += 1
             if self._resident is None:
                 self._messages.append(message)
             else:
@@ -229,17 +290,100 @@ class LatticeRef:
 
         Raises:
             KernelError: the function of a cell raised this.
+            ActorError: a step has not ended within the watchdog's time, on a GPU.
         """
         with fork_waits(), self._lock, using(self.device):
-            if self._resident is not None:
-                self._resident.wait()
-            else:
-                self.device.default_stream.synchronize()
+            if self.failure is not None:
+                raise self.failure.with_traceback(None)
+            with self._watched():
+                if self._resident is not None:
+                    self._resident.wait()
+                else:
+                    self._wait_for_launches()
+
+    @contextmanager
+    def _watched(self) -> Generator[None]:
+        """End the lattice where the watchdog finds a step that does not end."""
+        try:
+            yield
+        except ActorError as error:
+            self._fail(error)
+            raise
+
+    def _wait_for_launches(self) -> None:
+        stream, pause = self.device.default_stream, 20e-6
+        if hasattr(self.device, "multiprocessors"):  # elsewhere a launch is done when it returns
+            self._watch.begin()
+            while not stream.query():
+                self._watch.look(self._steps - self._under_way, self._steps, self._under_way)
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST)
+        stream.synchronize()
+        self._under_way = 0
 
     def _settle(self) -> None:
         """Let resident blocks leave, so that the fields are in their buffers."""
-        if self._resident is not None:
-            self._resident.settle()
+        with self._watched():
+            if self._resident is not None:
+                self._resident.settle()
+            else:
+                self._wait_for_launches()
+
+    # --- for checkpoints ---
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What its function is given behind the fields, on the device."""
+        return self._args
+
+    @property
+    def posted(self) -> int:
+        """The messages so far."""
+        return self._posted
+
+    @property
+    def epoch(self) -> int:
+        """How often its blocks have been launched; 0 where none stay."""
+        return 0 if self._resident is None else self._resident.epoch
+
+    def hold(self, timeout: float) -> bool:
+        """Keep other threads from it until ``release``; whether they are."""
+        self.wanted += 1
+        try:
+            return self._lock.acquire(timeout=timeout)
+        finally:
+            self.wanted -= 1
+
+    def release(self) -> None:
+        """Let other threads use it again."""
+        self._lock.release()
+
+    def settled(self) -> tuple[dict[str, np.ndarray[Any, Any]], bytes]:
+        """The fields and the bytes of the state, after all steps and messages so far."""
+        with fork_waits(), self._lock, using(self.device):
+            self._handle()
+            self._settle()
+            fields = {name: self._memory.read(name) for name, _ in self.lattice.fields}
+            return fields, b"" if self.lattice.state is None else self._memory.read_state()
+
+    def adopt(
+        self,
+        values: dict[str, np.ndarray[Any, Any]],
+        state: bytes,
+        steps: int,
+        posted: int,
+        epoch: int,
+        lifecycle: State,
+    ) -> None:
+        """Go on where another lattice was."""
+        self.write(**values)
+        with fork_waits(), self._lock, using(self.device):
+            if self.lattice.state is not None:
+                self._memory.write_state(state)
+            self._steps, self._posted = steps, posted
+            if self._resident is not None:
+                self._resident.adopt(steps, epoch)
+            self._state = lifecycle
 
     # --- fields and state ---
 
@@ -328,12 +472,8 @@ def _argument(lattice: Lattice, value: Any) -> Any:
     )
 
 
-def end_lattices(references: list[weakref.ref[LatticeRef]]) -> None:
+def end_lattices(register: Register) -> None:
     """Terminate those that are there still."""
-    for each in [reference() for reference in references]:
-        if each is None:
-            continue
-        try:
+    for each in register.all():
+        with suppress(StateError, ActorError):  # the user has, or a step does not end
             each.terminate()
-        except StateError:
-            continue  # the user has

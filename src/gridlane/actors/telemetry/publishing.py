@@ -13,8 +13,9 @@ from typing import Any
 
 from gridlane.actors._engine import Engine
 from gridlane.actors.home import Home
+from gridlane.actors.lattices.ref import LatticeRef
 from gridlane.actors.telemetry.folder import VERSION, folder, start_of, write_facts
-from gridlane.actors.telemetry.latencies import read_latencies
+from gridlane.actors.telemetry.latencies import NAMES, read_latencies
 
 INTERVAL = 0.25
 """Seconds between two publications; more where one takes long."""
@@ -76,6 +77,8 @@ def facts_of(home: Home, begin: float) -> dict[str, Any]:
                 },
             }
         )
+    lattices = home.lattices.all()
+    actors += [_of_lattice(each) for each in lattices[:ACTORS]]
     return {
         "version": VERSION,
         "pid": os.getpid(),
@@ -85,6 +88,19 @@ def facts_of(home: Home, begin: float) -> dict[str, Any]:
         "begin": begin,
         "time": time.time(),
         "facts": home.engine.facts(),
-        "count": len(instances),
+        "count": len(instances) + len(lattices),
         "actors": actors,
+    }
+
+
+def _of_lattice(ref: LatticeRef) -> dict[str, Any]:
+    """What is published of a lattice: its steps in the place of messages."""
+    numbers = ref.metrics()
+    return {
+        "name": ref.name,
+        "id": ref.id,
+        "state": str(ref.state),
+        **numbers,
+        "received": numbers["steps"],
+        "latencies": {name: [0, 0.0, 0.0, 0.0] for name in NAMES},
     }
