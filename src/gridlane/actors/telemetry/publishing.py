@@ -14,8 +14,10 @@ from typing import Any
 from gridlane.actors._engine import Engine
 from gridlane.actors.home import Home
 from gridlane.actors.lattices.ref import LatticeRef
-from gridlane.actors.telemetry.folder import VERSION, folder, start_of, write_facts
+from gridlane.actors.processes import start_of
+from gridlane.actors.telemetry.folder import VERSION, write_facts
 from gridlane.actors.telemetry.latencies import NAMES, read_latencies
+from gridlane.actors.user_folder import verified_folder
 
 INTERVAL = 0.25
 """Seconds between two publications; more where one takes long."""
@@ -33,7 +35,7 @@ def publish(home: Home) -> None:
     Raises:
         ActorError: there is no folder that is only this user's.
     """
-    path = folder() / f"{os.getpid()}-{next(_numbers)}.json"
+    path = verified_folder() / f"{os.getpid()}-{next(_numbers)}.json"
     begin = time.time()
     write_facts(path, facts_of(home, begin))
 
