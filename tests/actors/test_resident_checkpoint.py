@@ -393,6 +393,25 @@ def test_two_runtimes(tmp_path):
             assert again["sink"].read_state().value == 0
 
 
+def test_a_kernel_that_waits_for_the_host_does_not_hang(tmp_path):
+    """Its receiver takes no more, and a checkpoint has made it send by the host."""
+    with persistent(watchdog=0.3) as runtime:
+        first = runtime.launch(source, capacity=16, outbox=1)
+        last = runtime.launch(sink, capacity=2)
+        last.activate()
+        first.activate()
+        last.suspend()
+        for n in range(3):
+            first.send(Number(n), replies=False)
+        time.sleep(0.1)
+        runtime.checkpoint(tmp_path / "a")
+        time.sleep(1)
+        assert first.state is State.ACTIVE
+        last.resume()
+        until(lambda: last.read_state().seen == 9)
+        assert last.read_state() == Total(0, 9)
+
+
 # ---- failures
 
 

@@ -240,10 +240,10 @@ class Channels:
                 self._diverted.remove(channel)
                 channel.sender.there.dam(-1)
                 self.later.append((channel.sender, channel.receiver))
-        later, self.later = self.later, []
-        for sender, receiver in later:
-            if not sender.has_ended() and receiver.accepts:
-                self.open(sender, receiver)
+        for _ in range(len(self.later)):
+            sender, receiver = self.later.pop(0)
+            if not sender.has_ended() and receiver.accepts and not self.open(sender, receiver):
+                return  # others wait for the lock meanwhile, and the next look is soon
 
     def shut(self, receiver: Any) -> None:
         """An actor takes no messages for a while: those of others go by the host, which says so."""

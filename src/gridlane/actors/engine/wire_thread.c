@@ -89,6 +89,16 @@ static int deliver_one(gl_actor *actor, int last)
     return 1;
 }
 
+/* Whether the kernel waits, without a sign of life, for the host to take what it has sent. */
+static int waits_for_host(const gl_wire *wire)
+{
+    uint64_t last = wire->out_head + (1ull << wire->out_shift) - 1;
+    uint64_t mask = (1ull << wire->out_shift) - 1;
+    const gl_chunk *chunk = (const gl_chunk *)(wire->out + (last & mask) * wire->out_slot);
+    return atomic_load_explicit(&chunk->sequence, memory_order_acquire)
+           == (uint32_t)(last >> wire->out_shift) + 1;
+}
+
 static void watch(gl_actor *actor, uint64_t now)
 {
     gl_wire *wire = actor->wire;
@@ -96,7 +106,7 @@ static void watch(gl_actor *actor, uint64_t now)
     /* A kernel that looks for messages says so all the time, and after each one. */
     uint64_t beats = atomic_load_explicit(&wire->status->beats, memory_order_relaxed)
                      + (atomic_load_explicit(&control->received, memory_order_relaxed) << 32);
-    int still = wire->resident && beats == wire->beats;
+    int still = wire->resident && beats == wire->beats && !waits_for_host(wire);
     if (!still)
         atomic_store_explicit(&actor->since, 0, memory_order_relaxed);
     else if (!atomic_load_explicit(&actor->since, memory_order_relaxed))
