@@ -90,8 +90,8 @@ class Channel:
 
     def open(self) -> bool:
         """Write the entries. The sender is held, and all that it has sent is in the receiver's
-        inbox, which comes first: the sender has the way once the receiver knows that. Whether it
-        has come to know it, or does not run."""
+        inbox, which comes first: the sender has the way once the receiver knows that. Whether both
+        have come to know it, or do not run."""
         sender, receiver = self.sender.residence, self.receiver.residence
         after = self.receiver.there.posted
         receiver.sources.write(self.source, after, self.memory.address, self.capacity, self.slot)
@@ -103,7 +103,10 @@ class Channel:
         sender.routes.write(self.route, key, self.memory.address, self.capacity, self.slot, kind)
         sender.announce()
         self.is_open = True
-        return True
+        # Before it takes its next message: what that sends would go by the host, behind later ones.
+        if not _wait_for(sender.has_learned, BRIEF):
+            self.withdraw()
+        return self.is_open
 
     def withdraw(self) -> None:
         """Take the way from the sender, which sends by the host then. What it has sent so far
@@ -240,10 +243,12 @@ class Channels:
                 self._diverted.remove(channel)
                 channel.sender.there.dam(-1)
                 self.later.append((channel.sender, channel.receiver))
-        for _ in range(len(self.later)):
-            sender, receiver = self.later.pop(0)
+        while self.later:
+            sender, receiver = self.later[0]
             if not sender.has_ended() and receiver.accepts and not self.open(sender, receiver):
+                self.later.append(self.later.pop(0))
                 return  # others wait for the lock meanwhile, and the next look is soon
+            self.later.pop(0)
 
     def shut(self, receiver: Any) -> None:
         """An actor takes no messages for a while: those of others go by the host, which says so."""

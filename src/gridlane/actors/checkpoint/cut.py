@@ -95,7 +95,7 @@ def _keep(found: list[Instance], stack: ExitStack, until: float) -> None:
         assert each.residence is not None
         each.there.dam(1)
         stack.callback(each.there.dam, -1)
-        while each.there.keep() != each.residence.unsent():
+        while each.there.keep() != each.residence.unsent() or not each.residence.has_learned():
             _verify_time(until, f"what {each.name} has sent does not arrive")
 
 
