@@ -61,7 +61,7 @@ void gl_wire_trace_handled(gl_actor *actor, uint64_t head)
     uint64_t now = gl_now(), begin = wire->looked ? wire->looked : now;
     for (uint64_t ticket = wire->heard_of; ticket != head; ticket++) {
         gl_wire_header header;
-        if (!read_header(wire, ticket, &header))
+        if (!read_header(wire, ticket, &header) || !header.trace) /* posted before the trace */
             continue;
         uint64_t first = header.clock.physical > begin ? header.clock.physical : begin;
         gl_trace_put(trace, &(gl_traced){GL_EVENT_HANDLE, first < now ? first : now, now,
