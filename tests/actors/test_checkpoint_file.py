@@ -15,7 +15,7 @@ import pytest
 from tests.actors.samples import Number, Total, total
 
 from gridlane import actors
-from gridlane.actors import CheckpointError
+from gridlane.actors import CheckpointError, processes
 from gridlane.actors.checkpoint import dtypes, file
 from gridlane.actors.checkpoint.snapshot import Snapshot
 from gridlane.actors.checkpoint.table import read_table
@@ -155,7 +155,6 @@ def set_in(*way, value):
     ("change", "match"),
     [
         (set_in("actors", 0, "queues", "handled", value=3), "messages handled does not fit"),
-        (set_in("actors", 0, "options", "capacity", value=1), "number of messages does not fit"),
         (set_in("actors", 0, "options", "capacity", value=3), "not a power of two"),
         (set_in("actors", 0, "now", value=[0, 8]), "state of total has another size"),
         (set_in("actors", 0, "queues", "inbox", value=[0, 20]), "cut short"),
@@ -313,3 +312,33 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_old_file(tmp_path):
         child.wait(10)
     with actors.Runtime.restore(tmp_path / "a", actors=[total]) as runtime:
         assert runtime["total"].read_state() == Total(1, 1)
+        left = [each.name for each in tmp_path.iterdir() if each.name != "a"]
+        assert len(left) == 1
+        runtime.checkpoint(tmp_path / "b")
+        assert (tmp_path / left[0]).exists()  # it is of another file
+        runtime.checkpoint(tmp_path / "a")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_parts_of_writers_that_run_stay(tmp_path):
+    """Those of this process, of a process whose number another one has by now, of another machine,
+    and what no writer has written."""
+    mine = processes.mark_of(os.getpid())
+    here, pid, start = mine.split("-")
+    stays = [
+        f".a.{mine}.x.part",
+        f".a.{processes.mark_of(os.getppid())}.x.part",
+        f".a.00000000-{pid}-00000000.x.part",
+        ".a.part",
+        ".a.x.part",
+        ".a.-.part",
+        f".a.{here}-x-{start}.y.part",
+        ".ab.x.part",
+    ]
+    goes = [f".a.{here}-{pid}-00000000.x.part", f".a.{here}-4194305-{start}.x.part"]
+    for name in (*stays, *goes):
+        (tmp_path / name).write_bytes(b"part")
+    (tmp_path / f".a.{here}-4194305-{start}.folder.part").mkdir()
+    file.write_file(tmp_path / "a", b"{}", b"")
+    there = {each.name for each in tmp_path.iterdir() if each.is_file()}
+    assert there == {"a", *stays}

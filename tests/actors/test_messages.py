@@ -63,6 +63,26 @@ def test_nested_values():
     assert found != Nested(Inner(1.5, 3), [[1, 2, 3], [4, 5, 6]], 9)
 
 
+@actors.message
+class Deep:
+    rows: actors.array(Nested, 2)
+    points: actors.array(Inner, 2, 3)
+
+
+def test_elements_of_arrays_of_classes_have_attributes():
+    points = np.zeros((2, 3), shape(Inner).record.numpy)
+    points["x"], points["y"] = 1.5, [[1, 2, 3], [4, 5, 6]]
+    rows = np.zeros(2, shape(Nested).record.numpy)
+    rows["tail"], rows["head"]["y"] = (7, 9), (3, 4)
+    value = Deep(rows, points)
+    found = shape(Deep).unpack(bytes(value))
+    assert found == value
+    assert (found.points[1, 2].x, found.points[1, 2].y, found.points[1, 2]["y"]) == (1.5, 6, 6)
+    assert found.points.y.tolist() == found.points["y"].tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert (found.rows[1].tail, found.rows[1].head.y) == (9, 4)
+    assert bytes(Deep(found.rows, found.points)) == bytes(value)
+
+
 def test_defaults_and_text():
     assert repr(Flat(1, 2.0, True, 0.5)) == "Flat(a=1, b=2.0, c=True, d=0.5, e=7)"
     assert Inner(1, 2) != Flat(1, 2.0, True, 0.5)

@@ -268,11 +268,6 @@ def test_forms_that_a_kernel_cannot_have():
         residence.form_of(uneven, 256, 4, True)
 
 
-def test_a_restart_from_a_checkpoint_is_refused(runtime):
-    with pytest.raises(actors.ActorError, match="a checkpoint cannot hold"):
-        runtime.launch(total, restart="checkpoint")
-
-
 # ---- code for GPUs
 
 

@@ -19,8 +19,10 @@ from tests.actors.samples import Ball, Number, player, relay, total
 from typer.testing import CliRunner
 
 from gridlane import actors
+from gridlane.actors.processes import start_of
 from gridlane.actors.telemetry import folder, prometheus, publishing
 from gridlane.actors.telemetry.latencies import BUCKETS, ENDS, Latency
+from gridlane.actors.user_folder import verified_folder
 
 # ---- buckets
 
@@ -291,20 +293,20 @@ def test_the_file_of_a_killed_process_is_removed(runtime_folder, tmp_path):
 
 
 def test_a_file_of_an_earlier_process_of_the_same_number(runtime_folder):
-    path = folder.folder() / f"{os.getpid()}-1.json"
+    path = verified_folder() / f"{os.getpid()}-1.json"
     folder.write_facts(path, {"version": 1, "started": "of another boot", "pid": os.getpid()})
     assert folder.read_all() == []
     assert not path.exists()
-    folder.write_facts(path, {"version": 99, "started": folder.start_of(os.getpid())})
+    folder.write_facts(path, {"version": 99, "started": start_of(os.getpid())})
     assert folder.read_all() == []  # of another gridlane, and left alone
     assert path.exists()
 
 
 def test_a_folder_of_others_is_refused(runtime_folder):
-    folder.folder().chmod(0o755)
+    verified_folder().chmod(0o755)
     with pytest.raises(actors.ActorError, match="chmod 700"):
         actors.Runtime("cpu", telemetry=True)
     runtime_folder.rmdir()
     runtime_folder.symlink_to("/tmp")
-    with pytest.raises(actors.ActorError, match="another user's"):
-        folder.folder()
+    with pytest.raises(actors.ActorError, match="no folder of this user alone"):
+        verified_folder()

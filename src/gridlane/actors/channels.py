@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,17 @@ from gridlane.memory.resource import Buffer
 TABLE_BYTES = wire.TABLE_KINDS + wire.CHUNK * ROUTES
 GRACE = 1.0
 """Seconds for a kernel to see a change of its tables."""
+BRIEF = 0.05
+"""Seconds for a kernel to follow an order, or to see such a change, that has time until later."""
+
+
+def _wait_for(holds: Callable[[], bool], seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(50e-6)
+    return True
 
 
 class Table:
@@ -34,13 +46,6 @@ class Table:
         self._table["capacity"] = ROUTES
         kinds: Any = (ctypes.c_uint64 * (2 * ROUTES)).from_address(address + wire.TABLE_KINDS)
         self._kinds: Any = np.frombuffer(kinds, np.uint64)
-
-    def free(self) -> int | None:
-        """The number of an entry that is not in use."""
-        for number, flags in enumerate(self._table["entries"][0]["flags"]):
-            if not flags & wire.IN_USE:
-                return number
-        return None
 
     def write(
         self, number: int, key: int, address: int, capacity: int, slot: int, kind: int = 0
@@ -83,40 +88,65 @@ class Channel:
         self.device.default_stream.read(memoryview(data), self.memory.address + offset)
         return bytes(data)
 
-    def open(self) -> None:
+    def open(self) -> bool:
         """Write the entries. The sender is held, and all that it has sent is in the receiver's
-        inbox, which comes first."""
+        inbox, which comes first: the sender has the way once the receiver knows that. Whether both
+        have come to know it, or do not run."""
         sender, receiver = self.sender.residence, self.receiver.residence
-        after = receiver.posted()
+        after = self.receiver.there.posted
         receiver.sources.write(self.source, after, self.memory.address, self.capacity, self.slot)
         receiver.announce()
+        if not _wait_for(receiver.has_learned, BRIEF):
+            return False
         key = key_of(self.receiver.name)
         kind = self.receiver.actor.message.number
         sender.routes.write(self.route, key, self.memory.address, self.capacity, self.slot, kind)
         sender.announce()
         self.is_open = True
+        # Before it takes its next message: what that sends would go by the host, behind later ones.
+        if not _wait_for(sender.has_learned, BRIEF):
+            self.withdraw()
+        return self.is_open
+
+    def withdraw(self) -> None:
+        """Take the way from the sender, which sends by the host then. What it has sent so far
+        stays."""
+        self.is_open = False
+        if not self.sender.has_ended():
+            self.sender.residence.routes.write(self.route, 0, 0, 0, 0)
+            self.sender.residence.announce()
 
     def shut(self) -> bool:
-        """Take the way from the sender; whether its kernel has noted that, and sends by the host.
-        What it has sent so far stays."""
-        self.is_open = False
+        """Take the way from the sender; whether its kernel has noted that."""
+        self.withdraw()
         sender = self.sender.residence
         if self.sender.has_ended():
             return True
-        sender.routes.write(self.route, 0, 0, 0, 0)
-        sender.announce()
-        until = time.monotonic() + GRACE
-        while not sender.has_learned():
-            if time.monotonic() > until:
-                return False
-            time.sleep(50e-6)
-        return True
+        return _wait_for(sender.has_learned, GRACE)
+
+    def _ends(self) -> tuple[int, int]:
+        """How many messages are taken, and how many there have been."""
+        facts = np.frombuffer(self._read(0, InboxHeader.size), dtype(InboxHeader))[0]
+        return int(facts["head"]), int(facts["tail"])
+
+    @property
+    def length(self) -> int:
+        """How many messages it holds; both kernels may be changing that."""
+        head, tail = self._ends()
+        return tail - head
+
+    def waiting(self) -> list[bytes]:
+        """The messages that it holds, headers and payloads; both kernels are held."""
+        head, tail = self._ends()
+        if head == tail:
+            return []
+        slots = self._read(wire.INBOX_HEAD, self.capacity * self.slot)
+        return self.receiver.there.ring(slots, head)
 
     def skip(self, reason: Reason) -> bool:
         """Make the next message a dead letter, as the receiver's kernel has ended at it; whether
         there is one."""
-        facts = np.frombuffer(self._read(0, InboxHeader.size), dtype(InboxHeader))[0]
-        head = int(facts["head"])
+        head, _ = self._ends()
         at = wire.INBOX_HEAD + head % self.capacity * self.slot
         sequence = (head // self.capacity + 1) & 0xFFFFFFFF
         if not self.receiver.there.refuse(self._read(at, self.slot), sequence, int(reason)):
@@ -133,33 +163,92 @@ class Channel:
         return noted
 
 
+def _free(used: set[int]) -> int | None:
+    """An entry of a table that no channel has, be it open or shut."""
+    return next((number for number in range(ROUTES) if number not in used), None)
+
+
 class Channels:
-    """The channels of a runtime's actors; under the directory's lock."""
+    """The channels of a runtime's actors; under the directory's lock.
+
+    Attributes:
+        later: pairs of a sender and a receiver whose way is to be opened when they have time.
+    """
 
     def __init__(self) -> None:
         self._all: dict[tuple[int, int], Channel] = {}
         self._kept: list[Channel] = []
+        self._diverted: list[Channel] = []
+        self.later: list[tuple[Any, Any]] = []
 
-    def open(self, sender: Any, receiver: Any) -> None:
+    def open(self, sender: Any, receiver: Any) -> bool:
         """Make a way from one actor to another, where both have kernels that do not end. Where
-        there is no room in their tables, or the sender is busy, messages go by the host."""
+        there is no room in their tables, messages go by the host; where the sender is busy, they do
+        for a while. Whether that is so no more."""
         if sender.residence is None or receiver.residence is None:
-            return
+            return True
         key = sender.number, receiver.number
         channel = self._all.get(key)
         if channel is None:
-            route, source = sender.residence.routes.free(), receiver.residence.sources.free()
+            route = _free({each.route for each in self._all.values() if each.sender is sender})
+            source = _free(
+                {each.source for each in self._all.values() if each.receiver is receiver}
+            )
             if route is None or source is None:
-                return
+                return True
             channel = Channel(sender, receiver, (route, source))
-        if channel.is_open or not sender.there.hold(0.05):
-            return
+            self._all[key] = channel
+        if channel.is_open or self._opened(channel):
+            return True
+        if (sender, receiver) not in self.later:
+            self.later.append((sender, receiver))
+        return False
+
+    def _opened(self, channel: Channel) -> bool:
+        sender = channel.sender
+        if channel in self._diverted or not sender.there.hold(BRIEF):
+            return False
         try:
-            if sender.residence.is_quiet(0.05):
-                channel.open()
-                self._all[key] = channel
+            return sender.residence.is_quiet(BRIEF) and channel.open()
         finally:
             sender.there.release()
+
+    # --- for checkpoints ---
+
+    def waiting(self, receiver: Any) -> list[list[bytes]]:
+        """The messages on the device for an actor, by their senders; all kernels are held."""
+        return [each.waiting() for each in self._all.values() if each.receiver is receiver]
+
+    def relieve(self, sender: Any) -> None:
+        """Let a kernel that waits for room in another's inbox come to its orders: it sends by the
+        host then, which keeps what it sends until the messages before it are handled."""
+        for channel in self._all.values():
+            if channel.sender is not sender or not channel.is_open:
+                continue
+            if channel.length >= channel.capacity:
+                sender.there.dam(1)
+                self._diverted.append(channel)
+                channel.withdraw()
+        sender.there.keep()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether there is nothing for ``settle`` to do."""
+        return not self._diverted and not self.later
+
+    def settle(self) -> None:
+        """Deliver what was kept where its time has come, and open ways again."""
+        for channel in list(self._diverted):
+            if channel.receiver.has_ended() or channel.sender.has_ended() or not channel.length:
+                self._diverted.remove(channel)
+                channel.sender.there.dam(-1)
+                self.later.append((channel.sender, channel.receiver))
+        while self.later:
+            sender, receiver = self.later[0]
+            if not sender.has_ended() and receiver.accepts and not self.open(sender, receiver):
+                self.later.append(self.later.pop(0))
+                return  # others wait for the lock meanwhile, and the next look is soon
+            self.later.pop(0)
 
     def shut(self, receiver: Any) -> None:
         """An actor takes no messages for a while: those of others go by the host, which says so."""

@@ -221,8 +221,17 @@ class Directory:
             for use in instance.actor.uses:
                 other = self.by_name.get(use.name) if use.method == "send" else None
                 if other is not None:
-                    self.channels.open(instance, other)
+                    if other.accepts:
+                        self.channels.open(instance, other)
                     self.channels.open(other, instance)
+
+    def settle_channels(self) -> None:
+        """Do what had to wait, of ways on the device."""
+        if self.channels.is_settled:
+            return
+        with fork_waits(), self.lock:
+            if not self.closing:
+                self.channels.settle()
 
     def shut_channels(self, instance: Instance) -> None:
         """Have what others send to an actor go by the host, as it takes no messages."""

@@ -19,6 +19,7 @@ from gridlane.actors.engines import live_homes, new_engine
 from gridlane.actors.errors import ActorError, Reason, StateError
 from gridlane.actors.inboxes import remove_left_inboxes
 from gridlane.actors.instance import Instance
+from gridlane.actors.lattices.register import Register
 from gridlane.actors.residence import refusal
 from gridlane.actors.supervision import TICK, Supervisor
 from gridlane.core.forks import fork_waits
@@ -46,6 +47,7 @@ class Home:
         spin: nanoseconds that a call spins.
         closed: whether the engine has ended, or is another process's.
         forked: whether it is another process's.
+        lattices: those of the runtime.
         cutting: is held while a checkpoint is taken.
         at_end: is called before the engine ends.
         ended: is set at the end, for threads that wait.
@@ -81,6 +83,7 @@ class Home:
             threads, int(idle / PAUSE), self.node, self.drift, dead_letters, stop
         )
         self.directory = Directory(self.engine)
+        self.lattices = Register()
         self.supervisor = Supervisor(self.engine, self.directory, watchdog, self.drift)
         self.cutting = threading.RLock()
         self.at_end: list[Callable[[], None]] = []

@@ -16,15 +16,14 @@ import secrets
 import stat
 import sys
 import time
-import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from gridlane.actors.errors import ActorError
+from gridlane.actors.user_folder import user_folder, verified_folder
 from gridlane.core.forks import fork_waits
 
 SUFFIX = ".inbox"
@@ -93,19 +92,10 @@ def verify_name(name: str) -> str:
     return name
 
 
-def runtime_folder() -> Path:
-    """Where the files of inboxes are."""
-    from platformdirs import user_runtime_path  # not needed before
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that there is no XDG_RUNTIME_DIR
-        return user_runtime_path("gridlane") / "actors"
-
-
 def remove_left_inboxes() -> None:
     """Remove what processes that were killed left, if there is a folder that can be used."""
     with suppress(ActorError, OSError):
-        if sys.platform == "linux" and runtime_folder().is_dir():
+        if sys.platform == "linux" and user_folder().is_dir():
             with Folder() as folder, folder.locked(0.1):
                 folder.sweep()
 
@@ -118,12 +108,8 @@ class Folder:
     """
 
     def __init__(self) -> None:
-        self.path = runtime_folder()
         try:
-            for each in (self.path.parent.parent, self.path.parent, self.path):
-                with suppress(FileExistsError):
-                    os.mkdir(each, 0o700)
-                _verify_folder(each)
+            self.path = verified_folder()
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
             self._folder = os.open(self.path, flags)
         except OSError as error:
@@ -270,13 +256,3 @@ def verify_own(facts: os.stat_result, what: str) -> None:
         raise ActorError(f"{what} is of the user {facts.st_uid}, not of this one")
     if stat.S_IMODE(facts.st_mode) & 0o077:
         raise ActorError(f"{what} has the mode {stat.S_IMODE(facts.st_mode):o}; 600 is required")
-
-
-def _verify_folder(path: Any) -> None:
-    facts = os.lstat(path)
-    private = stat.S_ISDIR(facts.st_mode) and not stat.S_IMODE(facts.st_mode) & 0o022
-    if not private or facts.st_uid != os.geteuid():
-        raise ActorError(
-            f"{path} is no folder of this user alone (owner {facts.st_uid}, mode "
-            f"{stat.S_IMODE(facts.st_mode):o}): remove it, or set XDG_RUNTIME_DIR to one that is"
-        )

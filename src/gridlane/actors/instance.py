@@ -19,7 +19,7 @@ from gridlane.actors.errors import ActorError, Reason, StateError
 from gridlane.actors.options import Options
 from gridlane.actors.program import Program
 from gridlane.actors.residence import Residence, ResidentProgram, end_residence
-from gridlane.actors.states import PHASES, TRANSITIONS, State
+from gridlane.actors.states import ACCEPTS, PHASES, TRANSITIONS, State
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
 
@@ -156,6 +156,11 @@ class Instance:
         """Whether it has been told to end."""
         return self.state in (State.TERMINATING, State.TERMINATED)
 
+    @property
+    def accepts(self) -> bool:
+        """Whether its state lets it take messages."""
+        return bool(PHASES[self.state] & ACCEPTS)
+
     def has_ended(self) -> bool:
         """Whether nothing of it runs, or will."""
         return self.state is State.TERMINATED
@@ -167,8 +172,8 @@ class Instance:
             time.sleep(0.0001)
 
     def run(self, drift: int) -> None:
-        """Launch its kernel, where that does not end."""
-        if self.residence is not None:
+        """Launch its kernel, where that does not end and does not run."""
+        if self.residence is not None and not self.residence.started:
             self.residence.start(self.memory, self.arrays, drift)
 
     # --- its state ---

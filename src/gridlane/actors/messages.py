@@ -60,7 +60,7 @@ def message(cls: T) -> T:
     On the host it is a dataclass; two values are equal if their bytes are. In kernels it is a
     record: a call of the class makes a value of it. Fields have the types of
     ``layouts.from_class``; array fields are numpy arrays, and fields of other such classes numpy
-    records.
+    records, whose fields are attributes, in arrays as well.
 
     Raises:
         TypingError: it has no fields, or a type that memory cannot hold, at its line.
@@ -194,6 +194,8 @@ def _nested(cls: Any, layout: Layout) -> tuple[Callable[[Any], bytes], Callable[
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as Python's; arrays and records as they are."""
+    """A number of numpy as Python's; records, and arrays of them, with fields as attributes."""
+    if getattr(value, "shape", ()):
+        return value if value.dtype.names is None else value.view(np.recarray)
     is_number = isinstance(value, np.generic) and not isinstance(value, np.void)
     return value.item() if is_number else value  # pyright: ignore[reportUnknownVariableType]

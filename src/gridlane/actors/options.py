@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from gridlane.actors.actor import Actor
@@ -55,6 +55,14 @@ class Options:
     def messages(self) -> int:
         """The most messages of a step, a power of two."""
         return 1 << min(self.batch, self.capacity).bit_length() - 1
+
+    def holding(self, messages: int) -> Options:
+        """The same, with an inbox that holds so many messages: on a device that keeps kernels, an
+        actor has one for each sender besides that of its capacity."""
+        if messages <= self.capacity:
+            return self
+        capacity = 1 << (messages - 1).bit_length()
+        return replace(self, capacity=capacity, batch=self.messages)
 
     @property
     def outputs(self) -> int:

@@ -400,7 +400,8 @@ class ActorRef:
     def latencies(self) -> dict[str, Latency]:
         """How long messages waited for their step (``"wait"``), how long each was handled
         (``"handling"``), and how long callers waited for their answers (``"calls"``): counts,
-        means and quantiles in seconds. The wait begins at the time of the message's clock."""
+        means and quantiles in seconds. The wait begins at the time of the message's clock. Of an
+        actor whose kernel does not end, callers' messages are counted alone, and no handling."""
         return read_latencies(self._there.latencies)
 
 

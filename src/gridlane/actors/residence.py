@@ -18,7 +18,6 @@ from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.resident import Form, resident_of
 from gridlane.actors.errors import ActorError
-from gridlane.actors.options import Restart
 from gridlane.actors.program import EMPTY
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
@@ -83,22 +82,6 @@ def fitting_form(actor: Actor, tier: int, emits: int, home: Any) -> Form | None:
         if home.must_reside:
             raise
         return None
-
-
-def may_stay(restart: Restart, home: Any) -> bool:
-    """Whether an actor may have a kernel that does not end: checkpoints have none of these.
-
-    Raises:
-        ActorError: it has to have one.
-    """
-    if restart != "checkpoint":
-        return True
-    if home.must_reside:
-        raise ActorError(
-            'restart="checkpoint": a checkpoint cannot hold actors whose kernels do not end; use '
-            "Runtime(persistent=False)"
-        )
-    return False
 
 
 class ResidentProgram:
@@ -238,6 +221,7 @@ class Residence:
         for name in ("inbox", "orders", "status", "control", "answers", "out", "routes", "sources"):
             self._row[name] = at[name]
         self.capacity, self.slot = capacity, slot
+        self._inbox: Any = (ctypes.c_uint8 * (capacity * slot)).from_address(at["inbox"])
         self.routes, self.sources = Table(at["routes"]), Table(at["sources"])
         self._version = 0
         self._row["number"], self._row["shift"], self._row["out_shift"] = number, shift, out_shift
@@ -288,14 +272,20 @@ class Residence:
         """Whether the kernel uses its tables as they are, or does not run."""
         return not self.started or self.there.position[5] == self._version
 
-    def posted(self) -> int:
-        """How many messages the host has posted."""
-        return self.there.position[1] + self.there.lengths[0]
+    def waiting(self) -> list[bytes]:
+        """What the host has posted and the kernel has not taken, headers and payloads. It is
+        held."""
+        return self.there.ring(self._inbox, self.there.position[1])
+
+    def unsent(self) -> int:
+        """How many messages of the kernel's are not delivered yet."""
+        position = self.there.position
+        return position[2] - position[7]
 
     def is_quiet(self, timeout: float) -> bool:
         """Wait until all that the kernel has sent is delivered; whether it is. It is held."""
         until = time.monotonic() + timeout
-        while self.there.position[2] != self.there.position[7]:
+        while self.unsent():
             if time.monotonic() > until:
                 return False
             time.sleep(50e-6)

@@ -9,6 +9,7 @@ from gridlane.actors._engine import now
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches
 from gridlane.actors.checkpoint.face import Checkpoints
+from gridlane.actors.checkpoint.lattices import SavedLattice
 from gridlane.actors.checkpoint.snapshot import SavedActor
 from gridlane.actors.dead import DeadLetter
 from gridlane.actors.device.layout import OUTPUT_BYTES
@@ -17,11 +18,13 @@ from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.instance import Instance
 from gridlane.actors.keys import Numbers, key_of
 from gridlane.actors.lattices.face import Lattices
+from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.lattices.ref import LatticeRef
 from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
-from gridlane.actors.residence import Residence, ResidentProgram, fitting_form, may_stay
+from gridlane.actors.residence import Residence, ResidentProgram, fitting_form
 from gridlane.actors.telemetry.face import Telemetry
 from gridlane.actors.telemetry.publishing import publish
 from gridlane.core.config import config
@@ -101,7 +104,6 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         self._lock = threading.RLock()
         self._numbers = Numbers(1)
         self._programs: dict[Any, Program | ResidentProgram] = {}
-        self._lattices = []
         if config().telemetry if telemetry is None else telemetry:
             publish(self._home)
 
@@ -159,7 +161,6 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             CompileError: the handler is outside the dialect, or emits what it may not, with the
                 line.
             ArgumentError: wrong arrays.
-            ActorError: ``restart="checkpoint"`` of an actor whose kernel has to stay.
             ValueError: a wrong number or word.
         """
         home = self._home
@@ -171,12 +172,14 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         home.directory.check_topics(actor)
         arrays = device_arrays(actor, self.device, args)
         first = _first_state(actor, state)
-        stays = may_stay(restart, home)
-        program = self._program(actor, options, arrays, stays)
+        program = self._program(actor, options, arrays)
         with fork_waits(), home.directory.lock:
             home.directory.require_open()
+            if name is not None and home.lattices.find(name) is not None:
+                raise ActorError(f"there is a lattice {name!r} already")
             name = home.directory.free_name(actor, name)
             instance = self._place(program, name, self._numbers.take(), options, first, arrays)
+            instance.run(home.drift)
             home.directory.add(instance)
             instance.move("launch")
         home.start()
@@ -190,14 +193,16 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         options: Options,
         first: bytes,
         arrays: tuple[Any, ...],
+        outputs: int = 0,
     ) -> Instance:
-        """An actor of the engine, which nothing leads to yet, with its first state."""
+        """An actor of the engine, which nothing leads to yet, with its first state, and room for so
+        many outputs at least. Its kernel does not run, where that does not end."""
         home, actor, (tier, out_tier) = self._home, program.actor, options.tiers
         # A kernel that does not end has an inbox of its own.
         capacity = 1 if isinstance(program, ResidentProgram) else options.capacity
         there = home.engine.actor(
             *(number, actor.message.number, tier, capacity, options.outbox, out_tier),
-            *(options.messages, options.outputs, OUTPUT_BYTES + out_tier),
+            *(options.messages, max(options.outputs, outputs), OUTPUT_BYTES + out_tier),
             *(POLICIES[options.on_full], home.by_host),
         )
         residence = None
@@ -212,22 +217,20 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         instance.arrays, instance.residence = arrays, residence
         if isinstance(program, Program):
             self._bind(instance, program)
-        else:
-            instance.run(home.drift)
         return instance
 
     def _program(
-        self, actor: Actor, options: Options, arrays: tuple[Any, ...], stays: bool
+        self, actor: Actor, options: Options, arrays: tuple[Any, ...]
     ) -> Program | ResidentProgram:
         types = tuple([array._numba_type_ for array in arrays])
         tiers, emits = options.tiers, options.emits
-        key = actor, tiers, emits, types, stays
+        key = actor, tiers, emits, types
         with fork_waits(), self._lock:
             found = self._programs.get(key)
             if found is None:
                 home = self._home
-                wanted = home.residents and stays
-                form = fitting_form(actor, tiers[1], emits, home) if wanted else None
+                stays = home.residents
+                form = fitting_form(actor, tiers[1], emits, home) if stays else None
                 if form is None:
                     found = Program(actor, self.device, *tiers, emits, types)
                 else:
@@ -253,20 +256,31 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         instance.there.bind(how.launch, how.plan, params)
 
     def _place_saved(self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]) -> Instance:
-        # In batches where C does not launch: what was under way is put into the engine's queues.
-        program = self._program(actor, saved.options, arrays, stays=False)
-        what = saved.name, saved.number, saved.options, saved.first
-        return self._place(program, *what, arrays)
+        queues, options = saved.queues, saved.options.holding(len(saved.queues.inbox))
+        program = self._program(actor, options, arrays)
+        what = saved.name, saved.number, options, saved.first
+        return self._place(program, *what, arrays, len(queues.outputs))
+
+    def _place_saved_lattice(
+        self, lattice: Lattice, saved: SavedLattice, args: tuple[Any, ...]
+    ) -> LatticeRef:
+        what = saved.name, saved.shape, saved.periodic, saved.boundary, args
+        made = self._launch_lattice(lattice, *what, None, "auto", None, True, saved.number)
+        return made
 
     # --- names and topics ---
 
-    def __getitem__(self, name: str) -> ActorRef:
-        """The actor of a name; KeyError where there is none."""
+    def __getitem__(self, name: str) -> Any:
+        """The actor or lattice of a name; KeyError where there is none."""
+        lattice = self._home.lattices.find(name)
+        if lattice is not None:
+            return lattice
         return ActorRef(self._home, self._home.directory.by_name[name])
 
-    def actors(self) -> list[ActorRef]:
-        """All actors that have not ended."""
-        return [ActorRef(self._home, each) for each in self._home.directory.all()]
+    def actors(self) -> list[ActorRef | LatticeRef]:
+        """All actors that have not ended, and then the lattices."""
+        found = [ActorRef(self._home, each) for each in self._home.directory.all()]
+        return [*found, *self._home.lattices.all()]
 
     def topic(self, name: str, cls: type) -> None:
         """Declare a topic and the class of its messages. Actors that publish to it are launched

@@ -23,14 +23,14 @@ TICK = 0.1
 class Supervisor:
     """Restart actors whose handlers fail, and stop those that hang.
 
-    Args:
+    Attributes:
         limit: seconds after which a step counts as hung; None never.
     """
 
     def __init__(
         self, engine: Engine, directory: Directory, limit: float | None, drift: int
     ) -> None:
-        self._engine, self._directory, self._limit = engine, directory, limit
+        self._engine, self._directory, self.limit = engine, directory, limit
         self._drift = drift
         self._lock = threading.RLock()
         self._hung: dict[int, int] = {}
@@ -41,10 +41,11 @@ class Supervisor:
         if number is not None:
             self._follow(number)
         self._look_at_kernels()
+        self._directory.settle_channels()
         now = time.monotonic()
-        if self._limit is not None and now >= self._next:
-            self._next = now + max(TICK, self._limit / 10)
-            self._stop_hung(int(self._limit * 1e9))
+        if self.limit is not None and now >= self._next:
+            self._next = now + max(TICK, self.limit / 10)
+            self._stop_hung(int(self.limit * 1e9))
 
     def settle(self, instance: Instance) -> None:
         """Follow up the failures that there are; that of ``instance`` is on its return."""
@@ -62,9 +63,9 @@ class Supervisor:
             return
         with fork_waits(), self._lock:
             instance.failure = self.error_of(instance, instance.control.error)
-            instance.raised = None
+            before, instance.raised = instance.raised, None
             self._hung.pop(instance.number, None)
-            if instance.residence is not None:
+            if instance.residence is not None and before is None:
                 self._skip(instance)
             if instance.restart == "never" or instance.ending:
                 instance.end(Reason.STOPPED)
@@ -92,7 +93,7 @@ class Supervisor:
             if message is None:
                 return ActorError(f"{instance.name} was stopped before its end")
             return ActorError(
-                f"{instance.name} was stopped after {self._limit:g} s, by the watchdog, in its "
+                f"{instance.name} was stopped after {self.limit:g} s, by the watchdog, in its "
                 f"message {message}"
             )
         kernel: Any = instance.program.plan.kernel
@@ -127,7 +128,7 @@ class Supervisor:
         with fork_waits(), self._lock:
             instance.failure = ActorError(
                 f"{instance.name} has handled its message {instance.control.received} for more "
-                f"than {self._limit:g} s: it is ended, but nothing stops a block of a GPU from "
+                f"than {self.limit:g} s: it is ended, but nothing stops a block of a GPU from "
                 "outside, and it stays there until the process ends"
             )
             instance.end(Reason.FAILED)

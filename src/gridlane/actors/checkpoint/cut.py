@@ -2,7 +2,9 @@
 
 All actors are held first, so that none is in a step, and then the host's senders wait. What an
 actor has emitted is then in an inbox, in an outbox, with a caller, among the dead letters or in the
-sender's outputs, and nowhere twice.
+sender's outputs, and nowhere twice. A kernel that does not end is parked; one that waits for room
+in another's inbox, which is held too, gives what it sends to the host instead. What such kernels
+have sent and nobody has is kept by the engine meanwhile.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from gridlane.actors.states import State
 from gridlane.core.forks import fork_waits
 
 ENDING = (State.TERMINATING, State.TERMINATED)
+QUIET = 0.02
+"""Seconds for the delivery of what a kernel has sent; the rest is kept."""
 SLICE = 0.1
 """Seconds of a wait in the engine, after which Python's signals have their turn."""
 
@@ -40,6 +44,8 @@ def cut(home: Home, timeout: float) -> Generator[list[Instance]]:
                 found = _held(home, stack, until)
                 unsettled = [each for each in found or () if _is_unsettled(each)]
                 if found is not None and not unsettled:
+                    _hold_lattices(home, stack, until)
+                    _keep(found, stack, until)
                     _pause(found, stack, until)
                     yield found
                     return
@@ -56,6 +62,9 @@ def _held(home: Home, stack: ExitStack, until: float) -> list[Instance] | None:
     for each in found:
         while not each.there.hold(SLICE):
             _verify_time(until, f"{each.name} is in a step that has not ended")
+            if each.residence is not None:
+                with home.directory.lock:
+                    home.directory.channels.relieve(each)
         stack.callback(each.there.release)
     stack.enter_context(home.directory.lock)
     if found != home.directory.all():
@@ -65,8 +74,29 @@ def _held(home: Home, stack: ExitStack, until: float) -> list[Instance] | None:
     return found
 
 
+def _hold_lattices(home: Home, stack: ExitStack, until: float) -> None:
+    for each in home.lattices.all():
+        while not each.hold(SLICE):
+            _verify_time(until, f"the lattice {each.name} is in a step that has not ended")
+        stack.callback(each.release)
+
+
 def _is_unsettled(instance: Instance) -> bool:
     return bool(instance.control.error) or instance.ending or instance.state in ENDING
+
+
+def _keep(found: list[Instance], stack: ExitStack, until: float) -> None:
+    """Keep what kernels that do not end have sent, and nobody has."""
+    residents = [each for each in found if each.residence is not None]
+    for each in residents:
+        assert each.residence is not None
+        each.residence.is_quiet(QUIET)
+    for each in residents:
+        assert each.residence is not None
+        each.there.dam(1)
+        stack.callback(each.there.dam, -1)
+        while each.there.keep() != each.residence.unsent() or not each.residence.has_learned():
+            _verify_time(until, f"what {each.name} has sent does not arrive")
 
 
 def _pause(found: list[Instance], stack: ExitStack, until: float) -> None:

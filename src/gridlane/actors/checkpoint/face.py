@@ -4,35 +4,43 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from gridlane.actors.actor import Actor
+from gridlane.actors.checkpoint.lattices import SavedLattice
 from gridlane.actors.checkpoint.saving import put_back, read, save
 from gridlane.actors.checkpoint.snapshot import SavedActor
 from gridlane.actors.home import Home
 from gridlane.actors.instance import Instance
 from gridlane.actors.keys import Numbers
+from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.lattices.ref import LatticeRef
 
 
-class Checkpoints:
-    """A runtime that can be saved, and made again."""
+class Checkpoints(Protocol):
+    """A runtime that can be saved, and made again: what it has for that, and what it gains."""
 
     _home: Home
     _numbers: Numbers
 
-    def __init__(self, device: str = "cpu", **options: Any) -> None:
-        raise NotImplementedError  # the runtime's own
+    def __init__(self, device: str = "cpu", **options: Any) -> None: ...
 
-    def _place_saved(self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]) -> Instance:
-        raise NotImplementedError  # the runtime's own
+    def _place_saved(
+        self, actor: Actor, saved: SavedActor, arrays: tuple[Any, ...]
+    ) -> Instance: ...
+
+    def _place_saved_lattice(
+        self, lattice: Lattice, saved: SavedLattice, args: tuple[Any, ...]
+    ) -> LatticeRef: ...
 
     def close(self) -> None:
         """End all."""
-        raise NotImplementedError  # the runtime's own
+        ...
 
     def checkpoint(self, path: str | os.PathLike[str], timeout: float = 30.0) -> None:
         """Write all actors at one moment to a file: their states, arrays, messages under way,
-        clocks, names, numbers and counters, topics and subscriptions, dead letters.
+        clocks, names, numbers and counters, topics and subscriptions, dead letters; and lattices,
+        after the steps and messages so far.
 
         Actors and senders stand still while they are read, and go on while the file is written. It
         is written whole or not at all, for this user alone. Actors of ``restart="checkpoint"`` go
@@ -56,6 +64,7 @@ class Checkpoints:
         *,
         actors: Iterable[Actor],
         messages: Iterable[type] = (),
+        lattices: Iterable[Lattice] = (),
         **options: Any,
     ) -> Self:
         """A runtime with the actors of a checkpoint, on a device of any kind. Those that were
@@ -64,6 +73,7 @@ class Checkpoints:
         Args:
             actors: the handlers; classes that have changed are an error.
             messages: classes of topics that no handler has.
+            lattices: those of the checkpoint; ``runtime["name"]`` is a reference to each.
             options: those of ``Runtime``.
 
         Raises:
@@ -71,10 +81,13 @@ class Checkpoints:
             CheckpointError: it is no whole checkpoint, or a class is missing or has changed, with
                 the field.
         """
-        snapshot, given = read(path, actors, messages)
+        snapshot, given = read(path, actors, messages, lattices)
         runtime = cls(device, **options)
         try:
-            put_back(snapshot, given, runtime._home, runtime._place_saved)
+            put_back(
+                *(snapshot, given, runtime._home, runtime._place_saved),
+                runtime._place_saved_lattice,
+            )
         except BaseException:
             runtime.close()
             raise

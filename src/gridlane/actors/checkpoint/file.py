@@ -17,16 +17,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from gridlane.actors.errors import CheckpointError
+from gridlane.actors.processes import is_left, mark_of
 
 MAGIC = b"GLACTORS"
 VERSION = 1
+_PART = ".part"
 _HEADER = struct.Struct("<8sIIQQ32s")
 assert _HEADER.size == 64
 
 
 def write_file(path: str | os.PathLike[str], table: bytes, data: bytes) -> None:
     """Write a checkpoint. At the path is the old file or the new one at each moment, also if the
-    process is killed, which leaves a file ``.NAME.*.part`` beside it. Its mode is 0600.
+    process is killed, which leaves a file ``.NAME.*.part`` beside it for the next writer to remove.
+    Its mode is 0600.
 
     Raises:
         OSError: it cannot be written; the old file is as it was.
@@ -34,7 +37,9 @@ def write_file(path: str | os.PathLike[str], table: bytes, data: bytes) -> None:
     target = Path(path)
     digest = _digest(_HEADER.pack(MAGIC, VERSION, 0, len(table), len(data), bytes(32)), table, data)
     header = _HEADER.pack(MAGIC, VERSION, 0, len(table), len(data), digest)
-    number, part = tempfile.mkstemp(".part", f".{target.name}.", target.parent)
+    _remove_left(target)
+    prefix = f".{target.name}.{mark_of(os.getpid())}."
+    number, part = tempfile.mkstemp(_PART, prefix, target.parent)
     try:
         with os.fdopen(number, "wb") as file:
             for each in (header, table, data):
@@ -47,6 +52,17 @@ def write_file(path: str | os.PathLike[str], table: bytes, data: bytes) -> None:
             os.unlink(part)
         raise
     _sync_folder(target.parent)
+
+
+def _remove_left(target: Path) -> None:
+    """Remove what writers of the same file left that were killed."""
+    prefix = f".{target.name}."
+    for name in os.listdir(target.parent):
+        if name.startswith(prefix) and name.endswith(_PART):
+            mark = name.removeprefix(prefix).partition(".")[0]
+            if is_left(mark):
+                with suppress(OSError):
+                    os.unlink(target.parent / name)
 
 
 def read_file(path: str | os.PathLike[str]) -> tuple[bytes, memoryview]:

@@ -6,12 +6,20 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gridlane.actors.actor import Actor
-from gridlane.actors.checkpoint import dtypes
+from gridlane.actors.checkpoint import dtypes, residents
 from gridlane.actors.checkpoint.classes import difference
+from gridlane.actors.checkpoint.lattices import (
+    GivenLattices,
+    SavedLattice,
+    number_of,
+    put_lattice,
+)
 from gridlane.actors.checkpoint.snapshot import COUNTERS, SavedActor, SavedArray, Snapshot
-from gridlane.actors.errors import ActorError, CheckpointError
+from gridlane.actors.errors import ActorError, CheckpointError, Reason
 from gridlane.actors.home import Home
 from gridlane.actors.instance import Instance
+from gridlane.actors.lattices.lattice import Lattice
+from gridlane.actors.lattices.ref import LatticeRef
 from gridlane.actors.messages import Shape, shape_of
 from gridlane.actors.states import State
 from gridlane.core.forks import fork_waits
@@ -21,6 +29,8 @@ from gridlane.memory.resource import Buffer
 
 Place = Callable[[Actor, SavedActor, tuple[DeviceNDArray, ...]], Instance]
 """Makes an actor of the engine, which nothing leads to yet."""
+PlaceLattice = Callable[[Lattice, SavedLattice, tuple[Any, ...]], LatticeRef]
+"""Launches a lattice."""
 
 
 class Given:
@@ -31,8 +41,15 @@ class Given:
         TypeError: one is no actor, or no class of messages.
     """
 
-    def __init__(self, snapshot: Snapshot, actors: Iterable[Actor], messages: Iterable[type]):
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        actors: Iterable[Actor],
+        messages: Iterable[type],
+        lattices: Iterable[Lattice],
+    ) -> None:
         self._snapshot = snapshot
+        self.lattices = GivenLattices(snapshot.lattices, lattices)
         self._actors = {each.name: each for each in _actors(actors)}
         self._shapes: dict[int, Shape] = {}
         for each in self._actors.values():
@@ -118,19 +135,25 @@ def _actors(given: Iterable[Any]) -> list[Actor]:
     return found
 
 
-def put_back(snapshot: Snapshot, given: Given, home: Home, place: Place) -> None:
+def put_back(
+    snapshot: Snapshot, given: Given, home: Home, place: Place, place_lattice: PlaceLattice
+) -> None:
     """Make a new runtime what another was; nothing runs before everything is there.
 
     Raises:
         CheckpointError: a message does not fit its actor.
     """
     arrays = _Arrays(snapshot, home.device)
+    for saved in snapshot.lattices:
+        ref = place_lattice(given.lattices.of(saved), saved, arrays.arguments_of(saved))
+        put_lattice(ref, saved)
     with fork_waits(), home.directory.lock:
         home.engine.adopt(*snapshot.facts)
         made: list[Instance] = []
         for saved in snapshot.actors:
             instance = place(given.actor(saved), saved, arrays.of(saved))
             _load(instance, saved)
+            instance.run(home.drift)
             home.directory.add(instance)
             made.append(instance)
         for name, number in snapshot.topics:
@@ -143,10 +166,31 @@ def put_back(snapshot: Snapshot, given: Given, home: Home, place: Place) -> None
         evicted = home.engine.facts()["dead_lost"] - lost  # this runtime may keep fewer
         home.engine.adopt(0, 0, lost + evicted, total)
         for instance, saved in zip(made, snapshot.actors, strict=True):
+            if instance.residence is not None and saved.queues.code:
+                _fail(home, instance, saved)
             instance.enter(State[saved.lifecycle])
         for instance in made:
-            instance.there.schedule()
+            _go_on(home, instance)
     home.start()
+
+
+def _fail(home: Home, instance: Instance, saved: SavedActor) -> None:
+    """Let the message be dead that the handler has failed at; a kernel that stays waits for what
+    follows."""
+    message = residents.settled(saved.queues).inbox[0]
+    home.engine.bury(instance.number, message, int(Reason.FAILED))
+    instance.control.dead += 1
+    instance.there.fail(saved.queues.code)
+
+
+def _go_on(home: Home, instance: Instance) -> None:
+    """Deliver what an actor has emitted, and let it run."""
+    if instance.residence is None:
+        instance.there.schedule()
+        return
+    instance.there.dam(-1)
+    if instance.state in (State.ACTIVE, State.SUSPENDED):
+        home.directory.open_channels(instance)
 
 
 def _reason_of(letter: bytes) -> int:
@@ -160,10 +204,13 @@ def _load(instance: Instance, saved: SavedActor) -> None:
     if len(saved.now) != instance.program.state.itemsize:
         raise CheckpointError(f"the state of {saved.name} has another size in the checkpoint")
     try:
-        instance.there.load(
-            *(queues.inbox, queues.outbox, queues.outputs),
-            *(queues.handled, queues.headers, queues.subscriber, queues.code, *queues.highs),
-        )
+        if instance.residence is not None:
+            residents.load(instance, saved)
+        else:
+            instance.there.load(
+                *(queues.inbox, queues.outbox, queues.outputs),
+                *(queues.handled, queues.headers, queues.subscriber, queues.code, *queues.highs),
+            )
     except ValueError as error:
         raise CheckpointError(f"{saved.name}: {error}") from None
     instance.there.set_clock(*saved.clock)
@@ -171,6 +218,9 @@ def _load(instance: Instance, saved: SavedActor) -> None:
     instance.write_now(saved.now)
     for name, value in zip(COUNTERS, saved.counters, strict=True):
         setattr(instance.control, name, value)
+    if instance.residence is not None:  # what others count once it is delivered
+        instance.control.answered += len(queues.outputs)
+        instance.control.received += 0 if queues.headers else queues.handled
     if queues.code:
         instance.raised = ActorError(f"{queues.error} (before the checkpoint)")
 
@@ -191,6 +241,14 @@ class _Arrays:
             return tuple([self._array(each) for each in saved.arrays])
         except (TypeError, ValueError, KeyError) as error:
             raise CheckpointError(f"{saved.name}: a wrong array: {error}") from None
+
+    def arguments_of(self, saved: SavedLattice) -> tuple[Any, ...]:
+        try:
+            return tuple(
+                [self._array(a) if isinstance(a, SavedArray) else number_of(a) for a in saved.args]
+            )
+        except (TypeError, ValueError, KeyError) as error:
+            raise CheckpointError(f"{saved.name}: a wrong argument: {error}") from None
 
     def _array(self, saved: SavedArray) -> DeviceNDArray:
         piece, dtype = self._pieces[saved.memory], dtypes.from_table(saved.dtype)

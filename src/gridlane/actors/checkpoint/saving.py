@@ -12,10 +12,9 @@ from gridlane.actors.checkpoint.restore import Given, put_back
 from gridlane.actors.checkpoint.snapshot import Snapshot
 from gridlane.actors.checkpoint.table import read_table, write_table
 from gridlane.actors.checkpoint.take import take
-from gridlane.actors.errors import ActorError
 from gridlane.actors.home import Home
-from gridlane.actors.instance import Instance
 from gridlane.actors.keys import Numbers
+from gridlane.actors.lattices.lattice import Lattice
 
 __all__ = ["put_back", "read", "save"]
 
@@ -23,26 +22,18 @@ __all__ = ["put_back", "read", "save"]
 def save(home: Home, path: str | os.PathLike[str], timeout: float, numbers: Numbers) -> None:
     """Write a checkpoint; see ``Runtime.checkpoint``."""
     with cut(home, timeout) as instances:
-        _require_steps(instances)
         snapshot = take(home, instances, numbers.following)
     write_file(path, *write_table(snapshot))
     for instance, saved in zip(instances, snapshot.actors, strict=True):
         instance.last = saved.now
 
 
-def _require_steps(instances: Iterable[Instance]) -> None:
-    """Refuse actors whose kernels do not end: a checkpoint does not look where messages lie."""
-    stays = [instance.name for instance in instances if instance.residence is not None]
-    if stays:
-        raise ActorError(
-            f"a checkpoint cannot hold the messages of {', '.join(stays)}, whose kernels do not "
-            "end: use Runtime(persistent=False)"
-        )
-
-
 def read(
-    path: str | os.PathLike[str], actors: Iterable[Actor], messages: Iterable[type]
+    path: str | os.PathLike[str],
+    actors: Iterable[Actor],
+    messages: Iterable[type],
+    lattices: Iterable[Lattice],
 ) -> tuple[Snapshot, Given]:
     """A checkpoint, with the classes that it is restored with; see ``Runtime.restore``."""
     snapshot = read_table(path, *read_file(path))
-    return snapshot, Given(snapshot, actors, messages)
+    return snapshot, Given(snapshot, actors, messages, lattices)

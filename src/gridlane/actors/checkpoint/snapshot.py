@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gridlane.actors.layouts.schema import Layout
@@ -103,6 +103,7 @@ class Snapshot:
         dead: of each dead letter the number of its actor, its header and payload.
         facts: physical and logical time, dead letters that were lost, and all that there were.
         next_number: of the next actor that is launched.
+        lattices: of ``lattices.SavedLattice``.
     """
 
     device: str
@@ -114,3 +115,4 @@ class Snapshot:
     dead: list[tuple[int, bytes]]
     facts: tuple[int, int, int, int]
     next_number: int
+    lattices: list[Any] = field(default_factory=list[Any])

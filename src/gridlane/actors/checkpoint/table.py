@@ -12,6 +12,7 @@ import struct
 from typing import Any
 
 from gridlane.actors.checkpoint import classes
+from gridlane.actors.checkpoint.lattices import SavedLattice, number_of
 from gridlane.actors.checkpoint.snapshot import (
     COUNTERS,
     SavedActor,
@@ -30,7 +31,10 @@ LIFECYCLES = [
 ]
 """Of actors in checkpoints; the others are on their way to an end."""
 _SIZE = struct.Struct("<Q")
-_WRONG = (KeyError, TypeError, ValueError, IndexError, AttributeError, TypingError, RecursionError)
+_WRONG = (
+    *(KeyError, TypeError, ValueError, IndexError, AttributeError),
+    *(TypingError, RecursionError, OverflowError),
+)
 
 
 class _Data:
@@ -58,6 +62,7 @@ def write_table(snapshot: Snapshot) -> tuple[bytes, bytes]:
         "topics": snapshot.topics,
         "subscriptions": snapshot.subscriptions,
         "actors": [_actor_table(each, data) for each in snapshot.actors],
+        "lattices": [_lattice_table(each, data) for each in snapshot.lattices],
         "memory": [data.add(each) for each in snapshot.memory],
         "dead": [[actor, data.add(each)] for actor, each in snapshot.dead],
         "facts": snapshot.facts,
@@ -83,6 +88,13 @@ def _actor_table(actor: SavedActor, data: _Data) -> dict[str, Any]:
     }
 
 
+def _lattice_table(lattice: SavedLattice, data: _Data) -> dict[str, Any]:
+    table = {each.name: getattr(lattice, each.name) for each in dataclasses.fields(lattice)}
+    args = [dataclasses.asdict(a) if isinstance(a, SavedArray) else a for a in lattice.args]
+    values = [data.add(each) for each in lattice.values]
+    return table | {"values": values, "now": data.add(lattice.now), "args": args}
+
+
 def read_table(path: Any, text: bytes, data: memoryview) -> Snapshot:
     """The snapshot of a file's table and data.
 
@@ -106,13 +118,21 @@ def _snapshot(table: Any, data: memoryview) -> Snapshot:
     numbers = {each.number for each in actors}
     _require(len(numbers) == len(actors) == len({each.name for each in actors}), "actors twice")
     _require(all(0 < each < table["next_number"] for each in numbers), "an actor's number")
+    lattices = [_lattice(each, data) for each in table["lattices"]]
+    taken = [*actors, *lattices]
+    _require(len({each.number for each in taken}) == len(taken), "a lattice's number twice")
+    _require(len({each.name for each in taken}) == len(taken), "a lattice's name twice")
+    _require(all(0 < each.number < table["next_number"] for each in lattices), "a lattice's number")
     used = {each for actor in actors for each in (actor.message, actor.state, actor.replies)}
+    used |= {each.state for each in lattices}
     topics = [(_text(name), _number(number)) for name, number in table["topics"]]
     _require((used | {each for _, each in topics}) - {0} <= set(layouts), "a class without layout")
     subscriptions = [(_text(how), _number(each)) for how, each in table["subscriptions"]]
     _require({each for _, each in subscriptions} <= numbers, "a subscriber that is no actor")
     memory = [_bytes(each, data) for each in table["memory"]]
-    for array in [each for actor in actors for each in actor.arrays]:
+    arrays = [each for actor in actors for each in actor.arrays]
+    arrays += [a for each in lattices for a in each.args if isinstance(a, SavedArray)]
+    for array in arrays:
         _require(0 <= array.memory < len(memory), "an array without memory")
     physical, logical, lost, total = map(_number, table["facts"])
     return Snapshot(
@@ -121,6 +141,7 @@ def _snapshot(table: Any, data: memoryview) -> Snapshot:
         topics=topics,
         subscriptions=subscriptions,
         actors=actors,
+        lattices=lattices,
         memory=memory,
         dead=[(_number(actor), _bytes(each, data)) for actor, each in table["dead"]],
         facts=(physical, logical, lost, total),
@@ -161,6 +182,39 @@ def _actor(table: Any, data: memoryview) -> SavedActor:
         clock=(physical, logical, node),
         counters=counters,
     )
+
+
+def _lattice(table: Any, data: memoryview) -> SavedLattice:
+    texts: dict[str, Any] = {
+        name: _text(table[name]) for name in ("name", "handler", "boundary", "lifecycle")
+    }
+    numbers: dict[str, Any] = {
+        name: _number(table[name])
+        for name in ("number", "state", "neighbours", "halo", "steps", "posted", "epoch")
+    }
+    _require(texts["lifecycle"] in LIFECYCLES, "a state of the lifecycle")
+    _require(texts["boundary"] in ("zero", "fixed"), "a boundary")
+    _require(all(isinstance(each, bool) for each in table["periodic"]), "an axis")
+    args = [_array(each) if isinstance(each, dict) else _argument(each) for each in table["args"]]
+    fields = tuple([(_text(name), _text(kind)) for name, kind in table["fields"]])
+    values = tuple([_bytes(each, data) for each in table["values"]])
+    _require(len(fields) == len(values), "the number of fields")
+    return SavedLattice(
+        **texts,
+        **numbers,
+        fields=fields,
+        values=values,
+        now=_bytes(table["now"], data),
+        shape=tuple(map(_number, table["shape"])),
+        periodic=tuple(table["periodic"]),
+        args=tuple(args),
+    )
+
+
+def _argument(table: Any) -> tuple[str, Any]:
+    kind, value = table
+    number_of((kind, value))
+    return kind, value
 
 
 def _array(table: Any) -> SavedArray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.actors.checkpoint import dtypes
+from gridlane.actors.checkpoint.lattices import take_lattice
+from gridlane.actors.checkpoint.residents import queues_of
 from gridlane.actors.checkpoint.snapshot import (
     COUNTERS,
     SavedActor,
@@ -18,6 +20,7 @@ from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.layouts.schema import Layout
 from gridlane.actors.messages import Shape
+from gridlane.actors.states import State
 from gridlane.memory.resource import Buffer
 
 _LENGTH = MessageHeader["payload_bytes"]
@@ -32,6 +35,11 @@ def take(home: Home, instances: list[Instance], next_number: int) -> Snapshot:
         topics=[(name, classes.add(shape)) for name, shape in home.directory.topics().items()],
         subscriptions=[(how, each.number) for how, each in home.directory.subscriptions()],
         actors=[_actor(home, each, memory, classes) for each in instances],
+        lattices=[
+            take_lattice(each, lambda array: _array(array, memory), classes.add(each.lattice.state))
+            for each in home.lattices.all()
+            if each.state is not State.TERMINATING
+        ],
         classes=classes.found,
         memory=memory.read(),
         dead=_dead(home.engine.dead_letters()),
@@ -86,7 +94,7 @@ class _Memory:
 
 
 def _actor(home: Home, instance: Instance, memory: _Memory, classes: _Classes) -> SavedActor:
-    actor, control = instance.actor, instance.control
+    actor, queues = instance.actor, _queues(home, instance)
     physical, logical, node = instance.there.clock
     return SavedActor(
         name=instance.name,
@@ -101,10 +109,17 @@ def _actor(home: Home, instance: Instance, memory: _Memory, classes: _Classes) -
         first=instance.first,
         now=instance.read_now(),
         arrays=tuple([_array(each, memory) for each in instance.arrays]),
-        queues=_queues(home, instance),
+        queues=queues,
         clock=(physical, logical, node),
-        counters=tuple([getattr(control, name) for name in COUNTERS]),
+        counters=_counters(instance, queues),
     )
+
+
+def _counters(instance: Instance, queues: SavedQueues) -> tuple[int, ...]:
+    counters = {name: getattr(instance.control, name) for name in COUNTERS}
+    if instance.residence is not None:  # its outputs are counted before they are delivered
+        counters["answered"] = max(counters["answered"] - len(queues.outputs), 0)
+    return tuple(counters.values())
 
 
 def _array(array: Any, memory: _Memory) -> SavedArray:
@@ -120,6 +135,8 @@ def _array(array: Any, memory: _Memory) -> SavedArray:
 
 
 def _queues(home: Home, instance: Instance) -> SavedQueues:
+    if instance.residence is not None:
+        return queues_of(instance, home.directory.channels)
     there = instance.there
     inbox, outbox, _, _ = there.queued()
     outputs, handled, headers, subscriber, code = there.held_back()

@@ -131,6 +131,12 @@ static PyObject *Actor_lengths(ActorObject *self, void *closure)
 static PyObject *Actor_clock(ActorObject *self, void *closure)
 {
     (void)closure;
+    if (self->actor->wire) { /* its kernel has the clock */
+        const gl_status *status = self->actor->wire->status;
+        return Py_BuildValue("KKK", (unsigned long long)atomic_load(&status->physical),
+                             (unsigned long long)atomic_load(&status->logical),
+                             (unsigned long long)self->actor->id);
+    }
     return Py_BuildValue("KKK", (unsigned long long)self->actor->clock.physical,
                          (unsigned long long)self->actor->clock.logical,
                          (unsigned long long)self->actor->clock.node);
@@ -142,6 +148,10 @@ static PyObject *Actor_set_clock(ActorObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "KKK", &physical, &logical, &node))
         return NULL;
     self->actor->clock = (gl_clock){physical, logical, node};
+    if (self->actor->wire) { /* for a kernel that is not there yet */
+        atomic_store(&self->actor->wire->status->physical, physical);
+        atomic_store(&self->actor->wire->status->logical, logical);
+    }
     Py_RETURN_NONE;
 }
 
@@ -337,6 +347,12 @@ static PyMethodDef Actor_methods[] = {
     {"skip", (PyCFunction)Actor_skip, METH_VARARGS, NULL},
     {"pause", (PyCFunction)Actor_pause, METH_VARARGS, NULL},
     {"held_back", (PyCFunction)Actor_held_back, METH_NOARGS, NULL},
+    {"dam", (PyCFunction)Actor_dam, METH_VARARGS, NULL},
+    {"keep", (PyCFunction)Actor_keep, METH_NOARGS, NULL},
+    {"kept", (PyCFunction)Actor_kept, METH_NOARGS, NULL},
+    {"ring", (PyCFunction)Actor_ring, METH_VARARGS, NULL},
+    {"put", (PyCFunction)Actor_put, METH_O, NULL},
+    {"put_kept", (PyCFunction)Actor_put_kept, METH_VARARGS, NULL},
     {"note_call", (PyCFunction)Actor_note_call, METH_O, NULL},
     {"load", (PyCFunction)Actor_load, METH_VARARGS, NULL},
     {"set_clock", (PyCFunction)Actor_set_clock, METH_VARARGS, NULL},
@@ -355,6 +371,7 @@ static PyGetSetDef Actor_attributes[] = {
     {"latencies", (getter)Actor_latencies, NULL, NULL, NULL},
     {"clock", (getter)Actor_clock, NULL, NULL, NULL},
     {"report", (getter)Actor_report, NULL, NULL, NULL},
+    {"posted", (getter)Actor_posted, NULL, NULL, NULL},
     {"position", (getter)Actor_position, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

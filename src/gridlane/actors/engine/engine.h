@@ -257,6 +257,8 @@ void gl_event(gl_actor *actor);
 /* post.c */
 /* GL_POSTED, GL_IS_FULL, or a reason (> 0). The clock of the letter is the message's. */
 int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alone);
+int gl_enter(gl_actor *to);
+void gl_leave(gl_actor *to);
 /* Post `count` payloads of the letter's size in a row, each with the next logical time, until one is
    not posted; how many are. Only one producer may be `alone`. */
 uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count, int alone,

@@ -54,10 +54,18 @@ gl_actor *actor_of(EngineObject *self, PyObject *object);
 void actor_free(gl_actor *actor);
 int actor_is_listed(const gl_actor *actor);
 
-/* saved_object.c */
+/* saved_object.c and wire_saved.c */
+void gl_forget_caller(gl_header *header);
 PyObject *Actor_pause(ActorObject *self, PyObject *args);
 PyObject *Actor_held_back(ActorObject *self, PyObject *unused);
 PyObject *Actor_load(ActorObject *self, PyObject *args);
+PyObject *Actor_dam(ActorObject *self, PyObject *args);
+PyObject *Actor_keep(ActorObject *self, PyObject *unused);
+PyObject *Actor_kept(ActorObject *self, PyObject *unused);
+PyObject *Actor_ring(ActorObject *self, PyObject *args);
+PyObject *Actor_posted(ActorObject *self, void *closure);
+PyObject *Actor_put(ActorObject *self, PyObject *item);
+PyObject *Actor_put_kept(ActorObject *self, PyObject *args);
 PyObject *Engine_adopt(EngineObject *self, PyObject *args);
 PyObject *Engine_dead_letters(EngineObject *self, PyObject *unused);
 

@@ -41,8 +41,10 @@ static void trace_post(gl_trace *trace, gl_header *slot)
 static int put(gl_actor *to, const gl_letter *letter, const void *payload, int alone)
 {
     uint64_t ticket;
-    if (to->wire)
-        return gl_wire_put(to, letter, payload, NULL);
+    if (to->wire) {
+        gl_letter numbered = *letter;
+        return gl_wire_post(to, &numbered, payload, NULL);
+    }
     gl_header *slot = alone ? gl_queue_claim_alone(&to->inbox, &ticket)
                             : gl_queue_claim(&to->inbox, &ticket);
     if (!slot)
@@ -64,8 +66,8 @@ static int suits(const gl_actor *to, const gl_letter *letter)
 }
 
 /* Begin to post: whether the actor takes messages. Senders wait here for a checkpoint to be taken;
-   no step is among them, as all actors are held then. `leave` follows in any case. */
-static int enter(gl_actor *to)
+   no step is among them, as all actors are held then. gl_leave follows in any case. */
+int gl_enter(gl_actor *to)
 {
     for (;;) {
         struct timespec nap = {0, 50000};
@@ -79,7 +81,7 @@ static int enter(gl_actor *to)
     }
 }
 
-static void leave(gl_actor *to)
+void gl_leave(gl_actor *to)
 {
     atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
 }
@@ -89,11 +91,11 @@ int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alon
     int result = suits(to, letter);
     if (result)
         return result;
-    result = enter(to) ? put(to, letter, payload, alone) : GL_INACTIVE;
+    result = gl_enter(to) ? put(to, letter, payload, alone) : GL_INACTIVE;
     /* Before the end of the post: an actor that has ended is not in the run queue after that. */
     if (result == GL_POSTED)
         gl_schedule(to);
-    leave(to);
+    gl_leave(to);
     return result;
 }
 
@@ -106,7 +108,7 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
     while (!*result && done < count) {
         /* A short run at a time, so that an actor that ends does not wait for all of them. */
         uint64_t last = done + 32 < count ? done + 32 : count;
-        if (!enter(to))
+        if (!gl_enter(to))
             *result = GL_INACTIVE;
         while (!*result && done < last) {
             *result = put(to, letter, next, alone);
@@ -117,7 +119,7 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
             done++;
         }
         gl_schedule(to);
-        leave(to);
+        gl_leave(to);
     }
     return done;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "objects.h"
+#include "wire.h"
 
 /* A caller that no process has: replies to it are dead letters. */
 #define NOBODY (GL_TO_WAITER | 0xFFFFF)
@@ -54,7 +55,7 @@ static int wrong(const char *what)
     return -1;
 }
 
-static void forget_caller(gl_header *header)
+void gl_forget_caller(gl_header *header)
 {
     if (header->reply_to & (GL_TO_WAITER | GL_TO_OUTSIDE))
         header->reply_to = NOBODY;
@@ -75,7 +76,7 @@ static int copy_message(gl_queue *queue, PyObject *item, uint64_t type)
     gl_header *slot = gl_queue_claim_alone(queue, &ticket);
     if (!slot)
         return wrong("the number of messages");
-    forget_caller(&header);
+    gl_forget_caller(&header);
     memcpy(slot, &header, sizeof header);
     memcpy(slot + 1, PyBytes_AS_STRING(item) + sizeof header, header.payload_bytes);
     gl_queue_publish(queue, slot, ticket);
@@ -103,15 +104,17 @@ static int copy_asked(gl_actor *a, const Py_buffer *headers)
 {
     if (!headers->len)
         return 0;
-    if ((size_t)headers->len != a->handled * sizeof *a->asked || a->handled > a->batch)
+    if ((size_t)headers->len != a->handled * sizeof *a->asked)
         return wrong("the number of messages handled");
-    if (!a->asked && !(a->asked = calloc(a->batch, sizeof *a->asked))) {
+    /* Of an actor whose kernel has run without an end they may be more than a batch. */
+    size_t room = a->handled > a->batch ? a->handled : a->batch;
+    if (!a->asked && !(a->asked = calloc(room, sizeof *a->asked))) {
         PyErr_NoMemory();
         return -1;
     }
     memcpy(a->asked, headers->buf, (size_t)headers->len);
     for (uint32_t n = 0; n < a->handled; n++)
-        forget_caller(&a->asked[n]);
+        gl_forget_caller(&a->asked[n]);
     a->settled = 1;
     return 0;
 }
@@ -153,7 +156,7 @@ PyObject *Actor_load(ActorObject *self, PyObject *args)
         a->code = 0;
         return NULL;
     }
-    atomic_store(&a->inbox.inbox->high_water, in_high);
+    atomic_store(a->wire ? &a->wire->high : &a->inbox.inbox->high_water, in_high);
     atomic_store(&a->outbox.inbox->high_water, out_high);
     Py_RETURN_NONE;
 }

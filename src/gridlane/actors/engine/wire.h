@@ -55,6 +55,13 @@ typedef struct {
     uint64_t ticket, since;   /* of a message whose caller has gone */
 } gl_place;
 
+/* What a kernel has sent, without its ring (wire_saved.c). */
+typedef struct gl_kept {
+    struct gl_kept *next;
+    uint32_t bytes;
+    uint8_t letter[];
+} gl_kept;
+
 struct gl_wire {
     uint8_t *inbox, *out, *answers;
     gl_orders *orders;
@@ -66,6 +73,10 @@ struct gl_wire {
     uint64_t out_head;
     uint8_t *letter; /* the message of `out` that is delivered now */
     uint32_t letter_bytes;
+    gl_kept *kept;
+    uint32_t dams; /* by checkpoints: nothing that the kernel sends is delivered */
+    _Atomic uint32_t kept_count;
+    uint64_t looked;         /* when the thread of kernels has looked at it last, in a trace */
     uint64_t beats, heard_of; /* signs of life, and how many messages are handled, as last seen */
     _Alignas(64) _Atomic uint64_t tail;
     _Atomic uint64_t seen, high; /* how many are taken, as last seen; the most that were there */
@@ -93,6 +104,16 @@ int gl_wire_follows(const gl_actor *actor);
 int gl_wire_hold(gl_actor *actor, uint64_t until);
 void gl_wire_release(gl_actor *actor);
 void gl_wire_fail(gl_actor *actor, uint32_t code);
+int gl_wire_read(gl_wire *wire);
+
+/* wire_telemetry.c */
+int gl_wire_post(gl_actor *to, gl_letter *letter, const void *payload, uint64_t *ticket);
+void gl_wire_note_call(gl_actor *actor, const gl_letter *asked, const gl_wire_answer *answer,
+                       uint64_t begin);
+void gl_wire_trace_handled(gl_actor *actor, uint64_t head);
+
+/* wire_saved.c: what is kept for checkpoints */
+void gl_wire_forget(gl_wire *wire);
 
 /* wire_call.c: callers */
 int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, uint32_t *room,

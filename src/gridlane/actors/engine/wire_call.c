@@ -142,11 +142,8 @@ int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, u
     if (!gl_wire_claim(wire, &letter.reply_to))
         return GL_IS_FULL;
     letter.correlation = letter.reply_to;
-    atomic_fetch_add_explicit(&actor->posting, 1, memory_order_seq_cst);
-    int posted = atomic_load_explicit(&actor->phase, memory_order_seq_cst) & GL_ACCEPTS
-                     ? gl_wire_put(actor, &letter, payload, &ticket)
-                     : GL_INACTIVE;
-    atomic_fetch_sub_explicit(&actor->posting, 1, memory_order_release);
+    int posted = gl_enter(actor) ? gl_wire_post(actor, &letter, payload, &ticket) : GL_INACTIVE;
+    gl_leave(actor);
     int there = 0;
     while (!posted && !there) {
         for (int n = 0; n < 64 && !there; n++) {

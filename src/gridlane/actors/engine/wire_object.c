@@ -164,24 +164,27 @@ PyObject *Actor_skip(ActorObject *self, PyObject *args)
 }
 
 /* position: (order, messages taken, messages sent, physical, logical, version of the tables, source of
-   the message that it handles), as the kernel has told, and how many of its messages are taken */
+   the message that it handles), as the kernel has told, and how many of its messages are delivered */
 PyObject *Actor_position(ActorObject *self, void *closure)
 {
     (void)closure;
-    gl_status *status = self->actor->wire->status;
+    const gl_wire *wire = self->actor->wire;
+    gl_status *status = wire->status;
     return Py_BuildValue("IKKKKIIK", atomic_load(&status->order),
                          (unsigned long long)atomic_load(&status->head),
                          (unsigned long long)atomic_load(&status->out_tail),
                          (unsigned long long)atomic_load(&status->physical),
                          (unsigned long long)atomic_load(&status->logical),
                          atomic_load(&status->version), atomic_load(&status->source),
-                         (unsigned long long)atomic_load(&self->actor->wire->orders->out_head));
+                         (unsigned long long)(atomic_load(&wire->orders->out_head)
+                                              - atomic_load(&wire->kept_count)));
 }
 
 void wire_free(gl_actor *actor)
 {
     if (!actor->wire)
         return;
+    gl_wire_forget(actor->wire);
     free(actor->wire->letter);
     free(actor->wire);
     actor->control = NULL; /* it is part of the memory that `keep` owns */
@@ -252,9 +255,10 @@ static int post(Call *call)
     if (call->letter->payload_bytes > to->tier)
         return GL_TOO_LARGE;
     atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
-    int result = atomic_load_explicit(&to->phase, memory_order_seq_cst) & GL_ACCEPTS
-                     ? gl_wire_put(to, call->letter, call->payload, &call->ticket)
-                     : GL_INACTIVE;
+    uint32_t phase = atomic_load_explicit(&to->phase, memory_order_seq_cst);
+    int result = phase & GL_ACCEPTS  ? gl_wire_post(to, call->letter, call->payload, &call->ticket)
+                 : phase & GL_PAUSED ? GL_IS_FULL /* a checkpoint is taken, with Python's lock */
+                                     : GL_INACTIVE;
     atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
     return result;
 }
@@ -291,6 +295,7 @@ int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uin
 {
     gl_letter letter = host_letter(self->engine, actor, (size_t)payload->len);
     Call call = {.actor = actor, .letter = &letter, .payload = payload->buf};
+    uint64_t begin = gl_elapsed();
     int posted = GL_IS_FULL;
     *result = NULL;
     if (!gl_wire_claim(actor->wire, &letter.reply_to))
@@ -299,6 +304,7 @@ int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uin
     int done = wait_for(&call, spins, until, &posted);
     if (done == 1 && !call.reason) {
         gl_host_merge(self->engine, &call.answer.clock);
+        gl_wire_note_call(actor, &letter, &call.answer, begin);
         *result = PyBytes_FromStringAndSize(NULL, call.answer.bytes);
         if (*result)
             gl_wire_read_answer(actor->wire, letter.reply_to, call.answer.bytes,

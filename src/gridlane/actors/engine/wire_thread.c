@@ -16,7 +16,8 @@
 
 /* ---- what a kernel sends */
 
-static int read_letter(gl_wire *wire)
+/* Read the next message of the kernel's ring into `letter`; 0 if it is not there, whole. */
+int gl_wire_read(gl_wire *wire)
 {
     uint64_t ticket = wire->out_head, mask = (1ull << wire->out_shift) - 1;
     const gl_chunk *chunk = (const gl_chunk *)(wire->out + (ticket & mask) * wire->out_slot);
@@ -36,11 +37,32 @@ static int read_letter(gl_wire *wire)
     return 1;
 }
 
+static int next_letter(gl_wire *wire)
+{
+    if (!wire->kept)
+        return gl_wire_read(wire);
+    memcpy(wire->letter, wire->kept->letter, wire->kept->bytes);
+    return 1;
+}
+
+/* The letter is delivered. */
+static void pop(gl_wire *wire)
+{
+    gl_kept *kept = wire->kept;
+    if (kept) {
+        wire->kept = kept->next;
+        free(kept);
+        atomic_fetch_sub(&wire->kept_count, 1);
+    } else {
+        atomic_store_explicit(&wire->orders->out_head, ++wire->out_head, memory_order_release);
+    }
+}
+
 /* Deliver one message that the kernel has sent; 0 if there is none, or no room for it. */
 static int deliver_one(gl_actor *actor, int last)
 {
     gl_wire *wire = actor->wire;
-    if (!read_letter(wire))
+    if (!next_letter(wire))
         return 0;
     gl_wire_header header;
     gl_letter letter;
@@ -63,8 +85,18 @@ static int deliver_one(gl_actor *actor, int last)
             actor->subscriber = 0;
         }
     }
-    atomic_store_explicit(&wire->orders->out_head, ++wire->out_head, memory_order_release);
+    pop(wire);
     return 1;
+}
+
+/* Whether the kernel waits, without a sign of life, for the host to take what it has sent. */
+static int waits_for_host(const gl_wire *wire)
+{
+    uint64_t last = wire->out_head + (1ull << wire->out_shift) - 1;
+    uint64_t mask = (1ull << wire->out_shift) - 1;
+    const gl_chunk *chunk = (const gl_chunk *)(wire->out + (last & mask) * wire->out_slot);
+    return atomic_load_explicit(&chunk->sequence, memory_order_acquire)
+           == (uint32_t)(last >> wire->out_shift) + 1;
 }
 
 static void watch(gl_actor *actor, uint64_t now)
@@ -74,7 +106,7 @@ static void watch(gl_actor *actor, uint64_t now)
     /* A kernel that looks for messages says so all the time, and after each one. */
     uint64_t beats = atomic_load_explicit(&wire->status->beats, memory_order_relaxed)
                      + (atomic_load_explicit(&control->received, memory_order_relaxed) << 32);
-    int still = wire->resident && beats == wire->beats;
+    int still = wire->resident && beats == wire->beats && !waits_for_host(wire);
     if (!still)
         atomic_store_explicit(&actor->since, 0, memory_order_relaxed);
     else if (!atomic_load_explicit(&actor->since, memory_order_relaxed))
@@ -96,12 +128,13 @@ int gl_wire_poll(gl_actor *actor, int last)
     gl_wire *wire = actor->wire;
     uint64_t now = gl_elapsed(), head;
     int found = 0;
-    while (found < TURN && deliver_one(actor, last))
+    while (found < TURN && !wire->dams && deliver_one(actor, last))
         found++;
     watch(actor, now);
     if (atomic_load_explicit(&wire->left, memory_order_relaxed))
         gl_wire_tidy(actor, now);
     head = atomic_load_explicit(&wire->status->head, memory_order_acquire);
+    gl_wire_trace_handled(actor, head);
     if (head != wire->heard_of) {
         wire->heard_of = head;
         gl_wire_length(actor);
@@ -208,18 +241,11 @@ int gl_wire_follows(const gl_actor *actor)
            || atomic_load(&wire->status->order) == atomic_load(&wire->orders->order);
 }
 
-/* Keep the kernel from its next message, until gl_wire_release; 0 where it does not follow in time. */
-int gl_wire_hold(gl_actor *actor, uint64_t until)
+static int waits_until_it_follows(const gl_actor *actor, uint64_t until)
 {
-    pthread_mutex_lock(&actor->mutex);
-    actor->wire->holds++;
-    pthread_mutex_unlock(&actor->mutex);
-    gl_wire_order(actor);
     for (uint32_t tries = 0; !gl_wire_follows(actor); tries++) {
-        if (gl_elapsed() >= until) {
-            gl_wire_release(actor);
+        if (gl_elapsed() >= until)
             return 0;
-        }
         if (tries < 1000) {
             gl_pause();
         } else {
@@ -228,6 +254,35 @@ int gl_wire_hold(gl_actor *actor, uint64_t until)
         }
     }
     return 1;
+}
+
+/* Give the last order once more, under a new number. */
+static void order_again(gl_actor *actor)
+{
+    gl_wire *wire = actor->wire;
+    pthread_mutex_lock(&actor->mutex);
+    atomic_store(&wire->orders->order, 4 * ++wire->number | (atomic_load(&wire->orders->order) & 3));
+    pthread_mutex_unlock(&actor->mutex);
+}
+
+/* Keep the kernel from its next message, until gl_wire_release; 0 where it does not follow in time.
+   It tells how far it is beside the order that it follows, and nothing says which of both is there
+   first: once it follows a second order, before which it has a fence, all of that is there. */
+int gl_wire_hold(gl_actor *actor, uint64_t until)
+{
+    int held;
+    pthread_mutex_lock(&actor->mutex);
+    actor->wire->holds++;
+    pthread_mutex_unlock(&actor->mutex);
+    gl_wire_order(actor);
+    held = waits_until_it_follows(actor, until);
+    if (held && actor->wire->resident) {
+        order_again(actor);
+        held = waits_until_it_follows(actor, until);
+    }
+    if (!held)
+        gl_wire_release(actor);
+    return held;
 }
 
 void gl_wire_release(gl_actor *actor)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import weakref
+import itertools
 from typing import TYPE_CHECKING, Any
 
+from gridlane.actors.errors import ActorError
+from gridlane.actors.keys import Numbers
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.launching import launch_lattice
 from gridlane.actors.lattices.ref import LatticeRef, end_lattices
+from gridlane.core.forks import fork_waits
 
 if TYPE_CHECKING:
     from gridlane.actors.home import Home
@@ -17,7 +20,7 @@ class Lattices:
     """The part of ``Runtime`` that launches lattices of cells."""
 
     _home: Home
-    _lattices: list[weakref.ref[LatticeRef]]
+    _numbers: Numbers
 
     def lattice(
         self,
@@ -36,7 +39,8 @@ class Lattices:
 
         Args:
             shape: the cells along each of its axes.
-            name: its name; the function's by default.
+            name: its name, which no actor has; the function's by default, with a number where there
+                is one already.
             periodic: whether the last cell of an axis is a neighbour of the first; one for all
                 axes, or one for each.
             boundary: what lies beyond the ends of other axes: ``"zero"``, cells of zeros, or
@@ -51,13 +55,47 @@ class Lattices:
             ArgumentError: wrong arguments of the function.
             LaunchError: the device cannot keep the lattice resident, with the numbers.
         """
-        self._home.require_open()
-        made = launch_lattice(
-            *(lattice, self._home.device, name, shape, periodic, boundary, args, state),
-            *(mode, blocks),
+        return self._launch_lattice(
+            *(lattice, name, shape, periodic, boundary, args, state, mode, blocks)
         )
-        self._lattices.append(weakref.ref(made))
+
+    def _launch_lattice(
+        self,
+        lattice: Lattice,
+        name: str | None,
+        shape: tuple[int, ...],
+        periodic: bool | tuple[bool, ...],
+        boundary: str,
+        args: tuple[Any, ...],
+        state: Any,
+        mode: str,
+        blocks: tuple[int, ...] | None,
+        keep: bool = False,
+        number: int = 0,
+    ) -> LatticeRef:
+        home = self._home
+        home.require_open()
+        if not isinstance(lattice, Lattice):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f"{lattice!r:.60} is no lattice: decorate its function by @actors.lattice"
+            )
+        with fork_waits(), home.directory.lock:
+            name = self._free_name(lattice, name)
+            number = number or self._numbers.take()
+        made = launch_lattice(
+            *(lattice, home.device, name, shape, periodic, boundary, args, state),
+            *(mode, blocks, number, home.supervisor.limit),
+        )
+        home.lattices.add(made, keep)
         return made
 
+    def _free_name(self, lattice: Lattice, wanted: str | None) -> str:
+        taken = {each.name for each in self._home.lattices.all()} | {*self._home.directory.by_name}
+        if wanted is not None and wanted in taken:
+            raise ActorError(f"there is an actor {wanted!r} already")
+        names = (f"{lattice.name}{n}" for n in itertools.count(2))
+        first = wanted or lattice.name
+        return first if first not in taken else next(each for each in names if each not in taken)
+
     def _end_lattices(self) -> None:
-        end_lattices(self._lattices)
+        end_lattices(self._home.lattices)

@@ -17,7 +17,7 @@ MODES = ("auto", "resident", "launches")
 def launch_lattice(
     lattice: Lattice,
     device: Any,
-    name: str | None,
+    name: str,
     shape: tuple[int, ...],
     periodic: bool | tuple[bool, ...],
     boundary: str,
@@ -25,11 +25,13 @@ def launch_lattice(
     state: Any,
     mode: str,
     blocks: tuple[int, ...] | None,
+    number: int,
+    watchdog: float | None,
 ) -> LatticeRef:
     """Launch a lattice on a device.
 
     Args:
-        name: its name; the function's by default.
+        name: its name.
         shape: the cells along each of its axes.
         periodic: whether the last cell of an axis is a neighbour of the first; one for all axes, or
             one for each.
@@ -39,9 +41,9 @@ def launch_lattice(
         state: its first state, of zeros by default.
         mode: ``"resident"``, ``"launches"``, or the better of those that the device has.
         blocks: along each axis, for a resident lattice; the quickest cut by default.
+        number: among the actors of its runtime.
+        watchdog: seconds that a step may take; None for any time.
     """
-    if not isinstance(lattice, Lattice):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"{lattice!r:.60} is no lattice: decorate its function by @actors.lattice")
     if mode not in MODES:
         raise ValueError(f"mode={mode!r} is one of {', '.join(MODES)}")
     if len(args) != lattice.arguments:
@@ -51,7 +53,7 @@ def launch_lattice(
         )
     space = space_of(lattice, tuple(shape), periodic, boundary)
     resident = _resident(lattice, device, space, mode, blocks)
-    made = LatticeRef(lattice, device, name or lattice.name, space, args, resident, mode)
+    made = LatticeRef(*(lattice, device, name, space, args, resident, mode, number, watchdog))
     if state is not None:
         made.write_state(state)
     return made

@@ -2,76 +2,34 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
+import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from gridlane.actors.errors import ActorError, StateError
-from gridlane.actors.lattices.lattice import Lattice
-from gridlane.actors.lattices.memory import Memory
+from gridlane.actors.lattices.register import Register
 from gridlane.actors.lattices.resident import Resident
-from gridlane.actors.lattices.space import Space
-from gridlane.actors.lattices.stepping import Stepping
-from gridlane.actors.states import TRANSITIONS, State
+from gridlane.actors.lattices.running import Running
+from gridlane.actors.states import State
 from gridlane.actors.using import using
-from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.forks import fork_waits
-from gridlane.cuda.arrays.devicearray import DeviceNDArray
 
 
-class LatticeRef:
+class LatticeRef(Running):
     """A launched lattice; ``Runtime.lattice`` makes one. Any thread may use it.
 
     Attributes:
         lattice: what it is a launch of.
         mode: how it steps: ``"launches"``, one a step, or ``"resident"``, where blocks keep their
             tiles in shared memory and exchange halos.
+        id: its number among the actors of its runtime.
+        failure: the error that ended it.
     """
-
-    def __init__(
-        self,
-        lattice: Lattice,
-        device: Any,
-        name: str,
-        space: Space,
-        args: tuple[Any, ...],
-        resident: Resident | None,
-        mode: str,
-    ) -> None:
-        self.lattice, self.device, self.name, self.space = lattice, device, name, space
-        self._state = State.CREATED
-        self._lock = threading.RLock()
-        self._messages: list[Any] = []
-        self._steps = 0
-        with using(device):
-            self._args = tuple([_argument(lattice, each) for each in args])
-            self._memory = Memory(
-                *(lattice, space, device, resident.tiles.count if resident is not None else 1)
-            )
-        self._stepping = Stepping(lattice, space, device)
-        memory = self._memory
-        if self._stepping.raises(memory.pairs, memory.state, self._args) and resident is not None:
-            if mode == "resident":
-                raise LaunchError(
-                    f"{lattice.name} may raise an error, and the blocks of a resident lattice "
-                    "would wait for a cell that has: launch it with mode='launches'"
-                )
-            resident = None
-        if resident is not None:
-            resident.attach(memory, self._args)
-        self._resident = resident
-        self.mode = "launches" if resident is None else "resident"
-        self._move("launch")
 
     def __repr__(self) -> str:
         return f"<lattice {self.name} of {self.shape}, {self.state}, {self.steps} steps>"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The cells along each axis."""
-        return self.space.extents[3 - self.lattice.axes :]
 
     @property
     def blocks(self) -> tuple[int, ...] | None:
@@ -79,15 +37,26 @@ class LatticeRef:
         found = self._resident
         return None if found is None else found.tiles.blocks[3 - self.lattice.axes :]
 
-    @property
-    def state(self) -> State:
-        """The state of its lifecycle."""
-        return self._state
-
-    @property
-    def steps(self) -> int:
-        """The steps that it has been told to take so far."""
-        return self._steps
+    def metrics(self) -> dict[str, int]:
+        """Counters, with the names of actors' and ``"steps"``: those that it has been told to take.
+        It waits for nothing, so that messages may be handled already that are counted as
+        waiting."""
+        resident = self._resident
+        waiting = len(self._messages)
+        if resident is not None:
+            waiting = resident.orders.posted - resident.orders.handled
+        return {
+            "received": self._posted - waiting,
+            "emitted": 0,
+            "failed": int(self.failure is not None),
+            "dead": 0,
+            "waiting": waiting,
+            "unread": 0,
+            "inbox_high": 0,
+            "outbox_high": 0,
+            "restarts": 0,
+            "steps": self._steps,
+        }
 
     def routes(self) -> np.ndarray[Any, Any]:
         """The routing table of each resident block, records of ``layouts.blocks.RoutingTable``.
@@ -97,7 +66,7 @@ class LatticeRef:
         """
         found = self._blocks_of("routing tables")
         with fork_waits(), self._lock, using(self.device):
-            found.settle()
+            self._settle()
             return found.routes()
 
     def headers(self) -> np.ndarray[Any, Any]:
@@ -109,7 +78,7 @@ class LatticeRef:
         """
         found = self._blocks_of("halos")
         with fork_waits(), self._lock, using(self.device):
-            found.settle()
+            self._settle()
             return found.headers()
 
     def _blocks_of(self, what: str) -> Resident:
@@ -118,17 +87,6 @@ class LatticeRef:
         return self._resident
 
     # --- lifecycle ---
-
-    def _move(self, transition: str) -> None:
-        allowed, after = TRANSITIONS[transition]
-        with fork_waits(), self._lock:
-            if self._state not in allowed:
-                names = ", ".join(sorted(map(str, allowed)))
-                raise StateError(
-                    f"{self.name} is {self._state}, and {transition} would make it {after}: it "
-                    f"must be {names} for that"
-                )
-            self._state = after
 
     def activate(self) -> None:
         """Let it take steps; StateError where it is neither launched nor deactivated."""
@@ -149,17 +107,12 @@ class LatticeRef:
     def terminate(self) -> None:
         """End it and give its memory back; StateError where it has ended."""
         self._move("terminate")
-        self.wait()
-        with fork_waits(), self._lock, using(self.device):
-            self._settle()
-            self._resident = None
-            del self._memory
-            self._state = State.TERMINATED
-
-    def _require(self, *states: State) -> None:
-        if self._state not in states:
-            names = " or ".join(map(str, states))
-            raise StateError(f"{self.name} is {self._state}; it must be {names} for that")
+        try:
+            self.wait()
+            with fork_waits(), self._lock, using(self.device):
+                self._settle()
+        finally:
+            self._end()
 
     # --- steps and messages ---
 
@@ -178,31 +131,14 @@ class LatticeRef:
             raise ValueError(f"step({count!r}) takes a number of steps")
         left = count
         while left:
+            if self.wanted:
+                time.sleep(20e-6)  # a checkpoint is about to be taken
             with fork_waits(), self._lock, using(self.device):
                 self._require(State.ACTIVE)
                 if self._resident is None:
                     self._handle()
                 left -= self._some_steps(left)
         return self._steps
-
-    def _some_steps(self, count: int) -> int:
-        """Take one step, or several where blocks stay on the device; how many."""
-        memory = self._memory
-        if self._resident is None:
-            count = 1
-            self._stepping.launch(memory.pairs, memory.state, self._steps, self._args)
-            memory.turn()
-        else:
-            self._resident.step(self._steps, count)
-        self._steps += count
-        return count
-
-    def _handle(self) -> None:
-        if self._resident is not None:
-            self._resident.settle()
-        elif self._messages:
-            messages, self._messages = self._messages, []
-            self._memory.handle(messages, self._steps)
 
     def post(self, message: Any) -> int:
         """Post a message; the number of the step before which its handler runs, as ``ctx.step``
@@ -217,6 +153,7 @@ class LatticeRef:
             raise TypeError(f"{self.name} handles {known}, not {type(message).__qualname__}")
         with fork_waits(), self._lock:
             self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED)
+            self._posted += 1
             if self._resident is None:
                 self._messages.append(message)
             else:
@@ -224,22 +161,24 @@ class LatticeRef:
                     self._resident.post(message, self._steps)
             return self._steps
 
-    def wait(self) -> None:
-        """Wait until all steps are done.
-
-        Raises:
-            KernelError: the function of a cell raised this.
-        """
+    def adopt(
+        self,
+        values: dict[str, np.ndarray[Any, Any]],
+        state: bytes,
+        steps: int,
+        posted: int,
+        epoch: int,
+        lifecycle: State,
+    ) -> None:
+        """Go on where another lattice was."""
+        self.write(**values)
         with fork_waits(), self._lock, using(self.device):
+            if self.lattice.state is not None:
+                self._memory.write_state(state)
+            self._steps, self._posted = steps, posted
             if self._resident is not None:
-                self._resident.wait()
-            else:
-                self.device.default_stream.synchronize()
-
-    def _settle(self) -> None:
-        """Let resident blocks leave, so that the fields are in their buffers."""
-        if self._resident is not None:
-            self._resident.settle()
+                self._resident.adopt(steps, epoch)
+            self._state = lifecycle
 
     # --- fields and state ---
 
@@ -312,28 +251,8 @@ class LatticeRef:
             self._memory.write_state(bytes(value))
 
 
-def _argument(lattice: Lattice, value: Any) -> Any:
-    """An argument of the cell's function: arrays on the device, floats as the fields have them."""
-    from gridlane import cuda
-
-    if isinstance(value, np.ndarray):
-        return cuda.to_device(value)
-    if type(value) is float and lattice.cell.options.floats == "float32":
-        return np.float32(value)
-    known: Any = value
-    if isinstance(value, (bool, int, float, np.generic, DeviceNDArray)):
-        return known
-    raise ArgumentError(
-        f"{lattice.name}: arguments of a launch are numbers and arrays, not {value!r:.60}"
-    )
-
-
-def end_lattices(references: list[weakref.ref[LatticeRef]]) -> None:
+def end_lattices(register: Register) -> None:
     """Terminate those that are there still."""
-    for each in [reference() for reference in references]:
-        if each is None:
-            continue
-        try:
+    for each in register.all():
+        with suppress(StateError, ActorError):  # the user has, or a step does not end
             each.terminate()
-        except StateError:
-            continue  # the user has

@@ -19,6 +19,7 @@ from gridlane.actors.lattices.orders_text import LINGER
 from gridlane.actors.lattices.resident_text import Design, resident_text
 from gridlane.actors.lattices.space import Space, Triple
 from gridlane.actors.lattices.tiles import Tiles, best_tiles
+from gridlane.actors.lattices.watch import Watch
 from gridlane.actors.layouts.python import dtype as numpy_dtype
 from gridlane.actors.messages import shape_of
 from gridlane.core.errors import LaunchError
@@ -68,6 +69,9 @@ def _stamp(ring: Any, number: Any) -> Any:
 class Resident:
     """The kernel of many steps, its lists, and its launch on the current device.
 
+    Attributes:
+        epoch: how often the blocks have been launched.
+
     Raises:
         LaunchError: the device cannot hold all blocks at once, or a tile does not fit in a block's
             shared memory, with the numbers.
@@ -94,6 +98,9 @@ class Resident:
             )
         self._lattice, self._space = lattice, space
         self.tiles = _tiles(lattice, space, device, blocks)
+        self._budget: Any = getattr(device, "multiprocessors", None)
+        if self._budget is not None:
+            self._budget.take(self, self.tiles.count, device.limits.multiprocessors)
         on_gpu = device.name.startswith("cuda")
         threads = threads or (THREADS if on_gpu else 32)
         self.threads = threads
@@ -121,6 +128,7 @@ class Resident:
         self.orders = Orders(lattice, self.tiles.count, on_gpu)
         self._device, self._stays = device, on_gpu
         self._runs, self._done, self._goal = False, 0, 0
+        self.epoch = 0
         self._kernel = self._compiled(device)
 
     def _compiled(self, device: Any) -> Compiled:
@@ -144,9 +152,20 @@ class Resident:
         block, bounds = (self.threads, 1, 1), (self.threads, 1)
         return Compiled(text, "lattice_resident", around, lattice, device, block, bounds)
 
-    def attach(self, memory: Memory, args: tuple[Any, ...]) -> None:
-        """Take the memory that tiles are read from, and the arguments of the cell's function."""
-        self._memory, self._args = memory, args
+    def adopt(self, step: int, epoch: int) -> None:
+        """Go on behind a step; the blocks do not run."""
+        self._done = self._goal = step
+        self.epoch = epoch
+
+    def end(self) -> None:
+        """Give the multiprocessors back: the blocks have left, and do not come again."""
+        if self._budget is not None:
+            self._budget.give_back(self)
+
+    def attach(self, memory: Memory, args: tuple[Any, ...], watch: Watch) -> None:
+        """Take the memory that tiles are read from, the arguments of the cell's function, and what
+        looks whether steps end."""
+        self._memory, self._args, self._watch = memory, args, watch
 
     def step(self, first: int, count: int) -> None:
         """Take steps after the first ones: tell the blocks, or launch them where they have left."""
@@ -173,9 +192,10 @@ class Resident:
         seen = self.orders.begin(self._done, goal, self._stays)
         memory = self._memory
         given = (*memory.pairs, *self._parts, *memory.state, *self.orders.arguments)
-        given = (*given, self._done, seen, LINGER, self._args)
+        given = (*given, self._done, seen, LINGER, self.epoch, self._args)
         self._kernel.launch((self.tiles.count, 1, 1), given, self.shared)
         self._runs = True
+        self.epoch += 1
         self.orders.end()
 
     def settle(self) -> None:
@@ -202,12 +222,16 @@ class Resident:
 
         Raises:
             DeviceError: the device has failed, so that they tell nothing.
+            ActorError: a step does not end.
         """
         looks = 0
+        self._watch.begin()
         while not is_so():
             looks += 1
             if looks % 1024 == 0 and self._device.default_stream.query():
                 return  # the kernel has ended
+            if looks % 1024 == 0:
+                self._watch.look(self.orders.step, (self.orders.step, self.orders.handled))
             if looks > SPIN:
                 time.sleep(0)
 
@@ -225,7 +249,11 @@ def _tiles(lattice: Lattice, space: Space, device: Any, blocks: Triple | None) -
     moving = [name for name, _ in lattice.fields if lattice.has_halo(name)]
     still = len(lattice.fields) - len(moving) - len(lattice.reads.kept)
     buffers = 2 * len(moving) + still
-    most = device.limits.multiprocessors if device.name.startswith("cuda") else TURNS
+    most, beside = _most(device)
+    if not most:
+        raise LaunchError(
+            f"{lattice.name}: no multiprocessor of {device.name} is left for its blocks{beside}"
+        )
     if blocks is None:
         found = best_tiles(space, most, words, buffers)
         if found is not None:
@@ -233,8 +261,8 @@ def _tiles(lattice: Lattice, space: Space, device: Any, blocks: Triple | None) -
         least = -(-space.size * buffers * 4 // most)
         raise LaunchError(
             f"{lattice.name}: {space.extents} cells in {buffers} buffers are {least} bytes or more "
-            f"for each of {most} multiprocessors, with halos more; a block of {device.name} "
-            f"has {words * 4} bytes of shared memory"
+            f"for each of {most} multiprocessors{beside}, with halos more; a block of "
+            f"{device.name} has {words * 4} bytes of shared memory"
         )
     tiles = Tiles(space, blocks)
     if not tiles.fits_halo:
@@ -251,6 +279,16 @@ def _tiles(lattice: Lattice, space: Space, device: Any, blocks: Triple | None) -
     if tiles.count > most:
         raise LaunchError(
             f"{lattice.name}: {tiles.count} blocks stay on the device at once, and {device.name} "
-            f"holds {most}, one on each multiprocessor"
+            f"holds {most}, one on each multiprocessor{beside}"
         )
     return tiles
+
+
+def _most(device: Any) -> tuple[int, str]:
+    """The most blocks that stay on a device, and in words who has other multiprocessors."""
+    budget: Any = getattr(device, "multiprocessors", None)
+    if budget is None:
+        return TURNS, ""
+    count = device.limits.multiprocessors
+    left = budget.left(count)
+    return left, "" if left == count else f", besides {count - left} of actors and other lattices"

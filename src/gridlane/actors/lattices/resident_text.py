@@ -139,7 +139,8 @@ def resident_text(design: Design) -> str:
         "    step += 1",
         *_save(design),
     ]
-    head = f"def lattice_resident({', '.join([*given, 'first', 'handled', 'linger', 'args'])}):"
+    given += ["first", "handled", "linger", "epoch", "args"]
+    head = f"def lattice_resident({', '.join(given)}):"
     return "\n".join([head, *indented(body, 1)]) + "\n"
 
 
@@ -298,6 +299,7 @@ def _headers(design: Design) -> list[str]:
         "    if route.flags == 1:",
         f"        header = headers[route.inbox // {row}, {count - 1} - way]",
         "        header.step = step + 1",
+        "        header.epoch = cuda.uint32(epoch)",
     ]
 
 

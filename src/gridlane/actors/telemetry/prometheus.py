@@ -69,12 +69,22 @@ class _Collector:
             yield family
         instances = self._home.directory.all()
         metrics = [(each.name, each.metrics()) for each in instances]
+        lattices = [(each.name, each.metrics()) for each in self._home.lattices.all()]
+        metrics += lattices
         for table, kind in ((COUNTERS, "counter"), (GAUGES, "gauge")):
             for name, words in table.items():
                 family = kinds[kind](f"gridlane_actor_{name}", words, labels=["actor"])
                 for actor, numbers in metrics:
                     family.add_metric([actor], numbers[name])
                 yield family
+        family = core.CounterMetricFamily(
+            "gridlane_lattice_steps",
+            "Steps that the lattice has been told to take.",
+            labels=["actor"],
+        )
+        for name, numbers in lattices:
+            family.add_metric([name], numbers["steps"])
+        yield family
         latencies = [(each.name, read_latencies(each.there.latencies)) for each in instances]
         for name in NAMES:
             words = f"Seconds: {Latencies[name].meaning}."

@@ -13,8 +13,11 @@ from typing import Any
 
 from gridlane.actors._engine import Engine
 from gridlane.actors.home import Home
-from gridlane.actors.telemetry.folder import VERSION, folder, start_of, write_facts
-from gridlane.actors.telemetry.latencies import read_latencies
+from gridlane.actors.lattices.ref import LatticeRef
+from gridlane.actors.processes import start_of
+from gridlane.actors.telemetry.folder import VERSION, write_facts
+from gridlane.actors.telemetry.latencies import NAMES, read_latencies
+from gridlane.actors.user_folder import verified_folder
 
 INTERVAL = 0.25
 """Seconds between two publications; more where one takes long."""
@@ -32,7 +35,7 @@ def publish(home: Home) -> None:
     Raises:
         ActorError: there is no folder that is only this user's.
     """
-    path = folder() / f"{os.getpid()}-{next(_numbers)}.json"
+    path = verified_folder() / f"{os.getpid()}-{next(_numbers)}.json"
     begin = time.time()
     write_facts(path, facts_of(home, begin))
 
@@ -76,6 +79,8 @@ def facts_of(home: Home, begin: float) -> dict[str, Any]:
                 },
             }
         )
+    lattices = home.lattices.all()
+    actors += [_of_lattice(each) for each in lattices[:ACTORS]]
     return {
         "version": VERSION,
         "pid": os.getpid(),
@@ -85,6 +90,19 @@ def facts_of(home: Home, begin: float) -> dict[str, Any]:
         "begin": begin,
         "time": time.time(),
         "facts": home.engine.facts(),
-        "count": len(instances),
+        "count": len(instances) + len(lattices),
         "actors": actors,
+    }
+
+
+def _of_lattice(ref: LatticeRef) -> dict[str, Any]:
+    """What is published of a lattice: its steps in the place of messages."""
+    numbers = ref.metrics()
+    return {
+        "name": ref.name,
+        "id": ref.id,
+        "state": str(ref.state),
+        **numbers,
+        "received": numbers["steps"],
+        "latencies": {name: [0, 0.0, 0.0, 0.0] for name in NAMES},
     }

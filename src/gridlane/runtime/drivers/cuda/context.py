@@ -22,6 +22,7 @@ from gridlane.core.device_errors import (
 from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.api import STICKY, call
+from gridlane.runtime.drivers.cuda.multiprocessors import Multiprocessors
 from gridlane.runtime.protocol import Explain
 from gridlane.runtime.queues import callbacks
 from gridlane.runtime.report import Report
@@ -133,6 +134,7 @@ class Context:
         """The kernels that run and do not end by themselves."""
         self.pausing = threading.RLock()
         """Held while they leave the device, and while one comes."""
+        self.multiprocessors = Multiprocessors(self.residents, self.pausing)
         self.local_bytes = 0
         """Local memory of a thread that the device has room for, at least."""
         self.wait_for_others: weakref.WeakMethod[Callable[[], None]] | None = None

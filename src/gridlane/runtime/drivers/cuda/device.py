@@ -24,6 +24,7 @@ from gridlane.runtime.drivers.cuda.api import answer, bindings, call, waiting
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel, CudaModule
 from gridlane.runtime.drivers.cuda.linker import link
+from gridlane.runtime.drivers.cuda.multiprocessors import Multiprocessors
 from gridlane.runtime.drivers.cuda.resident import Owner, ResidentKernel
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream, own_stream
 from gridlane.runtime.protocol import Block, Limits, Route
@@ -199,6 +200,11 @@ class CudaDevice:
     def resident(self, artifact: Artifact, block: Block, owner: Owner) -> ResidentKernel:
         """Load a kernel that does not end by itself, for itself alone."""
         return ResidentKernel(self, artifact, block, owner)
+
+    @property
+    def multiprocessors(self) -> Multiprocessors:
+        """Who has some for long."""
+        return self.context.multiprocessors
 
     def activate(self) -> None:
         """Make the context current on this thread."""

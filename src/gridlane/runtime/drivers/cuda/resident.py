@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import COOPERATIVE_TOO_LARGE, NOT_PERMITTED, KernelStop, fail
+from gridlane.core.device_errors import NOT_PERMITTED, KernelStop, fail
 from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel
@@ -56,7 +56,8 @@ class ResidentKernel:
         self.context.reporting.discard(self.kernel)  # its errors are not those of a launch
         self._bound = self.kernel.bind(block)
         self._stream: CudaStream = own_stream(device, non_blocking=True)
-        self.blocks = self.kernel.occupancy(block[0]) * int(device.limits.multiprocessors)
+        self._count = int(device.limits.multiprocessors)
+        self.blocks = self.kernel.occupancy(block[0]) * self._count
         """As many of these as the device holds at once."""
 
     @property
@@ -74,14 +75,9 @@ class ResidentKernel:
         """
         with fork_waits(), self.context.pausing:
             residents = self.context.residents
-            used = sum(1 / each.blocks for each in residents if isinstance(each, ResidentKernel))
-            if used + 1 / self.blocks > 1 + 1e-9:
-                fail(
-                    COOPERATIVE_TOO_LARGE,
-                    f"{self.kernel.name}: the device holds {self.blocks} such blocks at once, and "
-                    f"{len(residents)} kernels that do not end take {used:.0%} of it",
-                    "end actors that are not needed, or give handlers fewer threads",
-                )
+            others = [each.blocks for each in residents if isinstance(each, ResidentKernel)]
+            budget = self.context.multiprocessors
+            budget.check(self.kernel.name, self._count, others, self.blocks)
             self._stream.launch(self._bound, params, 1, 1, 1, 0, keep)
             residents.add(self)
 

@@ -1,0 +1,71 @@
+/* What the host can tell of messages to kernels that run: callers' latencies, and traces. The kernels
+   say how many messages they have taken, and an answer's clock says when its message was taken. */
+#include <string.h>
+
+#include "wire.h"
+
+/* Put a message into the ring, and number it if there is a trace. */
+int gl_wire_post(gl_actor *to, gl_letter *letter, const void *payload, uint64_t *ticket)
+{
+    gl_trace *trace = gl_tracing(to->engine);
+    if (!trace)
+        return gl_wire_put(to, letter, payload, ticket);
+    uint64_t now = gl_now();
+    letter->span = gl_trace_span(trace);
+    if (!letter->trace)
+        letter->trace = letter->span;
+    int result = gl_wire_put(to, letter, payload, ticket);
+    if (result == GL_POSTED)
+        gl_trace_put(trace, &(gl_traced){GL_EVENT_POST, now, 0, letter->source, to->id,
+                                         letter->trace, letter->span});
+    return result;
+}
+
+/* A call that began at a time of gl_elapsed is answered; the only writer's call. The wait is by the
+   kernel's clock, which is never behind a message that it has taken. */
+void gl_wire_note_call(gl_actor *actor, const gl_letter *asked, const gl_wire_answer *answer,
+                       uint64_t begin)
+{
+    gl_trace *trace = gl_tracing(actor->engine);
+    gl_note(&actor->latencies->calls, gl_between(begin, gl_elapsed()), 1);
+    gl_note(&actor->latencies->wait, gl_between(asked->clock.physical, answer->clock.physical), 1);
+    if (trace)
+        gl_trace_put(trace, &(gl_traced){GL_EVENT_ANSWER, gl_now(), 0, actor->id, 0, asked->trace,
+                                         gl_trace_span(trace)});
+}
+
+/* The header of a ticket's message, if its slot has not been used again. */
+static int read_header(const gl_wire *wire, uint64_t ticket, gl_wire_header *header)
+{
+    const gl_chunk *chunk = (const gl_chunk *)(
+        wire->inbox + (ticket & ((1ull << wire->shift) - 1)) * wire->slot_bytes);
+    uint32_t sequence = (uint32_t)(ticket >> wire->shift) + 1;
+    for (uint32_t n = 0; n < sizeof *header / 12; n++) {
+        if (atomic_load_explicit(&chunk[n].sequence, memory_order_acquire) != sequence)
+            return 0;
+        memcpy((uint8_t *)header + 12 * n, chunk[n].piece, 12);
+    }
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&chunk->sequence, memory_order_relaxed) == sequence;
+}
+
+/* The messages of the host before `head` are handled: between the last look and this one. */
+void gl_wire_trace_handled(gl_actor *actor, uint64_t head)
+{
+    gl_wire *wire = actor->wire;
+    gl_trace *trace = gl_tracing(actor->engine);
+    if (!trace) {
+        wire->looked = 0;
+        return;
+    }
+    uint64_t now = gl_now(), begin = wire->looked ? wire->looked : now;
+    for (uint64_t ticket = wire->heard_of; ticket != head; ticket++) {
+        gl_wire_header header;
+        if (!read_header(wire, ticket, &header) || !header.trace) /* posted before the trace */
+            continue;
+        uint64_t first = header.clock.physical > begin ? header.clock.physical : begin;
+        gl_trace_put(trace, &(gl_traced){GL_EVENT_HANDLE, first < now ? first : now, now,
+                                         header.source, actor->id, header.trace, header.span});
+    }
+    wire->looked = now;
+}

@@ -1,0 +1,48 @@
+"""The watchdog of lattices: finds steps that do not end."""
+
+from __future__ import annotations
+
+import time
+
+from gridlane.actors.errors import ActorError
+
+LONGEST = 2e-3
+"""Seconds between two looks, at most."""
+
+
+class Watch:
+    """Looks at how far a lattice is while a thread waits for it.
+
+    Args:
+        name: of the lattice, for the error.
+        limit: seconds that a step may take; None for any time.
+    """
+
+    def __init__(self, name: str, limit: float | None) -> None:
+        self._name, self._limit = name, limit
+        self._mark: object = None
+        self._since = 0.0
+
+    def begin(self) -> None:
+        """A wait begins."""
+        self._mark, self._since = None, time.monotonic()
+
+    def look(self, step: int, mark: object, steps: int = 1) -> None:
+        """Look once, at the step ``step``.
+
+        Args:
+            mark: something that is another thing once the lattice is further.
+            steps: how many may be done before the mark is another.
+
+        Raises:
+            ActorError: nothing has changed for longer than they may take.
+        """
+        now = time.monotonic()
+        if mark != self._mark:
+            self._mark, self._since = mark, now
+        elif self._limit is not None and now - self._since > self._limit * max(steps, 1):
+            raise ActorError(
+                f"{self._name} has not ended its step {step} within {self._limit:g} s, the "
+                "watchdog's limit: it is ended, but nothing stops the blocks of a GPU from "
+                "outside, and they stay there until the process ends"
+            )

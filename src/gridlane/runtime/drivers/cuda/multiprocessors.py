@@ -1,0 +1,85 @@
+"""Who has multiprocessors of a GPU for long: kernels that do not end, and blocks of lattices.
+
+The blocks of a lattice take one multiprocessor each, with most of its shared memory. The driver
+puts kernels that do not end on any that have room, so that where there is such a lattice, each of
+these counts as one multiprocessor: blocks that found no room would be waited for without an end.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from gridlane.core.device_errors import COOPERATIVE_TOO_LARGE, fail
+from gridlane.core.forks import fork_waits
+
+_ADVICE = "end actors or lattices that are not needed, or launch the lattice with mode='launches'"
+
+
+class Multiprocessors:
+    """The budget of one GPU.
+
+    Args:
+        kernels: those that run and do not end.
+        lock: of ``kernels``.
+    """
+
+    def __init__(self, kernels: Collection[Any], lock: threading.RLock) -> None:
+        self._kernels, self._lock = kernels, lock
+        self._blocks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    def taken(self) -> int:
+        """By blocks of lattices."""
+        return sum(self._blocks.values())
+
+    def left(self, count: int) -> int:
+        """For the blocks of one more lattice, of ``count`` that the device has."""
+        return max(count - self.taken() - len(self._kernels), 0)
+
+    def take(self, owner: object, blocks: int, count: int) -> None:
+        """Give a lattice its multiprocessors, until ``give_back`` or its owner's end.
+
+        Raises:
+            DeviceError: COOPERATIVE_TOO_LARGE, there are too few.
+        """
+        with fork_waits(), self._lock:
+            if blocks > self.left(count):
+                fail(
+                    COOPERATIVE_TOO_LARGE,
+                    f"a lattice of {blocks} blocks: of {count} multiprocessors, blocks of other "
+                    f"lattices take {self.taken()}, and {len(self._kernels)} actors one each",
+                    _ADVICE,
+                )
+            self._blocks[owner] = blocks
+
+    def give_back(self, owner: object) -> None:
+        """A lattice has ended."""
+        self._blocks.pop(owner, None)
+
+    def check(self, name: str, count: int, others: Iterable[int], blocks: int) -> None:
+        """Refuse one more kernel that does not end, where the device does not hold it.
+
+        Args:
+            others: of each that there is, how many like it the device holds.
+            blocks: how many like the new one the device holds.
+
+        Raises:
+            DeviceError: COOPERATIVE_TOO_LARGE.
+        """
+        shares = [1 / each for each in others]
+        if sum(shares) + 1 / blocks > 1 + 1e-9:
+            fail(
+                COOPERATIVE_TOO_LARGE,
+                f"{name}: the device holds {blocks} such blocks at once, and {len(shares)} kernels "
+                f"that do not end take {sum(shares):.0%} of it",
+                "end actors that are not needed, or give handlers fewer threads",
+            )
+        if self.taken() and self.taken() + len(shares) + 1 > count:
+            fail(
+                COOPERATIVE_TOO_LARGE,
+                f"{name}: of {count} multiprocessors, blocks of lattices take {self.taken()}, and "
+                f"{len(shares)} actors one each",
+                _ADVICE,
+            )
