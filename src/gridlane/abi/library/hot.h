@@ -185,13 +185,14 @@ struct batch;
 struct gl_lanes {
     struct lane *(*make_lane)(uint64_t stream, uint64_t context);
     struct batch *(*open_lane)(struct lane *lane);
-    void (*close_lane)(struct lane *lane);
+    int (*close_lane)(struct lane *lane);
     int (*run_batch)(struct lane *lane, struct batch *batch, struct gl_failure *failure);
     void (*end_batch)(struct lane *lane, struct batch *batch);
     void (*end_lane)(struct lane *lane);
     void (*release_plan)(struct gl_plan *plan);
     void (*rest_lane)(struct lane *lane);
     int (*settle_lane)(struct lane *lane);
+    void (*wait_for_lane)(struct lane *lane);
 };
 
 extern const struct gl_lanes gl_lanes;

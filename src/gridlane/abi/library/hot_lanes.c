@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 256 };
+enum { BUCKETS = 256, UNUSED = 1, USED = 2, HELD = 4 };
 static const int64_t LINGER = 1000000; /* ns */
 
 static struct lane *lanes[BUCKETS];
@@ -77,15 +77,28 @@ static struct batch *open_lane(struct lane *lane)
     return made;
 }
 
-/* Let Python have the stream, after the work that a thread does itself. */
-static void close_lane(struct lane *lane)
+/* Let Python have the stream, which may wait for the work that a thread does itself: HELD then.
+ * UNUSED if the lane was opened for nothing, USED if it was not, else 0. */
+static int close_lane(struct lane *lane)
+{
+    if (is_gone())
+        return 0;
+    pthread_mutex_lock(&gl_lane_lock);
+    const int use = !lane->open ? 0 : lane->open->appended ? USED : UNUSED;
+    lane->open = NULL;
+    lane->idle = 0;
+    gl_lane_changed(lane);
+    const int held = lane->held;
+    pthread_mutex_unlock(&gl_lane_lock);
+    return use | (held ? HELD : 0);
+}
+
+/* Wait until no thread does work of the stream itself. */
+static void wait_for_lane(struct lane *lane)
 {
     if (is_gone())
         return;
     pthread_mutex_lock(&gl_lane_lock);
-    lane->open = NULL;
-    lane->idle = 0;
-    gl_lane_changed(lane);
     lane->users++;
     while (lane->held)
         pthread_cond_wait(&lane->changed, &gl_lane_lock);
@@ -237,4 +250,5 @@ static int run_batch(struct lane *lane, struct batch *batch, struct gl_failure *
 }
 
 const struct gl_lanes gl_lanes = { make_lane, open_lane,    close_lane, run_batch,  end_batch,
-                                   end_lane,  release_plan, rest_lane,  settle_lane };
+                                   end_lane,  release_plan, rest_lane,  settle_lane,
+                                   wait_for_lane };

@@ -13,6 +13,9 @@ from gridlane.abi.state.streams import Stream
 from gridlane.runtime.queues.host_queue import HostPiece, HostQueue
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
+_UNUSED, _USED, _HELD = 1, 2, 4
+_PASSES = 15
+"""How many launches leave a lane closed that was opened for nothing twice."""
 _u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
 
 
@@ -45,20 +48,24 @@ class Raising(Protocol):
 
 
 class Lanes:
-    """The functions of a library that C's lanes have."""
+    """The functions of a library that C's lanes have. Short ones are called with Python's lock: to
+    let it go costs a switch of threads wherever the stream's thread waits for it."""
 
     def __init__(self, address: int) -> None:
-        places = (_u64 * 9).from_address(address)
-        make = ctypes.CFUNCTYPE(_pointer, _u64, _u64)
-        change = ctypes.CFUNCTYPE(None, _pointer)
+        places = (_u64 * 10).from_address(address)
+        make = ctypes.PYFUNCTYPE(_pointer, _u64, _u64)
+        change = ctypes.PYFUNCTYPE(None, _pointer)
+        waiting = ctypes.CFUNCTYPE(None, _pointer)
         run = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, ctypes.POINTER(Failure))
         self.make = make(places[0])
-        self.open = ctypes.CFUNCTYPE(_pointer, _pointer)(places[1])
+        self.open = ctypes.PYFUNCTYPE(_pointer, _pointer)(places[1])
         self.run = run(places[3])
-        self.end_batch = ctypes.CFUNCTYPE(None, _pointer, _pointer)(places[4])
-        self.close, self.end, self.release = (change(places[n]) for n in (2, 5, 6))
+        self.end_batch = ctypes.PYFUNCTYPE(None, _pointer, _pointer)(places[4])
+        self.close = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(places[2])
+        self.end, self.release = waiting(places[5]), change(places[6])
         self.rest = change(places[7])
-        self.settle = ctypes.CFUNCTYPE(ctypes.c_int, _pointer)(places[8])
+        self.settle = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(places[8])
+        self.wait = waiting(places[9])
 
 
 class Lane:
@@ -69,11 +76,21 @@ class Lane:
         if not address:
             raise MemoryError("no memory for the lane of a stream")
         self._functions, self._address, self._raising = functions, address, raising
+        self._unused = 0  # how often in a row it was opened for nothing
+        self._passes = 0  # how many times more it is not opened
         weakref.finalize(self, functions.end, address).atexit = False
 
     def close(self) -> None:
         """Let C append nothing more, until it is opened again."""
-        self._functions.close(self._address)
+        use = self._functions.close(self._address)
+        if use & _HELD:
+            self._functions.wait(self._address)
+        if use & _USED:
+            self._unused = 0
+        elif use & _UNUSED:
+            self._unused += 1
+            if self._unused > 1:
+                self._passes = _PASSES
 
     def rest(self) -> None:
         """Note that the stream has no work and no error."""
@@ -84,7 +101,11 @@ class Lane:
         return bool(self._functions.settle(self._address))
 
     def open(self, queue: HostQueue) -> None:
-        """Let C append launches, behind the work that the queue has now."""
+        """Let C append launches, behind the work that the queue has now. Where other work followed
+        each time, this only costs: most launches leave the lane closed then."""
+        if self._passes:
+            self._passes -= 1
+            return
         queue.put_open(partial(self._batch, weakref.ref(queue)))
 
     def _batch(self, queue: weakref.ref[HostQueue]) -> HostPiece:
