@@ -42,8 +42,8 @@ class Lane:
 
 @pytest.fixture
 def interrupted():
-    """A queue that is busy until ``hold`` is set, and a lane, of which a handler opens it once, just
-    after the queue has closed it."""
+    """A queue that is busy until ``hold`` is set, and a lane that a handler opens once, just after
+    the queue has closed it."""
     queue, lane, hold = HostQueue(Device()), Lane(), threading.Event()
     queue.lanes[0] = lane
     queue.put((hold.wait, False))

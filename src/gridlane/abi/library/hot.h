@@ -226,6 +226,7 @@ int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made);
 int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
               size_t shared);
 
+int gl_passes(uint64_t stream);
 struct lane *gl_hold(const void *stream, int waits);
 void gl_let_go(struct lane *lane);
 int gl_do(const void *stream, const struct gl_move *move, int waits);

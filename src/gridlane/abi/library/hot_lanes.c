@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 256, UNUSED = 1, USED = 2, HELD = 4 };
+enum { BUCKETS = 256, PASSES = 15 };
 static const int64_t LINGER = 1000000; /* ns */
 
 static struct lane *lanes[BUCKETS];
@@ -39,6 +39,19 @@ void gl_lane_changed(struct lane *lane)
 {
     __atomic_add_fetch(&lane->changes, 1, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&lane->changed);
+}
+
+/* Whether a launch leaves the lane of its stream closed. Where other work followed each time, to open
+ * it only costs. */
+int gl_passes(uint64_t stream)
+{
+    pthread_mutex_lock(&gl_lane_lock);
+    struct lane *lane = gl_lane_of(stream);
+    const int passes = lane && lane->passes;
+    if (passes)
+        lane->passes--;
+    pthread_mutex_unlock(&gl_lane_lock);
+    return passes;
 }
 
 /* --- what Python calls --- */
@@ -77,20 +90,22 @@ static struct batch *open_lane(struct lane *lane)
     return made;
 }
 
-/* Let Python have the stream, which may wait for the work that a thread does itself: HELD then.
- * UNUSED if the lane was opened for nothing, USED if it was not, else 0. */
+/* Let Python have the stream. Whether it has to wait for work that a thread does itself. */
 static int close_lane(struct lane *lane)
 {
     if (is_gone())
         return 0;
     pthread_mutex_lock(&gl_lane_lock);
-    const int use = !lane->open ? 0 : lane->open->appended ? USED : UNUSED;
+    if (lane->open) {
+        lane->unused = lane->open->appended ? 0 : lane->unused + 1;
+        lane->passes = lane->unused > 1 ? PASSES : 0;
+    }
     lane->open = NULL;
     lane->idle = 0;
     gl_lane_changed(lane);
     const int held = lane->held;
     pthread_mutex_unlock(&gl_lane_lock);
-    return use | (held ? HELD : 0);
+    return held;
 }
 
 /* Wait until no thread does work of the stream itself. */

@@ -13,9 +13,6 @@ from gridlane.abi.state.streams import Stream
 from gridlane.runtime.queues.host_queue import HostPiece, HostQueue
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
-_UNUSED, _USED, _HELD = 1, 2, 4
-_PASSES = 15
-"""How many launches leave a lane closed that was opened for nothing twice."""
 _u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
 
 
@@ -76,21 +73,12 @@ class Lane:
         if not address:
             raise MemoryError("no memory for the lane of a stream")
         self._functions, self._address, self._raising = functions, address, raising
-        self._unused = 0  # how often in a row it was opened for nothing
-        self._passes = 0  # how many times more it is not opened
         weakref.finalize(self, functions.end, address).atexit = False
 
     def close(self) -> None:
         """Let C append nothing more, until it is opened again."""
-        use = self._functions.close(self._address)
-        if use & _HELD:
+        if self._functions.close(self._address):
             self._functions.wait(self._address)
-        if use & _USED:
-            self._unused = 0
-        elif use & _UNUSED:
-            self._unused += 1
-            if self._unused > 1:
-                self._passes = _PASSES
 
     def rest(self) -> None:
         """Note that the stream has no work and no error."""
@@ -101,11 +89,7 @@ class Lane:
         return bool(self._functions.settle(self._address))
 
     def open(self, queue: HostQueue) -> None:
-        """Let C append launches, behind the work that the queue has now. Where other work followed
-        each time, this only costs: most launches leave the lane closed then."""
-        if self._passes:
-            self._passes -= 1
-            return
+        """Let C append launches, behind the work that the queue has now."""
         queue.put_open(partial(self._batch, weakref.ref(queue)))
 
     def _batch(self, queue: weakref.ref[HostQueue]) -> HostPiece:

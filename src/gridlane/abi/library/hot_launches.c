@@ -175,7 +175,8 @@ int gl_learn(gl_caller *call, uint64_t code)
         return 0;
     if (gl_has_plan(missed.api, missed.function, missed.block))
         missed.is_planned = 1;
-    if (missed.is_planned && gl_is_default((void *)(uintptr_t)missed.stream)) /* no lane */
+    if (missed.is_planned && (gl_is_default((void *)(uintptr_t)missed.stream) || /* no lane */
+                              gl_passes(missed.stream)))
         return 0;
     const uint64_t words[] = { (uintptr_t)&gl_launches, missed.api, missed.function,
                                missed.is_planned, missed.stream, missed.block[0], missed.block[1],
