@@ -52,6 +52,12 @@ int main(void)
     MEASURE("cudaMemcpyAsync-4-bytes-own", 5000,
             cudaMemcpyAsync(p, &value, 4, cudaMemcpyHostToDevice, stream));
     MEASURE("cudaMemsetAsync-4-bytes-own", 5000, cudaMemsetAsync(p, 0, 4, stream));
+    MEASURE("cudaEventRecord-own", 5000, cudaEventRecord(event, stream));
+    MEASURE("cudaStreamWaitEvent-own", 5000, cudaStreamWaitEvent(stream, event, 0));
+    MEASURE("cudaStreamCreate+cudaStreamDestroy", 2000, cudaStream_t q; cudaStreamCreate(&q);
+            cudaStreamDestroy(q));
+    MEASURE("cudaEventCreate+cudaEventDestroy", 2000, cudaEvent_t q; cudaEventCreate(&q);
+            cudaEventDestroy(q));
     MEASURE("cudaMalloc+cudaFree-1-MiB", 500, void *q; cudaMalloc(&q, 1 << 20); cudaFree(q));
     MEASURE("cudaProfilerStop", 5000, cudaProfilerStop());
     MEASURE("cudaDriverGetVersion", 5000, cudaDriverGetVersion(&version));

@@ -185,13 +185,14 @@ struct batch;
 struct gl_lanes {
     struct lane *(*make_lane)(uint64_t stream, uint64_t context);
     struct batch *(*open_lane)(struct lane *lane);
-    void (*close_lane)(struct lane *lane);
+    int (*close_lane)(struct lane *lane);
     int (*run_batch)(struct lane *lane, struct batch *batch, struct gl_failure *failure);
     void (*end_batch)(struct lane *lane, struct batch *batch);
     void (*end_lane)(struct lane *lane);
     void (*release_plan)(struct gl_plan *plan);
     void (*rest_lane)(struct lane *lane);
     int (*settle_lane)(struct lane *lane);
+    void (*wait_for_lane)(struct lane *lane);
 };
 
 extern const struct gl_lanes gl_lanes;
@@ -225,6 +226,7 @@ int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made);
 int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
               size_t shared);
 
+int gl_passes(uint64_t stream);
 struct lane *gl_hold(const void *stream, int waits);
 void gl_let_go(struct lane *lane);
 int gl_do(const void *stream, const struct gl_move *move, int waits);

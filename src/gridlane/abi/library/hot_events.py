@@ -15,12 +15,12 @@ _u32, _i64, _u64 = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64
 
 
 class _Library:
-    """The functions of a library's ``struct gl_events``."""
+    """The functions of a library's ``struct gl_events``, which are short: Python's lock is kept."""
 
     def __init__(self, address: int) -> None:
         places = (_u64 * 2).from_address(address)
-        self.offer = ctypes.CFUNCTYPE(ctypes.c_int, _u64, _u64, _u64, _i64, _u32)(places[0])
-        self._take = ctypes.CFUNCTYPE(ctypes.c_int, _u64, ctypes.POINTER(_i64))(places[1])
+        self.offer = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _u64, _u64, _i64, _u32)(places[0])
+        self._take = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, ctypes.POINTER(_i64))(places[1])
 
     def take(self, handle: int) -> int | None:
         """Take an event back: when C recorded it, if it did."""

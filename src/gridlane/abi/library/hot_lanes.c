@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 256 };
+enum { BUCKETS = 256, PASSES = 15 };
 static const int64_t LINGER = 1000000; /* ns */
 
 static struct lane *lanes[BUCKETS];
@@ -39,6 +39,19 @@ void gl_lane_changed(struct lane *lane)
 {
     __atomic_add_fetch(&lane->changes, 1, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&lane->changed);
+}
+
+/* Whether a launch leaves the lane of its stream closed. Where other work followed each time, to open
+ * it only costs. */
+int gl_passes(uint64_t stream)
+{
+    pthread_mutex_lock(&gl_lane_lock);
+    struct lane *lane = gl_lane_of(stream);
+    const int passes = lane && lane->passes;
+    if (passes)
+        lane->passes--;
+    pthread_mutex_unlock(&gl_lane_lock);
+    return passes;
 }
 
 /* --- what Python calls --- */
@@ -77,15 +90,30 @@ static struct batch *open_lane(struct lane *lane)
     return made;
 }
 
-/* Let Python have the stream, after the work that a thread does itself. */
-static void close_lane(struct lane *lane)
+/* Let Python have the stream. Whether it has to wait for work that a thread does itself. */
+static int close_lane(struct lane *lane)
+{
+    if (is_gone())
+        return 0;
+    pthread_mutex_lock(&gl_lane_lock);
+    if (lane->open) {
+        lane->unused = lane->open->appended ? 0 : lane->unused + 1;
+        lane->passes = lane->unused > 1 ? PASSES : 0;
+    }
+    lane->open = NULL;
+    lane->idle = 0;
+    gl_lane_changed(lane);
+    const int held = lane->held;
+    pthread_mutex_unlock(&gl_lane_lock);
+    return held;
+}
+
+/* Wait until no thread does work of the stream itself. */
+static void wait_for_lane(struct lane *lane)
 {
     if (is_gone())
         return;
     pthread_mutex_lock(&gl_lane_lock);
-    lane->open = NULL;
-    lane->idle = 0;
-    gl_lane_changed(lane);
     lane->users++;
     while (lane->held)
         pthread_cond_wait(&lane->changed, &gl_lane_lock);
@@ -237,4 +265,5 @@ static int run_batch(struct lane *lane, struct batch *batch, struct gl_failure *
 }
 
 const struct gl_lanes gl_lanes = { make_lane, open_lane,    close_lane, run_batch,  end_batch,
-                                   end_lane,  release_plan, rest_lane,  settle_lane };
+                                   end_lane,  release_plan, rest_lane,  settle_lane,
+                                   wait_for_lane };

@@ -31,6 +31,8 @@ struct lane {
     int lingers;        /* the stream's thread waits for the next item */
     uint32_t users;     /* threads that hold it or wait for it */
     uint32_t changes;
+    uint32_t unused; /* how often in a row it was opened for nothing */
+    uint32_t passes; /* how many launches more leave it closed */
     pthread_cond_t changed;
     struct lane *next;
 };

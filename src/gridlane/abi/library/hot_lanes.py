@@ -45,20 +45,24 @@ class Raising(Protocol):
 
 
 class Lanes:
-    """The functions of a library that C's lanes have."""
+    """The functions of a library that C's lanes have. Short ones are called with Python's lock: to
+    let it go costs a switch of threads wherever the stream's thread waits for it."""
 
     def __init__(self, address: int) -> None:
-        places = (_u64 * 9).from_address(address)
-        make = ctypes.CFUNCTYPE(_pointer, _u64, _u64)
-        change = ctypes.CFUNCTYPE(None, _pointer)
+        places = (_u64 * 10).from_address(address)
+        make = ctypes.PYFUNCTYPE(_pointer, _u64, _u64)
+        change = ctypes.PYFUNCTYPE(None, _pointer)
+        waiting = ctypes.CFUNCTYPE(None, _pointer)
         run = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, ctypes.POINTER(Failure))
         self.make = make(places[0])
-        self.open = ctypes.CFUNCTYPE(_pointer, _pointer)(places[1])
+        self.open = ctypes.PYFUNCTYPE(_pointer, _pointer)(places[1])
         self.run = run(places[3])
-        self.end_batch = ctypes.CFUNCTYPE(None, _pointer, _pointer)(places[4])
-        self.close, self.end, self.release = (change(places[n]) for n in (2, 5, 6))
+        self.end_batch = ctypes.PYFUNCTYPE(None, _pointer, _pointer)(places[4])
+        self.close = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(places[2])
+        self.end, self.release = waiting(places[5]), change(places[6])
         self.rest = change(places[7])
-        self.settle = ctypes.CFUNCTYPE(ctypes.c_int, _pointer)(places[8])
+        self.settle = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(places[8])
+        self.wait = waiting(places[9])
 
 
 class Lane:
@@ -73,7 +77,8 @@ class Lane:
 
     def close(self) -> None:
         """Let C append nothing more, until it is opened again."""
-        self._functions.close(self._address)
+        if self._functions.close(self._address):
+            self._functions.wait(self._address)
 
     def rest(self) -> None:
         """Note that the stream has no work and no error."""

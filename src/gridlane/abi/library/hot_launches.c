@@ -136,13 +136,13 @@ int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint3
               void **arguments, size_t shared, const void *stream)
 {
     int here = gl_is_default(stream); /* the caller does its work */
-    if (!here && gl_thread.state == GL_AHEAD)
-        return -1;
     if (!gl_knows(here ? GL_READY | GL_QUIET : GL_READY) ||
         (gl_thread.state != GL_AHEAD && !gl_told_all())) {
         note_missed(api, function, block, stream, 0);
         return -1;
     }
+    if (!here && gl_thread.state == GL_AHEAD)
+        return -1;
     struct gl_plan *plan = used_plan(api, function, block);
     if (!plan && gl_ready_plan(api, function, block))
         plan = used_plan(api, function, block);
@@ -175,7 +175,8 @@ int gl_learn(gl_caller *call, uint64_t code)
         return 0;
     if (gl_has_plan(missed.api, missed.function, missed.block))
         missed.is_planned = 1;
-    if (missed.is_planned && gl_is_default((void *)(uintptr_t)missed.stream)) /* no lane */
+    if (missed.is_planned && (gl_is_default((void *)(uintptr_t)missed.stream) || /* no lane */
+                              gl_passes(missed.stream)))
         return 0;
     const uint64_t words[] = { (uintptr_t)&gl_launches, missed.api, missed.function,
                                missed.is_planned, missed.stream, missed.block[0], missed.block[1],

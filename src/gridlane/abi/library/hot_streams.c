@@ -98,7 +98,7 @@ int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void 
  * else meanwhile; null if there is work, for which "waits" waits a while. */
 struct lane *gl_hold(const void *stream, int waits)
 {
-    if (gl_thread.state == GL_AHEAD || !gl_knows(GL_READY | GL_UNCAPTURED))
+    if (!gl_knows(GL_READY | GL_UNCAPTURED) || gl_thread.state == GL_AHEAD)
         return NULL;
     int may_wait = waits && !gl_holds_python(); /* which the work may need */
     pthread_mutex_lock(&gl_lane_lock);
@@ -125,7 +125,7 @@ void gl_let_go(struct lane *lane)
 
 static int append_move(const void *stream, const struct gl_move *move)
 {
-    if (gl_thread.state == GL_AHEAD || !gl_knows(GL_READY | GL_UNCAPTURED))
+    if (!gl_knows(GL_READY | GL_UNCAPTURED) || gl_thread.state == GL_AHEAD)
         return 0;
     struct item *item = new_item(NULL, 0);
     if (!item)
@@ -154,7 +154,7 @@ int gl_do(const void *stream, const struct gl_move *move, int waits)
 /* Whether the work of a stream of the program's is done. */
 int gl_is_done(const void *stream, int waits)
 {
-    if (gl_thread.state == GL_AHEAD || !gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
+    if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE) || gl_thread.state == GL_AHEAD)
         return 0;
     int may_wait = waits && !gl_holds_python(); /* which the work may need */
     pthread_mutex_lock(&gl_lane_lock);

@@ -72,6 +72,8 @@ class HostQueue(SoftwareQueue[HostPiece]):
         self.lanes: dict[int, Lane] = {}
         """What C may append launches to, by library. At most one is open, and its piece is the last
         one of the queue."""
+        self._opened = 0
+        """How often a lane was opened: a signal handler may open one between two lines of put."""
         self._lock = threading.RLock()
         """Held to add the queue to BUSY, and to remove it. The worker never takes it, so a signal
         handler that interrupts a holder and waits for the worker makes progress."""
@@ -84,9 +86,12 @@ class HostQueue(SoftwareQueue[HostPiece]):
             raise at_its_end("the thread of this stream")
         with self._lock:
             BUSY.add(self)  # an exception may come after each line
+            opened = self._opened
             if self.lanes:
                 self.close_lanes()
             self.append(piece)
+            if self._opened != opened:  # by a handler, before the piece
+                self.close_lanes()
             BUSY.add(self)  # a handler may have waited until the queue was empty
             epochs.work.changed()
 
@@ -96,8 +101,11 @@ class HostQueue(SoftwareQueue[HostPiece]):
             raise at_its_end("the thread of this stream")
         with self._lock:
             BUSY.add(self)  # as in put
+            opened = self._opened
             self.close_lanes()
             self.extend(pieces)
+            if self._opened != opened:
+                self.close_lanes()
             BUSY.add(self)
             epochs.work.changed()
 
@@ -107,6 +115,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
             raise at_its_end("the thread of this stream")
         with self._lock:
             BUSY.add(self)  # as in put
+            self._opened += 1
             self.close_lanes()
             piece = open_()
             try:
@@ -128,6 +137,8 @@ class HostQueue(SoftwareQueue[HostPiece]):
         with self._lock:
             if not self.pending and self.error is None:
                 call()
+                if self.pending or self.error is not None:  # of a handler, between the two lines
+                    self.close_lanes()
 
     def has_work(self) -> bool:
         """Whether there is unfinished work, beside the end of a piece whose work is done."""

@@ -1,0 +1,107 @@
+"""The lanes of queues, which others append work to, when signal handlers interrupt the queue."""
+
+import signal
+import threading
+
+import pytest
+
+from gridlane.runtime.queues.host_queue import HostQueue
+
+
+class Device:
+    """A device without launches to stop."""
+
+    def stop_thread(self, thread, wish):
+        pass
+
+
+class Lane:
+    """A lane of lists: ``batch`` is what it appends to while it is open."""
+
+    def __init__(self):
+        self.batch = None
+        self.after_close = lambda: None
+
+    def open(self):
+        batch = self.batch = []
+        return (lambda: [each() for each in batch]), False
+
+    def close(self):
+        self.batch = None
+        self.after_close()
+
+    def settle(self):
+        return False
+
+    def append(self, work):
+        """Append work, as C does; false if the lane is closed."""
+        if self.batch is not None:
+            self.batch.append(work)
+        return self.batch is not None
+
+
+@pytest.fixture
+def interrupted():
+    """A queue that is busy until ``hold`` is set, and a lane that a handler opens once, just after
+    the queue has closed it."""
+    queue, lane, hold = HostQueue(Device()), Lane(), threading.Event()
+    queue.lanes[0] = lane
+    queue.put((hold.wait, False))
+
+    def opens(*_):
+        lane.after_close = lambda: None
+        queue.put_open(lane.open)
+
+    before = signal.signal(signal.SIGUSR1, opens)
+    lane.after_close = lambda: signal.raise_signal(signal.SIGUSR1)
+    yield queue, lane, hold
+    signal.signal(signal.SIGUSR1, before)
+    hold.set()
+    queue.wait()
+    queue.forget_if_empty()
+    queue.end()
+
+
+@pytest.mark.parametrize("put", ["put", "put_all"])
+def test_a_handler_that_launches_while_work_is_put(put, interrupted):
+    """What comes to the lane later is not done before that work."""
+    queue, lane, hold = interrupted
+    done = []
+    first, second = (lambda: done.append(1)), (lambda: done.append(2))
+    queue.put((first, False)) if put == "put" else queue.put_all(((first, False),))
+    if not lane.append(second):
+        queue.put((second, False))
+    hold.set()
+    queue.wait()
+    assert done == [1, 2]
+
+
+def test_a_handler_that_launches_while_a_lane_is_opened(interrupted):
+    queue, lane, hold = interrupted
+    done = []
+    queue.put_open(lane.open)
+    for n in range(3):
+        if not lane.append(lambda n=n: done.append(n)):
+            queue.put((lambda n=n: done.append(n), False))
+    queue.put((lambda: done.append(3), False))
+    hold.set()
+    queue.wait()
+    assert done == [0, 1, 2, 3]
+
+
+def test_a_handler_that_puts_work_while_a_lane_is_told_to_rest():
+    """Nobody else answers for the queue then, which has work."""
+    queue, lane, hold, rests = HostQueue(Device()), Lane(), threading.Event(), []
+    queue.lanes[0] = lane
+    lane.after_close = rests.clear
+
+    def rest():
+        queue.put((hold.wait, False))  # as a handler does just before it rests
+        rests.append(True)
+
+    queue.if_idle(rest)
+    assert queue.pending and not rests
+    hold.set()
+    queue.wait()
+    queue.forget_if_empty()
+    queue.end()
