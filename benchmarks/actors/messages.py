@@ -262,7 +262,7 @@ def main() -> None:
         for kernel in (take_order, take):
             for receivers in (1, 8):
                 one_way(runtime, given.count, kernel, receivers)
-        for number in (1, 8):
+        for number in (1, 16):
             pairs(runtime, 20 * given.count, number)
 
 

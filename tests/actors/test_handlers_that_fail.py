@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
+from tests.actors.conftest import NAMES
 from tests.actors.samples import Number, Total
 
 from gridlane import actors
@@ -64,3 +66,47 @@ def fails_at_ten(ctx, state, number: Number):
         raise ValueError("ten")
     state.value += number.value
     ctx.reply(Number(state.value))
+
+
+@actors.kernel(state=Total)
+def fails_at_thirteen(ctx, state, number: Number):
+    """Emits nothing: a kernel that does not end handles several messages in a row."""
+    if number.value == 13:
+        raise ValueError("thirteen")
+    state.seen += 1
+    state.value += number.value
+
+
+@pytest.mark.parametrize("device", NAMES)
+def test_of_many_messages_the_one_that_fails_is_dead(device):
+    with actors.Runtime(device=device, watchdog=2) as runtime:
+        ref = runtime.launch(fails_at_thirteen, capacity=64)
+        ref.activate()
+        ref.suspend()
+        ref.post_many([Number(n) for n in range(40)])
+        ref.resume()
+        letters = []
+        until = time.monotonic() + 20
+        while len(letters) < 27 and time.monotonic() < until:
+            letters += runtime.dead_letters()
+            time.sleep(0.001)
+        failed = [each.message(Number).value for each in letters if each.reason is Reason.FAILED]
+        rest = [each.message(Number).value for each in letters if each.reason is not Reason.FAILED]
+        assert (failed, sorted(rest)) == ([13], list(range(14, 40)))
+        assert ref.metrics()["received"] in (13, 14)
+
+
+@pytest.mark.parametrize("device", NAMES)
+def test_each_of_many_messages_is_handled_once(device):
+    with actors.Runtime(device=device, watchdog=2) as runtime:
+        ref = runtime.launch(fails_at_thirteen, capacity=64, restart="fresh")
+        ref.activate()
+        for n in range(1, 6):
+            ref.suspend()
+            ref.post_many([Number(20 + n)] * 50)
+            ref.resume()
+            until = time.monotonic() + 20
+            while ref.metrics()["received"] < 50 * n and time.monotonic() < until:
+                time.sleep(0.001)
+        found = ref.read_state()
+        assert (found.seen, found.value) == (250, 50 * (21 + 22 + 23 + 24 + 25))

@@ -77,12 +77,12 @@ def test_latencies_of_messages(runtime):
 
     asyncio.run(ask())
     found = ref.latencies()
-    assert {name: each.count for name, each in found.items()} == {
-        "wait": 7,
-        "handling": 7,
-        "calls": 6,
-    }
-    assert found["wait"].largest >= 0.02
+    counts = {name: each.count for name, each in found.items()}
+    if ref.mode == "persistent":  # what the host can see
+        assert counts == {"wait": 5, "handling": 0, "calls": 6}
+    else:
+        assert counts == {"wait": 7, "handling": 7, "calls": 6}
+        assert found["wait"].largest >= 0.02
     assert all(0 < each.p50 <= each.p99 <= each.largest for each in found.values())
 
 
@@ -152,6 +152,7 @@ def test_a_trace_has_each_message(device, tmp_path):
                 pass
             there.call(Number(1), timeout=20)
         there.call(Number(1), timeout=20)  # not traced
+        mode = there.mode
     trace = json.loads(path.read_text())
     assert trace["otherData"]["dropped"] == 0
     names = {each["tid"]: each["args"]["name"] for each in of_kind(trace, "M") if "tid" in each}
@@ -159,6 +160,9 @@ def test_a_trace_has_each_message(device, tmp_path):
     begins = {each["id"]: each for each in of_kind(trace, "s")}
     ends = {each["id"]: each for each in of_kind(trace, "f")}
     arrows = sorted((names[begins[n]["tid"]], names[ends[n]["tid"]]) for n in ends)
+    if mode == "persistent":  # what the host can see
+        assert ("total", "host") in arrows
+        return
     assert begins.keys() == ends.keys()
     assert arrows == [
         ("host", "relay"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,18 @@ def uses_of(function: Any) -> tuple[Use, ...]:
     source = source_of(function)
     context = source.node.args.args[0].arg
     found: list[Use] = []
+    # A name may be a variable of the module, or of a function around the handler.
+    outside = inspect.getclosurevars(function)
+    assigned = {
+        node.id
+        for node in ast.walk(source.node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    known = {
+        name: value
+        for name, value in {**outside.globals, **outside.nonlocals}.items()
+        if name not in assigned
+    }
     for node in ast.walk(source.node):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
@@ -32,6 +45,9 @@ def uses_of(function: Any) -> tuple[Use, ...]:
         if not is_context or method not in ("send", "publish") or not node.args:
             continue
         name = node.args[0]
-        if isinstance(name, ast.Constant) and isinstance(name.value, str):
-            found.append(Use(method, name.value, source.locate(node)))
+        value = name.value if isinstance(name, ast.Constant) else None
+        if isinstance(name, ast.Name):
+            value = known.get(name.id)
+        if isinstance(value, str):
+            found.append(Use(method, value, source.locate(node)))
     return tuple(found)

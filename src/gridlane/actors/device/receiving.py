@@ -82,7 +82,7 @@ class Shape(NamedTuple):
         return 2 * self.depth if self.apart else 1
 
 
-def shape_of(payload: int, together: bool, far: int = 8, near: int = 4) -> Shape:
+def shape_of(payload: int, together: bool, far: int = 8, near: int = 8) -> Shape:
     """The shape for messages whose payload has so many bytes, and whose handler is several threads
     together, or one."""
     chunks = wire.chunks_of(payload)

@@ -28,6 +28,7 @@ from gridlane.core.argtypes import RecordType
 from gridlane.cuda import (
     atomic,
     ballot_sync,
+    ffs,
     blockIdx,
     int32,
     int64,
@@ -51,12 +52,12 @@ _BEAT = 4095
 """Polls between two signs of life, less 1."""
 KEPT = 1024
 """Bytes of the largest state that is in shared memory while its actor runs."""
-_MORE = 7
-"""Messages of one side that are handled behind one, before another look at what there is."""
 _LATER = 64
-_OLD, _MOST = 32 * _LATER, 32
-"""What is new is told after 32 looks in vain, each counted as ``_LATER``, or after ``_MOST``
-messages: the host's memory is far."""
+_OLD, _MOST = 4 * _LATER, 32
+"""What is new is told after four series of looks in vain, each counted as ``_LATER``, or after
+``_MOST`` messages: the host's memory is far."""
+_LOOKS = 16
+"""Looks of a series."""
 
 
 class Form(NamedTuple):
@@ -80,7 +81,7 @@ class Form(NamedTuple):
     lazy: bool
     state: RecordType | None = None
     far: int = 8
-    near: int = 4
+    near: int = 8
 
     @property
     def shape(self) -> Shape:
@@ -139,8 +140,7 @@ def stamp(
     """The clock after a message: (why it is not handled, or 0; the host's time; what to add to the
     device's; the clock)."""
     seen, deadline = asked.physical, asked.deadline
-    if seen < now and deadline == 0:
-        # Nearly always so.
+    if seen < now and deadline == 0:  # nearly always so
         logical = logical + 1 if physical >= now else int64(0)
         return int32(0), now, since, max(physical, now), logical
     reason = int32(wire.DRIFTED if seen - now > drift else 0)
@@ -236,6 +236,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         messages, emitted = arrivals.view(record), outputs.view(uint32)
         head = row.head
         if thread < receiving.TOLD_WORDS:
+            info[thread] = 0
             box.told[thread] = int64(0)
             if thread == receiving.ARRIVED or thread == receiving.HANDLED:
                 box.told[thread] = head
@@ -252,23 +253,14 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
             received, answered = row.received, row.answered
             order, beats, now = row.order, int32(0), row.started
             since = row.started - int64(nanoseconds())
-            version, orders, taken, more = int32(-1), int64(-1), int64(0), int32(0)
+            version, orders, taken = int32(-1), int64(-1), int64(0)
+            several = int32(1)
             way = Way(int64(0), int64(0), int32(-1))
             source, last, where = int32(-1), int32(-1), int32(0)
             news, reason, loaded = int32(0), int32(0), False
             while True:
-                found = int32(0)
+                found, done, there = int32(0), int32(1), int32(1)
                 if not wide or thread < 32:
-                    if more > 0:
-                        # From the same side as the last one, without another look.
-                        more = int32(more - 1)
-                        found = int32(MESSAGE)
-                        if source < 0:
-                            where = int32(int32(head) & (depth - 1))
-                        else:
-                            where = int32(int32(taken) & (depth - 1))
-                            source = came.origin[where]
-                            where = int32(where + behind)
                     while found == 0 or (found == END and news > 0):
                         # What is new is told when there is time, or after many messages.
                         if news >= _OLD:
@@ -302,8 +294,15 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         known = head if lane == 0 else taken
                         known = orders if lane == 2 else known
                         known = int64(0) if lane > 2 else known
-                        heard = load_volatile(box.told, min(lane, receiving.UNUSED))
+                        number = min(lane, receiving.UNUSED)
+                        heard = load_volatile(box.told, number)
                         new = ballot_sync(ALL, heard != known)
+                        looks = int32(1)
+                        while apart and new == 0 and looks < _LOOKS:
+                            rest(0)
+                            heard = load_volatile(box.told, number)
+                            new = ballot_sync(ALL, heard != known)
+                            looks = int32(looks + 1)
                         if new & 4 != 0:
                             orders = shfl_sync(ALL, heard, 2)
                             tables = int32(orders >> 32)
@@ -324,14 +323,13 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                                 news = int32(_OLD)
                         elif order & 3 == wire.RUN and new & 3 != 0:
                             found = int32(MESSAGE)
+                            # What is there of one side, in a row.
                             source, where = int32(-1), int32(int32(head) & (depth - 1))
-                            more = int32(shfl_sync(ALL, heard, 0) - head - 1)
+                            there = int32(shfl_sync(ALL, heard, 0) - head)
                             if new & 2 != 0 and (new & 1 == 0 or last < 0):
                                 where = int32(int32(taken) & (depth - 1))
                                 source = came.origin[where]
-                                where = int32(where + behind)
-                                more = int32(shfl_sync(ALL, heard, 1) - taken - 1)
-                            more = min(more, int32(_MORE))
+                                there = int32(shfl_sync(ALL, heard, 1) - taken)
                         beats = int32(beats + 1)
                         if beats & _BEAT == 0:
                             news = int32(_OLD)
@@ -340,14 +338,28 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                             found = int32(END)
                             news = int32(_OLD)
                     if found == MESSAGE:
-                        if lane == 0:
-                            info[EMITTED] = 0
-                            info[DONE] = 0
-                        asked = messages[where]
                         now = since + load_volatile(box.told, receiving.CLOCK)
-                        reason, now, since, physical, logical = stamp(
-                            asked, source, now, since, place.drift, physical, logical
-                        )
+                        first = behind if source >= 0 else 0
+                        several = int32(0)
+                        if lazy and there > 1:
+                            mine = int32((where + lane) & (depth - 1))
+                            plain = lane < there and messages[first + mine].physical < now
+                            plain = plain and messages[first + mine].deadline == 0
+                            if plain and source >= 0:
+                                plain = came.origin[mine] == source
+                            others = ~ballot_sync(ALL, plain)
+                            several = int32(ffs(others) - 1 if others != 0 else 32)
+                        if several > 0:
+                            # Nearly always so: of several messages, the clock after the first.
+                            reason = int32(0)
+                            logical = logical + 1 if physical >= now else int64(0)
+                            physical = max(physical, now)
+                        else:
+                            several = int32(1)
+                            reason, now, since, physical, logical = stamp(
+                                *(messages[first + where], source, now, since, place.drift),
+                                *(physical, logical),
+                            )
                         if reason != 0:
                             found = int32(REFUSED)
                         elif not lazy and source >= 0:  # from where it is, in case that it fails
@@ -356,12 +368,13 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         syncwarp()
                     if wide and thread == 0:
                         info[WHAT] = found
-                        info[WHERE] = where
+                        info[WHERE] = where + (behind if source >= 0 else 0)
                         time[0] = physical
                 if wide:
                     syncthreads()
                     found, where = info[WHAT], info[WHERE]
                     physical = time[0]
+                first = behind if source >= 0 else 0
                 if found == END:
                     break
                 if found == MESSAGE:
@@ -370,20 +383,34 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         handler(ctx, state[block], messages[where].payload, *arrays)
                         atomic.add(info, DONE, 1)
                     elif thread == 0:
-                        ctx = context(info, outputs, 0, 0, physical, thread, block)
-                        if kept:
-                            handler(ctx, held[0], messages[where].payload, *arrays)
-                        else:
-                            handler(ctx, state[block], messages[where].payload, *arrays)
-                        info[DONE] = 1
+                        # Several messages in a row, up to one that emits something: if its handler
+                        # fails, there is nothing that had to be sent before.
+                        n = int32(0)
+                        while n < several and info[EMITTED] == 0:
+                            ctx = context(info, outputs, 0, 0, physical, thread, block)
+                            one = first + int32((where + n) & (depth - 1))
+                            if kept:
+                                handler(ctx, held[0], messages[one].payload, *arrays)
+                            else:
+                                handler(ctx, state[block], messages[one].payload, *arrays)
+                            n = int32(n + 1)
+                            info[DONE] = n
+                        info[WHAT] = 1
                     if wide:
                         syncthreads()
                     else:
                         syncwarp()
-                    if info[DONE] != threads:
+                    done = int32(info[DONE] if not together else 1)
+                    if (together and info[DONE] != threads) or (not together and info[WHAT] != 1):
                         if kept:
                             store_state(lane, state, block, held, state_words)
                         if lazy:
+                            head += done if source < 0 else 0
+                            received += done
+                            if source >= 0 and lane == 1 and done > 0:
+                                ticket = sources.head[source] + done
+                                at = sources.at[source] + 16
+                                store_words(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
                             tell(
                                 place,
                                 lane,
@@ -393,9 +420,13 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                                 ),
                             )
                         break
+                    if wide:
+                        syncthreads()  # the counts begin anew after this
                 if not wide or thread < 32:
                     sent = info[EMITTED]
-                    header = arrivals[where * words :]
+                    one = first + int32((where + done - 1) & (depth - 1))
+                    header = arrivals[one * words :]
+                    logical += done - 1
                     if found == REFUSED:
                         sent = 0
                         out_head = room(place, out_tail, out_head)
@@ -412,23 +443,27 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         )
                         logical += sent
                     last = source
+                    if lane == 0:
+                        info[EMITTED] = 0
+                        info[DONE] = 0
+                        info[WHAT] = 0
                     if source < 0:
-                        head += 1
+                        head += done
                     else:
-                        taken += 1
+                        taken += done
                     if lane == 0:
                         if source < 0:
                             store_volatile(box.told, receiving.HANDLED, head)
                         else:
-                            ticket = sources.head[source] + 1
+                            ticket = sources.head[source] + done
                             sources.head[source] = ticket
                             at = sources.at[source] + 16
                             store_words(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
                             store_volatile(box.told, receiving.TAKEN, taken)
                     if found == MESSAGE:
-                        received += 1
+                        received += done
                         answered += sent
-                    news = int32((news & (_LATER - 1)) + 1)
+                    news = int32((news & (_LATER - 1)) + done)
                     if not lazy or news >= _MOST:
                         news = int32(_OLD)
                     syncwarp()
