@@ -226,11 +226,12 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
                 count = one(lane, box, place.inbox, arrived, place.shift, at, free)
         syncwarp()
         if lane == 0:
-            threadfence_block()
+            if count > 0:
+                threadfence_block()
+                store_volatile(box.told, ARRIVED, arrived + count)
             store_volatile(box.told, CLOCK, now)
             store_volatile(box.told, DELIVERED, int64(low) | int64(high) << 32)
             store_volatile(box.told, ORDERS, int64(order) | int64(version) << 32)
-            store_volatile(box.told, ARRIVED, arrived + count)
         syncwarp()
         return count
 
