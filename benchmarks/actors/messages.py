@@ -83,7 +83,7 @@ def sender_to(name: str, own: str):
     @actors.kernel(state=Sum)
     def flood(ctx, state, go: Go):
         values = (float32(1.0),) * 30
-        for n in range(RUN):
+        for _ in range(RUN):
             ctx.send(name, Wide(go.left, values))
         if go.left > 0:
             ctx.send(own, Go(go.left - 1))
@@ -149,9 +149,7 @@ def calls(runtime: actors.Runtime, count: int) -> None:
 
 def one_way(runtime: actors.Runtime, count: int, kernel, receivers: int) -> None:
     """Messages from the host, in batches: a thread for each receiver."""
-    refs = [
-        runtime.launch(kernel, name=f"take{n}", capacity=4096) for n in range(receivers)
-    ]
+    refs = [runtime.launch(kernel, name=f"take{n}", capacity=4096) for n in range(receivers)]
     for ref in refs:
         ref.activate()
     size = kernel.message.layout.size

@@ -462,7 +462,7 @@ def test_a_process_that_is_killed_meanwhile_leaves_a_whole_file(tmp_path, delay)
         [sys.executable, "-c", CHILD, str(tmp_path / "a")],
         cwd=root,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])},
     )
     assert child.stdout is not None
     with child.stdout:

@@ -83,7 +83,8 @@ def test_latencies_of_messages(runtime):
     else:
         assert counts == {"wait": 7, "handling": 7, "calls": 6}
         assert found["wait"].largest >= 0.02
-    assert all(0 < each.p50 <= each.p99 <= each.largest for each in found.values())
+    some = [each for each in found.values() if each.count]
+    assert all(0 < each.p50 <= each.p99 <= each.largest for each in some)
 
 
 def test_a_failed_message_is_counted(on_cpu):

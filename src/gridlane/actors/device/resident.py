@@ -28,8 +28,8 @@ from gridlane.core.argtypes import RecordType
 from gridlane.cuda import (
     atomic,
     ballot_sync,
-    ffs,
     blockIdx,
+    ffs,
     int32,
     int64,
     jit,
@@ -53,11 +53,9 @@ _BEAT = 4095
 KEPT = 1024
 """Bytes of the largest state that is in shared memory while its actor runs."""
 _LATER = 64
-_OLD, _MOST = 4 * _LATER, 32
-"""What is new is told after four series of looks in vain, each counted as ``_LATER``, or after
-``_MOST`` messages: the host's memory is far."""
-_LOOKS = 16
-"""Looks of a series."""
+_OLD, _MOST = 32 * _LATER, 32
+"""What is new is told after 32 looks in vain, each counted as ``_LATER``, or after ``_MOST``
+messages: the host's memory is far."""
 
 
 class Form(NamedTuple):
@@ -297,12 +295,6 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         number = min(lane, receiving.UNUSED)
                         heard = load_volatile(box.told, number)
                         new = ballot_sync(ALL, heard != known)
-                        looks = int32(1)
-                        while apart and new == 0 and looks < _LOOKS:
-                            rest(0)
-                            heard = load_volatile(box.told, number)
-                            new = ballot_sync(ALL, heard != known)
-                            looks = int32(looks + 1)
                         if new & 4 != 0:
                             orders = shfl_sync(ALL, heard, 2)
                             tables = int32(orders >> 32)

@@ -42,9 +42,7 @@ def refuser_of(message_words: int, out_slot: int) -> Any:
 
 
 @jit(device=True)
-def _letter_word(
-    place: Any, lane: Any, at: Any, header: Any, kind: Any, key: Any, one: Any
-) -> Any:
+def _letter_word(place: Any, lane: Any, at: Any, header: Any, kind: Any, key: Any, one: Any) -> Any:
     """A word of the header of what the handler has sent, but for the event: each lane has one; for
     another actor where ``kind`` is 0. The call's number and the trace stay those of the message
     that was handled."""

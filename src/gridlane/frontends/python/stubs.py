@@ -176,8 +176,8 @@ store_words = Stub(
 rest = Stub(
     "rest",
     "ns",
-    "Let the block's other threads run, in a loop that looks for what they do; where they run beside "
-    "each other, sleep about so many nanoseconds, a constant.",
+    "Let the block's other threads run, in a loop that looks for what they do; where they run "
+    "beside each other, sleep about so many nanoseconds, a constant.",
 )
 nanoseconds = Stub("nanoseconds", "", "The device's clock in nanoseconds, uint64.")
 
