@@ -83,7 +83,7 @@ class Home:
             threads, int(idle / PAUSE), self.node, self.drift, dead_letters, stop
         )
         self.directory = Directory(self.engine)
-        self.lattices = Register()
+        self.lattices: Register[Any] = Register()
         self.supervisor = Supervisor(self.engine, self.directory, watchdog, self.drift)
         self.cutting = threading.RLock()
         self.at_end: list[Callable[[], None]] = []

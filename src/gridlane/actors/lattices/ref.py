@@ -251,7 +251,7 @@ class LatticeRef(Running):
             self._memory.write_state(bytes(value))
 
 
-def end_lattices(register: Register) -> None:
+def end_lattices(register: Register[LatticeRef]) -> None:
     """Terminate those that are there still."""
     for each in register.all():
         with suppress(StateError, ActorError):  # the user has, or a step does not end

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gridlane.actors.lattices.ref import LatticeRef
+from typing import Generic, Protocol, TypeVar
 
 
-class Register:
+class Named(Protocol):
+    """What a register holds: something with a name that ends."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+        ...
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Register(Generic[T]):
     """Who is there, in the order of the launches. Any thread may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._found: list[weakref.ref[LatticeRef]] = []
-        self._restored: list[LatticeRef] = []
+        self._found: list[weakref.ref[T]] = []
+        self._restored: list[T] = []
 
-    def add(self, ref: LatticeRef, keep: bool = False) -> None:
+    def add(self, ref: T, keep: bool = False) -> None:
         """Add a lattice; keep one that nobody else refers to yet."""
         with self._lock:
             self._found = [each for each in self._found if each() is not None]
@@ -26,13 +40,13 @@ class Register:
             if keep:
                 self._restored.append(ref)
 
-    def all(self) -> list[LatticeRef]:
+    def all(self) -> list[T]:
         """The lattices that have not ended."""
         with self._lock:
             found = [each() for each in self._found]
             self._restored = [each for each in self._restored if not each.has_ended]
         return [each for each in found if each is not None and not each.has_ended]
 
-    def find(self, name: str) -> LatticeRef | None:
+    def find(self, name: str) -> T | None:
         """The lattice of a name."""
         return next((each for each in self.all() if each.name == name), None)
