@@ -1,78 +1,16 @@
-/* Memory of a device whose memory is the process's: small allocations, copies and fills.
+/* Memory of a device whose memory is the process's: small allocations, and whose turn it is.
  *
  * Blocks lie in one reserved region, so that whether an address is in one, and in which, is
  * arithmetic. Python does not know them: where it looks for an address, it takes the block over
  * (adopt), and from then on only Python frees it. What Python allocates it tells as ranges.
  */
 #define _GNU_SOURCE
-#include "hot.h"
+#include "hot_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-
-enum {
-    CHUNK = 1 << 20,  /* bytes that blocks of one size share */
-    UNIT = 256,       /* the alignment of blocks */
-    MOST = 256 << 10, /* the largest block; larger allocations are Python's */
-    CLASSES = 36,
-    NONE = 0 /* no chunk: numbers are one more than indices */
-};
-static const uint64_t END = 1ull << 56; /* no program has memory from here on; see abi/raw.py */
-
-enum state { FREE, LIVE, ADOPTED };
-
-struct block {
-    uint64_t context;
-    uint32_t size, next; /* the next free one of its chunk, and one more */
-    uint32_t state;
-};
-
-struct chunk {
-    struct block *blocks; /* null for a chunk that is in no use */
-    uint32_t unit, count, used, free;
-    uint32_t before, after; /* chunks of its class that have a free block; "after" of unused ones */
-};
-
-struct range {
-    uint64_t start, end;
-    uint32_t kind;
-};
-
-struct map {
-    struct range *ranges; /* sorted, disjoint */
-    size_t count, room;
-};
-
-struct gl_shared {
-    pthread_mutex_t lock;
-    pthread_mutex_t turn; /* who has it takes the lock, and not the other way */
-    uintptr_t turner;     /* the thread that has it, or 0 */
-    char *region;
-    struct chunk *chunks;
-    uint32_t most, fresh, unused; /* chunks: all, the first that never was in use, a list */
-    uint32_t partial[CLASSES];
-    struct map maps[3];
-    unsigned used_ahead;
-    int is_lost; /* a range could not be noted: C answers nothing about addresses any more */
-};
-
-/* What programs allocated on devices, and on the host; and all buffers that Python's devices have. A
- * program may free memory that it registered, so that another's lies there: it is the device's then. */
-enum { OF_DEVICES, OF_HOST, BUFFERS };
-
-static struct gl_shared *shared(void)
-{
-    return __atomic_load_n(&gl_process.shared, __ATOMIC_ACQUIRE);
-}
-
-static struct gl_shared *locked(void)
-{
-    struct gl_shared *all = shared();
-    pthread_mutex_lock(&all->lock);
-    return all;
-}
 
 /* --- blocks; with the lock --- */
 
@@ -174,16 +112,16 @@ static void give(struct gl_shared *all, uint32_t number, uint32_t index)
     all->unused = number;
 }
 
-static int in_region(const struct gl_shared *all, uint64_t address)
+int gl_in_region(const struct gl_shared *all, uint64_t address)
 {
     return address - (uint64_t)(uintptr_t)all->region < (uint64_t)all->fresh * CHUNK;
 }
 
 /* The block that an address is in, or behind the last byte of whose size it is. */
-static struct block *block_at(struct gl_shared *all, uint64_t address, uint64_t *start,
+struct block *gl_block_at(struct gl_shared *all, uint64_t address, uint64_t *start,
                               uint32_t *number, uint32_t *index)
 {
-    if (!in_region(all, address))
+    if (!gl_in_region(all, address))
         return NULL;
     uint64_t offset = address - (uint64_t)(uintptr_t)all->region;
     struct chunk *chunk = &all->chunks[offset / CHUNK];
@@ -213,7 +151,7 @@ static size_t place_of(const struct map *map, uint64_t address)
     return low;
 }
 
-static const struct range *range_at(const struct map *map, uint64_t address)
+const struct range *gl_range_at(const struct map *map, uint64_t address)
 {
     size_t n = place_of(map, address);
     return n < map->count && map->ranges[n].start <= address ? &map->ranges[n] : NULL;
@@ -270,7 +208,7 @@ static int adopt(uint64_t address, uint64_t *told)
 {
     uint32_t number, index;
     struct gl_shared *all = locked();
-    struct block *block = block_at(all, address, &told[0], &number, &index);
+    struct block *block = gl_block_at(all, address, &told[0], &number, &index);
     int found = block && block->state == LIVE && address - told[0] <= block->size;
     if (found) {
         block->state = ADOPTED;
@@ -287,7 +225,7 @@ static void release(uint64_t start)
     uint32_t number, index;
     uint64_t first;
     struct gl_shared *all = locked();
-    struct block *block = block_at(all, start, &first, &number, &index);
+    struct block *block = gl_block_at(all, start, &first, &number, &index);
     if (block && block->state == ADOPTED)
         give(all, number, index);
     pthread_mutex_unlock(&all->lock);
@@ -514,7 +452,7 @@ int gl_free_large(uint64_t address)
     if (!address || !is_ahead(GL_READY | GL_QUIET) || !gl_take_turn()) /* no launch uses it */
         return 0;
     struct gl_shared *all = locked();
-    const struct range *range = range_at(&all->maps[OF_DEVICES], address);
+    const struct range *range = gl_range_at(&all->maps[OF_DEVICES], address);
     if (range && range->start == address && is_ahead(GL_READY | GL_QUIET)) {
         size = range->end - address;
         take_out(&all->maps[OF_DEVICES], address);
@@ -535,179 +473,11 @@ int gl_free(uint64_t address)
     if (!gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
-    struct block *block = block_at(all, address, &start, &number, &index);
+    struct block *block = gl_block_at(all, address, &start, &number, &index);
     int found = block && block->state == LIVE && start == address;
     if (found) /* with the turn: another thread's kernel may use it */
         give(all, number, index);
     pthread_mutex_unlock(&all->lock);
     gl_give_turn();
     return found;
-}
-
-/* What an end of a copy has to be: the table of runtime/copies.py, and the driver's. */
-enum side { ANY, HOST_SIDE, DEVICE_SIDE, DRIVERS_HOST, DRIVERS_DEVICE };
-
-/* Whether bytes are an end of a copy that succeeds; with the lock. */
-static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum side side)
-{
-    uint32_t number, index, kind = 0;
-    uint64_t start, end = END;
-    if (!address || address >= END)
-        return 0;
-    if (side == DRIVERS_HOST)
-        return size <= END - address;
-    struct block *block = block_at(all, address, &start, &number, &index);
-    if (block && block->state == LIVE && address < start + block->size) {
-        kind = GL_DEVICE;
-        end = start + block->size;
-    } else {
-        const struct range *range = range_at(&all->maps[OF_DEVICES], address);
-        range = range ? range : range_at(&all->maps[OF_HOST], address);
-        if (range) {
-            kind = range->kind;
-            end = range->end;
-        } else if (in_region(all, address)) {
-            return 0; /* a block that was freed */
-        }
-    }
-    if (size > end - address)
-        return 0;
-    switch (kind) {
-    case GL_DEVICE:
-        return side != HOST_SIDE;
-    case GL_MANAGED:
-        return 1;
-    case GL_HOST:
-        return side != DRIVERS_DEVICE;
-    case 0: /* memory of the program's own, unless it is a variable of a module or the like */
-        return (side == ANY || side == HOST_SIDE) && !range_at(&all->maps[BUFFERS], address);
-    default:
-        return 0;
-    }
-}
-
-static void fill(uint64_t to, uint32_t value, size_t count, size_t width)
-{
-    if (width == 1)
-        memset((void *)(uintptr_t)to, (int)value, count);
-    else if (width == 2)
-        for (size_t n = 0; n < count; n++)
-            ((uint16_t *)(uintptr_t)to)[n] = (uint16_t)value;
-    else
-        for (size_t n = 0; n < count; n++)
-            ((uint32_t *)(uintptr_t)to)[n] = value;
-}
-
-void gl_move(const struct gl_move *move)
-{
-    if (move->width)
-        fill(move->to, move->value, move->size / move->width, move->width);
-    else
-        memmove((void *)(uintptr_t)move->to, (const void *)(uintptr_t)move->from, move->size);
-}
-
-/* What kind of memory bytes are; 0 for memory of the program's own. */
-static uint32_t kind_of(struct gl_shared *all, uint64_t address, size_t size)
-{
-    uint32_t number, index;
-    uint64_t start;
-    const struct block *block = block_at(all, address, &start, &number, &index);
-    if (block && block->state == LIVE)
-        return size <= start + block->size - address ? GL_DEVICE : 0;
-    const struct range *range = range_at(&all->maps[OF_DEVICES], address);
-    range = range ? range : range_at(&all->maps[OF_HOST], address);
-    return range && size <= range->end - address ? range->kind : 0;
-}
-
-/* A copy on a stream of the program's. Its end comes before the call's, but between memory that
- * devices use. */
-static int copied_there(uint64_t to, enum side target, uint64_t from, enum side source, size_t size,
-                        const void *stream)
-{
-    if (!size || !gl_knows(GL_READY | GL_UNCAPTURED) || gl_thread.state == GL_AHEAD)
-        return 0;
-    struct gl_shared *all = locked();
-    int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
-    uint32_t there = kind_of(all, to, size), here = kind_of(all, from, size);
-    pthread_mutex_unlock(&all->lock);
-    const struct gl_move move = { to, from, size, 0, 0 };
-    return is_right &&
-           gl_do(stream, &move, !there || !here || (there == GL_HOST && here == GL_HOST));
-}
-
-static int copied(uint64_t to, enum side target, uint64_t from, enum side source, size_t size,
-                  const void *stream)
-{
-    if (!gl_is_default(stream))
-        return copied_there(to, target, from, source, size, stream);
-    if (!size || !gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
-        return 0;
-    struct gl_shared *all = locked();
-    int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
-    pthread_mutex_unlock(&all->lock);
-    if (is_right)
-        memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
-    gl_give_turn();
-    return is_right;
-}
-
-int gl_copy(const void *to, const void *from, size_t size, int kind, const void *stream)
-{
-    static const enum side sides[][2] = { { HOST_SIDE, HOST_SIDE },
-                                          { DEVICE_SIDE, HOST_SIDE },
-                                          { HOST_SIDE, DEVICE_SIDE },
-                                          { DEVICE_SIDE, DEVICE_SIDE },
-                                          { ANY, ANY } };
-    if (kind < 0 || kind > 4)
-        return 0;
-    return copied((uintptr_t)to, sides[kind][0], (uintptr_t)from, sides[kind][1], size, stream);
-}
-
-int gl_copy_to_device(uint64_t to, const void *from, size_t size, const void *stream)
-{
-    return copied(to, DRIVERS_DEVICE, (uintptr_t)from, DRIVERS_HOST, size, stream);
-}
-
-int gl_copy_to_host(const void *to, uint64_t from, size_t size, const void *stream)
-{
-    return copied((uintptr_t)to, DRIVERS_HOST, from, DRIVERS_DEVICE, size, stream);
-}
-
-int gl_copy_within(uint64_t to, uint64_t from, size_t size, const void *stream)
-{
-    return copied(to, DRIVERS_DEVICE, from, DRIVERS_DEVICE, size, stream);
-}
-
-int gl_copy_between(uint64_t to, uint64_t from, size_t size, const void *stream)
-{
-    return copied(to, ANY, from, ANY, size, stream);
-}
-
-static int filled_there(uint64_t to, uint32_t value, size_t size, size_t width,
-                        const void *stream)
-{
-    if (!gl_knows(GL_READY | GL_UNCAPTURED) || gl_thread.state == GL_AHEAD)
-        return 0;
-    struct gl_shared *all = locked();
-    int is_right = !all->is_lost && is_end(all, to, size, DRIVERS_DEVICE);
-    pthread_mutex_unlock(&all->lock);
-    const struct gl_move move = { to, 0, size, value, (uint32_t)width };
-    return is_right && gl_do(stream, &move, 0);
-}
-
-int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void *stream)
-{
-    if (!count || count > END / width || to % width)
-        return 0;
-    if (!gl_is_default(stream))
-        return filled_there(to, value, count * width, width, stream);
-    if (!gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
-        return 0;
-    struct gl_shared *all = locked();
-    int is_right = !all->is_lost && is_end(all, to, count * width, DRIVERS_DEVICE);
-    pthread_mutex_unlock(&all->lock);
-    if (is_right)
-        fill(to, value, count, width);
-    gl_give_turn();
-    return is_right;
 }

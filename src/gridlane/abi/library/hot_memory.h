@@ -1,0 +1,76 @@
+/* The memory that hot_memory.c has, as hot_copies.c sees it. */
+#ifndef GRIDLANE_HOT_MEMORY_H
+#define GRIDLANE_HOT_MEMORY_H
+
+#include "hot.h"
+
+enum {
+    CHUNK = 1 << 20,  /* bytes that blocks of one size share */
+    UNIT = 256,       /* the alignment of blocks */
+    MOST = 256 << 10, /* the largest block; larger allocations are Python's */
+    CLASSES = 36,
+    NONE = 0 /* no chunk: numbers are one more than indices */
+};
+static const uint64_t END = 1ull << 56; /* no program has memory from here on; see abi/raw.py */
+
+enum state { FREE, LIVE, ADOPTED };
+
+struct block {
+    uint64_t context;
+    uint32_t size, next; /* the next free one of its chunk, and one more */
+    uint32_t state;
+};
+
+struct chunk {
+    struct block *blocks; /* null for a chunk that is in no use */
+    uint32_t unit, count, used, free;
+    uint32_t before, after; /* chunks of its class that have a free block; "after" of unused ones */
+};
+
+struct range {
+    uint64_t start, end;
+    uint32_t kind;
+};
+
+struct map {
+    struct range *ranges; /* sorted, disjoint */
+    size_t count, room;
+};
+
+struct gl_shared {
+    pthread_mutex_t lock;
+    pthread_mutex_t turn; /* who has it takes the lock, and not the other way */
+    uintptr_t turner;     /* the thread that has it, or 0 */
+    char *region;
+    struct chunk *chunks;
+    uint32_t most, fresh, unused; /* chunks: all, the first that never was in use, a list */
+    uint32_t partial[CLASSES];
+    struct map maps[3];
+    unsigned used_ahead;
+    int is_lost; /* a range could not be noted: C answers nothing about addresses any more */
+};
+
+/* What programs allocated on devices, and on the host; and all buffers that Python's devices have. A
+ * program may free memory that it registered, so that another's lies there: it is the device's then. */
+enum { OF_DEVICES, OF_HOST, BUFFERS };
+
+static inline struct gl_shared *shared(void)
+{
+    return __atomic_load_n(&gl_process.shared, __ATOMIC_ACQUIRE);
+}
+
+static inline struct gl_shared *locked(void)
+{
+    struct gl_shared *all = shared();
+    pthread_mutex_lock(&all->lock);
+    return all;
+}
+
+/* With the lock: whether an address is in the region of blocks; its block, where that starts, and
+ * its numbers; the range of a map that it is in, or null. */
+int gl_in_region(const struct gl_shared *all, uint64_t address);
+struct block *gl_block_at(struct gl_shared *all, uint64_t address, uint64_t *start, uint32_t *number,
+                          uint32_t *index);
+const struct range *gl_range_at(const struct map *map, uint64_t address);
+
+#endif
