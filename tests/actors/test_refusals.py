@@ -155,6 +155,31 @@ def test_sends_to_nobody_are_found_before_the_first_message(on_cpu):
     assert ref.state is actors.State.LAUNCHED
 
 
+def relay_to(name):
+    """An actor whose handler has a name from around it."""
+
+    @actors.kernel
+    def made(ctx, state, number: Number):
+        ctx.send(name, number)
+
+    return made
+
+
+def test_names_in_variables_are_found_too(on_cpu):
+    ref = on_cpu.launch(relay_to("nobody"))
+    with pytest.raises(NameLookupError, match="sends to 'nobody', and no actor"):
+        ref.activate()
+
+
+def test_a_variable_that_has_no_value_yet_is_no_name():
+    @actors.kernel
+    def early(ctx, state, number: Number):
+        ctx.send(later, number)
+
+    assert early.uses == ()
+    later = "total"
+
+
 @actors.kernel
 def publisher(ctx, state, number: Number):
     ctx.publish("numbers.odd", number)

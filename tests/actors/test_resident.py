@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from gridlane import actors
@@ -16,6 +17,8 @@ from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.resident import Form, resident_of
 from gridlane.actors.errors import Reason
+from gridlane.actors.layouts.blocks import MessageHeader
+from gridlane.actors.layouts.python import dtype
 from gridlane.compiler import compile_kernel
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArrayType, TupleType
@@ -239,6 +242,58 @@ def test_actors_send_to_each_other_without_the_host(runtime, ref):
     first.terminate()
 
 
+def sends_on_to(name):
+    """An actor that sends to another one, whose name is a variable, several messages for one."""
+
+    @actors.kernel(state=Total)
+    def made(ctx, state, number: Number):
+        state.seen += 1
+        for n in range(3):
+            ctx.send(name, Number(number.value + n))
+
+    return made
+
+
+@actors.kernel(state=Total)
+def collects(ctx, state, number: Number):
+    state.seen += 1
+    state.value += number.value
+
+
+def test_a_name_in_a_variable_makes_a_way_on_the_device(runtime):
+    last = runtime.launch(collects, name="last", capacity=16)
+    last.activate()
+    first = runtime.launch(sends_on_to("last"), name="first", capacity=16, outbox=16)
+    first.activate()
+    for n in range(20):
+        first.send(Number(10 * n), replies=False)
+    until(lambda: last.metrics()["received"] == 60)
+    assert last.read_state() == Total(sum(30 * n + 3 for n in range(20)), 60)
+    assert last._there.position[1] == 0  # the host has posted nothing to it
+    first.terminate()
+    last.terminate()
+
+
+def test_each_message_of_a_run_has_an_event_of_its_own(runtime):
+    last = runtime.launch(collects, name="last", capacity=16)
+    last.activate()
+    first = runtime.launch(sends_on_to("last"), name="first", capacity=16, outbox=16)
+    first.activate()
+    last.suspend()
+    for n in range(2):
+        first.send(Number(n), replies=False)
+    directory = runtime._home.directory
+    until(lambda: sum(map(len, directory.channels.waiting(last._instance))) == 6)
+    (letters,) = directory.channels.waiting(last._instance)
+    clocks = [np.frombuffer(each, dtype(MessageHeader), 1)[0]["clock"] for each in letters]
+    events = [(int(clock["physical"]), int(clock["logical"])) for clock in clocks]
+    assert events == sorted(set(events))
+    assert {int(clock["node"]) for clock in clocks} == {first.id}
+    first.terminate()
+    last.resume()
+    last.terminate()
+
+
 # ---- what is refused
 
 
@@ -297,6 +352,8 @@ def test_a_chunk_is_one_access_of_16_bytes(processor, threads, tmp_path):
     stores = [line for line in text.splitlines() if "st.volatile.global" in line]
     assert loads and all(".v4.b32" in line or ".v4.u32" in line for line in loads)
     assert any(".v4.b32" in line or ".v4.u32" in line for line in stores)
+    # Warps that read the rings sleep where nothing comes. Several threads read them themselves.
+    assert ("nanosleep.u32" in text) == (threads == 1)
     assembler = shutil.which("ptxas")
     if assembler is None:
         pytest.skip("ptxas is not installed")

@@ -12,6 +12,7 @@ from gridlane.actors.uses import Use, uses_of
 from gridlane.core.errors import TypingError
 from gridlane.core.source import Loc
 from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
+from gridlane.frontends.python.scope import lookup
 
 THREADS = 1024
 
@@ -122,8 +123,9 @@ def annotation_of(function: Callable[..., Any], parameter: inspect.Parameter) ->
         return None
     if not isinstance(found, str):
         return found
-    closure = inspect.getclosurevars(function)
-    scope = {**function.__globals__, **closure.nonlocals}
+    around = {name: lookup(function, name) for name in function.__code__.co_freevars}
+    known = {name: value for name, (is_known, value) in around.items() if is_known}
+    scope = {**function.__globals__, **known}
     try:
         return eval(found, scope)
     except Exception as error:

@@ -15,11 +15,11 @@ from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches, host_bytes
 from gridlane.actors.control import Control
 from gridlane.actors.device.layout import HANDLED
-from gridlane.actors.errors import ActorError, Reason, StateError
+from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.options import Options
 from gridlane.actors.program import Program
 from gridlane.actors.residence import Residence, ResidentProgram, end_residence
-from gridlane.actors.states import ACCEPTS, PHASES, TRANSITIONS, State
+from gridlane.actors.states import ACCEPTS, PHASES, State, after
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
 
@@ -83,17 +83,10 @@ class Instance:
         Raises:
             StateError: it is not allowed in this state.
         """
-        allowed, after = TRANSITIONS[transition]
         with fork_waits(), self.lock:
-            if self.state not in allowed:
-                names = ", ".join(sorted(map(str, allowed)))
-                raise StateError(
-                    f"{self.name} is {self.state}, and {transition} would make it {after}: it must "
-                    f"be {names} for that"
-                )
-            self.state = after
-            self.waits = after.value < State.ACTIVE.value
-            self.control.state = after.value
+            self.state = after(self.name, self.state, transition)
+            self.waits = self.state.value < State.ACTIVE.value
+            self.control.state = self.state.value
             self.apply_phase()
 
     def enter(self, state: State) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from gridlane.actors.errors import StateError
+
 ACCEPTS, RUNS = 1, 2
 """Bits of an actor's phase in the engine: it takes messages, it handles them."""
 
@@ -49,3 +51,19 @@ TRANSITIONS: dict[str, tuple[frozenset[State], State]] = {
     "end": (frozenset({State.TERMINATING, State.ACTIVE, State.SUSPENDED}), State.TERMINATED),
 }
 """Of each transition: the states that it may begin in, and the one it leads to."""
+
+
+def after(name: str, state: State, transition: str) -> State:
+    """The state behind a transition of an actor or a lattice.
+
+    Raises:
+        StateError: it is not allowed in this state.
+    """
+    allowed, wanted = TRANSITIONS[transition]
+    if state not in allowed:
+        names = ", ".join(sorted(map(str, allowed)))
+        raise StateError(
+            f"{name} is {state}, and {transition} would make it {wanted}: it must be {names} for "
+            "that"
+        )
+    return wanted

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from dataclasses import dataclass
 from typing import Any
 
 from gridlane.core.source import Loc
+from gridlane.frontends.python.scope import lookup
 from gridlane.frontends.python.source import source_of
 
 
@@ -25,18 +25,7 @@ def uses_of(function: Any) -> tuple[Use, ...]:
     source = source_of(function)
     context = source.node.args.args[0].arg
     found: list[Use] = []
-    # A name may be a variable of the module, or of a function around the handler.
-    outside = inspect.getclosurevars(function)
-    assigned = {
-        node.id
-        for node in ast.walk(source.node)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    known = {
-        name: value
-        for name, value in {**outside.globals, **outside.nonlocals}.items()
-        if name not in assigned
-    }
+    own = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
     for node in ast.walk(source.node):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
@@ -46,8 +35,8 @@ def uses_of(function: Any) -> tuple[Use, ...]:
             continue
         name = node.args[0]
         value = name.value if isinstance(name, ast.Constant) else None
-        if isinstance(name, ast.Name):
-            value = known.get(name.id)
+        if isinstance(name, ast.Name) and name.id not in own:
+            _, value = lookup(function, name.id)  # of the module, or of a function around it
         if isinstance(value, str):
             found.append(Use(method, value, source.locate(node)))
     return tuple(found)

@@ -35,23 +35,13 @@ from gridlane.frontends.python.stubs import load_words, nanoseconds, rest
 from gridlane.frontends.python.volatile_stubs import load_volatile, store_volatile
 
 ARRIVED, CAME, ORDERS, UNUSED = 0, 1, 2, 3
-HANDLED, TAKEN, CLOCK, ENDED, PAUSE, PAUSED, SOURCES, FIRST, DELIVERED = (
-    4,
-    5,
-    6,
-    7,
-    8,
-    9,
-    10,
-    11,
-    12,
-)
+HANDLED, TAKEN, CLOCK, ENDED, PAUSE, PAUSED, SOURCES, FIRST, DELIVERED = range(4, 13)
 """Numbers of what the warps tell each other. Of the host's messages so far: how many have arrived,
 how many are handled. Of other actors' messages since the last change of the tables: how many came,
 how many are taken. The host's order, and above it the version of the tables. The device's clock.
 Whether the handler has ended. Whether the second warp is to pause (odd numbers), and since which
 number it does. How many sources there may be, and which is looked at first. How many of the
-kernel's messages the host has taken."""
+kernel's messages the host has taken, which nobody reads; see ``from_host``."""
 TOLD_WORDS = 16
 
 ROOM = 8 << 10

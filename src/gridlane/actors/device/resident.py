@@ -44,9 +44,9 @@ from gridlane.cuda import (
 from gridlane.frontends.python.stubs import nanoseconds, rest, store_words
 from gridlane.frontends.python.volatile_stubs import load_volatile, store_volatile
 
-DONE, WHAT, WHERE = 4, 5, 6
-"""Words of the block's ``info``, besides those of a step: threads whose handler has ended, what a
-poll has found, and the message's place."""
+DONE, WHAT = 4, 5
+"""Words of the block's ``info``, besides those of a step: how many threads, or in a row messages,
+have been handled; what a poll has found, or whether the handler has ended."""
 MESSAGE, END, REFUSED = 1, 2, 3
 _BEAT = 4095
 """Polls between two signs of life, less 1."""
@@ -155,6 +155,38 @@ def stamp(
         logical = max(events, theirs) + 1
         physical = top
     return reason, now, since, physical, logical
+
+
+@jit(device=True)
+def in_a_row(
+    lane: Any,
+    messages: Any,
+    origin: Any,
+    first: Any,
+    where: Any,
+    depth: Any,
+    there: Any,
+    source: Any,
+    now: Any,
+) -> Any:
+    """How many of the messages that are there, from one on, are of one source, and neither expire
+    nor have a clock that is ahead; up to 32."""
+    mine = int32((where + lane) & (depth - 1))
+    plain = lane < there and messages[first + mine].physical < now
+    plain = plain and messages[first + mine].deadline == 0
+    if plain and source >= 0:
+        plain = origin[mine] == source
+    others = ~ballot_sync(ALL, plain)
+    return int32(ffs(others) - 1 if others != 0 else 32)
+
+
+@jit(device=True)
+def free_slots(sources: Any, source: Any, count: Any) -> Any:
+    """Give back the slots of messages of another actor that are handled; for one lane."""
+    ticket = sources.head[source] + count
+    sources.head[source] = ticket
+    at = sources.at[source] + 16
+    store_words(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
 
 
 @jit(device=True)
@@ -279,14 +311,14 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                             rest(0)
                         else:
                             # The messages have one place: who came last looks last.
-                            several = version >= 0 and order & 3 == wire.RUN
+                            takes = version >= 0 and order & 3 == wire.RUN
                             got = 0
-                            if last < 0 and several:
+                            if last < 0 and takes:
                                 got = from_actors(lane, sources, box, came, 0)
                             if got == 0:
                                 from_host(lane, place, box, 0)
                                 got = int32(receiving.told(box, receiving.ARRIVED) - head)
-                            if last >= 0 and several and got == 0:
+                            if last >= 0 and takes and got == 0:
                                 from_actors(lane, sources, box, came, 0)
                         # One look at what the others have told: a lane for each number.
                         known = head if lane == 0 else taken
@@ -334,13 +366,10 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         first = behind if source >= 0 else 0
                         several = int32(0)
                         if lazy and there > 1:
-                            mine = int32((where + lane) & (depth - 1))
-                            plain = lane < there and messages[first + mine].physical < now
-                            plain = plain and messages[first + mine].deadline == 0
-                            if plain and source >= 0:
-                                plain = came.origin[mine] == source
-                            others = ~ballot_sync(ALL, plain)
-                            several = int32(ffs(others) - 1 if others != 0 else 32)
+                            several = in_a_row(
+                                *(lane, messages, came.origin, first, where, depth),
+                                *(there, source, now),
+                            )
                         if several > 0:
                             # Nearly always so: of several messages, the clock after the first.
                             reason = int32(0)
@@ -360,11 +389,10 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         syncwarp()
                     if wide and thread == 0:
                         info[WHAT] = found
-                        info[WHERE] = where + (behind if source >= 0 else 0)
                         time[0] = physical
                 if wide:
                     syncthreads()
-                    found, where = info[WHAT], info[WHERE]
+                    found = info[WHAT]
                     physical = time[0]
                 first = behind if source >= 0 else 0
                 if found == END:
@@ -372,7 +400,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                 if found == MESSAGE:
                     if together:
                         ctx = context(info, outputs, 0, 0, physical, thread, block)
-                        handler(ctx, state[block], messages[where].payload, *arrays)
+                        handler(ctx, state[block], messages[0].payload, *arrays)
                         atomic.add(info, DONE, 1)
                     elif thread == 0:
                         # Several messages in a row, up to one that emits something: if its handler
@@ -399,10 +427,8 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         if lazy:
                             head += done if source < 0 else 0
                             received += done
-                            if source >= 0 and lane == 1 and done > 0:
-                                ticket = sources.head[source] + done
-                                at = sources.at[source] + 16
-                                store_words(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
+                            if source >= 0 and lane == 1:
+                                free_slots(sources, source, done)
                             tell(
                                 place,
                                 lane,
@@ -435,22 +461,18 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         )
                         logical += sent
                     last = source
-                    if lane == 0:
-                        info[EMITTED] = 0
-                        info[DONE] = 0
-                        info[WHAT] = 0
                     if source < 0:
                         head += done
                     else:
                         taken += done
                     if lane == 0:
+                        info[EMITTED] = 0
+                        info[DONE] = 0
+                        info[WHAT] = 0
                         if source < 0:
                             store_volatile(box.told, receiving.HANDLED, head)
                         else:
-                            ticket = sources.head[source] + done
-                            sources.head[source] = ticket
-                            at = sources.at[source] + 16
-                            store_words(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
+                            free_slots(sources, source, done)
                             store_volatile(box.told, receiving.TAKEN, taken)
                     if found == MESSAGE:
                         received += done

@@ -17,7 +17,7 @@ from gridlane.actors.lattices.resident import Resident
 from gridlane.actors.lattices.space import Space
 from gridlane.actors.lattices.stepping import Stepping
 from gridlane.actors.lattices.watch import LONGEST, Watch
-from gridlane.actors.states import TRANSITIONS, State
+from gridlane.actors.states import State, after
 from gridlane.actors.using import using
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.forks import fork_waits
@@ -92,15 +92,8 @@ class Running:
         return self._state is State.TERMINATED
 
     def _move(self, transition: str) -> None:
-        allowed, after = TRANSITIONS[transition]
         with fork_waits(), self._lock:
-            if self._state not in allowed:
-                names = ", ".join(sorted(map(str, allowed)))
-                raise StateError(
-                    f"{self.name} is {self._state}, and {transition} would make it {after}: it "
-                    f"must be {names} for that"
-                )
-            self._state = after
+            self._state = after(self.name, self._state, transition)
 
     def _end(self) -> None:
         with fork_waits(), self._lock, using(self.device):
