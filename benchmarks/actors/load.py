@@ -4,7 +4,7 @@ python benchmarks/actors/load.py --device cuda [--minutes 8] [--receivers 8]
 
 Threads post messages of 128 bytes in batches, one thread a receiver, at 0.8 of the rate that they
 reach without a pause. Beside them one thread calls another actor. Each minute has a line: the rate,
-the latencies of its calls, the process's resident memory, and the device memory that is in use.
+the latencies of those calls, the process's resident memory, and what is lost or dead.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from gridlane.actors import CheckpointError, State
 from gridlane.actors.checkpoint import file
 from gridlane.actors.checkpoint.snapshot import Snapshot
 from gridlane.actors.checkpoint.table import read_table
-from gridlane.actors.lattices import resident
+from gridlane.actors.lattices import resident, watch
 from gridlane.actors.telemetry.publishing import facts_of
 from gridlane.core.errors import DeviceError, LaunchError
 from gridlane.runtime.drivers.cuda.multiprocessors import Multiprocessors
@@ -378,3 +378,16 @@ def test_a_lattice_takes_what_is_left(monkeypatch):
         with pytest.raises(LaunchError, match="no multiprocessor of interp is left"):
             runtime.lattice(heat, (8, 8), args=(0.1,), mode="resident")
         assert left
+
+
+def test_a_wait_is_a_little_longer_than_the_work_at_most(monkeypatch):
+    """The pauses between two looks grow with the time so far, up to 2 ms."""
+    now, slept = [100.0], []
+    monkeypatch.setattr(watch.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(watch.time, "sleep", slept.append)
+    made = watch.Watch("lattice", None)
+    made.begin()
+    for elapsed in (0.0, 0.0064, 1.0):
+        now[0] = 100.0 + elapsed
+        made.rest()
+    assert slept == pytest.approx([0.0, 0.0001, 0.002])

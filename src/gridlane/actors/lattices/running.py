@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +15,7 @@ from gridlane.actors.lattices.memory import Memory
 from gridlane.actors.lattices.resident import Resident
 from gridlane.actors.lattices.space import Space
 from gridlane.actors.lattices.stepping import Stepping
-from gridlane.actors.lattices.watch import LONGEST, Watch
+from gridlane.actors.lattices.watch import Watch
 from gridlane.actors.states import State, after
 from gridlane.actors.using import using
 from gridlane.core.errors import ArgumentError, LaunchError
@@ -164,13 +163,12 @@ class Running:
             raise
 
     def _wait_for_launches(self) -> None:
-        stream, pause = self.device.default_stream, 20e-6
+        stream = self.device.default_stream
         if hasattr(self.device, "multiprocessors"):  # elsewhere a launch is done when it returns
             self._watch.begin()
             while not stream.query():
                 self._watch.look(self._steps - self._under_way, self._steps, self._under_way)
-                time.sleep(pause)
-                pause = min(2 * pause, LONGEST)
+                self._watch.rest()
         stream.synchronize()
         self._under_way = 0
 

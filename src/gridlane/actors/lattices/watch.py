@@ -6,8 +6,9 @@ import time
 
 from gridlane.actors.errors import ActorError
 
-LONGEST = 2e-3
-"""Seconds between two looks, at most."""
+LONGEST, PART = 2e-3, 1 / 64
+"""Seconds between two looks, at most, and as a part of the time so far: what a wait may be too
+long."""
 
 
 class Watch:
@@ -21,11 +22,12 @@ class Watch:
     def __init__(self, name: str, limit: float | None) -> None:
         self._name, self._limit = name, limit
         self._mark: object = None
-        self._since = 0.0
+        self._begun = self._since = 0.0
 
     def begin(self) -> None:
         """A wait begins."""
-        self._mark, self._since = None, time.monotonic()
+        self._mark, self._begun = None, time.monotonic()
+        self._since = self._begun
 
     def look(self, step: int, mark: object, steps: int = 1) -> None:
         """Look once, at the step ``step``.
@@ -46,3 +48,7 @@ class Watch:
                 "watchdog's limit: it is ended, but nothing stops the blocks of a GPU from "
                 "outside, and they stay there until the process ends"
             )
+
+    def rest(self) -> None:
+        """Sleep before the next look."""
+        time.sleep(min(PART * (time.monotonic() - self._begun), LONGEST))
