@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 from tests.actors.samples import Number, total
-from tests.actors.test_faults import echo, until
+from tests.actors.test_faults import echo
+from tests.actors.waiting import until
 
 from gridlane.actors import MessageDead, QueueFull, Reason, State
 

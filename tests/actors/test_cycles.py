@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import gc
-import time
 
 import pytest
 from tests.actors.samples import Number, Total, looping
+from tests.actors.waiting import until
 
 from gridlane import actors
 from gridlane.actors import Reason, State
-
-
-def until(condition, seconds=20):
-    """Wait until something holds; an assertion where it does not in time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 @actors.kernel(state=Total)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from tests.actors.samples import Ball, Number, total
+from tests.actors.waiting import until
 
 from gridlane import actors, cuda
 
@@ -32,13 +31,6 @@ def witness(ctx, state, number: Number, steps, seen):
     seen[number.value] = steps[0]
 
 
-def wait_for(condition):
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until, "it has not come in time"
-        time.sleep(0.001)
-
-
 def test_two_actors_that_give_each_other_work_do_not_starve_a_third(runtime):
     """Between two of its messages they take no more turns than their streak."""
     on_device = cuda.to_device(np.zeros(1, np.int64)), cuda.to_device(np.zeros(50, np.int64))
@@ -51,9 +43,9 @@ def test_two_actors_that_give_each_other_work_do_not_starve_a_third(runtime):
     one.activate()
     two.activate()
     one.send(Ball(2_000_000, two.id, one.id), replies=False)
-    wait_for(lambda: one.metrics()["received"] > 10)
+    until(lambda: one.metrics()["received"] > 10)
     third.activate()
-    wait_for(lambda: third.metrics()["received"] == 50)
+    until(lambda: third.metrics()["received"] == 50)
     assert one.metrics()["received"] + two.metrics()["received"] < 2_000_000  # they go on
     one.terminate(graceful=False)
     seen = third.arrays[1].copy_to_host()
@@ -107,5 +99,5 @@ def test_workers_without_work_park_and_wake(workers):
         ref = runtime.launch(total)
         ref.activate()
         for n in range(1, 20):
-            wait_for(lambda: runtime.metrics()["parked"] == workers)
+            until(lambda: runtime.metrics()["parked"] == workers)
             assert ref.call(Number(1), timeout=20, spin=0).value == n

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.actors.samples import Number, Total, looping, total
+from tests.actors.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, MessageDead, Reason, State
@@ -22,14 +23,6 @@ from gridlane.actors.home import Home
 
 ROOT = Path(__file__).parents[2]
 fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-
-
-def until(condition, seconds=20):
-    """Wait until something holds; an assertion where it does not in time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 def in_threads(count, work):

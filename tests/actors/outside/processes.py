@@ -6,7 +6,6 @@ import json
 import mmap
 import os
 import struct
-import time
 import traceback
 
 from gridlane.actors.layouts.blocks import InboxHeader, MessageHeader
@@ -32,13 +31,6 @@ def fork(work):
 
 def status_of(process):
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-
-
-def wait_for(condition, seconds=20):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it has not come in time"
-        time.sleep(0.001)
 
 
 class Memory:

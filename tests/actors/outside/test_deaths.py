@@ -8,8 +8,9 @@ import signal
 import time
 
 import pytest
-from tests.actors.outside.processes import Memory, fork, status_of, wait_for
+from tests.actors.outside.processes import Memory, fork, status_of
 from tests.actors.samples import Number, total
+from tests.actors.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, Reason, _engine
@@ -40,9 +41,9 @@ def test_posters_that_are_killed_at_random_times(runtime, ref):
                 for each in children:
                     kill(each)
                 there.call(Number(1), timeout=20)
-            wait_for(lambda: share.metrics()["seats"] == 1)
+            until(lambda: share.metrics()["seats"] == 1)
             there.call(Number(1), timeout=20)
-        wait_for(lambda: share.metrics()["received"] == ref.read_state().seen)
+        until(lambda: share.metrics()["received"] == ref.read_state().seen)
         metrics = share.metrics()
     letters = runtime.dead_letters()
     reasons = [each.reason for each in letters]
@@ -58,7 +59,7 @@ def test_a_poster_that_dies_with_a_slot(folder, runtime, ref):
         memory = Memory(folder, "slot")
         with actors.connect("slot", replies=Number) as there:
             child = fork(lambda: (actors.connect("slot"), time.sleep(60)))
-            wait_for(lambda: memory.owner(1))
+            until(lambda: memory.owner(1))
             memory.word(0, CLAIMED, 1, 0)
             memory.word(2, CLAIMED, 1, 0)  # beyond the head as well
             memory.tail(1)
@@ -66,9 +67,9 @@ def test_a_poster_that_dies_with_a_slot(folder, runtime, ref):
             time.sleep(0.02)
             assert ref.metrics()["received"] == 0  # it waits for the one before
             kill(child)
-            wait_for(lambda: ref.metrics()["received"] == 1)
+            until(lambda: ref.metrics()["received"] == 1)
             assert there.call(Number(6), timeout=20).value == 11
-            wait_for(lambda: not memory.owner(1))
+            until(lambda: not memory.owner(1))
         memory.close()
         assert share.metrics()["abandoned"] == 2
     letters = runtime.dead_letters()
@@ -101,7 +102,7 @@ def test_all_slots_with_posters_that_are_stopped(folder, runtime, ref):
             for slot in range(2):
                 memory.word(slot, CLAIMED, 0, 0)
             memory.tail(2)
-            wait_for(lambda: memory.kind(0) == memory.kind(1) == ABANDONED)
+            until(lambda: memory.kind(0) == memory.kind(1) == ABANDONED)
             with pytest.raises(TimeoutError, match="has had no room"):
                 there.call(Number(1), timeout=0.05)
             for slot in range(2):
@@ -186,7 +187,7 @@ def test_the_next_runtime_removes_what_a_killed_host_left(folder, killed):
 def test_processes_that_have_ended():
     assert _engine.start_of(os.getpid()) > 0
     child = fork(lambda: None)
-    wait_for(lambda: _engine.start_of(child) == 0)  # it is not waited for
+    until(lambda: _engine.start_of(child) == 0)  # it is not waited for
     status_of(child)
     assert _engine.start_of(child) == 0
     assert _engine.start_of(0) == _engine.start_of(-1) == 0

@@ -8,8 +8,9 @@ import random
 import struct
 
 import pytest
-from tests.actors.outside.processes import HEADS, Memory, fork, status_of, wait_for
+from tests.actors.outside.processes import HEADS, Memory, fork, status_of
 from tests.actors.samples import Number, total
+from tests.actors.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, Reason
@@ -59,7 +60,7 @@ def test_messages_that_are_none(runtime, ref, memory, changes, reason):
     memory.message(0, PAYLOAD, **changes)
     memory.word(0, PUBLISHED, 0, 0)
     letters = []
-    wait_for(lambda: letters.extend(runtime.dead_letters()) or letters)
+    until(lambda: letters.extend(runtime.dead_letters()) or letters)
     assert [each.reason for each in letters] == [reason]
     assert len(letters[0].payload) == 8
     assert memory.share.metrics()["refused"] == 1
@@ -70,7 +71,7 @@ def test_messages_that_are_none(runtime, ref, memory, changes, reason):
 def test_a_whole_message_counts(ref, memory):
     memory.message(0, PAYLOAD)
     memory.word(0, PUBLISHED, 0, 0)
-    wait_for(lambda: ref.read_state().value == 7)
+    until(lambda: ref.read_state().value == 7)
     works(ref)
 
 
@@ -83,7 +84,7 @@ def test_clocks_far_ahead(runtime, ref, memory):
     memory.word(1, PUBLISHED, 0, 0)
     memory.word(0, PUBLISHED, 0, 0)
     letters = []
-    wait_for(lambda: letters.extend(runtime.dead_letters()) or len(letters) == 2)
+    until(lambda: letters.extend(runtime.dead_letters()) or len(letters) == 2)
     assert {each.reason for each in letters} == {Reason.DRIFTED}
     works(ref)
 
@@ -96,7 +97,7 @@ def test_words_that_are_none(runtime, ref, memory, kind, seat, lap):
     for slot in range(4):
         memory.word(slot, kind, seat, lap)
     letters = []
-    wait_for(lambda: letters.extend(runtime.dead_letters()) or len(letters) == 4)
+    until(lambda: letters.extend(runtime.dead_letters()) or len(letters) == 4)
     assert {each.reason for each in letters} == {Reason.GARBLED}
     works(ref)
 
@@ -105,7 +106,7 @@ def test_words_that_are_none(runtime, ref, memory, kind, seat, lap):
 def test_slots_of_nobody_are_free_again(runtime, ref, memory, seat):
     memory.word(0, CLAIMED, seat, 0)
     memory.word(1, ABANDONED, seat, 0)
-    wait_for(lambda: memory.kind(0) == FREE)
+    until(lambda: memory.kind(0) == FREE)
     works(ref)
     assert [each.reason for each in runtime.dead_letters()] == [Reason.ABANDONED]
 

@@ -6,8 +6,9 @@ import os
 
 import numpy as np
 import pytest
-from tests.actors.outside.processes import fork, status_of, wait_for
+from tests.actors.outside.processes import fork, status_of
 from tests.actors.samples import Fill, Number, Order, Total, ordered, total
+from tests.actors.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, MessageDead, QueueFull, Reason
@@ -20,7 +21,7 @@ def test_sends_and_calls(ref):
         assert there.send(Number(4))
         assert there.call(Number(5), timeout=20, spin=0) == Number(12)
         assert there.alive
-        wait_for(lambda: share.metrics()["received"] == 3)  # it is counted after it is answered
+        until(lambda: share.metrics()["received"] == 3)  # it is counted after it is answered
         assert share.metrics() == {
             "received": 3,
             "refused": 0,
@@ -40,7 +41,7 @@ def test_many_in_their_order(runtime):
         numbers["value"] = np.arange(2000)
         assert there.post_many(numbers[:1000]) == 1000
         assert there.post_many([Number(int(n)) for n in numbers["value"][1000:]]) == 1000
-        wait_for(lambda: ref.metrics()["received"] == 2000)
+        until(lambda: ref.metrics()["received"] == 2000)
     assert ref.read_state().wrong == 0
     assert ref.read_state().last[0] == 1999
 
@@ -59,7 +60,7 @@ def test_four_processes_at_once(runtime):
 
         children = [fork(lambda n=n: produce(n)) for n in range(4)]
         assert [status_of(each) for each in children] == [0] * 4
-        wait_for(lambda: ref.metrics()["received"] == 8000)
+        until(lambda: ref.metrics()["received"] == 8000)
     state = ref.read_state()
     assert state.wrong == 0
     assert state.last.tolist()[:4] == [2000 * (n + 1) - 1 for n in range(4)]
@@ -100,7 +101,7 @@ def test_a_full_inbox(runtime):
         assert there.send(Number(8), on_full="dead") is False
         ref.activate()
         letters = []
-        wait_for(lambda: letters.extend(runtime.dead_letters()) or letters)
+        until(lambda: letters.extend(runtime.dead_letters()) or letters)
         assert [(each.message(Number).value, each.reason) for each in letters] == [(8, Reason.FULL)]
         assert there.call(Number(10), timeout=20).value == 0 + 1 + 2 + 3 + 10
 
@@ -254,7 +255,7 @@ def test_a_call_that_waits_learns_of_the_end(runtime):
                 raise AssertionError
 
     child = fork(ask)
-    wait_for(lambda: ref.metrics()["waiting"] == 1)
+    until(lambda: ref.metrics()["waiting"] == 1)
     ref.terminate(graceful=False)
     assert status_of(child) == 0
 
@@ -265,7 +266,7 @@ def test_what_is_in_a_shared_inbox_at_its_end_is_dead(runtime):
     with actors.connect("end") as there:
         for n in range(6):
             there.send(Number(n))
-            wait_for(lambda: ref.metrics()["waiting"] == 1)
+            until(lambda: ref.metrics()["waiting"] == 1)
         share.close()
     letters = runtime.dead_letters()
     assert sorted(each.message(Number).value for each in letters) == [1, 2, 3, 4, 5]
