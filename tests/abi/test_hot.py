@@ -59,7 +59,7 @@ def in_python(library, text):  # noqa: F811
     assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
 
 
-@pytest.mark.parametrize("name", ["hot_state", "hot_memory", "hot_work", "hot_events"])
+@pytest.mark.parametrize("name", ["hot_state", "hot_memory", "hot_work", "hot_events", "hot_made"])
 def test_a_program_prints_the_same(name, library, tmp_path):  # noqa: F811
     made = compiled(name, library, tmp_path, str(library / "libcudart.so.13"))
     hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
@@ -469,6 +469,54 @@ assert 0 < told < 60_000
 begin, end = (streams.event(each.value).native for each in (first, last))
 assert abs(begin.elapsed_ms(end) - told) < 1e-3 * max(1, told)
 assert c.cudaEventElapsedTime(ms, first, last) == 0 and elapsed.value == told
+print("well")
+""",
+    )
+
+
+def test_streams_and_events_are_made_without_python(library):  # noqa: F811
+    in_python(
+        library,
+        """
+from gridlane.abi.state import streams
+
+cu = ctypes.CDLL("libcuda.so.1")
+made, event = ctypes.c_void_p(), ctypes.c_void_p()
+
+def of_runtime(flags=1):
+    return (c.cudaStreamCreateWithFlags(ctypes.byref(made), flags)
+        or c.cudaEventCreateWithFlags(ctypes.byref(event), 2)
+        or c.cudaEventRecord(event, made) or c.cudaStreamSynchronize(made)
+        or c.cudaStreamDestroy(made) or c.cudaEventDestroy(event))
+
+def of_driver():
+    return (cu.cuStreamCreateWithPriority(ctypes.byref(made), 1, -2)
+        or cu.cuEventCreate(ctypes.byref(event), 0)
+        or c.cudaEventRecord(event, made) or cu.cuEventSynchronize(event)
+        or c.cudaStreamDestroy(made) or cu.cuEventDestroy_v2(event))
+
+assert c.cudaFree(None) == 0
+assert calls_of_python(of_runtime) == calls_of_python(of_driver) == 0
+assert not len(streams.streams) and not len(streams.events)
+# Python's functions see what C made and ended, and C what they did.
+for _ in range(200):
+    assert of_runtime() == 0 and rt.cudaStreamQuery(made.value)[0] == 400
+    assert rt.cudaEventQuery(event.value)[0] == 400
+    assert cu.cuStreamCreateWithPriority(ctypes.byref(made), 1, -2) == 0
+    assert c.cudaEventCreate(ctypes.byref(event)) == 0 and c.cudaEventRecord(event, made) == 0
+    assert rt.cudaStreamGetPriority(made.value) == (0, -2)
+    assert rt.cudaStreamGetFlags(made.value) == (0, 1)
+    begun = streams.event(event.value)
+    assert begun.recorded and begun.point.query() and not begun.flags
+    assert c.cudaEventQuery(event) == 0 and c.cudaStreamQuery(made) == 0
+    assert c.cudaEventDestroy(event) == 0 and c.cudaStreamDestroy(made) == 0
+    assert rt.cudaEventQuery(event.value)[0] == 400 and rt.cudaStreamQuery(made.value)[0] == 400
+    assert not len(streams.streams) and not len(streams.events)
+    assert c.cudaStreamCreate(ctypes.byref(made)) == 0
+    assert rt.cudaStreamDestroy(made.value)[0] == 0 and c.cudaStreamQuery(made) == 400
+    error, number = rt.cudaStreamCreate()
+    assert error == 0 and cu.cuStreamDestroy_v2(ctypes.c_void_p(int(number))) == 0
+    assert rt.cudaStreamQuery(number)[0] == 400
 print("well")
 """,
     )

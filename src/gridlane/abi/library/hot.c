@@ -7,7 +7,10 @@ static const struct { /* see hot.py */
     uint64_t *state, *work, *code;
     int *offers;
     const struct gl_memory *memory;
-} table = { &gl_process.state, &gl_process.work, &gl_process.code, &gl_process.offers, &gl_memory };
+    const struct gl_lanes *lanes;
+    const struct gl_events *events;
+} table = { &gl_process.state, &gl_process.work, &gl_process.code, &gl_process.offers,
+            &gl_memory,        &gl_lanes,        &gl_events };
 
 const void *gl_hot_table(void)
 {

@@ -132,12 +132,15 @@ int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void 
 
 /* What Python calls; see hot_events.c. */
 struct gl_events {
-    int (*offer)(uint64_t handle, uint64_t context, uint64_t state, int64_t time, uint32_t what);
+    int (*offer)(uint64_t handle, uint64_t context, int64_t time, uint32_t what);
     int (*take)(uint64_t handle, int64_t *time);
+    int (*adopt)(uint64_t handle, uint64_t *told);
 };
 
 extern const struct gl_events gl_events;
 
+int gl_new_event(void *made, uint32_t flags);
+int gl_end_event(uint64_t handle);
 int gl_record(uint64_t handle, const void *stream);
 int gl_query_event(uint64_t handle);
 int gl_wait_event(uint64_t handle);
@@ -193,6 +196,11 @@ struct gl_lanes {
     void (*rest_lane)(struct lane *lane);
     int (*settle_lane)(struct lane *lane);
     void (*wait_for_lane)(struct lane *lane);
+    struct lane *(*adopt_lane)(uint64_t stream, uint64_t *told);
+    uint64_t (*first_ended)(void);
+    void (*forget_ended)(uint64_t handle);
+    const uint32_t *(*ended_count)(void);
+    void (*withdraw_lane)(struct lane *lane);
 };
 
 extern const struct gl_lanes gl_lanes;
@@ -207,7 +215,6 @@ struct gl_ready_names {
 struct gl_launches {
     void (*add_plan)(struct gl_plan *plan);
     void (*remove_plan)(struct gl_plan *plan);
-    const struct gl_lanes *lanes;
     int (*ready_names)(uint64_t function, const uint32_t *block, struct gl_ready_names *made);
 };
 
@@ -226,6 +233,8 @@ int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made);
 int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
               size_t shared);
 
+int gl_new_stream(void *made, uint32_t flags, int32_t priority);
+int gl_end_stream(const void *stream);
 int gl_passes(uint64_t stream);
 struct lane *gl_hold(const void *stream, int waits);
 void gl_let_go(struct lane *lane);

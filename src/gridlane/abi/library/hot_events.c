@@ -1,119 +1,195 @@
-/* Events where streams have no work, without Python. Python hands an event over whose work is done,
- * or that was never recorded, and takes it back before it looks at it again. Meanwhile C records it
- * where the stream has nothing to do, and answers what is asked of it.
+/* Events where streams have no work, without Python. C makes them; Python gets one at the first call
+ * about it that C does not answer, hands it over when its work is done, or when it was never recorded,
+ * and takes it back before it looks at it again. Meanwhile C records it where the stream has nothing
+ * to do, and answers what is asked of it.
  */
-#include "hot.h"
+#include "hot_lanes.h"
 
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
-enum { BUCKETS = 256, TIMED = 1, RECORDED = 2, BY_C = 4 };
+enum { TIMED = 1, RECORDED = 2, BY_C = 4, KNOWN = 8 /* to Python */ };
+enum { BLOCKING = 1, NO_TIMING = 2 };
 
-struct event {
-    struct event *next;
-    uint64_t handle, context, state; /* the number of the state for which it was handed over */
-    int64_t time;                    /* when it was recorded, in ns of CLOCK_MONOTONIC */
-    uint32_t what;
-};
+/* --- with the lock --- */
 
-static struct event *events[BUCKETS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that is here */
-
-/* Where an event is, or the end of its bucket; with the lock. */
+/* Where an event is, or the end of its bucket. */
 static struct event **place_of(uint64_t handle)
 {
-    struct event **place = &events[handle / 16 % BUCKETS];
+    struct event **place = &gl_order()->events[gl_bucket(handle)];
     while (*place && (*place)->handle != handle)
         place = &(*place)->next;
     return place;
 }
 
+static void add(struct event *event)
+{
+    *place_of(event->handle) = event;
+}
+
+static void take_out(struct event **place)
+{
+    struct event *event = *place;
+    *place = event->next;
+    free(event);
+}
+
+/* An event that C may answer for this thread, which knows its state; or null. */
+static struct event *known(uint64_t handle)
+{
+    struct event *found = *place_of(handle);
+    return found && found->context == gl_thread.context ? found : NULL;
+}
+
+/* --- what Python calls --- */
+
 /* Python hands an event over that it does not have here: whether there was memory for it. */
-static int offer(uint64_t handle, uint64_t context, uint64_t state, int64_t time, uint32_t what)
+static int offer(uint64_t handle, uint64_t context, int64_t time, uint32_t what)
 {
     struct event *made = gl_process.forked ? NULL : calloc(1, sizeof *made);
     if (!made)
         return 0;
-    *made = (struct event){ NULL, handle, context, state, time, what };
-    pthread_mutex_lock(&lock);
-    *place_of(handle) = made;
-    pthread_mutex_unlock(&lock);
+    *made = (struct event){ NULL, handle, context, time, what | KNOWN, 0 };
+    gl_lock_order();
+    add(made);
+    gl_unlock_order();
     return 1;
 }
 
-/* Python takes an event back: whether C recorded it, and when. */
+/* Python takes an event back: whether C recorded it, and when. Also in the child of a fork. */
 static int take(uint64_t handle, int64_t *time)
 {
-    if (gl_process.forked) /* from a thread that may have held the lock */
-        return 0;
-    pthread_mutex_lock(&lock);
+    gl_lock_order();
     struct event **place = place_of(handle), *found = *place;
     int is_new = found && found->what & BY_C;
     if (found) {
         *time = found->time;
-        *place = found->next;
+        take_out(place);
     }
-    pthread_mutex_unlock(&lock);
-    free(found);
+    gl_unlock_order();
     return is_new;
 }
 
-const struct gl_events gl_events = { offer, take };
-
-/* An event that C may answer for this thread, which knows its state; with the lock. */
-static struct event *known(uint64_t handle)
+/* Python has an event that C made from now on, as one that it has handed over: whether there is one,
+ * with its context and flags. */
+static int adopt(uint64_t handle, uint64_t *told)
 {
+    gl_lock_order();
     struct event *found = *place_of(handle);
-    const struct gl_thread *me = &gl_thread;
-    return found && found->state == me->state && found->context == me->context ? found : NULL;
+    if (found) {
+        found->what |= KNOWN;
+        told[0] = found->context;
+        told[1] = found->flags;
+    }
+    gl_unlock_order();
+    return found != NULL;
+}
+
+const struct gl_events gl_events = { offer, take, adopt };
+
+void gl_end_events(uint64_t context)
+{
+    struct gl_order *all = gl_order();
+    gl_lock_order();
+    for (unsigned n = 0; n < GL_BUCKETS; n++)
+        for (struct event **place = &all->events[n]; *place;) {
+            if ((*place)->context == context)
+                take_out(place);
+            else
+                place = &(*place)->next;
+        }
+    gl_unlock_order();
+}
+
+/* --- what the stubs call --- */
+
+int gl_new_event(void *made, uint32_t flags)
+{
+    if (!made || flags & ~(BLOCKING | NO_TIMING) || !gl_knows(GL_READY))
+        return 0;
+    struct event *event = calloc(1, sizeof *event);
+    if (!event)
+        return 0;
+    event->context = gl_thread.context;
+    event->flags = flags;
+    event->what = flags & NO_TIMING ? 0 : TIMED;
+    gl_lock_order();
+    /* Who ends a context changes the number first, and takes the lock then. */
+    uint64_t handle = gl_knows(GL_READY) ? gl_new_handle() : 0;
+    if (handle) {
+        event->handle = handle;
+        add(event);
+    }
+    gl_unlock_order();
+    if (handle)
+        memcpy(made, &handle, sizeof handle);
+    else
+        free(event);
+    return handle != 0;
+}
+
+int gl_end_event(uint64_t handle)
+{
+    if (!gl_knows(GL_READY))
+        return 0;
+    gl_lock_order();
+    const struct event *found = gl_knows(GL_READY) ? known(handle) : NULL;
+    int done = found && (!(found->what & KNOWN) || gl_note_ended(handle));
+    if (done)
+        take_out(place_of(handle));
+    gl_unlock_order();
+    return done;
 }
 
 /* What an event has, and when it was recorded; 0 with "is_known" 0 where Python has to say. */
 static uint32_t look(uint64_t handle, int64_t *time, int *is_known)
 {
-    pthread_mutex_lock(&lock);
+    gl_lock_order();
     const struct event *found = known(handle);
     uint32_t what = found ? found->what : 0;
     *time = found ? found->time : 0;
     *is_known = found != NULL;
-    pthread_mutex_unlock(&lock);
+    gl_unlock_order();
     return what;
 }
 
-/* Record an event now, if Python has not taken it back nor changed what this thread knows. */
-static int record_now(uint64_t handle, unsigned knows)
+/* Record an event where the stream has nothing to do, which is a default one without a lane; with
+ * the lock. */
+static int record_now(struct event *event, struct lane *lane, unsigned knows)
 {
     struct timespec now;
-    pthread_mutex_lock(&lock);
-    struct event *found = gl_knows(knows) ? known(handle) : NULL;
-    if (found) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        found->time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-        found->what |= RECORDED | BY_C;
-    }
-    pthread_mutex_unlock(&lock);
-    return found != NULL;
+    if (!event || (lane && !gl_is_settled(lane)) || !gl_knows(knows))
+        return 0;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    event->time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    event->what |= RECORDED | BY_C;
+    return 1;
+}
+
+/* Behind what other threads do there. */
+static int record_here(uint64_t handle)
+{
+    const unsigned knows = GL_READY | GL_QUIET;
+    if (!gl_knows(knows) || !gl_take_turn())
+        return 0;
+    gl_lock_order();
+    int done = record_now(known(handle), NULL, knows);
+    gl_unlock_order();
+    gl_give_turn();
+    return done;
 }
 
 int gl_record(uint64_t handle, const void *stream)
 {
-    const int here = gl_is_default(stream);
-    const unsigned knows = GL_READY | (here ? GL_QUIET : GL_UNCAPTURED);
-    struct lane *lane = NULL;
-    int64_t time;
-    int is_known;
+    const unsigned knows = GL_READY | GL_UNCAPTURED;
+    if (gl_is_default(stream))
+        return record_here(handle);
     if (!gl_knows(knows))
         return 0;
-    look(handle, &time, &is_known);
-    if (!is_known) /* behind what other threads do there, and what the stream does */
-        return 0;
-    if (here ? !gl_take_turn() : !(lane = gl_hold(stream, 0)))
-        return 0;
-    int done = record_now(handle, knows);
-    if (here)
-        gl_give_turn();
-    else
-        gl_let_go(lane);
+    gl_lock_order();
+    struct lane *lane = gl_lane_of((uintptr_t)stream);
+    int done = lane && record_now(known(handle), lane, knows);
+    gl_unlock_order();
     return done;
 }
 
@@ -167,11 +243,7 @@ int gl_query(const void *stream)
 void gl_after_events(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments)
 {
     static struct gl_slot offering = { "hot:offer_event", 0, 0 };
-    const int first = slot->hot == GL_OF_TWO_EVENTS, count = first ? 2 : 1;
-    if (slot->hot != GL_OF_EVENT && slot->hot != GL_OF_TWO_EVENTS)
-        return;
-    for (int n = 0; n < count; n++) {
-        const uint64_t words[] = { (uintptr_t)&gl_events, arguments[first + n] };
-        call(&offering, words, 2);
-    }
+    for (int n = 0; n < 4; n++)
+        if (slot->hot & GL_EVENT(n))
+            call(&offering, &arguments[n], 1);
 }

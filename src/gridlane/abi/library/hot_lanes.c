@@ -8,28 +8,102 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 256, PASSES = 15 };
+enum { PASSES = 15 };
 static const int64_t LINGER = 1000000; /* ns */
+static const uint64_t HANDLES = 0x6D0000000000; /* Python's begin below: see handles.py */
 
-static struct lane *lanes[BUCKETS];
-pthread_mutex_t gl_lane_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct lane **bucket_of(uint64_t stream)
+struct gl_order *gl_new_order(void)
 {
-    return &lanes[(stream ^ stream / BUCKETS) % BUCKETS];
+    struct gl_order *made = calloc(1, sizeof *made);
+    if (made) {
+        pthread_mutex_init(&made->lock, NULL);
+        made->handle = HANDLES;
+    }
+    return made;
 }
 
-/* In the child of a fork nobody can use lanes, and the lock may be one that is held for ever. */
+/* In the child of a fork nobody can use lanes. */
 static int is_gone(void)
 {
     return gl_process.forked;
 }
 
+struct lane *gl_new_lane(uint64_t context, uint32_t flags, int32_t priority)
+{
+    struct lane *made = calloc(1, sizeof *made);
+    pthread_condattr_t clock;
+    if (!made)
+        return NULL;
+    made->context = context;
+    made->flags = flags;
+    made->priority = priority;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&made->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    return made;
+}
+
+static void free_lane(struct lane *lane)
+{
+    pthread_cond_destroy(&lane->changed);
+    free(lane);
+}
+
 /* --- with the lock --- */
+
+uint64_t gl_new_handle(void)
+{
+    return gl_order()->handle += 16;
+}
+
+int gl_note_ended(uint64_t handle)
+{
+    struct gl_order *all = gl_order();
+    if (all->ended_count == GL_MOST_ENDED)
+        return 0;
+    all->ended[all->ended_count] = handle;
+    __atomic_store_n(&all->ended_count, all->ended_count + 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+void gl_add_lane(struct lane *lane, uint64_t stream)
+{
+    struct lane **bucket = &gl_order()->lanes[gl_bucket(stream)];
+    lane->stream = stream;
+    lane->next = *bucket;
+    *bucket = lane;
+}
+
+void gl_take_lane_out(struct lane *lane)
+{
+    struct lane **place = &gl_order()->lanes[gl_bucket(lane->stream)];
+    while (*place && *place != lane)
+        place = &(*place)->next;
+    if (*place)
+        *place = lane->next;
+}
+
+void gl_drop_lane(struct lane *lane)
+{
+    lane->is_over = 1;
+    if (!lane->users)
+        free_lane(lane);
+}
+
+void gl_leave_lane(struct lane *lane)
+{
+    if (--lane->users)
+        return;
+    if (lane->is_over)
+        free_lane(lane);
+    else
+        pthread_cond_broadcast(&lane->changed);
+}
 
 struct lane *gl_lane_of(uint64_t stream)
 {
-    struct lane *lane = *bucket_of(stream);
+    struct lane *lane = gl_order()->lanes[gl_bucket(stream)];
     while (lane && (lane->stream != stream || lane->context != gl_thread.context))
         lane = lane->next;
     return lane;
@@ -41,39 +115,113 @@ void gl_lane_changed(struct lane *lane)
     pthread_cond_broadcast(&lane->changed);
 }
 
+static struct lane *lane_at(uint64_t stream)
+{
+    struct lane *lane = gl_order()->lanes[gl_bucket(stream)];
+    while (lane && lane->stream != stream)
+        lane = lane->next;
+    return lane;
+}
+
+/* --- of contexts --- */
+
+void gl_end_streams(uint64_t context)
+{
+    struct gl_order *all = gl_order();
+    gl_lock_order();
+    for (unsigned n = 0; n < GL_BUCKETS; n++)
+        for (struct lane *lane = all->lanes[n], *next; lane; lane = next) {
+            next = lane->next;
+            if (lane->context != context || lane->is_known)
+                continue;
+            gl_take_lane_out(lane);
+            gl_drop_lane(lane);
+        }
+    gl_unlock_order();
+}
+
+void gl_move_order(uint64_t from, uint64_t to)
+{
+    struct gl_order *all = gl_order();
+    gl_lock_order();
+    for (unsigned n = 0; n < GL_BUCKETS; n++) {
+        for (struct lane *lane = all->lanes[n]; lane; lane = lane->next)
+            lane->context = lane->context == from ? to : lane->context;
+        for (struct event *event = all->events[n]; event; event = event->next)
+            event->context = event->context == from ? to : event->context;
+    }
+    gl_unlock_order();
+}
+
 /* Whether a launch leaves the lane of its stream closed. Where other work followed each time, to open
  * it only costs. */
 int gl_passes(uint64_t stream)
 {
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     struct lane *lane = gl_lane_of(stream);
     const int passes = lane && lane->passes;
     if (passes)
         lane->passes--;
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return passes;
 }
 
 /* --- what Python calls --- */
 
-/* Null without memory. */
+/* The lane of a stream of Python's; null without memory. */
 static struct lane *make_lane(uint64_t stream, uint64_t context)
 {
-    struct lane *made = is_gone() ? NULL : calloc(1, sizeof *made);
-    pthread_condattr_t clock;
+    struct lane *made = is_gone() ? NULL : gl_new_lane(context, 0, 0);
     if (!made)
         return NULL;
-    made->stream = stream;
-    made->context = context;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&made->changed, &clock);
-    pthread_condattr_destroy(&clock);
-    pthread_mutex_lock(&gl_lane_lock);
-    made->next = *bucket_of(stream);
-    *bucket_of(stream) = made;
-    pthread_mutex_unlock(&gl_lane_lock);
+    made->is_known = 1;
+    gl_lock_order();
+    gl_add_lane(made, stream);
+    gl_unlock_order();
     return made;
+}
+
+/* The lane of a stream that C made, which Python has from now on, with its context, flags and
+ * priority; null if there is none. Also in the child of a fork. */
+static struct lane *adopt_lane(uint64_t stream, uint64_t *told)
+{
+    gl_lock_order();
+    struct lane *lane = lane_at(stream);
+    if (lane) {
+        lane->is_known = 1;
+        told[0] = lane->context;
+        told[1] = lane->flags;
+        told[2] = (uint64_t)(int64_t)lane->priority;
+    }
+    gl_unlock_order();
+    return lane;
+}
+
+/* A handle that C ended and Python has; 0 if there is none. */
+static uint64_t first_ended(void)
+{
+    gl_lock_order();
+    const uint64_t handle = gl_order()->ended_count ? gl_order()->ended[0] : 0;
+    gl_unlock_order();
+    return handle;
+}
+
+/* Python has ended it as well. */
+static void forget_ended(uint64_t handle)
+{
+    struct gl_order *all = gl_order();
+    uint32_t kept = 0;
+    gl_lock_order();
+    for (uint32_t n = 0; n < all->ended_count; n++)
+        if (all->ended[n] != handle)
+            all->ended[kept++] = all->ended[n];
+    __atomic_store_n(&all->ended_count, kept, __ATOMIC_RELEASE);
+    gl_unlock_order();
+}
+
+static const uint32_t *ended_count(void)
+{
+    return &gl_order()->ended_count;
 }
 
 /* What C appends to from now on; null without memory. */
@@ -82,11 +230,11 @@ static struct batch *open_lane(struct lane *lane)
     struct batch *made = is_gone() ? NULL : calloc(1, sizeof *made);
     if (!made)
         return NULL;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     lane->open = made;
     lane->idle = 0;
     gl_lane_changed(lane);
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return made;
 }
 
@@ -95,7 +243,7 @@ static int close_lane(struct lane *lane)
 {
     if (is_gone())
         return 0;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     if (lane->open) {
         lane->unused = lane->open->appended ? 0 : lane->unused + 1;
         lane->passes = lane->unused > 1 ? PASSES : 0;
@@ -104,7 +252,7 @@ static int close_lane(struct lane *lane)
     lane->idle = 0;
     gl_lane_changed(lane);
     const int held = lane->held;
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return held;
 }
 
@@ -113,12 +261,12 @@ static void wait_for_lane(struct lane *lane)
 {
     if (is_gone())
         return;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     lane->users++;
     while (lane->held)
-        pthread_cond_wait(&lane->changed, &gl_lane_lock);
+        pthread_cond_wait(&lane->changed, &gl_order()->lock);
     gl_leave_lane(lane);
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
 }
 
 /* Note that a stream has no work and no error. */
@@ -126,9 +274,9 @@ static void rest_lane(struct lane *lane)
 {
     if (is_gone())
         return;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     lane->idle = !lane->open;
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
 }
 
 /* Whether all is done but the end of the piece that runs the lane, which ends now. */
@@ -136,14 +284,14 @@ static int settle_lane(struct lane *lane)
 {
     if (is_gone())
         return 0;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     int settled = gl_is_settled(lane);
     if (settled && lane->open) {
         lane->open = NULL;
         lane->idle = 1;
         gl_lane_changed(lane);
     }
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return settled;
 }
 
@@ -164,12 +312,12 @@ static void end_batch(struct lane *lane, struct batch *batch)
 {
     if (is_gone())
         return;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     if (lane->open == batch) {
         lane->open = NULL;
         gl_lane_changed(lane);
     }
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     for (struct item *item = batch->first, *next; item; item = next) {
         next = item->next;
         end_item(item);
@@ -177,37 +325,41 @@ static void end_batch(struct lane *lane, struct batch *batch)
     free(batch);
 }
 
+/* Let calls find a lane no more. */
+static void withdraw_lane(struct lane *lane)
+{
+    gl_lock_order();
+    gl_take_lane_out(lane);
+    gl_unlock_order();
+}
+
 /* It has no batch. */
 static void end_lane(struct lane *lane)
 {
     if (is_gone())
         return;
-    pthread_mutex_lock(&gl_lane_lock);
-    struct lane **place = bucket_of(lane->stream);
-    while (*place != lane)
-        place = &(*place)->next;
-    *place = lane->next;
+    gl_lock_order();
+    gl_take_lane_out(lane);
     lane->idle = 0;
     gl_lane_changed(lane);
     while (lane->users)
-        pthread_cond_wait(&lane->changed, &gl_lane_lock);
-    pthread_mutex_unlock(&gl_lane_lock);
-    pthread_cond_destroy(&lane->changed);
-    free(lane);
+        pthread_cond_wait(&lane->changed, &gl_order()->lock);
+    gl_unlock_order();
+    free_lane(lane);
 }
 
 /* Wait for an item: it comes soon, if it comes, and to open a lane costs more than this. */
 static void linger(struct lane *lane, struct batch *batch)
 {
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     for (int n = 0; n < GL_PAUSES && !__atomic_load_n(&batch->first, __ATOMIC_RELAXED) &&
                     __atomic_load_n(&lane->open, __ATOMIC_RELAXED) == batch; n++)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     const struct timespec until = gl_after_ns(LINGER);
     lane->lingers = 1;
     while (!batch->first && lane->open == batch &&
-           !pthread_cond_timedwait(&lane->changed, &gl_lane_lock, &until))
+           !pthread_cond_timedwait(&lane->changed, &gl_order()->lock, &until))
         ;
     lane->lingers = 0;
 }
@@ -215,7 +367,7 @@ static void linger(struct lane *lane, struct batch *batch)
 /* The next item; null if there is none, and nobody appends one then. */
 static struct item *take_item(struct lane *lane, struct batch *batch, int after_one)
 {
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     batch->begun = 1;
     batch->done += (unsigned)after_one;
     if (lane->users)
@@ -223,7 +375,7 @@ static struct item *take_item(struct lane *lane, struct batch *batch, int after_
     if (!batch->first && lane->open == batch)
         linger(lane, batch);
     while (lane->held)
-        pthread_cond_wait(&lane->changed, &gl_lane_lock);
+        pthread_cond_wait(&lane->changed, &gl_order()->lock);
     struct item *item = batch->first;
     if (item) {
         __atomic_store_n(&batch->first, item->next, __ATOMIC_RELAXED);
@@ -233,7 +385,7 @@ static struct item *take_item(struct lane *lane, struct batch *batch, int after_
         lane->idle = 1;
         gl_lane_changed(lane);
     }
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return item;
 }
 
@@ -266,4 +418,5 @@ static int run_batch(struct lane *lane, struct batch *batch, struct gl_failure *
 
 const struct gl_lanes gl_lanes = { make_lane, open_lane,    close_lane, run_batch,  end_batch,
                                    end_lane,  release_plan, rest_lane,  settle_lane,
-                                   wait_for_lane };
+                                   wait_for_lane, adopt_lane, first_ended, forget_ended,
+                                   ended_count, withdraw_lane };

@@ -1,12 +1,17 @@
-/* The lanes of streams, between hot_lanes.c, which Python calls, and hot_streams.c, which stubs do. */
+/* The lanes of streams, between hot_lanes.c, which Python calls, and hot_streams.c, which stubs do;
+ * and what they have in common with events. */
 #ifndef GRIDLANE_HOT_LANES_H
 #define GRIDLANE_HOT_LANES_H
 
-#include "hot.h"
+#include "hot_memory.h"
 
 #include <time.h>
 
-enum { GL_PAUSES = 2000 }; /* looks for a change without sleep: it comes soon, if it comes */
+enum {
+    GL_PAUSES = 2000, /* looks for a change without sleep: it comes soon, if it comes */
+    GL_BUCKETS = 4096,
+    GL_MOST_ENDED = 64
+};
 
 struct item {
     struct item *next;
@@ -25,10 +30,14 @@ struct batch { /* what one piece of the queue runs */
 
 struct lane {
     uint64_t stream, context;
+    uint32_t flags; /* as CUDA has them; they and the priority are of streams that C made */
+    int32_t priority;
     struct batch *open; /* that C appends to, or null */
     int idle;           /* the stream has no work and no error */
     int held;           /* a thread does work of the stream itself, and nobody else does */
     int lingers;        /* the stream's thread waits for the next item */
+    int is_known;       /* Python has the stream, and frees the lane */
+    int is_over;        /* C ended the stream, and its last user frees the lane */
     uint32_t users;     /* threads that hold it or wait for it */
     uint32_t changes;
     uint32_t unused; /* how often in a row it was opened for nothing */
@@ -37,25 +46,75 @@ struct lane {
     struct lane *next;
 };
 
-extern pthread_mutex_t gl_lane_lock; /* of all that is here */
+struct event {
+    struct event *next;
+    uint64_t handle, context;
+    int64_t time; /* when it was recorded, in ns of CLOCK_MONOTONIC */
+    uint32_t what, flags;
+};
+
+/* The streams and events of all libraries of the process. */
+struct gl_order {
+    pthread_mutex_t lock; /* of all that is here; see hot_memory.c about the child of a fork */
+    uint64_t handle;      /* the last one that C made */
+    struct lane *lanes[GL_BUCKETS];
+    struct event *events[GL_BUCKETS];
+    uint64_t ended[GL_MOST_ENDED]; /* handles that C ended and Python still has */
+    uint32_t ended_count;
+};
+
+static inline struct gl_order *gl_order(void)
+{
+    return shared()->order;
+}
+
+static inline void gl_lock_order(void)
+{
+    pthread_mutex_lock(&gl_order()->lock);
+}
+
+static inline void gl_unlock_order(void)
+{
+    pthread_mutex_unlock(&gl_order()->lock);
+}
+
+/* Null without memory. */
+struct gl_order *gl_new_order(void);
+void gl_move_order(uint64_t from, uint64_t to);
+void gl_end_streams(uint64_t context);
+void gl_end_events(uint64_t context);
+
+/* A lane without work; null without memory. */
+struct lane *gl_new_lane(uint64_t context, uint32_t flags, int32_t priority);
 
 /* --- with the lock --- */
 
+static inline unsigned gl_bucket(uint64_t handle)
+{
+    return handle / 16 % GL_BUCKETS;
+}
+
+/* A handle that no other object of the process had. */
+uint64_t gl_new_handle(void);
+
+/* Let Python end what has a handle, at its next look at one; false if it has to do so now. */
+int gl_note_ended(uint64_t handle);
+
 /* The lane of a stream of this thread's context, or null. */
 struct lane *gl_lane_of(uint64_t stream);
+void gl_add_lane(struct lane *lane, uint64_t stream);
+void gl_take_lane_out(struct lane *lane);
 void gl_lane_changed(struct lane *lane);
+void gl_leave_lane(struct lane *lane);
+
+/* Free a lane that Python does not have, once nobody uses it. */
+void gl_drop_lane(struct lane *lane);
 
 /* Whether a stream has nothing to do, and nobody does its work. */
 static inline int gl_is_settled(const struct lane *lane)
 {
     const struct batch *batch = lane->open;
     return !lane->held && (lane->idle || (batch && batch->begun && batch->done == batch->appended));
-}
-
-static inline void gl_leave_lane(struct lane *lane)
-{
-    if (!--lane->users)
-        pthread_cond_broadcast(&lane->changed);
 }
 
 static inline struct timespec gl_after_ns(int64_t ns)

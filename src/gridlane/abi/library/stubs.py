@@ -47,6 +47,14 @@ HOT = {
     "cuMemsetD32Async": "gl_fill(a0, a1, a2, 4, a3)",
     "cudaDeviceSynchronize": "gl_wait()",
     "cuCtxSynchronize": "gl_wait()",
+    "cudaStreamCreate": "gl_new_stream(a0, 0, 0)",
+    **dict.fromkeys(("cudaStreamCreateWithFlags", "cuStreamCreate"), "gl_new_stream(a0, a1, 0)"),
+    "cudaStreamCreateWithPriority": "gl_new_stream(a0, a1, a2)",
+    "cuStreamCreateWithPriority": "gl_new_stream(a0, a1, a2)",
+    **dict.fromkeys(("cudaStreamDestroy", "cuStreamDestroy_v2"), "gl_end_stream(a0)"),
+    "cudaEventCreate": "gl_new_event(a0, 0)",
+    **dict.fromkeys(("cudaEventCreateWithFlags", "cuEventCreate"), "gl_new_event(a0, a1)"),
+    **dict.fromkeys(("cudaEventDestroy", "cuEventDestroy_v2"), "gl_end_event((uintptr_t)a0)"),
     **dict.fromkeys(("cudaStreamSynchronize", "cuStreamSynchronize"), "gl_synchronize(a0)"),
     **dict.fromkeys(("cudaStreamQuery", "cuStreamQuery"), "gl_query(a0)"),
     **dict.fromkeys(("cudaEventRecord", "cuEventRecord"), "gl_record((uintptr_t)a0, a1)"),
@@ -58,17 +66,18 @@ HOT = {
     ),
 }
 """When functions that C answers alone have done so; what is behind it enters Python."""
-EVENTS = {
-    name: "GL_OF_TWO_EVENTS" if "Elapsed" in name else "GL_OF_EVENT"
-    for name in HOT
-    if "Event" in name
+OFFERED = {
+    f"{api}{name}": flags
+    for api in ("cuda", "cu")
+    for name, flags in (
+        *((f"Stream{what}", "GL_STREAM(0)") for what in ("Synchronize", "Query")),
+        *((f"Event{what}", "GL_EVENT(0)") for what in ("Record", "Query", "Synchronize")),
+        *((f"EventElapsedTime{version}", "GL_EVENT(1) | GL_EVENT(2)") for version in ("", "_v2")),
+    )
 }
-"""Which arguments are events, which Python may hand over to C after the call."""
-STREAMS = dict.fromkeys(
-    [f"{api}Stream{what}" for api in ("cuda", "cu") for what in ("Synchronize", "Query")], 0
-) | {"cudaMemcpyAsync": 4, "cudaMemsetAsync": 3}
-STREAMS |= {name: 3 for name in HOT if name.startswith("cuMem") and "Async" in name}
-"""Which argument is a stream that may have no work after the call."""
+OFFERED |= {"cudaMemcpyAsync": "GL_STREAM(4)", "cudaMemsetAsync": "GL_STREAM(3)"}
+OFFERED |= {name: "GL_STREAM(3)" for name in HOT if name.startswith("cuMem") and "Async" in name}
+"""Which arguments are events and streams that Python may let C answer for after the call."""
 LAUNCHES = {
     "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
     "cuLaunchKernel": "a10 ? -1 : gl_launch(GL_DRIVER, (uintptr_t)a0, "
@@ -125,9 +134,8 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     result = result_of(row)
     hot = HOT.get(row.name)
     is_hot = "GL_HOT" if hot is not None or row.name in LAUNCHES else "0"
-    is_hot = EVENTS.get(row.name, is_hot)
-    if row.name in STREAMS:
-        is_hot = f"GL_OF_STREAM + {STREAMS[row.name]}"
+    if row.name in OFFERED:
+        is_hot += f" | {OFFERED[row.name]}"
     yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0, {is_hot} }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"

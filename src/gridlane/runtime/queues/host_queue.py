@@ -46,6 +46,10 @@ class Lane(Protocol):
         what others do themselves."""
         ...
 
+    def withdraw(self) -> None:
+        """Let nobody find it any more."""
+        ...
+
     def settle(self) -> bool:
         """Whether its work is done, behind all other of the queue: its piece ends then."""
         ...
@@ -69,9 +73,8 @@ class HostQueue(SoftwareQueue[HostPiece]):
     def begin(self) -> None:
         """Start without work or a thread."""
         super().begin()
-        self.lanes: dict[int, Lane] = {}
-        """What C may append launches to, by library. At most one is open, and its piece is the last
-        one of the queue."""
+        self.lane: Lane | None = None
+        """What C may append launches to. While it is open, its piece is the queue's last one."""
         self._opened = 0
         """How often a lane was opened: a signal handler may open one between two lines of put."""
         self._lock = threading.RLock()
@@ -87,11 +90,10 @@ class HostQueue(SoftwareQueue[HostPiece]):
         with self._lock:
             BUSY.add(self)  # an exception may come after each line
             opened = self._opened
-            if self.lanes:
-                self.close_lanes()
+            self.close_lane()
             self.append(piece)
             if self._opened != opened:  # by a handler, before the piece
-                self.close_lanes()
+                self.close_lane()
             BUSY.add(self)  # a handler may have waited until the queue was empty
             epochs.work.changed()
 
@@ -102,10 +104,10 @@ class HostQueue(SoftwareQueue[HostPiece]):
         with self._lock:
             BUSY.add(self)  # as in put
             opened = self._opened
-            self.close_lanes()
+            self.close_lane()
             self.extend(pieces)
             if self._opened != opened:
-                self.close_lanes()
+                self.close_lane()
             BUSY.add(self)
             epochs.work.changed()
 
@@ -116,7 +118,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
         with self._lock:
             BUSY.add(self)  # as in put
             self._opened += 1
-            self.close_lanes()
+            self.close_lane()
             piece = open_()
             try:
                 self.append(piece)
@@ -127,10 +129,10 @@ class HostQueue(SoftwareQueue[HostPiece]):
                 BUSY.add(self)
                 epochs.work.changed()
 
-    def close_lanes(self) -> None:
-        """Let later work come behind what the lanes have."""
-        for lane in tuple(self.lanes.values()):
-            lane.close()
+    def close_lane(self) -> None:
+        """Let later work come behind what the lane has."""
+        if self.lane is not None:
+            self.lane.close()
 
     def if_idle(self, call: Callable[[], object]) -> None:
         """Call a function if there is neither work nor an error; nobody appends any meanwhile."""
@@ -138,19 +140,19 @@ class HostQueue(SoftwareQueue[HostPiece]):
             if not self.pending and self.error is None:
                 call()
                 if self.pending or self.error is not None:  # of a handler, between the two lines
-                    self.close_lanes()
+                    self.close_lane()
 
     def has_work(self) -> bool:
         """Whether there is unfinished work, beside the end of a piece whose work is done."""
         while self.pending:
-            if not any(lane.settle() for lane in tuple(self.lanes.values())):
+            if self.lane is None or not self.lane.settle():
                 return bool(self.pending)
             time.sleep(0)
         return False
 
     def nothing_pending(self) -> Latch | None:
         """As for every queue; what others append later is not waited for."""
-        self.close_lanes()
+        self.close_lane()
         return super().nothing_pending()
 
     def forget_if_empty(self) -> None:
@@ -286,7 +288,7 @@ def drop(queues: tuple[HostQueue, ...]) -> None:
     for each in unwanted:
         if each.pending:
             each.error = each.error or dropped
-            each.close_lanes()
+            each.close_lane()
     for _ in range(round(_PATIENCE_S / _SLICE_S)):
         running = [each for each in unwanted if each.pending]
         if not running:
