@@ -20,6 +20,7 @@ enum { /* CUresult */
     GL_NOT_INITIALIZED = 3,
     GL_DEINITIALIZED = 4,
     GL_NO_PYTHON = 802,
+    GL_NOT_READY = 600,
     GL_UNKNOWN = 999
 };
 #endif

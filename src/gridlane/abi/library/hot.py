@@ -11,6 +11,7 @@ import ctypes
 import threading
 
 from gridlane.abi.library import hot_events, hot_launches, hot_memory, ready
+from gridlane.abi.library.hot_marks import Marks
 from gridlane.abi.state import captures, contexts, devices, pools, threads
 from gridlane.abi.state.contexts import Context
 from gridlane.core import epochs
@@ -45,6 +46,7 @@ class _Table(ctypes.Structure):
         ("memory", ctypes.c_uint64),
         ("lanes", ctypes.c_uint64),
         ("events", ctypes.c_uint64),
+        ("marks", ctypes.c_uint64),
     )
 
 
@@ -65,8 +67,9 @@ class _Offer:
         ):
             epoch.lies_at(address)
         self.offers = ctypes.c_int.from_address(table.offers)
-        hot_launches.begin(table.lanes)
-        hot_events.begin(table.events)
+        marks = Marks(table.marks)
+        hot_launches.begin(table.lanes, marks)
+        hot_events.begin(table.events, marks)
         hot_memory.take_over_blocks()
         if not tells:
             return

@@ -1,15 +1,21 @@
-/* Events where streams have no work, without Python. C makes them; Python gets one at the first call
- * about it that C does not answer, hands it over when its work is done, or when it was never recorded,
- * and takes it back before it looks at it again. Meanwhile C records it where the stream has nothing
- * to do, and answers what is asked of it.
+/* Events without Python. C makes them; Python gets one at the first call about it that C does not
+ * answer, hands it over after that, and takes it back before it looks at it again. Meanwhile C records
+ * it, at once or behind the work of a lane, and answers what is asked of it.
  */
 #include "hot_lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMED = 1, RECORDED = 2, BY_C = 4, KNOWN = 8 /* to Python */ };
+enum {
+    TIMED = 1,
+    RECORDED = 2,
+    BY_C = 4,
+    KNOWN = 8,     /* to Python */
+    ELSEWHERE = 16 /* its last recording is Python's, which has to say what became of it */
+};
 enum { BLOCKING = 1, NO_TIMING = 2 };
+static const int64_t PATIENCE = 2000000; /* ns */
 
 /* --- with the lock --- */
 
@@ -31,43 +37,77 @@ static void take_out(struct event **place)
 {
     struct event *event = *place;
     *place = event->next;
+    gl_drop_mark(event->mark);
     free(event);
 }
 
-/* An event that C may answer for this thread, which knows its state; or null. */
+/* An event that C may record for this thread, which knows its state; or null. */
 static struct event *known(uint64_t handle)
 {
     struct event *found = *place_of(handle);
     return found && found->context == gl_thread.context ? found : NULL;
 }
 
+/* Keep the time of a mark that was passed. */
+static void settle(struct event *event)
+{
+    if (event->mark && event->mark->is_passed) {
+        event->time = event->mark->time;
+        gl_drop_mark(event->mark);
+        event->mark = NULL;
+    }
+}
+
+/* An event whose recording C knows as well; it has a mark while that is not done. Or null. */
+static struct event *answered(uint64_t handle)
+{
+    struct event *found = known(handle);
+    if (!found || found->what & ELSEWHERE)
+        return NULL;
+    settle(found);
+    return found;
+}
+
 /* --- what Python calls --- */
 
+enum { NOTHING, DONE, BEHIND }; /* how C recorded an event */
+
 /* Python hands an event over that it does not have here: whether there was memory for it. */
-static int offer(uint64_t handle, uint64_t context, int64_t time, uint32_t what)
+static int offer(uint64_t handle, uint64_t context, struct gl_mark *mark, int64_t time,
+                 uint32_t what)
 {
     struct event *made = gl_process.forked ? NULL : calloc(1, sizeof *made);
     if (!made)
         return 0;
-    *made = (struct event){ NULL, handle, context, time, what | KNOWN, 0 };
+    *made = (struct event){ NULL, handle, context, mark, time, what | KNOWN, 0 };
     gl_lock_order();
+    if (mark)
+        mark->users++;
     add(made);
     gl_unlock_order();
     return 1;
 }
 
-/* Python takes an event back: whether C recorded it, and when. Also in the child of a fork. */
-static int take(uint64_t handle, int64_t *time)
+/* Python takes an event back: whether C recorded it, and when; or that it was recorded behind a mark,
+ * with its lane. Also in the child of a fork. */
+static int take(uint64_t handle, uint64_t *told)
 {
+    int how = NOTHING;
     gl_lock_order();
     struct event **place = place_of(handle), *found = *place;
-    int is_new = found && found->what & BY_C;
-    if (found) {
-        *time = found->time;
-        take_out(place);
+    if (found && found->what & BY_C) {
+        if (found->mark && !found->mark->is_passed && gl_process.forked) /* nor will be */
+            gl_pass(found->mark);
+        settle(found);
+        how = found->mark ? BEHIND : DONE;
+        told[0] = found->mark ? (uintptr_t)found->mark : (uint64_t)found->time;
+        told[1] = found->mark ? found->mark->lane : 0;
+        found->mark = NULL; /* which Python uses from now on */
     }
+    if (found)
+        take_out(place);
     gl_unlock_order();
-    return is_new;
+    return how;
 }
 
 /* Python has an event that C made from now on, as one that it has handed over: whether there is one,
@@ -141,29 +181,13 @@ int gl_end_event(uint64_t handle)
     return done;
 }
 
-/* What an event has, and when it was recorded; 0 with "is_known" 0 where Python has to say. */
-static uint32_t look(uint64_t handle, int64_t *time, int *is_known)
+/* Note that an event was recorded behind a mark, or that this was done now. */
+static void set_recorded(struct event *event, struct gl_mark *mark)
 {
-    gl_lock_order();
-    const struct event *found = known(handle);
-    uint32_t what = found ? found->what : 0;
-    *time = found ? found->time : 0;
-    *is_known = found != NULL;
-    gl_unlock_order();
-    return what;
-}
-
-/* Record an event where the stream has nothing to do, which is a default one without a lane; with
- * the lock. */
-static int record_now(struct event *event, struct lane *lane, unsigned knows)
-{
-    struct timespec now;
-    if (!event || (lane && !gl_is_settled(lane)) || !gl_knows(knows))
-        return 0;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    event->time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    event->what |= RECORDED | BY_C;
-    return 1;
+    gl_drop_mark(event->mark);
+    event->mark = mark;
+    event->time = mark ? 0 : gl_now();
+    event->what = (event->what & ~ELSEWHERE) | RECORDED | BY_C;
 }
 
 /* Behind what other threads do there. */
@@ -173,10 +197,28 @@ static int record_here(uint64_t handle)
     if (!gl_knows(knows) || !gl_take_turn())
         return 0;
     gl_lock_order();
-    int done = record_now(known(handle), NULL, knows);
+    struct event *event = known(handle);
+    const int done = event && gl_knows(knows);
+    if (done)
+        set_recorded(event, NULL);
     gl_unlock_order();
     gl_give_turn();
     return done;
+}
+
+/* Behind the work of a lane; with the lock. */
+static int record_behind(struct event *event, struct lane *lane)
+{
+    struct gl_mark *mark = NULL;
+    if (!gl_is_settled(lane)) {
+        mark = gl_new_mark(lane);
+        if (!mark || !gl_put_mark(lane, mark, 0)) {
+            gl_drop_mark(mark);
+            return 0;
+        }
+    }
+    set_recorded(event, mark);
+    return 1;
 }
 
 int gl_record(uint64_t handle, const void *stream)
@@ -188,55 +230,85 @@ int gl_record(uint64_t handle, const void *stream)
         return 0;
     gl_lock_order();
     struct lane *lane = gl_lane_of((uintptr_t)stream);
-    int done = lane && record_now(known(handle), lane, knows);
+    struct event *event = known(handle);
+    const int done = lane && event && gl_knows(knows) && record_behind(event, lane);
+    gl_unlock_order();
+    return done;
+}
+
+/* Let later work of a stream wait for an event. */
+int gl_follow(const void *stream, uint64_t handle, unsigned flags)
+{
+    const int here = gl_is_default(stream);
+    const unsigned knows = GL_READY | GL_UNCAPTURED;
+    if (flags || !gl_knows(knows))
+        return 0;
+    gl_lock_order();
+    struct lane *lane = here ? NULL : gl_lane_of((uintptr_t)stream);
+    const struct event *event = answered(handle);
+    int done = event && gl_knows(knows) && (here || (lane && (lane->idle || lane->open)));
+    if (done && event->mark) /* a default stream waits now, which Python does */
+        done = !here && gl_put_mark(lane, event->mark, 1);
     gl_unlock_order();
     return done;
 }
 
 int gl_query_event(uint64_t handle)
 {
-    int64_t time;
-    int is_known = 0;
-    if (gl_knows(GL_READY | GL_UNCAPTURED))
-        look(handle, &time, &is_known);
-    return is_known;
+    if (!gl_knows(GL_READY | GL_UNCAPTURED))
+        return -1;
+    gl_lock_order();
+    const struct event *event = answered(handle);
+    const int code = !event ? -1 : event->mark ? GL_NOT_READY : 0;
+    gl_unlock_order();
+    return code;
 }
 
+/* Wait for a short time, and then let Python wait, which can be interrupted. */
 int gl_wait_event(uint64_t handle)
 {
-    int64_t time;
-    int is_known = 0;
-    if (gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
-        look(handle, &time, &is_known);
-    return is_known;
+    if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
+        return 0;
+    const int may_wait = !gl_holds_python(); /* which the work may need */
+    gl_lock_order();
+    const struct event *event = answered(handle);
+    const int done = event && (!event->mark ||
+                               (may_wait && gl_wait_for_mark(event->mark, PATIENCE)));
+    gl_unlock_order();
+    return done;
 }
 
 int gl_elapsed(float *made, uint64_t first, uint64_t last)
 {
-    int64_t start, end;
-    int is_known;
+    int code = -1;
     if (!made || !gl_knows(GL_READY | GL_UNCAPTURED))
-        return 0;
-    uint32_t both = look(first, &start, &is_known) & look(last, &end, &is_known);
-    if (~both & (TIMED | RECORDED))
-        return 0;
-    *made = (float)((double)(end - start) / 1e6);
-    return 1;
+        return -1;
+    gl_lock_order();
+    const struct event *start = answered(first), *end = answered(last);
+    if (start && end && !(~(start->what & end->what) & (TIMED | RECORDED)))
+        code = start->mark || end->mark ? GL_NOT_READY : 0;
+    if (!code)
+        *made = (float)((double)(end->time - start->time) / 1e6);
+    gl_unlock_order();
+    return code;
 }
 
 int gl_synchronize(const void *stream)
 {
-    return gl_is_default(stream) ? gl_wait() : gl_is_done(stream, 1);
+    int is_known;
+    return gl_is_default(stream) ? gl_wait() : gl_is_done(stream, 1, &is_known);
 }
 
 int gl_query(const void *stream)
 {
-    if (!gl_is_default(stream))
-        return gl_is_done(stream, 0);
+    if (!gl_is_default(stream)) {
+        int is_known = 0;
+        return gl_is_done(stream, 0, &is_known) ? 0 : is_known ? GL_NOT_READY : -1;
+    }
     if (!gl_knows(GL_READY | GL_QUIET | GL_IDLE) || !gl_try_turn())
-        return 0;
+        return -1;
     gl_give_turn();
-    return 1;
+    return 0;
 }
 
 /* After Python answered a call about events: it may hand them over. */

@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import ctypes
 from functools import partial
+from time import perf_counter_ns
 
 from gridlane.abi.library import hot_memory
+from gridlane.abi.library.hot_marks import Marks, OutsideMark
 from gridlane.abi.state import contexts, streams
 from gridlane.abi.state.streams import Event
+from gridlane.runtime.queues.host_queue import Mark
 
-_TIMED, _RECORDED = 1, 2
+_TIMED, _RECORDED, _ELSEWHERE = 1, 2, 16
+_DONE, _BEHIND = 1, 2
 _NO_TIMING = 2
-_u32, _i64, _u64 = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64
+_u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
 
 
 class _Functions:
     """Those of ``struct gl_events``, which are short: Python's lock is kept."""
 
-    def __init__(self, address: int) -> None:
+    def __init__(self, address: int, marks: Marks) -> None:
+        self._marks = marks
         places = (_u64 * 3).from_address(address)
-        self.offer = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _u64, _i64, _u32)(places[0])
-        self._take = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, ctypes.POINTER(_i64))(places[1])
-        self._adopt = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, ctypes.c_void_p)(places[2])
+        self.offer = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _u64, _pointer, _i64, _u32)(places[0])
+        self._take = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(places[1])
+        self._adopt = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(places[2])
 
-    def take(self, handle: int) -> int | None:
-        """Take an event back: when C recorded it, if it did."""
-        time = _i64()
-        return time.value if self._take(handle, time) else None
+    def take(self, handle: int) -> Mark | None:
+        """Take an event back: the mark of its recording, if C recorded it."""
+        told = (_u64 * 2)()
+        how: int = self._take(handle, ctypes.addressof(told))
+        if how == _BEHIND:
+            return OutsideMark(self._marks, *told)
+        if how != _DONE:
+            return None
+        made = Mark(perf_counter_ns, None)
+        made.pass_at(told[0])
+        return made
 
     def settle(self) -> None:
         """Forget the events that C ended."""
@@ -52,19 +64,19 @@ class _Functions:
 _begun: list[_Functions] = []
 
 
-def begin(address: int) -> None:
+def begin(address: int, marks: Marks) -> None:
     """Let C make, use and end events.
 
     Args:
         address: of ``struct gl_events``, of any library: all have the same events.
     """
-    functions = _Functions(address)
+    functions = _Functions(address, marks)
     _begun.append(functions)
     streams.events.outside = functions
 
 
 def offer(handle: int) -> int:
-    """Hand an event over to C, if its work is done and C may record it.
+    """Hand an event over to C, if C may record it.
 
     Args:
         handle: of the event, after a call about it.
@@ -73,12 +85,17 @@ def offer(handle: int) -> int:
     if event is None:
         return 0
     context, changes = event.context, event.changes
-    done = event.done_at()
-    if done is None or contexts.top() is not context or not hot_memory.is_fit(context):
+    last = event.last()
+    if last is None or contexts.top() is not context or not hot_memory.is_fit(context):
         return 0
-    time, is_recorded = done
-    what = (0 if event.flags & _NO_TIMING else _TIMED) | (_RECORDED if is_recorded else 0)
+    (mark,), address, time = last, 0, 0
+    what = (0 if event.flags & _NO_TIMING else _TIMED) | (_RECORDED if mark is not None else 0)
+    if isinstance(mark, OutsideMark):
+        address = mark.address
+    elif mark is not None:
+        time = mark.time
+        what |= 0 if mark.passed.is_reached() else _ELSEWHERE
     (functions,) = _begun
-    put = partial(functions.offer, handle, context.handle, time, what)
+    put = partial(functions.offer, handle, context.handle, address, time, what)
     event.hand_over(changes, put, functions.take)
     return 0

@@ -8,18 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES = 15 };
-static const int64_t LINGER = 1000000; /* ns */
+enum { PASSES = 15, PAUSES = 2000 /* looks for an item before a sleep */ };
+enum { FAILED = 1, WAITS }; /* why a batch is not run to its end */
+static const int64_t LINGER = 1000000, PATIENCE = 1000000; /* ns */
 static const uint64_t HANDLES = 0x6D0000000000; /* Python's begin below: see handles.py */
+
+static void begin_condition(pthread_cond_t *made)
+{
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(made, &clock);
+    pthread_condattr_destroy(&clock);
+}
 
 struct gl_order *gl_new_order(void)
 {
     struct gl_order *made = calloc(1, sizeof *made);
     if (made) {
         pthread_mutex_init(&made->lock, NULL);
+        begin_condition(&made->passed);
         made->handle = HANDLES;
     }
     return made;
+}
+
+/* With the lock. Who waited in the parent does not wait here. */
+void gl_begin_in_child(void)
+{
+    begin_condition(&gl_order()->passed);
+    gl_order()->waiting = 0;
 }
 
 /* In the child of a fork nobody can use lanes. */
@@ -31,16 +49,12 @@ static int is_gone(void)
 struct lane *gl_new_lane(uint64_t context, uint32_t flags, int32_t priority)
 {
     struct lane *made = calloc(1, sizeof *made);
-    pthread_condattr_t clock;
     if (!made)
         return NULL;
     made->context = context;
     made->flags = flags;
     made->priority = priority;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&made->changed, &clock);
-    pthread_condattr_destroy(&clock);
+    begin_condition(&made->changed);
     return made;
 }
 
@@ -304,10 +318,17 @@ static void end_item(struct item *item)
 {
     if (item->plan)
         release_plan(item->plan);
+    if (item->mark) {
+        gl_lock_order();
+        if (!item->waits)
+            gl_pass(item->mark);
+        gl_drop_mark(item->mark);
+        gl_unlock_order();
+    }
     free(item);
 }
 
-/* Drop what is left of a batch, and let nobody append to it. */
+/* Drop what is left of a batch, but pass its marks, and let nobody append to it. */
 static void end_batch(struct lane *lane, struct batch *batch)
 {
     if (is_gone())
@@ -352,7 +373,7 @@ static void end_lane(struct lane *lane)
 static void linger(struct lane *lane, struct batch *batch)
 {
     gl_unlock_order();
-    for (int n = 0; n < GL_PAUSES && !__atomic_load_n(&batch->first, __ATOMIC_RELAXED) &&
+    for (int n = 0; n < PAUSES && !__atomic_load_n(&batch->first, __ATOMIC_RELAXED) &&
                     __atomic_load_n(&lane->open, __ATOMIC_RELAXED) == batch; n++)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     gl_lock_order();
@@ -365,11 +386,11 @@ static void linger(struct lane *lane, struct batch *batch)
 }
 
 /* The next item; null if there is none, and nobody appends one then. */
-static struct item *take_item(struct lane *lane, struct batch *batch, int after_one)
+static struct item *take_item(struct lane *lane, struct batch *batch)
 {
     gl_lock_order();
     batch->begun = 1;
-    batch->done += (unsigned)after_one;
+    batch->done = batch->taken;
     if (lane->users)
         gl_lane_changed(lane);
     if (!batch->first && lane->open == batch)
@@ -380,6 +401,7 @@ static struct item *take_item(struct lane *lane, struct batch *batch, int after_
     if (item) {
         __atomic_store_n(&batch->first, item->next, __ATOMIC_RELAXED);
         batch->count--;
+        batch->taken++;
     } else if (lane->open == batch) {
         __atomic_store_n(&lane->open, NULL, __ATOMIC_RELAXED);
         lane->idle = 1;
@@ -389,13 +411,50 @@ static struct item *take_item(struct lane *lane, struct batch *batch, int after_
     return item;
 }
 
-/* Run a batch, until it is empty or a launch fails. Whether one failed: Python raises its error,
- * releases its plan, and drops what is behind it. */
+/* Pass the mark of an item, which is done then: who waited for it finds the stream so. */
+static void pass(struct lane *lane, struct batch *batch, struct item *item)
+{
+    gl_lock_order();
+    gl_pass(item->mark);
+    gl_drop_mark(item->mark);
+    batch->done = batch->taken;
+    if (lane->users)
+        gl_lane_changed(lane);
+    gl_unlock_order();
+    free(item);
+}
+
+/* Whether a mark that an item waits for is passed, or will not be soon: Python waits for it then. */
+static int waited_for(const struct item *item, struct gl_failure *failure)
+{
+    gl_lock_order();
+    const int is_passed = gl_wait_for_mark(item->mark, PATIENCE);
+    if (!is_passed) {
+        item->mark->users++; /* Python */
+        failure->plan = (uintptr_t)item->mark;
+        failure->code = (int64_t)item->mark->lane;
+    }
+    gl_unlock_order();
+    return is_passed;
+}
+
+/* Run a batch, until it is empty, a launch fails, or a wait lasts. If one fails, Python raises its
+ * error, releases its plan, and drops what is behind it; after a wait it goes on. */
 static int run_batch(struct lane *lane, struct batch *batch, struct gl_failure *failure)
 {
-    int after_one = 0;
-    for (struct item *item; (item = take_item(lane, batch, after_one)); after_one = 1) {
+    for (struct item *item; (item = take_item(lane, batch));) {
         struct gl_plan *plan = item->plan;
+        if (item->mark && !item->waits) {
+            pass(lane, batch, item);
+            continue;
+        }
+        if (item->waits) {
+            const int is_passed = waited_for(item, failure);
+            end_item(item);
+            if (!is_passed)
+                return WAITS;
+            continue;
+        }
         if (!plan) {
             gl_move(&item->move);
             end_item(item);
@@ -409,7 +468,7 @@ static int run_batch(struct lane *lane, struct batch *batch, struct gl_failure *
             failure->code = code;
             memcpy(failure->grid, item->grid, sizeof failure->grid);
             free(item);
-            return 1;
+            return FAILED;
         }
         end_item(item);
     }

@@ -8,14 +8,23 @@
 #include <time.h>
 
 enum {
-    GL_PAUSES = 2000, /* looks for a change without sleep: it comes soon, if it comes */
+    GL_LOOKS = 60000, /* ns in which a wait looks for its end before it sleeps, which costs as much */
     GL_BUCKETS = 4096,
     GL_MOST_ENDED = 64
 };
 
-struct item {
+struct gl_mark {
+    uint32_t users;
+    int is_passed;
+    int64_t time;  /* when it was passed, in ns of CLOCK_MONOTONIC */
+    uint64_t lane; /* the address of its lane, which lives until it is passed */
+};
+
+struct item { /* a launch, a copy or fill, or a mark to pass or to wait for */
     struct item *next;
-    struct gl_plan *plan; /* which it uses until it is done; null for a copy or a fill */
+    struct gl_plan *plan; /* which it uses until it is done */
+    struct gl_mark *mark;
+    int waits;
     struct gl_move move;
     uint32_t grid[3], shared;
     _Alignas(64) uint8_t params[];
@@ -24,7 +33,7 @@ struct item {
 struct batch { /* what one piece of the queue runs */
     struct item *first, *last;
     uint32_t count;
-    uint64_t appended, done;
+    uint64_t appended, taken, done;
     int begun; /* so that all work before it is done */
 };
 
@@ -49,7 +58,8 @@ struct lane {
 struct event {
     struct event *next;
     uint64_t handle, context;
-    int64_t time; /* when it was recorded, in ns of CLOCK_MONOTONIC */
+    struct gl_mark *mark; /* of its last recording, or null if that was done at "time" */
+    int64_t time;
     uint32_t what, flags;
 };
 
@@ -57,6 +67,8 @@ struct event {
 struct gl_order {
     pthread_mutex_t lock; /* of all that is here; see hot_memory.c about the child of a fork */
     uint64_t handle;      /* the last one that C made */
+    pthread_cond_t passed; /* a mark was */
+    uint32_t waiting;      /* how many threads wait for that */
     struct lane *lanes[GL_BUCKETS];
     struct event *events[GL_BUCKETS];
     uint64_t ended[GL_MOST_ENDED]; /* handles that C ended and Python still has */
@@ -81,8 +93,19 @@ static inline void gl_unlock_order(void)
 /* Null without memory. */
 struct gl_order *gl_new_order(void);
 void gl_move_order(uint64_t from, uint64_t to);
+void gl_begin_in_child(void);
 void gl_end_streams(uint64_t context);
 void gl_end_events(uint64_t context);
+
+static inline int64_t gl_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* A mark with one user; null without memory. */
+struct gl_mark *gl_new_mark(struct lane *lane);
 
 /* A lane without work; null without memory. */
 struct lane *gl_new_lane(uint64_t context, uint32_t flags, int32_t priority);
@@ -102,6 +125,14 @@ int gl_note_ended(uint64_t handle);
 
 /* The lane of a stream of this thread's context, or null. */
 struct lane *gl_lane_of(uint64_t stream);
+void gl_pass(struct gl_mark *mark);
+void gl_drop_mark(struct gl_mark *mark);
+
+/* Whether a mark is passed within so many ns; without the lock meanwhile. */
+int gl_wait_for_mark(struct gl_mark *mark, int64_t ns);
+
+/* Let the work of a lane pass a mark, or wait for it; false if the lane is not open. */
+int gl_put_mark(struct lane *lane, struct gl_mark *mark, int waits);
 void gl_add_lane(struct lane *lane, uint64_t stream);
 void gl_take_lane_out(struct lane *lane);
 void gl_lane_changed(struct lane *lane);

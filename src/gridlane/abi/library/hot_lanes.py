@@ -8,11 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
+from gridlane.abi.library.hot_marks import Marks, OutsideMark
 from gridlane.abi.state import contexts, streams
 from gridlane.abi.state.streams import Stream
 from gridlane.runtime.queues.host_queue import HostPiece, HostQueue
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
+_FAILED, _WAITS = 1, 2
+"""Why a batch is not run to its end."""
 _u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
 
 
@@ -49,12 +52,13 @@ class Lanes:
     switch of threads wherever the stream's thread waits for it.
 
     Attributes:
+        marks: those of the marks that lanes pass and wait for.
         raising: what raises the error of a launch.
         ended: how many handles C ended that Python has.
     """
 
-    def __init__(self, address: int, raising: Raising) -> None:
-        self.raising = raising
+    def __init__(self, address: int, marks: Marks, raising: Raising) -> None:
+        self.marks, self.raising = marks, raising
         places = (_u64 * 15).from_address(address)
         make = ctypes.PYFUNCTYPE(_pointer, _u64, _u64)
         change = ctypes.PYFUNCTYPE(None, _pointer)
@@ -84,8 +88,9 @@ class Lane:
         address: of C's.
     """
 
-    def __init__(self, functions: Lanes, address: int) -> None:
+    def __init__(self, functions: Lanes, address: int, queue: HostQueue) -> None:
         self._functions, self._address = functions, address
+        functions.marks.queues[address] = queue
 
     def own(self) -> None:
         """Let C's lane end with this one."""
@@ -118,15 +123,21 @@ class Lane:
         return partial(self._run, queue, [batch] if batch else []), True
 
     def _run(self, queue: weakref.ref[HostQueue], batches: list[int]) -> None:
-        """Run a batch, once, and raise the error of the first launch that fails."""
+        """Run a batch, once, and raise the error of the first launch that fails. An error of the
+        queue in a wait drops the rest."""
         if not batches:  # there was no memory for one, or it has run
             return
         batch = batches.pop()
         functions, found, failure = self._functions, queue(), Failure()
         try:
-            if found is None or found.error is not None:
+            while found is not None and found.error is None:
+                why = functions.run(self._address, batch, failure)
+                if why != _WAITS:
+                    break
+                OutsideMark(functions.marks, failure.plan, failure.code).wait()
+            else:
                 return
-            if functions.run(self._address, batch, failure):
+            if why == _FAILED:
                 try:
                     functions.raising(failure)
                 finally:
@@ -163,7 +174,7 @@ class _Made:
             flags, priority = told[1], ctypes.c_int64(told[2]).value
             made = Stream(context.device.new_stream(), context, flags, priority, number, number)
             assert isinstance(made.queue, OwnHostStream)
-            lane = made.queue.queue.lane = Lane(functions, address)
+            lane = made.queue.queue.lane = Lane(functions, address, made.queue.queue)
             if streams.streams.put(number, made):  # or a signal's handler did so
                 lane.own()
                 streams.own(made)
@@ -172,13 +183,13 @@ class _Made:
 _begun: list[Lanes] = []
 
 
-def begin(address: int, raising: Raising) -> None:
+def begin(address: int, marks: Marks, raising: Raising) -> None:
     """Let C make, use and end streams.
 
     Args:
         address: of ``struct gl_lanes``, of any library: all have the same streams.
     """
-    functions = Lanes(address, raising)
+    functions = Lanes(address, marks, raising)
     _begun.append(functions)
     streams.streams.outside = _Made(functions)
 
@@ -212,7 +223,7 @@ def _change(number: int, change: Callable[[Lane, HostQueue], None]) -> None:
         return
     queue = own.queue
     if queue.lane is None:
-        made = _new_lane(found)
+        made = _new_lane(found, queue)
         with streams.handing_over:  # no signal's handler runs between the next two lines
             if queue.lane is None:
                 queue.lane = made
@@ -224,12 +235,12 @@ def _change(number: int, change: Callable[[Lane, HostQueue], None]) -> None:
         lane.close()
 
 
-def _new_lane(stream: Stream) -> Lane:
+def _new_lane(stream: Stream, queue: HostQueue) -> Lane:
     """A lane of a stream that Python made."""
     (functions,) = _begun
     address: Any = functions.make(stream.handle, stream.context.handle)
     if not address:
         raise MemoryError("no memory for the lane of a stream")
-    lane = Lane(functions, address)
+    lane = Lane(functions, address, queue)
     lane.own()
     return lane

@@ -16,6 +16,7 @@ from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
 from gridlane.abi.library import hot_lanes, ready
 from gridlane.abi.library.hot_lanes import Failure
+from gridlane.abi.library.hot_marks import Marks
 from gridlane.abi.state import contexts, libraries, registered, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function
@@ -81,13 +82,13 @@ _known: dict[int, _Known] = {}
 """By address. Also those that are old, while launches use them."""
 
 
-def begin(lanes: int) -> None:
+def begin(lanes: int, marks: Marks) -> None:
     """Let C work on streams of programs.
 
     Args:
         lanes: the address of ``struct gl_lanes``.
     """
-    hot_lanes.begin(lanes, _raise_failure)
+    hot_lanes.begin(lanes, marks, _raise_failure)
 
 
 def learn(launches: int, api: int, number: int, planned: int, stream: int, *block: int) -> int:

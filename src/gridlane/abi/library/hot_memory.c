@@ -265,6 +265,7 @@ static void in_child(void)
 {
     pthread_mutex_init(&shared()->turn, NULL);
     shared()->turner = 0;
+    gl_begin_in_child();
     after_fork();
 }
 

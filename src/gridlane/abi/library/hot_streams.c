@@ -2,6 +2,7 @@
  * of streams that have none themselves. */
 #include "hot_lanes.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,9 @@ static int wait_for_change(struct lane *lane, const struct timespec *until)
 {
     uint32_t seen = lane->changes;
     gl_unlock_order();
-    for (int n = 0; n < GL_PAUSES && __atomic_load_n(&lane->changes, __ATOMIC_RELAXED) == seen; n++)
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (const int64_t end = gl_now() + GL_LOOKS;
+         __atomic_load_n(&lane->changes, __ATOMIC_RELAXED) == seen && gl_now() < end;)
+        sched_yield();
     gl_lock_order();
     return lane->changes != seen || !pthread_cond_timedwait(&lane->changed, &gl_order()->lock, until);
 }
@@ -53,6 +55,8 @@ static struct item *new_item(struct gl_plan *plan, size_t bytes)
     if (made) {
         made->next = NULL;
         made->plan = plan;
+        made->mark = NULL;
+        made->waits = 0;
     }
     return made;
 }
@@ -72,6 +76,21 @@ static int put_item(struct lane *lane, struct item *item)
     batch->appended++;
     if (lane->lingers)
         gl_lane_changed(lane);
+    return 1;
+}
+
+int gl_put_mark(struct lane *lane, struct gl_mark *mark, int waits)
+{
+    struct item *item = new_item(NULL, 0);
+    if (!item)
+        return 0;
+    item->mark = mark;
+    item->waits = waits;
+    if (!put_item(lane, item)) {
+        free(item);
+        return 0;
+    }
+    mark->users++;
     return 1;
 }
 
@@ -153,8 +172,9 @@ int gl_do(const void *stream, const struct gl_move *move, int waits)
     return 1;
 }
 
-/* Whether the work of a stream of the program's is done. */
-int gl_is_done(const void *stream, int waits)
+/* Whether the work of a stream of the program's is done; "is_known" is set where C knows that it is
+ * not. */
+int gl_is_done(const void *stream, int waits, int *is_known)
 {
     if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
         return 0;
@@ -162,6 +182,7 @@ int gl_is_done(const void *stream, int waits)
     gl_lock_order();
     struct lane *lane = gl_lane_of((uintptr_t)stream);
     int done = lane && (may_wait ? waited(lane, 0) : gl_is_settled(lane));
+    *is_known = lane && lane->open;
     gl_unlock_order();
     return done;
 }

@@ -14,6 +14,7 @@ from gridlane.abi.state.handles import Handles
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
 from gridlane.runtime.queues.host_event import HostEvent
+from gridlane.runtime.queues.host_queue import Mark as HostMark
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
 LEGACY, PER_THREAD = 1, 2
@@ -118,34 +119,34 @@ class Event:
     handle: int = 0
     mark: Mark | None = None
     changes: int = 0
-    _take: Callable[[int], int | None] | None = None
+    _take: Callable[[int], HostMark | None] | None = None
 
     def take_back(self) -> None:
         """Know what C did with the event, which cannot answer for it any more."""
         with handing_over:
             self.changes += 1
             take, self._take = self._take, None
-            time = take(self.handle) if take is not None else None
-            if time is not None:
+            mark = take(self.handle) if take is not None else None
+            if mark is not None:
                 assert isinstance(self._point, HostEvent)  # no other is handed over
-                self._point.set_passed(time)
+                self._point.set_mark(mark)
                 self._recorded = True
 
     def hand_over(
-        self, changes: int, put: Callable[[], int], take: Callable[[int], int | None]
+        self, changes: int, put: Callable[[], int], take: Callable[[int], HostMark | None]
     ) -> None:
         """Let C answer for the event, unless it was taken back since it had so many changes."""
         with handing_over:
             if self.changes == changes and self._take is None and put():
                 self._take = take
 
-    def done_at(self) -> tuple[int, bool] | None:
-        """The time at which its work was done, and whether it was recorded; None while there is
-        work, or if C cannot have the event."""
+    def last(self) -> tuple[HostMark | None] | None:
+        """The mark of its last recording, if there is one; None if C cannot have the event, or has
+        it."""
         point = self._point
         if self.mark is not None or self._take is not None or not isinstance(point, HostEvent):
             return None
-        return point.done_at(self._recorded)
+        return (point.mark if self._recorded else None,)
 
     @property
     def point(self) -> protocol.Event:

@@ -177,21 +177,29 @@ class HostQueue(SoftwareQueue[HostPiece]):
 
 
 class Mark:
-    """A point in a queue, or in work that was done at once if it has no queue. ``time`` is the time
-    at which it was passed, by ``clock``."""
+    """A point in a queue, or in work that was done at once if it has no queue."""
 
-    __slots__ = ("__weakref__", "clock", "passed", "queue", "time")
+    __slots__ = ("__weakref__", "_time", "clock", "passed", "queue")
 
     def __init__(self, clock: Callable[[], int], queue: HostQueue | None) -> None:
-        self.time = 0
+        self._time = 0
         self.clock = clock
         self.passed = Latch()
         self.queue = queue
         if queue is not None:
             queue.marks.add(self)
 
+    @property
+    def time(self) -> int:
+        """The time at which it was passed, by ``clock``; 0 before that."""
+        return self._time
+
     def __call__(self) -> None:
-        self.time = self.clock()
+        self.pass_at(self.clock())
+
+    def pass_at(self, time: int) -> None:
+        """Note that it was passed at a time."""
+        self._time = time
         self.passed.reach()
 
     def wait(self) -> None:
