@@ -29,7 +29,7 @@ static int made(int is_seen) /* by Python */
     cudaEvent_t event;
     unsigned flags;
     return cudaStreamCreate(&stream) || cudaEventCreate(&event) ||
-           (is_seen && (cudaStreamGetFlags(stream, &flags) || cuEventRecordWithFlags(event, 0, 0))) ||
+           (is_seen && (cudaStreamGetFlags(stream, &flags) || cuEventRecordWithFlags(event, stream, 0))) ||
            cudaEventRecord(event, stream) || cudaEventSynchronize(event) ||
            cudaStreamDestroy(stream) || cudaEventDestroy(event);
 }

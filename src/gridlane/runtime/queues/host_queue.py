@@ -78,8 +78,8 @@ class HostQueue(SoftwareQueue[HostPiece]):
         self._opened = 0
         """How often a lane was opened: a signal handler may open one between two lines of put."""
         self._lock = threading.RLock()
-        """Held to add the queue to BUSY, and to remove it. The worker never takes it, so a signal
-        handler that interrupts a holder and waits for the worker makes progress."""
+        """Held to add the queue to BUSY, and to remove it. The worker never waits for it, so a
+        signal handler that interrupts a holder and waits for the worker makes progress."""
         self.waits_for: tuple[HostQueue, Latch] | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
@@ -161,6 +161,14 @@ class HostQueue(SoftwareQueue[HostPiece]):
             if not self.pending:
                 BUSY.discard(self)
                 epochs.work.changed()
+
+    def _ended(self) -> None:
+        """Leave BUSY: perhaps nobody waits for the queue of a stream that ended."""
+        if self._lock.acquire(blocking=False):  # the worker waits for nobody
+            try:
+                self.forget_if_empty()
+            finally:
+                self._lock.release()
 
     def raise_error(self) -> None:
         """Raise the error, once."""
