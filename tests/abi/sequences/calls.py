@@ -284,8 +284,12 @@ class Sequence:
     def _fill(self, of: Layout, made: bytearray, at: int) -> None:
         if of.is_union:  # one of whose members may be the address of a function
             return
+        end = 0
         for each in of.fields.values():
             kind, start = each.type, at + each.offset
+            if each.offset < end:  # of a union without a name
+                continue
+            end = each.offset + kind.size * (kind.count or 1)
             if each.inner is not None or kind.count:
                 if each.inner is not None and not kind.count:
                     self._fill(each.inner, made, start)
