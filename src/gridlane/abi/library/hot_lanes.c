@@ -11,34 +11,6 @@
 enum { PASSES = 15, PAUSES = 2000 /* looks for an item before a sleep */ };
 enum { FAILED = 1, WAITS }; /* why a batch is not run to its end */
 static const int64_t LINGER = 1000000, PATIENCE = 1000000; /* ns */
-static const uint64_t HANDLES = 0x6D0000000000; /* Python's begin below: see handles.py */
-
-static void begin_condition(pthread_cond_t *made)
-{
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(made, &clock);
-    pthread_condattr_destroy(&clock);
-}
-
-struct gl_order *gl_new_order(void)
-{
-    struct gl_order *made = calloc(1, sizeof *made);
-    if (made) {
-        pthread_mutex_init(&made->lock, NULL);
-        begin_condition(&made->passed);
-        made->handle = HANDLES;
-    }
-    return made;
-}
-
-/* With the lock. Who waited in the parent does not wait here. */
-void gl_begin_in_child(void)
-{
-    begin_condition(&gl_order()->passed);
-    gl_order()->waiting = 0;
-}
 
 /* In the child of a fork nobody can use lanes. */
 static int is_gone(void)
@@ -54,7 +26,7 @@ struct lane *gl_new_lane(uint64_t context, uint32_t flags, int32_t priority)
     made->context = context;
     made->flags = flags;
     made->priority = priority;
-    begin_condition(&made->changed);
+    gl_begin_condition(&made->changed);
     return made;
 }
 
@@ -65,21 +37,6 @@ static void free_lane(struct lane *lane)
 }
 
 /* --- with the lock --- */
-
-uint64_t gl_new_handle(void)
-{
-    return gl_order()->handle += 16;
-}
-
-int gl_note_ended(uint64_t handle)
-{
-    struct gl_order *all = gl_order();
-    if (all->ended_count == GL_MOST_ENDED)
-        return 0;
-    all->ended[all->ended_count] = handle;
-    __atomic_store_n(&all->ended_count, all->ended_count + 1, __ATOMIC_RELEASE);
-    return 1;
-}
 
 void gl_add_lane(struct lane *lane, uint64_t stream)
 {
@@ -154,19 +111,6 @@ void gl_end_streams(uint64_t context)
     gl_unlock_order();
 }
 
-void gl_move_order(uint64_t from, uint64_t to)
-{
-    struct gl_order *all = gl_order();
-    gl_lock_order();
-    for (unsigned n = 0; n < GL_BUCKETS; n++) {
-        for (struct lane *lane = all->lanes[n]; lane; lane = lane->next)
-            lane->context = lane->context == from ? to : lane->context;
-        for (struct event *event = all->events[n]; event; event = event->next)
-            event->context = event->context == from ? to : event->context;
-    }
-    gl_unlock_order();
-}
-
 /* Whether a launch leaves the lane of its stream closed. Where other work followed each time, to open
  * it only costs. */
 int gl_passes(uint64_t stream)
@@ -211,33 +155,6 @@ static struct lane *adopt_lane(uint64_t stream, uint64_t *told)
     return lane;
 }
 
-/* A handle that C ended and Python has; 0 if there is none. */
-static uint64_t first_ended(void)
-{
-    gl_lock_order();
-    const uint64_t handle = gl_order()->ended_count ? gl_order()->ended[0] : 0;
-    gl_unlock_order();
-    return handle;
-}
-
-/* Python has ended it as well. */
-static void forget_ended(uint64_t handle)
-{
-    struct gl_order *all = gl_order();
-    uint32_t kept = 0;
-    gl_lock_order();
-    for (uint32_t n = 0; n < all->ended_count; n++)
-        if (all->ended[n] != handle)
-            all->ended[kept++] = all->ended[n];
-    __atomic_store_n(&all->ended_count, kept, __ATOMIC_RELEASE);
-    gl_unlock_order();
-}
-
-static const uint32_t *ended_count(void)
-{
-    return &gl_order()->ended_count;
-}
-
 /* What C appends to from now on; null without memory. */
 static struct batch *open_lane(struct lane *lane)
 {
@@ -245,7 +162,7 @@ static struct batch *open_lane(struct lane *lane)
     if (!made)
         return NULL;
     gl_lock_order();
-    lane->open = made;
+    gl_set_open(lane, made);
     lane->idle = 0;
     gl_lane_changed(lane);
     gl_unlock_order();
@@ -262,7 +179,7 @@ static int close_lane(struct lane *lane)
         lane->unused = lane->open->appended ? 0 : lane->unused + 1;
         lane->passes = lane->unused > 1 ? PASSES : 0;
     }
-    lane->open = NULL;
+    gl_set_open(lane, NULL);
     lane->idle = 0;
     gl_lane_changed(lane);
     const int held = lane->held;
@@ -301,7 +218,7 @@ static int settle_lane(struct lane *lane)
     gl_lock_order();
     int settled = gl_is_settled(lane);
     if (settled && lane->open) {
-        lane->open = NULL;
+        gl_set_open(lane, NULL);
         lane->idle = 1;
         gl_lane_changed(lane);
     }
@@ -335,7 +252,7 @@ static void end_batch(struct lane *lane, struct batch *batch)
         return;
     gl_lock_order();
     if (lane->open == batch) {
-        lane->open = NULL;
+        gl_set_open(lane, NULL);
         gl_lane_changed(lane);
     }
     gl_unlock_order();
@@ -403,7 +320,7 @@ static struct item *take_item(struct lane *lane, struct batch *batch)
         batch->count--;
         batch->taken++;
     } else if (lane->open == batch) {
-        __atomic_store_n(&lane->open, NULL, __ATOMIC_RELAXED);
+        gl_set_open(lane, NULL);
         lane->idle = 1;
         gl_lane_changed(lane);
     }
@@ -475,7 +392,8 @@ static int run_batch(struct lane *lane, struct batch *batch, struct gl_failure *
     return 0;
 }
 
-const struct gl_lanes gl_lanes = { make_lane, open_lane,    close_lane, run_batch,  end_batch,
-                                   end_lane,  release_plan, rest_lane,  settle_lane,
-                                   wait_for_lane, adopt_lane, first_ended, forget_ended,
-                                   ended_count, withdraw_lane };
+const struct gl_lanes gl_lanes = { make_lane,      open_lane,       close_lane,
+                                   run_batch,      end_batch,       end_lane,
+                                   release_plan,   rest_lane,       settle_lane,
+                                   wait_for_lane,  adopt_lane,      gl_first_ended,
+                                   gl_forget_ended, gl_ended_count, withdraw_lane };

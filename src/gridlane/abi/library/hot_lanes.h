@@ -63,7 +63,7 @@ struct event {
     uint32_t what, flags;
 };
 
-/* The streams and events of all libraries of the process. */
+/* The streams and events of all libraries of the process; see hot_order.c. */
 struct gl_order {
     pthread_mutex_t lock; /* of all that is here; see hot_memory.c about the child of a fork */
     uint64_t handle;      /* the last one that C made */
@@ -94,6 +94,10 @@ static inline void gl_unlock_order(void)
 struct gl_order *gl_new_order(void);
 void gl_move_order(uint64_t from, uint64_t to);
 void gl_begin_in_child(void);
+void gl_begin_condition(pthread_cond_t *made); /* whose times are of CLOCK_MONOTONIC */
+uint64_t gl_first_ended(void);
+void gl_forget_ended(uint64_t handle);
+const uint32_t *gl_ended_count(void);
 void gl_end_streams(uint64_t context);
 void gl_end_events(uint64_t context);
 
@@ -146,6 +150,12 @@ static inline int gl_is_settled(const struct lane *lane)
 {
     const struct batch *batch = lane->open;
     return !lane->held && (lane->idle || (batch && batch->begun && batch->done == batch->appended));
+}
+
+/* The stream's thread looks without the lock. */
+static inline void gl_set_open(struct lane *lane, struct batch *batch)
+{
+    __atomic_store_n(&lane->open, batch, __ATOMIC_RELAXED);
 }
 
 static inline struct timespec gl_after_ns(int64_t ns)

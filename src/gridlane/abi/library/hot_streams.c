@@ -223,7 +223,7 @@ int gl_end_stream(const void *stream)
                (!lane->is_known || gl_note_ended(lane->stream));
     if (done) {
         gl_take_lane_out(lane);
-        lane->open = NULL;
+        gl_set_open(lane, NULL);
         lane->idle = 1; /* to who waits for it */
         gl_lane_changed(lane);
         if (!lane->is_known)
