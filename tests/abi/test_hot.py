@@ -486,6 +486,7 @@ def test_streams_and_events_are_made_without_python(library):  # noqa: F811
     in_python(
         library,
         """
+import time
 from gridlane.abi.state import streams
 
 cu = ctypes.CDLL("libcuda.so.1")
@@ -504,6 +505,11 @@ def of_driver():
         or c.cudaStreamDestroy(made) or cu.cuEventDestroy_v2(event))
 
 assert c.cudaFree(None) == 0
+for _ in range(3):  # Python makes the first ones, whose threads end
+    assert of_runtime() == of_driver() == 0
+assert not len(streams.streams) and not len(streams.events)
+while threading.active_count() > 1:
+    time.sleep(0.01)
 assert calls_of_python(of_runtime) == calls_of_python(of_driver) == 0
 assert not len(streams.streams) and not len(streams.events)
 # Python's functions see what C made and ended, and C what they did.

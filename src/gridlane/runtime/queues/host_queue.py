@@ -77,9 +77,9 @@ class HostQueue(SoftwareQueue[HostPiece]):
         """What C may append launches to. While it is open, its piece is the queue's last one."""
         self._opened = 0
         """How often a lane was opened: a signal handler may open one between two lines of put."""
-        self._lock = threading.RLock()
-        """Held to add the queue to BUSY, and to remove it. The worker never waits for it, so a
-        signal handler that interrupts a holder and waits for the worker makes progress."""
+        self.lock = threading.RLock()
+        """Held to add the queue to BUSY, and to remove it. The worker never takes it, so a signal
+        handler that interrupts a holder and waits for the worker makes progress."""
         self.waits_for: tuple[HostQueue, Latch] | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
@@ -87,7 +87,9 @@ class HostQueue(SoftwareQueue[HostPiece]):
         """Append work. Hot."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
-        with self._lock:
+        with self.lock:
+            if len(BUSY) > _MOST_BUSY:
+                _forget_empty()
             BUSY.add(self)  # an exception may come after each line
             opened = self._opened
             self.close_lane()
@@ -101,7 +103,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
         """Append work, uninterrupted by other threads."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
-        with self._lock:
+        with self.lock:
             BUSY.add(self)  # as in put
             opened = self._opened
             self.close_lane()
@@ -115,7 +117,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
         """Open a lane, which returns the piece that does its work, and append the piece."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
-        with self._lock:
+        with self.lock:
             BUSY.add(self)  # as in put
             self._opened += 1
             self.close_lane()
@@ -136,7 +138,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
 
     def if_idle(self, call: Callable[[], object]) -> None:
         """Call a function if there is neither work nor an error; nobody appends any meanwhile."""
-        with self._lock:
+        with self.lock:
             if not self.pending and self.error is None:
                 call()
                 if self.pending or self.error is not None:  # of a handler, between the two lines
@@ -157,18 +159,10 @@ class HostQueue(SoftwareQueue[HostPiece]):
 
     def forget_if_empty(self) -> None:
         """Remove the queue from BUSY if nothing is pending."""
-        with self._lock:
+        with self.lock:
             if not self.pending:
                 BUSY.discard(self)
                 epochs.work.changed()
-
-    def _ended(self) -> None:
-        """Leave BUSY: perhaps nobody waits for the queue of a stream that ended."""
-        if self._lock.acquire(blocking=False):  # the worker waits for nobody
-            try:
-                self.forget_if_empty()
-            finally:
-                self._lock.release()
 
     def raise_error(self) -> None:
         """Raise the error, once."""
@@ -222,9 +216,24 @@ BUSY: set[HostQueue] = set()
 """Queues with unfinished work, and some with finished work that nobody has waited for. The launch
 path tests only its truth value."""
 
+_MOST_BUSY = 32
+"""How many there are at most whose work is done, such as those of streams that ended."""
+
 _queues: weakref.WeakSet[HostQueue] = weakref.WeakSet()
 _current = threading.local()
 _waits = threading.Lock()
+
+
+def _forget_empty() -> None:
+    """Remove queues without work, which nobody may wait for any more. Who calls this changes the
+    number of the work."""
+    for each in tuple(BUSY):
+        if not each.pending and each.lock.acquire(blocking=False):
+            try:
+                if not each.pending:
+                    BUSY.discard(each)
+            finally:
+                each.lock.release()
 
 
 def is_busy() -> bool:
