@@ -37,12 +37,35 @@ static void on_own_stream(int *p)
         empty<<<1, 32, 0, own>>>(p);
         cudaStreamSynchronize(own);
     });
+    measure("create+destroy-stream", own, [=] {
+        cudaStream_t made;
+        cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+        cudaStreamDestroy(made);
+    });
+    measure("create+destroy-event", own, [=] {
+        cudaEvent_t made;
+        cudaEventCreate(&made);
+        cudaEventDestroy(made);
+    });
+    measure("launch+record-own", own, [=] {
+        empty<<<1, 32, 0, own>>>(p);
+        cudaEventRecord(after, own);
+    });
     measure("record+launch+record+wait-own", own, [=] {
         cudaEventRecord(before, own);
         empty<<<1, 32, 0, own>>>(p);
         cudaEventRecord(after, own);
         cudaEventSynchronize(after);
     });
+    cudaStream_t other;
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    measure("launch+record+wait-of-another-stream+launch", own, [=] {
+        empty<<<1, 32, 0, other>>>(p);
+        cudaEventRecord(before, other);
+        cudaStreamWaitEvent(own, before, 0);
+        empty<<<1, 32, 0, own>>>(p);
+    });
+    cudaStreamDestroy(other);
     cudaEventDestroy(before);
     cudaEventDestroy(after);
     cudaStreamDestroy(own);

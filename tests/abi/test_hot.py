@@ -59,7 +59,7 @@ def in_python(library, text):  # noqa: F811
     assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
 
 
-@pytest.mark.parametrize("name", ["hot_state", "hot_memory", "hot_work", "hot_events"])
+@pytest.mark.parametrize("name", ["hot_state", "hot_memory", "hot_work", "hot_events", "hot_made"])
 def test_a_program_prints_the_same(name, library, tmp_path):  # noqa: F811
     made = compiled(name, library, tmp_path, str(library / "libcudart.so.13"))
     hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
@@ -324,6 +324,14 @@ def test_work_of_own_streams_keeps_its_order(library, tmp_path_factory):  # noqa
     assert "after a trap: cudaErrorLaunchFailure\n" in hot.stdout
 
 
+def test_events_behind_work_of_own_streams(library, tmp_path_factory):  # noqa: F811
+    linked = "-Xlinker", str(installed.prefix(tmp_path_factory) / "lib" / "libcuda.so.1")
+    made = by_nvcc(tmp_path_factory, "own_events", *linked)
+    hot, cold = run(made, library), run(made, library, GRIDLANE_NATIVE="0")
+    assert hot.stdout == cold.stdout and hot.stderr == cold.stderr == ""
+    assert hot.stdout.endswith("well\n")
+
+
 def test_launches_on_own_streams_enter_no_python(library):  # noqa: F811
     in_python(
         library,
@@ -469,6 +477,114 @@ assert 0 < told < 60_000
 begin, end = (streams.event(each.value).native for each in (first, last))
 assert abs(begin.elapsed_ms(end) - told) < 1e-3 * max(1, told)
 assert c.cudaEventElapsedTime(ms, first, last) == 0 and elapsed.value == told
+print("well")
+""",
+    )
+
+
+def test_streams_and_events_are_made_without_python(library):  # noqa: F811
+    in_python(
+        library,
+        """
+import time
+from gridlane.abi.state import streams
+
+cu = ctypes.CDLL("libcuda.so.1")
+made, event = ctypes.c_void_p(), ctypes.c_void_p()
+
+def of_runtime(flags=1):
+    return (c.cudaStreamCreateWithFlags(ctypes.byref(made), flags)
+        or c.cudaEventCreateWithFlags(ctypes.byref(event), 2)
+        or c.cudaEventRecord(event, made) or c.cudaStreamSynchronize(made)
+        or c.cudaStreamDestroy(made) or c.cudaEventDestroy(event))
+
+def of_driver():
+    return (cu.cuStreamCreateWithPriority(ctypes.byref(made), 1, -2)
+        or cu.cuEventCreate(ctypes.byref(event), 0)
+        or c.cudaEventRecord(event, made) or cu.cuEventSynchronize(event)
+        or c.cudaStreamDestroy(made) or cu.cuEventDestroy_v2(event))
+
+assert c.cudaFree(None) == 0
+for _ in range(3):  # Python makes the first ones, whose threads end
+    assert of_runtime() == of_driver() == 0
+assert not len(streams.streams) and not len(streams.events)
+while threading.active_count() > 1:
+    time.sleep(0.01)
+assert calls_of_python(of_runtime) == calls_of_python(of_driver) == 0
+assert not len(streams.streams) and not len(streams.events)
+# Python's functions see what C made and ended, and C what they did.
+for _ in range(200):
+    assert of_runtime() == 0 and rt.cudaStreamQuery(made.value)[0] == 400
+    assert rt.cudaEventQuery(event.value)[0] == 400
+    assert cu.cuStreamCreateWithPriority(ctypes.byref(made), 1, -2) == 0
+    assert c.cudaEventCreate(ctypes.byref(event)) == 0 and c.cudaEventRecord(event, made) == 0
+    assert rt.cudaStreamGetPriority(made.value) == (0, -2)
+    assert rt.cudaStreamGetFlags(made.value) == (0, 1)
+    begun = streams.event(event.value)
+    assert begun.recorded and begun.point.query() and not begun.flags
+    assert c.cudaEventQuery(event) == 0 and c.cudaStreamQuery(made) == 0
+    assert c.cudaEventDestroy(event) == 0 and c.cudaStreamDestroy(made) == 0
+    assert rt.cudaEventQuery(event.value)[0] == 400 and rt.cudaStreamQuery(made.value)[0] == 400
+    assert not len(streams.streams) and not len(streams.events)
+    assert c.cudaStreamCreate(ctypes.byref(made)) == 0
+    assert rt.cudaStreamDestroy(made.value)[0] == 0 and c.cudaStreamQuery(made) == 400
+    error, number = rt.cudaStreamCreate()
+    assert error == 0 and cu.cuStreamDestroy_v2(ctypes.c_void_p(int(number))) == 0
+    assert rt.cudaStreamQuery(number)[0] == 400
+print("well")
+""",
+    )
+
+
+def test_events_behind_work_enter_no_python(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+streams = [ctypes.c_void_p() for _ in range(2)]
+events = [ctypes.c_void_p() for _ in range(2)]
+ms = ctypes.byref(ctypes.c_float())
+for stream, event in zip(streams, events):
+    assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+    assert c.cudaEventCreate(ctypes.byref(event)) == 0
+
+def on(stream):
+    return cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None)
+
+def across():
+    (first, second), (one, two) = streams, events
+    return (on(first) or cu.cuEventRecord(one, first) or cu.cuStreamWaitEvent(second, one, 0)
+        or on(second) or cu.cuEventRecord(two, second) or cu.cuStreamWaitEvent(first, two, 0))
+
+assert cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, arguments, None) == 0
+# Host functions keep the threads of both, so that no batch ends before the next launch.
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait(60))
+for stream in streams:
+    assert cu.cuLaunchHostFunc(stream, work, None) == 0
+for _ in range(3):
+    assert across() == 0
+assert calls_of_python(across) == 0
+assert c.cudaEventQuery(events[0]) == 600  # a thread is told by each library
+(first, second), (one, two) = streams, events
+assert calls_of_python(c.cudaEventRecord, one, first) == 0
+entered.clear()
+assert c.cudaEventQuery(one) == cu.cuEventQuery(two) == c.cudaStreamQuery(first) == 600
+assert c.cudaEventElapsedTime(ms, one, two) == 600 and c.cudaGetLastError() == 0
+assert not entered
+assert rt.cudaEventQuery(one.value)[0] == 600  # Python knows it as well, and gives it back
+assert c.cudaEventQuery(one) == 600
+hold.set()
+for event in events:
+    assert c.cudaEventSynchronize(event) == 0
+assert c.cudaStreamSynchronize(first) == 0 and added() == 1 + 6 + 2 * 102
+assert c.cudaEventElapsedTime(ms, one, two) == 0
+for _ in range(20):  # and with Python in between
+    assert across() == 0 and c.cudaEventQuery(two) in (0, 600)
+    assert rt.cudaEventQuery(one.value)[0] in (0, 600)
+    assert across() == 0 and rt.cudaEventSynchronize(two.value)[0] == 0
+    assert c.cudaEventQuery(two) == rt.cudaEventQuery(one.value)[0] == 0
+assert c.cudaStreamSynchronize(first) == 0 and added() == 1 + 6 + 2 * 102 + 80
 print("well")
 """,
     )

@@ -365,12 +365,13 @@ def test_no_python_when_it_is_needed(room, tmp_path, monkeypatch):
     assert "shape: 802, last 802" in found.stdout
 
 
-def test_launches_on_own_streams_get_plans(room, tmp_path, tmp_path_factory):
-    """Also where nothing but the launches tells C that Python has taken over."""
+def test_streams_of_programs_without_python(room, tmp_path, tmp_path_factory):
+    """C makes them; launches there get plans, also where nothing else tells C that Python has
+    taken over."""
     words = "-cudart", "shared", str(HERE / "ready_streams.cu")
     built = installed.by_nvcc(tmp_path_factory, "ready-streams", *words)
     (room / "ready_streams").symlink_to(built)
     for begun in (1, 0):  # the second time C begins alone
         found = run(room, "", tmp_path / "own", "ready_streams")
-        wanted = f"Python has begun: {begun}\nplans: 1\n4\n"
+        wanted = f"Python has begun: {begun}\nand now: {begun}\nplans: 1\n4\n"
         assert (found.stdout, found.stderr) == (wanted, "")

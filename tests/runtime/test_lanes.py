@@ -30,6 +30,9 @@ class Lane:
         self.batch = None
         self.after_close()
 
+    def withdraw(self):
+        pass
+
     def settle(self):
         return False
 
@@ -45,7 +48,7 @@ def interrupted():
     """A queue that is busy until ``hold`` is set, and a lane that a handler opens once, just after
     the queue has closed it."""
     queue, lane, hold = HostQueue(Device()), Lane(), threading.Event()
-    queue.lanes[0] = lane
+    queue.lane = lane
     queue.put((hold.wait, False))
 
     def opens(*_):
@@ -92,7 +95,7 @@ def test_a_handler_that_launches_while_a_lane_is_opened(interrupted):
 def test_a_handler_that_puts_work_while_a_lane_is_told_to_rest():
     """Nobody else answers for the queue then, which has work."""
     queue, lane, hold, rests = HostQueue(Device()), Lane(), threading.Event(), []
-    queue.lanes[0] = lane
+    queue.lane = lane
     lane.after_close = rests.clear
 
     def rest():

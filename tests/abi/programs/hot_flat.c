@@ -1,4 +1,4 @@
-/* A million allocations, frees and questions leave no memory behind. */
+/* A million allocations, frees and questions leave no memory behind, nor do streams and events. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -23,6 +23,17 @@ static int once(size_t size)
     return cudaMalloc(&p, size) || cudaMemset(p, 1, size) || cudaFree(p) || cudaGetLastError();
 }
 
+static int made(int is_seen) /* by Python */
+{
+    cudaStream_t stream;
+    cudaEvent_t event;
+    unsigned flags;
+    return cudaStreamCreate(&stream) || cudaEventCreate(&event) ||
+           (is_seen && (cudaStreamGetFlags(stream, &flags) || cuEventRecordWithFlags(event, stream, 0))) ||
+           cudaEventRecord(event, stream) || cudaEventSynchronize(event) ||
+           cudaStreamDestroy(stream) || cudaEventDestroy(event);
+}
+
 int main(void)
 {
     enum { MANY = 300 };
@@ -34,7 +45,13 @@ int main(void)
     for (int n = 0; n < 1000; n++)
         if (once(256) || once(1 + n * 200))
             return 2;
+    for (int n = 0; n < 1000; n++)
+        if (made(1))
+            return 7;
     long before = resident();
+    for (int n = 0; n < 100000; n++)
+        if (made(0) || (n % 10 == 0 && made(1)))
+            return 8;
     for (int n = 0; n < 1000000; n++)
         if (once(1 + n % 3000))
             return 3;

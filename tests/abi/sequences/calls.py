@@ -46,6 +46,17 @@ LEFT_OUT = (
 )
 """Parts of the names of functions that stay out."""
 UNIFIED = ("Memcpy", "Memset", "MemPrefetch", "MemAdvise", "MemDiscard", "PointerGetAttr")
+ORDERING = frozenset(
+    [
+        *("StreamCreate", "StreamCreateWithFlags", "StreamCreateWithPriority", "StreamDestroy"),
+        *("StreamDestroy_v2", "StreamSynchronize", "StreamQuery", "StreamWaitEvent"),
+        *("StreamGetFlags", "EventCreate", "EventCreateWithFlags", "EventDestroy"),
+        *("EventDestroy_v2", "EventRecord", "EventRecordWithFlags", "EventQuery"),
+        *("EventSynchronize", "EventElapsedTime", "EventElapsedTime_v2", "LaunchHostFunc"),
+        *("CtxSynchronize", "DeviceSynchronize", "GetLastError"),
+    ]
+)
+"""Functions of streams and events, without what is before them in their names."""
 _SIZES = (0, 1, 3, 4, 64, 256, 4096, 8192)
 _LARGE = (1 << 47, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, (1 << 64) - 8)
 _NUMBERS = (0, 0, 1, 1, 2, 3, 4, 8, 16, 31, 32)
@@ -89,9 +100,42 @@ class Sequence:
         named = {row.name: each for each in self.functions for row in (each[0],)}
         for name in ("cuInit", "cudaMalloc", "cuModuleLoadData", "cuModuleGetFunction"):
             self.call(*named[name])
+        ordering = [each for each in self.functions if self._orders(each[0])]
+        is_ordered = self.random.random() < 0.5  # a sequence of streams and events above all
+        for _ in range(20 if is_ordered else 0):
+            self.call(*named["cuModuleLoadData"])
+            self.call(*named["cuModuleGetFunction"])
         for _ in range(count):
+            if is_ordered and self.random.random() < 0.7:
+                self._launch(named["cuLaunchKernel"])
+                self.call(*self.random.choice(ordering))
+                continue
             made = self.makers if self.random.random() < 0.3 else self.functions
             self.call(*self.random.choice(made))
+
+    def _orders(self, row: Function) -> bool:
+        """Whether a function makes, uses or ends streams and events, without captures."""
+        return row.name.removeprefix("cuda").removeprefix("cu") in ORDERING and not row.refused
+
+    def _launch(self, launch: tuple[Function, Any]) -> None:
+        """Give a stream work, if there are kernels and streams."""
+        kernels, known = self.handles.get("function"), self.handles.get("stream", [])
+        if not kernels or self.random.random() < 0.5:
+            return
+        stream = self.random.choice([0, *known])
+        self.log(f"{launch[0].name} of a kernel on {stream:#x}")
+        block = self.random.choice((1, 1, 2, 32))
+        for _ in range(self.random.choice((1, 1, 2, 5))):
+            shape = 1, 1, 1, block, 1, 1
+            number = launch[1](self.random.choice(kernels), *shape, 0, stream, self._two(), 0)
+            self.counts[number] = 1 + self.counts.get(number, 0)
+
+    def _two(self) -> Any:
+        """The parameters of ``k``; ``s`` has none."""
+        self.alive = [ctypes.c_uint64(0), ctypes.c_uint32(1)]
+        made = (ctypes.c_void_p * 2)(*(ctypes.addressof(each) for each in self.alive))
+        self.alive.append(made)
+        return ctypes.addressof(made)
 
     def call(self, row: Function, function: Any) -> None:
         """Make one call."""
@@ -240,8 +284,12 @@ class Sequence:
     def _fill(self, of: Layout, made: bytearray, at: int) -> None:
         if of.is_union:  # one of whose members may be the address of a function
             return
+        end = 0
         for each in of.fields.values():
             kind, start = each.type, at + each.offset
+            if each.offset < end:  # of a union without a name
+                continue
+            end = each.offset + kind.size * (kind.count or 1)
             if each.inner is not None or kind.count:
                 if each.inner is not None and not kind.count:
                     self._fill(each.inner, made, start)

@@ -20,6 +20,7 @@ enum { /* CUresult */
     GL_NOT_INITIALIZED = 3,
     GL_DEINITIALIZED = 4,
     GL_NO_PYTHON = 802,
+    GL_NOT_READY = 600,
     GL_UNKNOWN = 999
 };
 #endif
@@ -31,9 +32,10 @@ struct gl_slot {
     int hot; /* C answers it alone where it can: gl_after is called after Python did */
 };
 
-/* "hot", and which arguments are events, or, less GL_OF_STREAM, the number of the one that is a
- * stream. */
-enum { GL_HOT = 1, GL_OF_EVENT, GL_OF_TWO_EVENTS, GL_OF_STREAM };
+/* "hot", and which arguments Python may let C answer for after the call: events, and a stream. */
+#define GL_HOT 1
+#define GL_EVENT(n) (1 << (n) << 4)
+#define GL_STREAM(n) (((n) + 1) << 8)
 
 /* What all libraries with this file have together in a process, however they were opened: a unique
  * symbol. There is one Python to make ready, and one fork that none can use it after. */

@@ -45,7 +45,7 @@ class Library:
 _ALL = "bridge.c", "errors.c"
 _HOT = (
     *(*_ALL, "hot.c", "hot_memory.c", "hot_copies.c", "hot_launches.c"),
-    *("hot_lanes.c", "hot_streams.c", "hot_events.c"),
+    *("hot_lanes.c", "hot_streams.c", "hot_events.c", "hot_marks.c", "hot_order.c"),
 )
 _READY = "ready.c", "ready_key.c", "ready_file.c", "ready_object.c", "digest.c"
 _RUNTIME = *_HOT, *_READY, "registration.c", "entry_point.c"

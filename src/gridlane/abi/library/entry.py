@@ -15,7 +15,15 @@ from gridlane.abi import raw, tracing
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import way_in
 from gridlane.abi.failure import INVALID_VALUE, UNKNOWN, Failure, fail, failure_of
-from gridlane.abi.library import hot, hot_events, hot_launches, output, ready, registration
+from gridlane.abi.library import (
+    hot,
+    hot_events,
+    hot_lanes,
+    hot_launches,
+    output,
+    ready,
+    registration,
+)
 from gridlane.abi.state import threads
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
@@ -117,7 +125,7 @@ _OWN: dict[str, Entry] = {
     "learn": hot_launches.learn,
     "failed": hot_launches.failed,
     "offer_event": hot_events.offer,
-    "offer_stream": hot_launches.offer_stream,
+    "offer_stream": hot_lanes.offer,
 }
 """What the libraries call beside the functions of CUDA."""
 

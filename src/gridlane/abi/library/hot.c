@@ -7,7 +7,11 @@ static const struct { /* see hot.py */
     uint64_t *state, *work, *code;
     int *offers;
     const struct gl_memory *memory;
-} table = { &gl_process.state, &gl_process.work, &gl_process.code, &gl_process.offers, &gl_memory };
+    const struct gl_lanes *lanes;
+    const struct gl_events *events;
+    const struct gl_marks *marks;
+} table = { &gl_process.state, &gl_process.work, &gl_process.code, &gl_process.offers,
+            &gl_memory,        &gl_lanes,        &gl_events,       &gl_marks };
 
 const void *gl_hot_table(void)
 {
@@ -78,6 +82,6 @@ void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, 
         uint64_t words[] = { (uintptr_t)me };
         call(&told, words, 1);
     }
-    if (!code)
+    if (!code || code == GL_NOT_READY)
         gl_after_events(call, slot, arguments);
 }

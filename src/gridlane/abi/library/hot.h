@@ -130,20 +130,36 @@ int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void 
 
 /* --- events --- */
 
+struct gl_mark;
+
 /* What Python calls; see hot_events.c. */
 struct gl_events {
-    int (*offer)(uint64_t handle, uint64_t context, uint64_t state, int64_t time, uint32_t what);
-    int (*take)(uint64_t handle, int64_t *time);
+    int (*offer)(uint64_t handle, uint64_t context, struct gl_mark *mark, int64_t time,
+                 uint32_t what);
+    int (*take)(uint64_t handle, uint64_t *told);
+    int (*adopt)(uint64_t handle, uint64_t *told);
 };
+
+/* The same; see hot_marks.c. */
+struct gl_marks {
+    int (*is_passed)(struct gl_mark *mark, int64_t *time);
+    int (*wait)(struct gl_mark *mark, int64_t ns);
+    void (*drop)(struct gl_mark *mark);
+};
+
+extern const struct gl_marks gl_marks;
 
 extern const struct gl_events gl_events;
 
+int gl_new_event(void *made, uint32_t flags);
+int gl_end_event(uint64_t handle);
 int gl_record(uint64_t handle, const void *stream);
-int gl_query_event(uint64_t handle);
+int gl_query_event(uint64_t handle); /* the code, or -1 */
 int gl_wait_event(uint64_t handle);
-int gl_elapsed(float *made, uint64_t first, uint64_t last);
+int gl_elapsed(float *made, uint64_t first, uint64_t last); /* the code, or -1 */
+int gl_follow(const void *stream, uint64_t handle, unsigned flags);
 int gl_synchronize(const void *stream);
-int gl_query(const void *stream);
+int gl_query(const void *stream); /* the code, or -1 */
 void gl_after_events(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments);
 
 /* --- launches --- */
@@ -170,7 +186,7 @@ struct gl_plan {
     uint32_t users;
 };
 
-/* A launch of a lane that failed. */
+/* A launch of a lane that failed; or a mark that the lane waits for, with its lane's address. */
 struct gl_failure {
     uint64_t plan;
     int64_t code;
@@ -193,6 +209,11 @@ struct gl_lanes {
     void (*rest_lane)(struct lane *lane);
     int (*settle_lane)(struct lane *lane);
     void (*wait_for_lane)(struct lane *lane);
+    struct lane *(*adopt_lane)(uint64_t stream, uint64_t *told);
+    uint64_t (*first_ended)(void);
+    void (*forget_ended)(uint64_t handle);
+    const uint32_t *(*ended_count)(void);
+    void (*withdraw_lane)(struct lane *lane);
 };
 
 extern const struct gl_lanes gl_lanes;
@@ -207,7 +228,6 @@ struct gl_ready_names {
 struct gl_launches {
     void (*add_plan)(struct gl_plan *plan);
     void (*remove_plan)(struct gl_plan *plan);
-    const struct gl_lanes *lanes;
     int (*ready_names)(uint64_t function, const uint32_t *block, struct gl_ready_names *made);
 };
 
@@ -226,11 +246,13 @@ int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made);
 int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
               size_t shared);
 
+int gl_new_stream(void *made, uint32_t flags, int32_t priority);
+int gl_end_stream(const void *stream);
 int gl_passes(uint64_t stream);
 struct lane *gl_hold(const void *stream, int waits);
 void gl_let_go(struct lane *lane);
 int gl_do(const void *stream, const struct gl_move *move, int waits);
-int gl_is_done(const void *stream, int waits);
+int gl_is_done(const void *stream, int waits, int *is_known);
 void gl_after_stream(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments);
 
 int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,

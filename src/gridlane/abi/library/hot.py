@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 import threading
 
-from gridlane.abi.library import hot_memory, ready
+from gridlane.abi.library import hot_events, hot_launches, hot_memory, ready
+from gridlane.abi.library.hot_marks import Marks
 from gridlane.abi.state import captures, contexts, devices, pools, threads
 from gridlane.abi.state.contexts import Context
 from gridlane.core import epochs
 from gridlane.core.config import config
 from gridlane.core.endings import at_end
-from gridlane.runtime.host_device import HostDevice
 from gridlane.runtime.queues.host_queue import is_quiet
 
 DEVICE, CONTEXT, NO_ERROR, READY, QUIET, IDLE, UNCAPTURED, ALLOCATES = (1 << n for n in range(8))
@@ -44,6 +44,9 @@ class _Table(ctypes.Structure):
         ("code", ctypes.c_uint64),
         ("offers", ctypes.c_uint64),
         ("memory", ctypes.c_uint64),
+        ("lanes", ctypes.c_uint64),
+        ("events", ctypes.c_uint64),
+        ("marks", ctypes.c_uint64),
     )
 
 
@@ -64,6 +67,9 @@ class _Offer:
         ):
             epoch.lies_at(address)
         self.offers = ctypes.c_int.from_address(table.offers)
+        marks = Marks(table.marks)
+        hot_launches.begin(table.lanes, marks)
+        hot_events.begin(table.events, marks)
         hot_memory.take_over_blocks()
         if not tells:
             return
@@ -123,7 +129,7 @@ def tell(address: int) -> int:
         knows = CONTEXT
         knows |= DEVICE if known.device >= 0 else 0
         knows |= _of_work(context)
-        if context is not None and is_fit(context):
+        if context is not None and hot_memory.is_fit(context):
             knows |= READY | (ALLOCATES if hot_memory.watch(context) else 0)
     if not threads.last():
         knows |= NO_ERROR
@@ -136,25 +142,14 @@ def _devices(context: Context | None) -> tuple[int, int]:
     chosen = threads.chosen()
     if context is None or not (context.handle or context.is_primary):
         return -1 if chosen is None else chosen, -1
-    bound = context.is_primary and _is_alive(context) and chosen == context.ordinal
+    bound = context.is_primary and hot_memory.is_alive(context) and chosen == context.ordinal
     bound = bound and contexts.primary(context.ordinal).in_runtime
     return context.ordinal, context.ordinal if bound else -1
-
-
-def _is_alive(context: Context) -> bool:
-    """Whether calls in a context may succeed."""
-    return bool(context.handle) and not context.ends_now and not context.faulted
 
 
 def offers() -> bool:
     """Whether C answers calls alone."""
     return _offer.offers is not None and bool(_offer.offers.value)
-
-
-def is_fit(context: Context) -> bool:
-    """Whether a context's work may be done by C."""
-    device = context.device
-    return _is_alive(context) and isinstance(device, HostDevice) and device.is_plain
 
 
 def _of_work(context: Context | None) -> int:

@@ -84,7 +84,7 @@ static uint32_t kind_of(struct gl_shared *all, uint64_t address, size_t size)
 static int copied_there(uint64_t to, enum side target, uint64_t from, enum side source, size_t size,
                         const void *stream)
 {
-    if (!size || !gl_knows(GL_READY | GL_UNCAPTURED) || gl_thread.state == GL_AHEAD)
+    if (!size || !gl_knows(GL_READY | GL_UNCAPTURED))
         return 0;
     struct gl_shared *all = locked();
     int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
@@ -146,7 +146,7 @@ int gl_copy_between(uint64_t to, uint64_t from, size_t size, const void *stream)
 static int filled_there(uint64_t to, uint32_t value, size_t size, size_t width,
                         const void *stream)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED) || gl_thread.state == GL_AHEAD)
+    if (!gl_knows(GL_READY | GL_UNCAPTURED))
         return 0;
     struct gl_shared *all = locked();
     int is_right = !all->is_lost && is_end(all, to, size, DRIVERS_DEVICE);

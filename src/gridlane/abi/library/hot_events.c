@@ -1,177 +1,321 @@
-/* Events where streams have no work, without Python. Python hands an event over whose work is done,
- * or that was never recorded, and takes it back before it looks at it again. Meanwhile C records it
- * where the stream has nothing to do, and answers what is asked of it.
+/* Events without Python. C makes them; Python gets one at the first call about it that C does not
+ * answer, hands it over after that, and takes it back before it looks at it again. Meanwhile C records
+ * it, at once or behind the work of a lane, and answers what is asked of it.
  */
-#include "hot.h"
+#include "hot_lanes.h"
 
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
-enum { BUCKETS = 256, TIMED = 1, RECORDED = 2, BY_C = 4 };
-
-struct event {
-    struct event *next;
-    uint64_t handle, context, state; /* the number of the state for which it was handed over */
-    int64_t time;                    /* when it was recorded, in ns of CLOCK_MONOTONIC */
-    uint32_t what;
+enum {
+    TIMED = 1,
+    RECORDED = 2,
+    BY_C = 4,
+    KNOWN = 8,     /* to Python */
+    ELSEWHERE = 16 /* its last recording is Python's, which has to say what became of it */
 };
+enum { BLOCKING = 1, NO_TIMING = 2 };
+static const int64_t PATIENCE = 2000000; /* ns */
 
-static struct event *events[BUCKETS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that is here */
+/* --- with the lock --- */
 
-/* Where an event is, or the end of its bucket; with the lock. */
+/* Where an event is, or the end of its bucket. */
 static struct event **place_of(uint64_t handle)
 {
-    struct event **place = &events[handle / 16 % BUCKETS];
+    struct event **place = &gl_order()->events[gl_bucket(handle)];
     while (*place && (*place)->handle != handle)
         place = &(*place)->next;
     return place;
 }
 
+static void add(struct event *event)
+{
+    *place_of(event->handle) = event;
+}
+
+static void take_out(struct event **place)
+{
+    struct event *event = *place;
+    *place = event->next;
+    gl_drop_mark(event->mark);
+    free(event);
+}
+
+/* An event that C may record for this thread, which knows its state; or null. */
+static struct event *known(uint64_t handle)
+{
+    struct event *found = *place_of(handle);
+    return found && found->context == gl_thread.context ? found : NULL;
+}
+
+/* Keep the time of a mark that was passed. */
+static void settle(struct event *event)
+{
+    if (event->mark && event->mark->is_passed) {
+        event->time = event->mark->time;
+        gl_drop_mark(event->mark);
+        event->mark = NULL;
+    }
+}
+
+/* An event whose recording C knows as well; it has a mark while that is not done. Or null. */
+static struct event *answered(uint64_t handle)
+{
+    struct event *found = known(handle);
+    if (!found || found->what & ELSEWHERE)
+        return NULL;
+    settle(found);
+    return found;
+}
+
+/* --- what Python calls --- */
+
+enum { NOTHING, DONE, BEHIND }; /* how C recorded an event */
+
 /* Python hands an event over that it does not have here: whether there was memory for it. */
-static int offer(uint64_t handle, uint64_t context, uint64_t state, int64_t time, uint32_t what)
+static int offer(uint64_t handle, uint64_t context, struct gl_mark *mark, int64_t time,
+                 uint32_t what)
 {
     struct event *made = gl_process.forked ? NULL : calloc(1, sizeof *made);
     if (!made)
         return 0;
-    *made = (struct event){ NULL, handle, context, state, time, what };
-    pthread_mutex_lock(&lock);
-    *place_of(handle) = made;
-    pthread_mutex_unlock(&lock);
+    *made = (struct event){ NULL, handle, context, mark, time, what | KNOWN, 0 };
+    gl_lock_order();
+    if (mark)
+        mark->users++;
+    add(made);
+    gl_unlock_order();
     return 1;
 }
 
-/* Python takes an event back: whether C recorded it, and when. */
-static int take(uint64_t handle, int64_t *time)
+/* Python takes an event back: whether C recorded it, and when; or that it was recorded behind a mark,
+ * with its lane. Also in the child of a fork. */
+static int take(uint64_t handle, uint64_t *told)
 {
-    if (gl_process.forked) /* from a thread that may have held the lock */
-        return 0;
-    pthread_mutex_lock(&lock);
+    int how = NOTHING;
+    gl_lock_order();
     struct event **place = place_of(handle), *found = *place;
-    int is_new = found && found->what & BY_C;
-    if (found) {
-        *time = found->time;
-        *place = found->next;
+    if (found && found->what & BY_C) {
+        if (found->mark && !found->mark->is_passed && gl_process.forked) /* nor will be */
+            gl_pass(found->mark);
+        settle(found);
+        how = found->mark ? BEHIND : DONE;
+        told[0] = found->mark ? (uintptr_t)found->mark : (uint64_t)found->time;
+        told[1] = found->mark ? found->mark->lane : 0;
+        found->mark = NULL; /* which Python uses from now on */
     }
-    pthread_mutex_unlock(&lock);
-    free(found);
-    return is_new;
+    if (found)
+        take_out(place);
+    gl_unlock_order();
+    return how;
 }
 
-const struct gl_events gl_events = { offer, take };
-
-/* An event that C may answer for this thread, which knows its state; with the lock. */
-static struct event *known(uint64_t handle)
+/* Python has an event that C made from now on, as one that it has handed over: whether there is one,
+ * with its context and flags. */
+static int adopt(uint64_t handle, uint64_t *told)
 {
+    gl_lock_order();
     struct event *found = *place_of(handle);
-    const struct gl_thread *me = &gl_thread;
-    return found && found->state == me->state && found->context == me->context ? found : NULL;
-}
-
-/* What an event has, and when it was recorded; 0 with "is_known" 0 where Python has to say. */
-static uint32_t look(uint64_t handle, int64_t *time, int *is_known)
-{
-    pthread_mutex_lock(&lock);
-    const struct event *found = known(handle);
-    uint32_t what = found ? found->what : 0;
-    *time = found ? found->time : 0;
-    *is_known = found != NULL;
-    pthread_mutex_unlock(&lock);
-    return what;
-}
-
-/* Record an event now, if Python has not taken it back nor changed what this thread knows. */
-static int record_now(uint64_t handle, unsigned knows)
-{
-    struct timespec now;
-    pthread_mutex_lock(&lock);
-    struct event *found = gl_knows(knows) ? known(handle) : NULL;
     if (found) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        found->time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-        found->what |= RECORDED | BY_C;
+        found->what |= KNOWN;
+        told[0] = found->context;
+        told[1] = found->flags;
     }
-    pthread_mutex_unlock(&lock);
+    gl_unlock_order();
     return found != NULL;
+}
+
+const struct gl_events gl_events = { offer, take, adopt };
+
+void gl_end_events(uint64_t context)
+{
+    struct gl_order *all = gl_order();
+    gl_lock_order();
+    for (unsigned n = 0; n < GL_BUCKETS; n++)
+        for (struct event **place = &all->events[n]; *place;) {
+            if ((*place)->context == context)
+                take_out(place);
+            else
+                place = &(*place)->next;
+        }
+    gl_unlock_order();
+}
+
+/* --- what the stubs call --- */
+
+int gl_new_event(void *made, uint32_t flags)
+{
+    if (!made || flags & ~(BLOCKING | NO_TIMING) || !gl_knows(GL_READY))
+        return 0;
+    struct event *event = calloc(1, sizeof *event);
+    if (!event)
+        return 0;
+    event->context = gl_thread.context;
+    event->flags = flags;
+    event->what = flags & NO_TIMING ? 0 : TIMED;
+    gl_lock_order();
+    /* Who ends a context changes the number first, and takes the lock then. */
+    uint64_t handle = gl_knows(GL_READY) ? gl_new_handle() : 0;
+    if (handle) {
+        event->handle = handle;
+        add(event);
+    }
+    gl_unlock_order();
+    if (handle)
+        memcpy(made, &handle, sizeof handle);
+    else
+        free(event);
+    return handle != 0;
+}
+
+int gl_end_event(uint64_t handle)
+{
+    if (!gl_knows(GL_READY))
+        return 0;
+    gl_lock_order();
+    const struct event *found = gl_knows(GL_READY) ? known(handle) : NULL;
+    int done = found && (!(found->what & KNOWN) || gl_note_ended(handle));
+    if (done)
+        take_out(place_of(handle));
+    gl_unlock_order();
+    return done;
+}
+
+/* Note that an event was recorded behind a mark, or that this was done now. */
+static void set_recorded(struct event *event, struct gl_mark *mark)
+{
+    gl_drop_mark(event->mark);
+    event->mark = mark;
+    event->time = mark ? 0 : gl_now();
+    event->what = (event->what & ~ELSEWHERE) | RECORDED | BY_C;
+}
+
+/* Behind what other threads do there. */
+static int record_here(uint64_t handle)
+{
+    const unsigned knows = GL_READY | GL_QUIET;
+    if (!gl_knows(knows) || !gl_take_turn())
+        return 0;
+    gl_lock_order();
+    struct event *event = known(handle);
+    const int done = event && gl_knows(knows);
+    if (done)
+        set_recorded(event, NULL);
+    gl_unlock_order();
+    gl_give_turn();
+    return done;
+}
+
+/* Behind the work of a lane; with the lock. */
+static int record_behind(struct event *event, struct lane *lane)
+{
+    struct gl_mark *mark = NULL;
+    if (!gl_is_settled(lane)) {
+        mark = gl_new_mark(lane);
+        if (!mark || !gl_put_mark(lane, mark, 0)) {
+            gl_drop_mark(mark);
+            return 0;
+        }
+    }
+    set_recorded(event, mark);
+    return 1;
 }
 
 int gl_record(uint64_t handle, const void *stream)
 {
-    const int here = gl_is_default(stream);
-    const unsigned knows = GL_READY | (here ? GL_QUIET : GL_UNCAPTURED);
-    struct lane *lane = NULL;
-    int64_t time;
-    int is_known;
+    const unsigned knows = GL_READY | GL_UNCAPTURED;
+    if (gl_is_default(stream))
+        return record_here(handle);
     if (!gl_knows(knows))
         return 0;
-    look(handle, &time, &is_known);
-    if (!is_known) /* behind what other threads do there, and what the stream does */
+    gl_lock_order();
+    struct lane *lane = gl_lane_of((uintptr_t)stream);
+    struct event *event = known(handle);
+    const int done = lane && event && gl_knows(knows) && record_behind(event, lane);
+    gl_unlock_order();
+    return done;
+}
+
+/* Let later work of a stream wait for an event. */
+int gl_follow(const void *stream, uint64_t handle, unsigned flags)
+{
+    const int here = gl_is_default(stream);
+    const unsigned knows = GL_READY | GL_UNCAPTURED;
+    if (flags || !gl_knows(knows))
         return 0;
-    if (here ? !gl_take_turn() : !(lane = gl_hold(stream, 0)))
-        return 0;
-    int done = record_now(handle, knows);
-    if (here)
-        gl_give_turn();
-    else
-        gl_let_go(lane);
+    gl_lock_order();
+    struct lane *lane = here ? NULL : gl_lane_of((uintptr_t)stream);
+    const struct event *event = answered(handle);
+    int done = event && gl_knows(knows) && (here || (lane && (lane->idle || lane->open)));
+    if (done && event->mark) /* a default stream waits now, which Python does */
+        done = !here && gl_put_mark(lane, event->mark, 1);
+    gl_unlock_order();
     return done;
 }
 
 int gl_query_event(uint64_t handle)
 {
-    int64_t time;
-    int is_known = 0;
-    if (gl_knows(GL_READY | GL_UNCAPTURED))
-        look(handle, &time, &is_known);
-    return is_known;
+    if (!gl_knows(GL_READY | GL_UNCAPTURED))
+        return -1;
+    gl_lock_order();
+    const struct event *event = answered(handle);
+    const int code = !event ? -1 : event->mark ? GL_NOT_READY : 0;
+    gl_unlock_order();
+    return code;
 }
 
+/* Wait for a short time, and then let Python wait, which can be interrupted. */
 int gl_wait_event(uint64_t handle)
 {
-    int64_t time;
-    int is_known = 0;
-    if (gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
-        look(handle, &time, &is_known);
-    return is_known;
+    if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
+        return 0;
+    const int may_wait = !gl_holds_python(); /* which the work may need */
+    gl_lock_order();
+    const struct event *event = answered(handle);
+    const int done = event && (!event->mark ||
+                               (may_wait && gl_wait_for_mark(event->mark, PATIENCE)));
+    gl_unlock_order();
+    return done;
 }
 
 int gl_elapsed(float *made, uint64_t first, uint64_t last)
 {
-    int64_t start, end;
-    int is_known;
+    int code = -1;
     if (!made || !gl_knows(GL_READY | GL_UNCAPTURED))
-        return 0;
-    uint32_t both = look(first, &start, &is_known) & look(last, &end, &is_known);
-    if (~both & (TIMED | RECORDED))
-        return 0;
-    *made = (float)((double)(end - start) / 1e6);
-    return 1;
+        return -1;
+    gl_lock_order();
+    const struct event *start = answered(first), *end = answered(last);
+    if (start && end && !(~(start->what & end->what) & (TIMED | RECORDED)))
+        code = start->mark || end->mark ? GL_NOT_READY : 0;
+    if (!code)
+        *made = (float)((double)(end->time - start->time) / 1e6);
+    gl_unlock_order();
+    return code;
 }
 
 int gl_synchronize(const void *stream)
 {
-    return gl_is_default(stream) ? gl_wait() : gl_is_done(stream, 1);
+    int is_known;
+    return gl_is_default(stream) ? gl_wait() : gl_is_done(stream, 1, &is_known);
 }
 
 int gl_query(const void *stream)
 {
-    if (!gl_is_default(stream))
-        return gl_is_done(stream, 0);
+    if (!gl_is_default(stream)) {
+        int is_known = 0;
+        return gl_is_done(stream, 0, &is_known) ? 0 : is_known ? GL_NOT_READY : -1;
+    }
     if (!gl_knows(GL_READY | GL_QUIET | GL_IDLE) || !gl_try_turn())
-        return 0;
+        return -1;
     gl_give_turn();
-    return 1;
+    return 0;
 }
 
 /* After Python answered a call about events: it may hand them over. */
 void gl_after_events(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments)
 {
     static struct gl_slot offering = { "hot:offer_event", 0, 0 };
-    const int first = slot->hot == GL_OF_TWO_EVENTS, count = first ? 2 : 1;
-    if (slot->hot != GL_OF_EVENT && slot->hot != GL_OF_TWO_EVENTS)
-        return;
-    for (int n = 0; n < count; n++) {
-        const uint64_t words[] = { (uintptr_t)&gl_events, arguments[first + n] };
-        call(&offering, words, 2);
-    }
+    for (int n = 0; n < 4; n++)
+        if (slot->hot & GL_EVENT(n))
+            call(&offering, &arguments[n], 1);
 }

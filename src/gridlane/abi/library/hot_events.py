@@ -4,52 +4,98 @@ from __future__ import annotations
 
 import ctypes
 from functools import partial
+from time import perf_counter_ns
 
-from gridlane.abi.library import hot
+from gridlane.abi.library import hot_memory
+from gridlane.abi.library.hot_marks import Marks, OutsideMark
 from gridlane.abi.state import contexts, streams
-from gridlane.core import epochs
+from gridlane.abi.state.streams import Event
+from gridlane.runtime.queues.host_queue import Mark
 
-_TIMED, _RECORDED = 1, 2
+_TIMED, _RECORDED, _ELSEWHERE = 1, 2, 16
+_DONE, _BEHIND = 1, 2
 _NO_TIMING = 2
-_u32, _i64, _u64 = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64
+_u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
 
 
-class _Library:
-    """The functions of a library's ``struct gl_events``, which are short: Python's lock is kept."""
+class _Functions:
+    """Those of ``struct gl_events``, which are short: Python's lock is kept."""
 
-    def __init__(self, address: int) -> None:
-        places = (_u64 * 2).from_address(address)
-        self.offer = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _u64, _u64, _i64, _u32)(places[0])
-        self._take = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, ctypes.POINTER(_i64))(places[1])
+    def __init__(self, address: int, marks: Marks) -> None:
+        self._marks = marks
+        places = (_u64 * 3).from_address(address)
+        self.offer = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _u64, _pointer, _i64, _u32)(places[0])
+        self._take = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(places[1])
+        self._adopt = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(places[2])
 
-    def take(self, handle: int) -> int | None:
-        """Take an event back: when C recorded it, if it did."""
-        time = _i64()
-        return time.value if self._take(handle, time) else None
+    def take(self, handle: int) -> Mark | None:
+        """Take an event back: the mark of its recording, if C recorded it."""
+        told = (_u64 * 2)()
+        how: int = self._take(handle, ctypes.addressof(told))
+        if how == _BEHIND:
+            return OutsideMark(self._marks, *told)
+        if how != _DONE:
+            return None
+        made = Mark(perf_counter_ns, None)
+        made.pass_at(told[0])
+        return made
+
+    def settle(self) -> None:
+        """Forget the events that C ended."""
+        outside = streams.streams.outside
+        if outside is not None:
+            outside.settle()
+
+    def adopt(self, number: int) -> None:
+        """Make an event of C's one of Python's, which C still has."""
+        told = (_u64 * 2)()
+        with streams.handing_over:
+            if not self._adopt(number, ctypes.addressof(told)):
+                return
+            context, flags = contexts.handles.find(told[0]), told[1]
+            if context is None or context.ends_now:  # by another thread
+                return
+            point = context.device.new_event(not flags & _NO_TIMING)
+            made = Event(point, context, flags, handle=number, _take=self.take)
+            if streams.events.put(number, made):
+                streams.own(made)
 
 
-_libraries: dict[int, _Library] = {}
+_begun: list[_Functions] = []
 
 
-def offer(address: int, handle: int) -> int:
-    """Hand an event over to C, if its work is done and C may record it.
+def begin(address: int, marks: Marks) -> None:
+    """Let C make, use and end events.
 
     Args:
-        address: of the library's ``struct gl_events``.
+        address: of ``struct gl_events``, of any library: all have the same events.
+    """
+    functions = _Functions(address, marks)
+    _begun.append(functions)
+    streams.events.outside = functions
+
+
+def offer(handle: int) -> int:
+    """Hand an event over to C, if C may record it.
+
+    Args:
         handle: of the event, after a call about it.
     """
-    library = _libraries.get(address)
-    if library is None:
-        library = _libraries.setdefault(address, _Library(address))
-    state, event = epochs.state.number, streams.events.find(handle)
-    if event is None or not hot.offers():
+    event = streams.events.find(handle)
+    if event is None:
         return 0
     context, changes = event.context, event.changes
-    done = event.done_at()
-    if done is None or contexts.top() is not context or not hot.is_fit(context):
+    last = event.last()
+    if last is None or contexts.top() is not context or not hot_memory.is_fit(context):
         return 0
-    time, is_recorded = done
-    what = (0 if event.flags & _NO_TIMING else _TIMED) | (_RECORDED if is_recorded else 0)
-    put = partial(library.offer, handle, context.handle, state, time, what)
-    event.hand_over(changes, put, library.take)
+    (mark,), address, time = last, 0, 0
+    what = (0 if event.flags & _NO_TIMING else _TIMED) | (_RECORDED if mark is not None else 0)
+    if isinstance(mark, OutsideMark):
+        address = mark.address
+    elif mark is not None:
+        time = mark.time
+        what |= 0 if mark.passed.is_reached() else _ELSEWHERE
+    (functions,) = _begun
+    put = partial(functions.offer, handle, context.handle, address, time, what)
+    event.hand_over(changes, put, functions.take)
     return 0

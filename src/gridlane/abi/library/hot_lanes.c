@@ -8,28 +8,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 256, PASSES = 15 };
-static const int64_t LINGER = 1000000; /* ns */
+enum { PASSES = 15, PAUSES = 2000 /* looks for an item before a sleep */ };
+enum { FAILED = 1, WAITS }; /* why a batch is not run to its end */
+static const int64_t LINGER = 1000000, PATIENCE = 1000000; /* ns */
 
-static struct lane *lanes[BUCKETS];
-pthread_mutex_t gl_lane_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct lane **bucket_of(uint64_t stream)
-{
-    return &lanes[(stream ^ stream / BUCKETS) % BUCKETS];
-}
-
-/* In the child of a fork nobody can use lanes, and the lock may be one that is held for ever. */
+/* In the child of a fork nobody can use lanes. */
 static int is_gone(void)
 {
     return gl_process.forked;
 }
 
+struct lane *gl_new_lane(uint64_t context, uint32_t flags, int32_t priority)
+{
+    struct lane *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->context = context;
+    made->flags = flags;
+    made->priority = priority;
+    gl_begin_condition(&made->changed);
+    return made;
+}
+
+static void free_lane(struct lane *lane)
+{
+    pthread_cond_destroy(&lane->changed);
+    free(lane);
+}
+
 /* --- with the lock --- */
+
+void gl_add_lane(struct lane *lane, uint64_t stream)
+{
+    struct lane **bucket = &gl_order()->lanes[gl_bucket(stream)];
+    lane->stream = stream;
+    lane->next = *bucket;
+    *bucket = lane;
+}
+
+void gl_take_lane_out(struct lane *lane)
+{
+    struct lane **place = &gl_order()->lanes[gl_bucket(lane->stream)];
+    while (*place && *place != lane)
+        place = &(*place)->next;
+    if (*place)
+        *place = lane->next;
+}
+
+void gl_drop_lane(struct lane *lane)
+{
+    lane->is_over = 1;
+    if (!lane->users)
+        free_lane(lane);
+}
+
+void gl_leave_lane(struct lane *lane)
+{
+    if (--lane->users)
+        return;
+    if (lane->is_over)
+        free_lane(lane);
+    else
+        pthread_cond_broadcast(&lane->changed);
+}
 
 struct lane *gl_lane_of(uint64_t stream)
 {
-    struct lane *lane = *bucket_of(stream);
+    struct lane *lane = gl_order()->lanes[gl_bucket(stream)];
     while (lane && (lane->stream != stream || lane->context != gl_thread.context))
         lane = lane->next;
     return lane;
@@ -41,39 +86,73 @@ void gl_lane_changed(struct lane *lane)
     pthread_cond_broadcast(&lane->changed);
 }
 
+static struct lane *lane_at(uint64_t stream)
+{
+    struct lane *lane = gl_order()->lanes[gl_bucket(stream)];
+    while (lane && lane->stream != stream)
+        lane = lane->next;
+    return lane;
+}
+
+/* --- of contexts --- */
+
+void gl_end_streams(uint64_t context)
+{
+    struct gl_order *all = gl_order();
+    gl_lock_order();
+    for (unsigned n = 0; n < GL_BUCKETS; n++)
+        for (struct lane *lane = all->lanes[n], *next; lane; lane = next) {
+            next = lane->next;
+            if (lane->context != context || lane->is_known)
+                continue;
+            gl_take_lane_out(lane);
+            gl_drop_lane(lane);
+        }
+    gl_unlock_order();
+}
+
 /* Whether a launch leaves the lane of its stream closed. Where other work followed each time, to open
  * it only costs. */
 int gl_passes(uint64_t stream)
 {
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     struct lane *lane = gl_lane_of(stream);
     const int passes = lane && lane->passes;
     if (passes)
         lane->passes--;
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return passes;
 }
 
 /* --- what Python calls --- */
 
-/* Null without memory. */
+/* The lane of a stream of Python's; null without memory. */
 static struct lane *make_lane(uint64_t stream, uint64_t context)
 {
-    struct lane *made = is_gone() ? NULL : calloc(1, sizeof *made);
-    pthread_condattr_t clock;
+    struct lane *made = is_gone() ? NULL : gl_new_lane(context, 0, 0);
     if (!made)
         return NULL;
-    made->stream = stream;
-    made->context = context;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&made->changed, &clock);
-    pthread_condattr_destroy(&clock);
-    pthread_mutex_lock(&gl_lane_lock);
-    made->next = *bucket_of(stream);
-    *bucket_of(stream) = made;
-    pthread_mutex_unlock(&gl_lane_lock);
+    made->is_known = 1;
+    gl_lock_order();
+    gl_add_lane(made, stream);
+    gl_unlock_order();
     return made;
+}
+
+/* The lane of a stream that C made, which Python has from now on, with its context, flags and
+ * priority; null if there is none. Also in the child of a fork. */
+static struct lane *adopt_lane(uint64_t stream, uint64_t *told)
+{
+    gl_lock_order();
+    struct lane *lane = lane_at(stream);
+    if (lane) {
+        lane->is_known = 1;
+        told[0] = lane->context;
+        told[1] = lane->flags;
+        told[2] = (uint64_t)(int64_t)lane->priority;
+    }
+    gl_unlock_order();
+    return lane;
 }
 
 /* What C appends to from now on; null without memory. */
@@ -82,11 +161,11 @@ static struct batch *open_lane(struct lane *lane)
     struct batch *made = is_gone() ? NULL : calloc(1, sizeof *made);
     if (!made)
         return NULL;
-    pthread_mutex_lock(&gl_lane_lock);
-    lane->open = made;
+    gl_lock_order();
+    gl_set_open(lane, made);
     lane->idle = 0;
     gl_lane_changed(lane);
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return made;
 }
 
@@ -95,16 +174,16 @@ static int close_lane(struct lane *lane)
 {
     if (is_gone())
         return 0;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     if (lane->open) {
         lane->unused = lane->open->appended ? 0 : lane->unused + 1;
         lane->passes = lane->unused > 1 ? PASSES : 0;
     }
-    lane->open = NULL;
+    gl_set_open(lane, NULL);
     lane->idle = 0;
     gl_lane_changed(lane);
     const int held = lane->held;
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return held;
 }
 
@@ -113,12 +192,12 @@ static void wait_for_lane(struct lane *lane)
 {
     if (is_gone())
         return;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     lane->users++;
     while (lane->held)
-        pthread_cond_wait(&lane->changed, &gl_lane_lock);
+        pthread_cond_wait(&lane->changed, &gl_order()->lock);
     gl_leave_lane(lane);
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
 }
 
 /* Note that a stream has no work and no error. */
@@ -126,9 +205,9 @@ static void rest_lane(struct lane *lane)
 {
     if (is_gone())
         return;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     lane->idle = !lane->open;
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
 }
 
 /* Whether all is done but the end of the piece that runs the lane, which ends now. */
@@ -136,14 +215,14 @@ static int settle_lane(struct lane *lane)
 {
     if (is_gone())
         return 0;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     int settled = gl_is_settled(lane);
     if (settled && lane->open) {
-        lane->open = NULL;
+        gl_set_open(lane, NULL);
         lane->idle = 1;
         gl_lane_changed(lane);
     }
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return settled;
 }
 
@@ -156,20 +235,27 @@ static void end_item(struct item *item)
 {
     if (item->plan)
         release_plan(item->plan);
+    if (item->mark) {
+        gl_lock_order();
+        if (!item->waits)
+            gl_pass(item->mark);
+        gl_drop_mark(item->mark);
+        gl_unlock_order();
+    }
     free(item);
 }
 
-/* Drop what is left of a batch, and let nobody append to it. */
+/* Drop what is left of a batch, but pass its marks, and let nobody append to it. */
 static void end_batch(struct lane *lane, struct batch *batch)
 {
     if (is_gone())
         return;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     if (lane->open == batch) {
-        lane->open = NULL;
+        gl_set_open(lane, NULL);
         gl_lane_changed(lane);
     }
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     for (struct item *item = batch->first, *next; item; item = next) {
         next = item->next;
         end_item(item);
@@ -177,73 +263,115 @@ static void end_batch(struct lane *lane, struct batch *batch)
     free(batch);
 }
 
+/* Let calls find a lane no more. */
+static void withdraw_lane(struct lane *lane)
+{
+    gl_lock_order();
+    gl_take_lane_out(lane);
+    gl_unlock_order();
+}
+
 /* It has no batch. */
 static void end_lane(struct lane *lane)
 {
     if (is_gone())
         return;
-    pthread_mutex_lock(&gl_lane_lock);
-    struct lane **place = bucket_of(lane->stream);
-    while (*place != lane)
-        place = &(*place)->next;
-    *place = lane->next;
+    gl_lock_order();
+    gl_take_lane_out(lane);
     lane->idle = 0;
     gl_lane_changed(lane);
     while (lane->users)
-        pthread_cond_wait(&lane->changed, &gl_lane_lock);
-    pthread_mutex_unlock(&gl_lane_lock);
-    pthread_cond_destroy(&lane->changed);
-    free(lane);
+        pthread_cond_wait(&lane->changed, &gl_order()->lock);
+    gl_unlock_order();
+    free_lane(lane);
 }
 
 /* Wait for an item: it comes soon, if it comes, and to open a lane costs more than this. */
 static void linger(struct lane *lane, struct batch *batch)
 {
-    pthread_mutex_unlock(&gl_lane_lock);
-    for (int n = 0; n < GL_PAUSES && !__atomic_load_n(&batch->first, __ATOMIC_RELAXED) &&
+    gl_unlock_order();
+    for (int n = 0; n < PAUSES && !__atomic_load_n(&batch->first, __ATOMIC_RELAXED) &&
                     __atomic_load_n(&lane->open, __ATOMIC_RELAXED) == batch; n++)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     const struct timespec until = gl_after_ns(LINGER);
     lane->lingers = 1;
     while (!batch->first && lane->open == batch &&
-           !pthread_cond_timedwait(&lane->changed, &gl_lane_lock, &until))
+           !pthread_cond_timedwait(&lane->changed, &gl_order()->lock, &until))
         ;
     lane->lingers = 0;
 }
 
 /* The next item; null if there is none, and nobody appends one then. */
-static struct item *take_item(struct lane *lane, struct batch *batch, int after_one)
+static struct item *take_item(struct lane *lane, struct batch *batch)
 {
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     batch->begun = 1;
-    batch->done += (unsigned)after_one;
+    batch->done = batch->taken;
     if (lane->users)
         gl_lane_changed(lane);
     if (!batch->first && lane->open == batch)
         linger(lane, batch);
     while (lane->held)
-        pthread_cond_wait(&lane->changed, &gl_lane_lock);
+        pthread_cond_wait(&lane->changed, &gl_order()->lock);
     struct item *item = batch->first;
     if (item) {
         __atomic_store_n(&batch->first, item->next, __ATOMIC_RELAXED);
         batch->count--;
+        batch->taken++;
     } else if (lane->open == batch) {
-        __atomic_store_n(&lane->open, NULL, __ATOMIC_RELAXED);
+        gl_set_open(lane, NULL);
         lane->idle = 1;
         gl_lane_changed(lane);
     }
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return item;
 }
 
-/* Run a batch, until it is empty or a launch fails. Whether one failed: Python raises its error,
- * releases its plan, and drops what is behind it. */
+/* Pass the mark of an item, which is done then: who waited for it finds the stream so. */
+static void pass(struct lane *lane, struct batch *batch, struct item *item)
+{
+    gl_lock_order();
+    gl_pass(item->mark);
+    gl_drop_mark(item->mark);
+    batch->done = batch->taken;
+    if (lane->users)
+        gl_lane_changed(lane);
+    gl_unlock_order();
+    free(item);
+}
+
+/* Whether a mark that an item waits for is passed, or will not be soon: Python waits for it then. */
+static int waited_for(const struct item *item, struct gl_failure *failure)
+{
+    gl_lock_order();
+    const int is_passed = gl_wait_for_mark(item->mark, PATIENCE);
+    if (!is_passed) {
+        item->mark->users++; /* Python */
+        failure->plan = (uintptr_t)item->mark;
+        failure->code = (int64_t)item->mark->lane;
+    }
+    gl_unlock_order();
+    return is_passed;
+}
+
+/* Run a batch, until it is empty, a launch fails, or a wait lasts. If one fails, Python raises its
+ * error, releases its plan, and drops what is behind it; after a wait it goes on. */
 static int run_batch(struct lane *lane, struct batch *batch, struct gl_failure *failure)
 {
-    int after_one = 0;
-    for (struct item *item; (item = take_item(lane, batch, after_one)); after_one = 1) {
+    for (struct item *item; (item = take_item(lane, batch));) {
         struct gl_plan *plan = item->plan;
+        if (item->mark && !item->waits) {
+            pass(lane, batch, item);
+            continue;
+        }
+        if (item->waits) {
+            const int is_passed = waited_for(item, failure);
+            end_item(item);
+            if (!is_passed)
+                return WAITS;
+            continue;
+        }
         if (!plan) {
             gl_move(&item->move);
             end_item(item);
@@ -257,13 +385,15 @@ static int run_batch(struct lane *lane, struct batch *batch, struct gl_failure *
             failure->code = code;
             memcpy(failure->grid, item->grid, sizeof failure->grid);
             free(item);
-            return 1;
+            return FAILED;
         }
         end_item(item);
     }
     return 0;
 }
 
-const struct gl_lanes gl_lanes = { make_lane, open_lane,    close_lane, run_batch,  end_batch,
-                                   end_lane,  release_plan, rest_lane,  settle_lane,
-                                   wait_for_lane };
+const struct gl_lanes gl_lanes = { make_lane,      open_lane,       close_lane,
+                                   run_batch,      end_batch,       end_lane,
+                                   release_plan,   rest_lane,       settle_lane,
+                                   wait_for_lane,  adopt_lane,      gl_first_ended,
+                                   gl_forget_ended, gl_ended_count, withdraw_lane };

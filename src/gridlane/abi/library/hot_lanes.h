@@ -1,16 +1,30 @@
-/* The lanes of streams, between hot_lanes.c, which Python calls, and hot_streams.c, which stubs do. */
+/* The lanes of streams, between hot_lanes.c, which Python calls, and hot_streams.c, which stubs do;
+ * and what they have in common with events. */
 #ifndef GRIDLANE_HOT_LANES_H
 #define GRIDLANE_HOT_LANES_H
 
-#include "hot.h"
+#include "hot_memory.h"
 
 #include <time.h>
 
-enum { GL_PAUSES = 2000 }; /* looks for a change without sleep: it comes soon, if it comes */
+enum {
+    GL_LOOKS = 60000, /* ns in which a wait looks for its end before it sleeps, which costs as much */
+    GL_BUCKETS = 4096,
+    GL_MOST_ENDED = 64
+};
 
-struct item {
+struct gl_mark {
+    uint32_t users;
+    int is_passed;
+    int64_t time;  /* when it was passed, in ns of CLOCK_MONOTONIC */
+    uint64_t lane; /* the address of its lane, which lives until it is passed */
+};
+
+struct item { /* a launch, a copy or fill, or a mark to pass or to wait for */
     struct item *next;
-    struct gl_plan *plan; /* which it uses until it is done; null for a copy or a fill */
+    struct gl_plan *plan; /* which it uses until it is done */
+    struct gl_mark *mark;
+    int waits;
     struct gl_move move;
     uint32_t grid[3], shared;
     _Alignas(64) uint8_t params[];
@@ -19,16 +33,20 @@ struct item {
 struct batch { /* what one piece of the queue runs */
     struct item *first, *last;
     uint32_t count;
-    uint64_t appended, done;
+    uint64_t appended, taken, done;
     int begun; /* so that all work before it is done */
 };
 
 struct lane {
     uint64_t stream, context;
+    uint32_t flags; /* as CUDA has them; they and the priority are of streams that C made */
+    int32_t priority;
     struct batch *open; /* that C appends to, or null */
     int idle;           /* the stream has no work and no error */
     int held;           /* a thread does work of the stream itself, and nobody else does */
     int lingers;        /* the stream's thread waits for the next item */
+    int is_known;       /* Python has the stream, and frees the lane */
+    int is_over;        /* C ended the stream, and its last user frees the lane */
     uint32_t users;     /* threads that hold it or wait for it */
     uint32_t changes;
     uint32_t unused; /* how often in a row it was opened for nothing */
@@ -37,13 +55,95 @@ struct lane {
     struct lane *next;
 };
 
-extern pthread_mutex_t gl_lane_lock; /* of all that is here */
+struct event {
+    struct event *next;
+    uint64_t handle, context;
+    struct gl_mark *mark; /* of its last recording, or null if that was done at "time" */
+    int64_t time;
+    uint32_t what, flags;
+};
+
+/* The streams and events of all libraries of the process; see hot_order.c. */
+struct gl_order {
+    pthread_mutex_t lock; /* of all that is here; see hot_memory.c about the child of a fork */
+    uint64_t handle;      /* the last one that C made */
+    pthread_cond_t passed; /* a mark was */
+    uint32_t waiting;      /* how many threads wait for that */
+    struct lane *lanes[GL_BUCKETS];
+    struct event *events[GL_BUCKETS];
+    uint64_t ended[GL_MOST_ENDED]; /* handles that C ended and Python still has */
+    uint32_t ended_count;
+};
+
+static inline struct gl_order *gl_order(void)
+{
+    return shared()->order;
+}
+
+static inline void gl_lock_order(void)
+{
+    pthread_mutex_lock(&gl_order()->lock);
+}
+
+static inline void gl_unlock_order(void)
+{
+    pthread_mutex_unlock(&gl_order()->lock);
+}
+
+/* Null without memory. */
+struct gl_order *gl_new_order(void);
+void gl_move_order(uint64_t from, uint64_t to);
+void gl_begin_in_child(void);
+void gl_begin_condition(pthread_cond_t *made); /* whose times are of CLOCK_MONOTONIC */
+uint64_t gl_first_ended(void);
+void gl_forget_ended(uint64_t handle);
+const uint32_t *gl_ended_count(void);
+void gl_end_streams(uint64_t context);
+void gl_end_events(uint64_t context);
+
+static inline int64_t gl_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* A mark with one user; null without memory. */
+struct gl_mark *gl_new_mark(struct lane *lane);
+
+/* A lane without work; null without memory. */
+struct lane *gl_new_lane(uint64_t context, uint32_t flags, int32_t priority);
 
 /* --- with the lock --- */
 
+static inline unsigned gl_bucket(uint64_t handle)
+{
+    return handle / 16 % GL_BUCKETS;
+}
+
+/* A handle that no other object of the process had. */
+uint64_t gl_new_handle(void);
+
+/* Let Python end what has a handle, at its next look at one; false if it has to do so now. */
+int gl_note_ended(uint64_t handle);
+
 /* The lane of a stream of this thread's context, or null. */
 struct lane *gl_lane_of(uint64_t stream);
+void gl_pass(struct gl_mark *mark);
+void gl_drop_mark(struct gl_mark *mark);
+
+/* Whether a mark is passed within so many ns; without the lock meanwhile. */
+int gl_wait_for_mark(struct gl_mark *mark, int64_t ns);
+
+/* Let the work of a lane pass a mark, or wait for it; false if the lane is not open. */
+int gl_put_mark(struct lane *lane, struct gl_mark *mark, int waits);
+void gl_add_lane(struct lane *lane, uint64_t stream);
+void gl_take_lane_out(struct lane *lane);
 void gl_lane_changed(struct lane *lane);
+void gl_leave_lane(struct lane *lane);
+
+/* Free a lane that Python does not have, once nobody uses it. */
+void gl_drop_lane(struct lane *lane);
 
 /* Whether a stream has nothing to do, and nobody does its work. */
 static inline int gl_is_settled(const struct lane *lane)
@@ -52,10 +152,10 @@ static inline int gl_is_settled(const struct lane *lane)
     return !lane->held && (lane->idle || (batch && batch->begun && batch->done == batch->appended));
 }
 
-static inline void gl_leave_lane(struct lane *lane)
+/* The stream's thread looks without the lock. */
+static inline void gl_set_open(struct lane *lane, struct batch *batch)
 {
-    if (!--lane->users)
-        pthread_cond_broadcast(&lane->changed);
+    __atomic_store_n(&lane->open, batch, __ATOMIC_RELAXED);
 }
 
 static inline struct timespec gl_after_ns(int64_t ns)

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from gridlane.abi.state import streams
+from gridlane.abi.library.hot_marks import Marks, OutsideMark
+from gridlane.abi.state import contexts, streams
 from gridlane.abi.state.streams import Stream
 from gridlane.runtime.queues.host_queue import HostPiece, HostQueue
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
+_FAILED, _WAITS = 1, 2
+"""Why a batch is not run to its end."""
 _u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
 
 
@@ -45,11 +48,18 @@ class Raising(Protocol):
 
 
 class Lanes:
-    """The functions of a library that C's lanes have. Short ones are called with Python's lock: to
-    let it go costs a switch of threads wherever the stream's thread waits for it."""
+    """The functions of C's lanes. Short ones are called with Python's lock: to let it go costs a
+    switch of threads wherever the stream's thread waits for it.
 
-    def __init__(self, address: int) -> None:
-        places = (_u64 * 10).from_address(address)
+    Attributes:
+        marks: those of the marks that lanes pass and wait for.
+        raising: what raises the error of a launch.
+        ended: how many handles C ended that Python has.
+    """
+
+    def __init__(self, address: int, marks: Marks, raising: Raising) -> None:
+        self.marks, self.raising = marks, raising
+        places = (_u64 * 15).from_address(address)
         make = ctypes.PYFUNCTYPE(_pointer, _u64, _u64)
         change = ctypes.PYFUNCTYPE(None, _pointer)
         waiting = ctypes.CFUNCTYPE(None, _pointer)
@@ -63,22 +73,37 @@ class Lanes:
         self.rest = change(places[7])
         self.settle = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(places[8])
         self.wait = waiting(places[9])
+        self.adopt = ctypes.PYFUNCTYPE(_pointer, _u64, _pointer)(places[10])
+        self.first_ended = ctypes.PYFUNCTYPE(_u64)(places[11])
+        self.forget_ended = ctypes.PYFUNCTYPE(None, _u64)(places[12])
+        self.withdraw = change(places[14])
+        count: int = ctypes.PYFUNCTYPE(_u64)(places[13])()
+        self.ended = _u32.from_address(count)
 
 
 class Lane:
-    """The lane of a stream's queue. The queue has it, and the pieces of work that run it."""
+    """The lane of a stream's queue. The queue has it, and the pieces of work that run it.
 
-    def __init__(self, functions: Lanes, stream: Stream, raising: Raising) -> None:
-        address: Any = functions.make(stream.handle, stream.context.handle)
-        if not address:
-            raise MemoryError("no memory for the lane of a stream")
-        self._functions, self._address, self._raising = functions, address, raising
-        weakref.finalize(self, functions.end, address).atexit = False
+    Args:
+        address: of C's.
+    """
+
+    def __init__(self, functions: Lanes, address: int, queue: HostQueue) -> None:
+        self._functions, self._address = functions, address
+        functions.marks.queues[address] = queue
+
+    def own(self) -> None:
+        """Let C's lane end with this one."""
+        weakref.finalize(self, self._functions.end, self._address).atexit = False
 
     def close(self) -> None:
         """Let C append nothing more, until it is opened again."""
         if self._functions.close(self._address):
             self._functions.wait(self._address)
+
+    def withdraw(self) -> None:
+        """Let C know nothing of the stream any more."""
+        self._functions.withdraw(self._address)
 
     def rest(self) -> None:
         """Note that the stream has no work and no error."""
@@ -98,52 +123,98 @@ class Lane:
         return partial(self._run, queue, [batch] if batch else []), True
 
     def _run(self, queue: weakref.ref[HostQueue], batches: list[int]) -> None:
-        """Run a batch, once, and raise the error of the first launch that fails."""
+        """Run a batch, once, and raise the error of the first launch that fails. An error of the
+        queue in a wait drops the rest."""
         if not batches:  # there was no memory for one, or it has run
             return
         batch = batches.pop()
         functions, found, failure = self._functions, queue(), Failure()
         try:
-            if found is None or found.error is not None:
+            while found is not None and found.error is None:
+                why = functions.run(self._address, batch, failure)
+                if why != _WAITS:
+                    break
+                OutsideMark(functions.marks, failure.plan, failure.code).wait()
+            else:
                 return
-            if functions.run(self._address, batch, failure):
+            if why == _FAILED:
                 try:
-                    self._raising(failure)
+                    functions.raising(failure)
                 finally:
                     functions.release(failure.plan)
         finally:
             functions.end_batch(self._address, batch)
 
 
-_of_library: dict[int, Lanes] = {}
+class _Made:
+    """The streams that C makes and ends; see ``handles.Outside``."""
+
+    def __init__(self, functions: Lanes) -> None:
+        self._functions = functions
+
+    def settle(self) -> None:
+        """Forget the streams and events that C ended."""
+        while self._functions.ended.value:
+            with streams.handing_over:  # who adopts one of them has done so
+                handle: int = self._functions.first_ended()
+                for each in (streams.streams, streams.events):
+                    ended = each.known(handle)
+                    if ended is not None:
+                        streams.forget(ended)
+                self._functions.forget_ended(handle)  # behind that: others look at the count
+
+    def adopt(self, number: int) -> None:
+        """Make a stream of C's one of Python's, which closes its lane before it appends work."""
+        functions, told = self._functions, (_u64 * 3)()
+        with streams.handing_over:
+            address: Any = functions.adopt(number, ctypes.addressof(told))
+            context = contexts.handles.find(told[0]) if address else None
+            if context is None or context.ends_now:  # by another thread
+                return
+            flags, priority = told[1], ctypes.c_int64(told[2]).value
+            made = Stream(context.device.new_stream(), context, flags, priority, number, number)
+            assert isinstance(made.queue, OwnHostStream)
+            lane = made.queue.queue.lane = Lane(functions, address, made.queue.queue)
+            if streams.streams.put(number, made):  # or a signal's handler did so
+                lane.own()
+                streams.own(made)
 
 
-def open_lane(address: int, number: int, raising: Raising) -> None:
+_begun: list[Lanes] = []
+
+
+def begin(address: int, marks: Marks, raising: Raising) -> None:
+    """Let C make, use and end streams.
+
+    Args:
+        address: of ``struct gl_lanes``, of any library: all have the same streams.
+    """
+    functions = Lanes(address, marks, raising)
+    _begun.append(functions)
+    streams.streams.outside = _Made(functions)
+
+
+def open_lane(number: int) -> None:
     """Open the lane of a stream, if C may append to the stream.
 
     Args:
-        address: of the library's ``struct gl_lanes``.
         number: of the stream.
     """
-    _change(address, number, raising, Lane.open)
+    _change(number, Lane.open)
 
 
-def rest(address: int, number: int, raising: Raising) -> None:
+def offer(number: int) -> int:
     """Let C answer for a stream, if it has neither work nor an error.
 
     Args:
-        address, number: as of ``open_lane``.
+        number: of the stream, after a call about it.
     """
-    _change(address, number, raising, lambda lane, queue: queue.if_idle(lane.rest))
+    _change(number, lambda lane, queue: queue.if_idle(lane.rest))
+    return 0
 
 
-def _change(
-    address: int, number: int, raising: Raising, change: Callable[[Lane, HostQueue], None]
-) -> None:
+def _change(number: int, change: Callable[[Lane, HostQueue], None]) -> None:
     """Do something with the lane of a stream, unless C may do nothing there."""
-    functions = _of_library.get(address)
-    if functions is None:
-        functions = _of_library.setdefault(address, Lanes(address))
     found = streams.streams.find(number)
     own = found.queue if found is not None else None
     if found is None or not isinstance(own, OwnHostStream) or found.capture is not None:
@@ -151,11 +222,25 @@ def _change(
     if own.capturing:
         return
     queue = own.queue
-    lane = queue.lanes.get(address)
-    if lane is None:
-        lane = queue.lanes.setdefault(address, Lane(functions, found, raising))
+    if queue.lane is None:
+        made = _new_lane(found, queue)
+        with streams.handing_over:  # no signal's handler runs between the next two lines
+            if queue.lane is None:
+                queue.lane = made
+    lane = queue.lane
     assert isinstance(lane, Lane)
     change(lane, queue)
-    # Who begins a capture or destroys the stream says so, and then closes the lanes.
+    # Who begins a capture or destroys the stream says so, and then closes the lane.
     if found.capture is not None or streams.streams.find(number) is not found:
         lane.close()
+
+
+def _new_lane(stream: Stream, queue: HostQueue) -> Lane:
+    """A lane of a stream that Python made."""
+    (functions,) = _begun
+    address: Any = functions.make(stream.handle, stream.context.handle)
+    if not address:
+        raise MemoryError("no memory for the lane of a stream")
+    lane = Lane(functions, address, queue)
+    lane.own()
+    return lane

@@ -46,7 +46,7 @@ static void remove_plan(struct gl_plan *plan)
     pthread_mutex_unlock(&lock);
 }
 
-const struct gl_launches gl_launches = { add_plan, remove_plan, &gl_lanes, gl_ready_names };
+const struct gl_launches gl_launches = { add_plan, remove_plan, gl_ready_names };
 
 /* A plan that nobody frees before its user is done; null if there is none. */
 static struct gl_plan *used_plan(uint32_t api, uint64_t function, const uint32_t *block)
@@ -189,11 +189,9 @@ int gl_learn(gl_caller *call, uint64_t code)
 void gl_after_stream(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments)
 {
     static struct gl_slot offering = { "hot:offer_stream", 0, 0 };
-    if (slot->hot < GL_OF_STREAM)
-        return;
-    const uint64_t words[] = { (uintptr_t)&gl_lanes, arguments[slot->hot - GL_OF_STREAM] };
-    if (!gl_is_default((void *)(uintptr_t)words[1]))
-        call(&offering, words, 2);
+    const int place = (slot->hot >> 8) - 1;
+    if (place >= 0 && !gl_is_default((void *)(uintptr_t)arguments[place]))
+        call(&offering, &arguments[place], 1);
 }
 
 __attribute__((weak)) int gl_told_all(void)

@@ -16,6 +16,7 @@ from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
 from gridlane.abi.library import hot_lanes, ready
 from gridlane.abi.library.hot_lanes import Failure
+from gridlane.abi.library.hot_marks import Marks
 from gridlane.abi.state import contexts, libraries, registered, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function
@@ -81,6 +82,15 @@ _known: dict[int, _Known] = {}
 """By address. Also those that are old, while launches use them."""
 
 
+def begin(lanes: int, marks: Marks) -> None:
+    """Let C work on streams of programs.
+
+    Args:
+        lanes: the address of ``struct gl_lanes``.
+    """
+    hot_lanes.begin(lanes, marks, _raise_failure)
+
+
 def learn(launches: int, api: int, number: int, planned: int, stream: int, *block: int) -> int:
     """Leave C a plan of a launch that was done; one that says so, if only Python can do it. Open
     the lane of its stream, if it has one.
@@ -93,17 +103,7 @@ def learn(launches: int, api: int, number: int, planned: int, stream: int, *bloc
     if not planned:
         _plan(launches, api, number, block)
     if stream > streams.PER_THREAD:
-        hot_lanes.open_lane(_u64.from_address(launches + 16).value, stream, _raise_failure)
-    return 0
-
-
-def offer_stream(lanes: int, stream: int) -> int:
-    """Let C answer for a stream that has no work, after a call about it.
-
-    Args:
-        lanes: the address of the library's ``struct gl_lanes``; ``stream``: the stream's number.
-    """
-    hot_lanes.rest(lanes, stream, _raise_failure)
+        hot_lanes.open_lane(stream)
     return 0
 
 
@@ -112,7 +112,7 @@ def _plan(launches: int, api: int, number: int, block: tuple[int, ...]) -> None:
     context = contexts.top()
     if context is None or context.faulted:
         return
-    *changes, _, make_names = (_u64 * 4).from_address(launches)
+    *changes, make_names = (_u64 * 3).from_address(launches)
     add, remove = map(_Change, changes)
     function = (registered.function if api else libraries.function_of)(number, context)
     plan = _Plan(number, context.handle, code, api, (_u32 * 3)(*block))

@@ -5,7 +5,7 @@
  * (adopt), and from then on only Python frees it. What Python allocates it tells as ranges.
  */
 #define _GNU_SOURCE
-#include "hot_memory.h"
+#include "hot_lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -231,7 +231,8 @@ static void release(uint64_t start)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* Free the blocks of a context that ends; those that Python adopted it frees itself. */
+/* Free the blocks, streams and events of a context that ends; those that Python adopted it frees
+ * itself. */
 static void end_context(uint64_t context)
 {
     struct gl_shared *all = locked();
@@ -242,16 +243,21 @@ static void end_context(uint64_t context)
                 give(all, number, n);
     }
     pthread_mutex_unlock(&all->lock);
+    gl_end_streams(context);
+    gl_end_events(context);
 }
 
-/* A Python in the child of a fork looks for blocks as well. Who had the turn is not there. */
+/* A Python in the child of a fork looks for blocks, streams and events as well. Who had the turn is
+ * not there. */
 static void before_fork(void)
 {
     locked();
+    gl_lock_order();
 }
 
 static void after_fork(void)
 {
+    gl_unlock_order();
     pthread_mutex_unlock(&shared()->lock);
 }
 
@@ -259,6 +265,7 @@ static void in_child(void)
 {
     pthread_mutex_init(&shared()->turn, NULL);
     shared()->turner = 0;
+    gl_begin_in_child();
     after_fork();
 }
 
@@ -287,8 +294,10 @@ static int begin(uint64_t *told)
     if (shared())
         return tell(told);
     struct gl_shared *all = calloc(1, sizeof *all);
-    if (!all)
+    if (!all || !(all->order = gl_new_order())) {
+        free(all);
         return 0;
+    }
     pthread_mutex_init(&all->lock, NULL);
     pthread_mutex_init(&all->turn, NULL);
     struct rlimit limit;
@@ -315,7 +324,7 @@ static int begin(uint64_t *told)
     return tell(told);
 }
 
-/* Give the blocks of a context to another. */
+/* Give the blocks, streams and events of a context to another. */
 static void move_context(uint64_t from, uint64_t to)
 {
     struct gl_shared *all = locked();
@@ -326,6 +335,7 @@ static void move_context(uint64_t from, uint64_t to)
                 chunk->blocks[n].context = to;
     }
     pthread_mutex_unlock(&all->lock);
+    gl_move_order(from, to);
 }
 
 /* A large allocation that C made ahead of Python, which are the ranges that there are then. */

@@ -37,7 +37,10 @@ struct map {
     size_t count, room;
 };
 
+struct gl_order;
+
 struct gl_shared {
+    struct gl_order *order; /* streams and events; see hot_lanes.h */
     pthread_mutex_t lock;
     pthread_mutex_t turn; /* who has it takes the lock, and not the other way */
     uintptr_t turner;     /* the thread that has it, or 0 */

@@ -231,3 +231,14 @@ def watch(context: Context) -> bool:
         context.ends.append(lambda: blocks.end_context(handle))
     is_plain = type(device.memory.resource) is HostResource and device.memory.limit is None
     return is_plain and blocks.start > 0
+
+
+def is_alive(context: Context) -> bool:
+    """Whether calls in a context may succeed."""
+    return bool(context.handle) and not context.ends_now and not context.faulted
+
+
+def is_fit(context: Context) -> bool:
+    """Whether a context's work may be done by C."""
+    device = context.device
+    return is_alive(context) and isinstance(device, HostDevice) and device.is_plain

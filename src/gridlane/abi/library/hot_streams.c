@@ -2,10 +2,13 @@
  * of streams that have none themselves. */
 #include "hot_lanes.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
+    NON_BLOCKING = 1, /* CU_STREAM_NON_BLOCKING */
+    GREATEST = -5,    /* the priority; see calls/streams.py */
     MOST_ITEMS = 4096,
     MOST_AT_ONCE = 64 << 10 /* bytes of a copy that the caller does though it need not wait */
 };
@@ -15,11 +18,12 @@ static const int64_t PATIENCE = 2000000; /* ns */
 static int wait_for_change(struct lane *lane, const struct timespec *until)
 {
     uint32_t seen = lane->changes;
-    pthread_mutex_unlock(&gl_lane_lock);
-    for (int n = 0; n < GL_PAUSES && __atomic_load_n(&lane->changes, __ATOMIC_RELAXED) == seen; n++)
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    pthread_mutex_lock(&gl_lane_lock);
-    return lane->changes != seen || !pthread_cond_timedwait(&lane->changed, &gl_lane_lock, until);
+    gl_unlock_order();
+    for (const int64_t end = gl_now() + GL_LOOKS;
+         __atomic_load_n(&lane->changes, __ATOMIC_RELAXED) == seen && gl_now() < end;)
+        sched_yield();
+    gl_lock_order();
+    return lane->changes != seen || !pthread_cond_timedwait(&lane->changed, &gl_order()->lock, until);
 }
 
 /* Whether the work that a stream has now is done, or, for "all", what comes meanwhile as well. Who
@@ -51,6 +55,8 @@ static struct item *new_item(struct gl_plan *plan, size_t bytes)
     if (made) {
         made->next = NULL;
         made->plan = plan;
+        made->mark = NULL;
+        made->waits = 0;
     }
     return made;
 }
@@ -73,6 +79,21 @@ static int put_item(struct lane *lane, struct item *item)
     return 1;
 }
 
+int gl_put_mark(struct lane *lane, struct gl_mark *mark, int waits)
+{
+    struct item *item = new_item(NULL, 0);
+    if (!item)
+        return 0;
+    item->mark = mark;
+    item->waits = waits;
+    if (!put_item(lane, item)) {
+        free(item);
+        return 0;
+    }
+    mark->users++;
+    return 1;
+}
+
 /* Put a launch into the lane of a stream, with the plan that the caller uses; false if that is not
  * open. */
 int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
@@ -85,9 +106,9 @@ int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void 
     memcpy(item->grid, grid, sizeof item->grid);
     int put = gl_pack(plan, arguments, item->params);
     if (put) {
-        pthread_mutex_lock(&gl_lane_lock);
+        gl_lock_order();
         put = put_item(gl_lane_of(stream), item);
-        pthread_mutex_unlock(&gl_lane_lock);
+        gl_unlock_order();
     }
     if (!put)
         free(item);
@@ -98,10 +119,10 @@ int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void 
  * else meanwhile; null if there is work, for which "waits" waits a while. */
 struct lane *gl_hold(const void *stream, int waits)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED) || gl_thread.state == GL_AHEAD)
+    if (!gl_knows(GL_READY | GL_UNCAPTURED))
         return NULL;
     int may_wait = waits && !gl_holds_python(); /* which the work may need */
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     struct lane *lane = gl_lane_of((uintptr_t)stream);
     /* Who begins a capture changes the number first, and closes lanes then. */
     int settled = lane && (may_wait ? waited(lane, 1) : gl_is_settled(lane)) &&
@@ -110,31 +131,31 @@ struct lane *gl_hold(const void *stream, int waits)
         lane->held = 1;
         lane->users++;
     }
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     return settled ? lane : NULL;
 }
 
 void gl_let_go(struct lane *lane)
 {
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     lane->held = 0;
     gl_lane_changed(lane);
     gl_leave_lane(lane);
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
 }
 
 static int append_move(const void *stream, const struct gl_move *move)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED) || gl_thread.state == GL_AHEAD)
+    if (!gl_knows(GL_READY | GL_UNCAPTURED))
         return 0;
     struct item *item = new_item(NULL, 0);
     if (!item)
         return 0;
     item->move = *move;
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     int put = gl_knows(GL_READY | GL_UNCAPTURED) &&
               put_item(gl_lane_of((uintptr_t)stream), item);
-    pthread_mutex_unlock(&gl_lane_lock);
+    gl_unlock_order();
     if (!put)
         free(item);
     return put;
@@ -151,15 +172,63 @@ int gl_do(const void *stream, const struct gl_move *move, int waits)
     return 1;
 }
 
-/* Whether the work of a stream of the program's is done. */
-int gl_is_done(const void *stream, int waits)
+/* Whether the work of a stream of the program's is done; "is_known" is set where C knows that it is
+ * not. */
+int gl_is_done(const void *stream, int waits, int *is_known)
 {
-    if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE) || gl_thread.state == GL_AHEAD)
+    if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
         return 0;
     int may_wait = waits && !gl_holds_python(); /* which the work may need */
-    pthread_mutex_lock(&gl_lane_lock);
+    gl_lock_order();
     struct lane *lane = gl_lane_of((uintptr_t)stream);
     int done = lane && (may_wait ? waited(lane, 0) : gl_is_settled(lane));
-    pthread_mutex_unlock(&gl_lane_lock);
+    *is_known = lane && lane->open;
+    gl_unlock_order();
+    return done;
+}
+
+/* --- streams that C makes --- */
+
+/* Python gets the stream at the first call about it that C does not answer. */
+int gl_new_stream(void *made, uint32_t flags, int32_t priority)
+{
+    if (!made || flags & ~NON_BLOCKING || !gl_knows(GL_READY))
+        return 0;
+    const int32_t within = priority > 0 ? 0 : priority < GREATEST ? GREATEST : priority;
+    struct lane *lane = gl_new_lane(gl_thread.context, flags, within);
+    if (!lane)
+        return 0;
+    lane->idle = 1;
+    gl_lock_order();
+    /* Who ends a context changes the number first, and takes the lock then. */
+    uint64_t handle = gl_knows(GL_READY) ? gl_new_handle() : 0;
+    if (handle)
+        gl_add_lane(lane, handle);
+    else
+        gl_drop_lane(lane);
+    gl_unlock_order();
+    if (handle)
+        memcpy(made, &handle, sizeof handle);
+    return handle != 0;
+}
+
+/* End a stream that has nothing to do. */
+int gl_end_stream(const void *stream)
+{
+    if (gl_is_default(stream) || !gl_knows(GL_READY | GL_UNCAPTURED))
+        return 0;
+    gl_lock_order();
+    struct lane *lane = gl_lane_of((uintptr_t)stream);
+    int done = lane && gl_is_settled(lane) && gl_knows(GL_READY | GL_UNCAPTURED) &&
+               (!lane->is_known || gl_note_ended(lane->stream));
+    if (done) {
+        gl_take_lane_out(lane);
+        gl_set_open(lane, NULL);
+        lane->idle = 1; /* to who waits for it */
+        gl_lane_changed(lane);
+        if (!lane->is_known)
+            gl_drop_lane(lane);
+    }
+    gl_unlock_order();
     return done;
 }

@@ -47,34 +47,47 @@ HOT = {
     "cuMemsetD32Async": "gl_fill(a0, a1, a2, 4, a3)",
     "cudaDeviceSynchronize": "gl_wait()",
     "cuCtxSynchronize": "gl_wait()",
+    "cudaStreamCreate": "gl_new_stream(a0, 0, 0)",
+    **dict.fromkeys(("cudaStreamCreateWithFlags", "cuStreamCreate"), "gl_new_stream(a0, a1, 0)"),
+    "cudaStreamCreateWithPriority": "gl_new_stream(a0, a1, a2)",
+    "cuStreamCreateWithPriority": "gl_new_stream(a0, a1, a2)",
+    **dict.fromkeys(("cudaStreamDestroy", "cuStreamDestroy_v2"), "gl_end_stream(a0)"),
+    "cudaEventCreate": "gl_new_event(a0, 0)",
+    **dict.fromkeys(("cudaEventCreateWithFlags", "cuEventCreate"), "gl_new_event(a0, a1)"),
+    **dict.fromkeys(("cudaEventDestroy", "cuEventDestroy_v2"), "gl_end_event((uintptr_t)a0)"),
     **dict.fromkeys(("cudaStreamSynchronize", "cuStreamSynchronize"), "gl_synchronize(a0)"),
-    **dict.fromkeys(("cudaStreamQuery", "cuStreamQuery"), "gl_query(a0)"),
     **dict.fromkeys(("cudaEventRecord", "cuEventRecord"), "gl_record((uintptr_t)a0, a1)"),
-    **dict.fromkeys(("cudaEventQuery", "cuEventQuery"), "gl_query_event((uintptr_t)a0)"),
+    **dict.fromkeys(
+        ("cudaStreamWaitEvent", "cuStreamWaitEvent"), "gl_follow(a0, (uintptr_t)a1, a2)"
+    ),
     **dict.fromkeys(("cudaEventSynchronize", "cuEventSynchronize"), "gl_wait_event((uintptr_t)a0)"),
+}
+"""When functions that C answers alone have done so; what is behind it enters Python."""
+OFFERED = {
+    f"{api}{name}": flags
+    for api in ("cuda", "cu")
+    for name, flags in (
+        *((f"Stream{what}", "GL_STREAM(0)") for what in ("Synchronize", "Query")),
+        ("StreamWaitEvent", "GL_EVENT(1)"),
+        *((f"Event{what}", "GL_EVENT(0)") for what in ("Record", "Query", "Synchronize")),
+        *((f"EventElapsedTime{version}", "GL_EVENT(1) | GL_EVENT(2)") for version in ("", "_v2")),
+    )
+}
+OFFERED |= {"cudaMemcpyAsync": "GL_STREAM(4)", "cudaMemsetAsync": "GL_STREAM(3)"}
+OFFERED |= {name: "GL_STREAM(3)" for name in HOT if name.startswith("cuMem") and "Async" in name}
+"""Which arguments are events and streams that Python may let C answer for after the call."""
+CODES = {
+    "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
+    "cuLaunchKernel": "a10 ? -1 : gl_launch(GL_DRIVER, (uintptr_t)a0, "
+    "(const uint32_t[]){ a1, a2, a3 }, (const uint32_t[]){ a4, a5, a6 }, a9, a7, a8)",
+    **dict.fromkeys(("cudaStreamQuery", "cuStreamQuery"), "gl_query(a0)"),
+    **dict.fromkeys(("cudaEventQuery", "cuEventQuery"), "gl_query_event((uintptr_t)a0)"),
     **dict.fromkeys(
         [f"{api}EventElapsedTime{version}" for api in ("cuda", "cu") for version in ("", "_v2")],
         "gl_elapsed(a0, (uintptr_t)a1, (uintptr_t)a2)",
     ),
 }
-"""When functions that C answers alone have done so; what is behind it enters Python."""
-EVENTS = {
-    name: "GL_OF_TWO_EVENTS" if "Elapsed" in name else "GL_OF_EVENT"
-    for name in HOT
-    if "Event" in name
-}
-"""Which arguments are events, which Python may hand over to C after the call."""
-STREAMS = dict.fromkeys(
-    [f"{api}Stream{what}" for api in ("cuda", "cu") for what in ("Synchronize", "Query")], 0
-) | {"cudaMemcpyAsync": 4, "cudaMemsetAsync": 3}
-STREAMS |= {name: 3 for name in HOT if name.startswith("cuMem") and "Async" in name}
-"""Which argument is a stream that may have no work after the call."""
-LAUNCHES = {
-    "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
-    "cuLaunchKernel": "a10 ? -1 : gl_launch(GL_DRIVER, (uintptr_t)a0, "
-    "(const uint32_t[]){ a1, a2, a3 }, (const uint32_t[]){ a4, a5, a6 }, a9, a7, a8)",
-}
-"""The codes of launches that C does alone; less than 0 for those that enter Python."""
+"""The codes of functions that C answers alone also when they fail; less than 0 enters Python."""
 WRITTEN = frozenset(
     {
         "cuGetProcAddress",
@@ -124,17 +137,16 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     passed = ", ".join(_as_word(kind, f"a{n}") for n, kind in enumerate(kinds)) or "0"
     result = result_of(row)
     hot = HOT.get(row.name)
-    is_hot = "GL_HOT" if hot is not None or row.name in LAUNCHES else "0"
-    is_hot = EVENTS.get(row.name, is_hot)
-    if row.name in STREAMS:
-        is_hot = f"GL_OF_STREAM + {STREAMS[row.name]}"
+    is_hot = "GL_HOT" if hot is not None or row.name in CODES else "0"
+    if row.name in OFFERED:
+        is_hot += f" | {OFFERED[row.name]}"
     yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0, {is_hot} }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"
     if hot is not None:
         yield f"    if ({hot})\n        return 0;"
-    if row.name in LAUNCHES:
-        yield f"    const int code = {LAUNCHES[row.name]};"
+    if row.name in CODES:
+        yield f"    const int code = {CODES[row.name]};"
         yield "    if (code >= 0)\n        return code;"
     if result.startswith("struct"):  # Python writes it behind the address that comes last
         yield f"    {result} made = {{ {{ 0 }} }};"

@@ -24,7 +24,7 @@ from gridlane.abi.failure import (
 )
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.graphs import Graph, Node
-from gridlane.abi.state.streams import LEGACY, Event, Stream, Work, close_lanes
+from gridlane.abi.state.streams import LEGACY, Event, Stream, Work, close_lane
 from gridlane.abi.table import enums
 from gridlane.core import epochs
 
@@ -118,7 +118,7 @@ class Capture:
         """Capture the work of a stream as well."""
         self.streams[stream] = stream.capture = Place(self, stream, after, seen)
         stream.context.captures.add(self)
-        close_lanes(stream)
+        close_lane(stream)
 
     def leave(self, stream: Stream) -> None:
         """Let a stream execute its work again."""

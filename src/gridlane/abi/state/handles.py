@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import itertools
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from gridlane.abi.failure import INVALID_HANDLE, fail
 
 T = TypeVar("T")
 
 _numbers = itertools.count(0x6C00_0000_0010, 16)
-"""They look like aligned addresses, and none is used twice: a destroyed one is never another."""
+"""They look like aligned addresses, and none is used twice: a destroyed one is never another. C has
+those from 0x6D00_0000_0010 on."""
+
+
+class Outside(Protocol):
+    """Who makes handles of a kind as well, and ends handles."""
+
+    def settle(self) -> None:
+        """Remove the objects whose handles were ended there."""
+        ...
+
+    def adopt(self, number: int) -> None:
+        """Put an object with a handle that was made there, if there is one."""
+        ...
 
 
 class Handles(Generic[T]):
@@ -18,10 +31,14 @@ class Handles(Generic[T]):
 
     Args:
         kind: what they are, for messages.
+
+    Attributes:
+        outside: who else makes handles of the kind.
     """
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
+        self.outside: Outside | None = None
         self._objects: dict[int, T] = {}
 
     def add(self, made: T) -> int:
@@ -36,14 +53,29 @@ class Handles(Generic[T]):
         Raises:
             Failure: INVALID_HANDLE, there is none, or it was destroyed.
         """
-        found = self._objects.get(number)
+        found = self.find(number)
         if found is None:
             fail(INVALID_HANDLE, f"{number:#x} is no {self._kind}")
         return found
 
     def find(self, number: int) -> T | None:
         """The object with a handle, if there is one."""
+        self._settle()
+        if self.outside is not None and number not in self._objects:
+            self.outside.adopt(number)
         return self._objects.get(number)
+
+    def _settle(self) -> None:
+        if self.outside is not None:
+            self.outside.settle()
+
+    def known(self, number: int) -> T | None:
+        """The object with a handle, if it is here."""
+        return self._objects.get(number)
+
+    def put(self, number: int, made: T) -> bool:
+        """Let a handle of another's be that of an object, unless it has one already."""
+        return self._objects.setdefault(number, made) is made
 
     def remove(self, number: int) -> T:
         """End a handle, and return its object.
@@ -61,8 +93,10 @@ class Handles(Generic[T]):
         self._objects.pop(number, None)
 
     def objects(self) -> tuple[T, ...]:
-        """All live ones."""
+        """All live ones that are here."""
+        self._settle()
         return tuple(self._objects.values())
 
     def __len__(self) -> int:
+        self._settle()
         return len(self._objects)

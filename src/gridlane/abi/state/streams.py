@@ -14,6 +14,7 @@ from gridlane.abi.state.handles import Handles
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
 from gridlane.runtime.queues.host_event import HostEvent
+from gridlane.runtime.queues.host_queue import Mark as HostMark
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
 LEGACY, PER_THREAD = 1, 2
@@ -97,7 +98,8 @@ class Stream:
             work.run(self)
 
 
-_handing_over = threading.RLock()
+handing_over = threading.RLock()
+"""Held to hand something over to C, to take it back, and to adopt what C made."""
 
 
 @dataclass(slots=True, eq=False)
@@ -117,34 +119,34 @@ class Event:
     handle: int = 0
     mark: Mark | None = None
     changes: int = 0
-    _take: Callable[[int], int | None] | None = None
+    _take: Callable[[int], HostMark | None] | None = None
 
     def take_back(self) -> None:
         """Know what C did with the event, which cannot answer for it any more."""
-        with _handing_over:
+        with handing_over:
             self.changes += 1
             take, self._take = self._take, None
-            time = take(self.handle) if take is not None else None
-            if time is not None:
+            mark = take(self.handle) if take is not None else None
+            if mark is not None:
                 assert isinstance(self._point, HostEvent)  # no other is handed over
-                self._point.set_passed(time)
+                self._point.set_mark(mark)
                 self._recorded = True
 
     def hand_over(
-        self, changes: int, put: Callable[[], int], take: Callable[[int], int | None]
+        self, changes: int, put: Callable[[], int], take: Callable[[int], HostMark | None]
     ) -> None:
         """Let C answer for the event, unless it was taken back since it had so many changes."""
-        with _handing_over:
+        with handing_over:
             if self.changes == changes and self._take is None and put():
                 self._take = take
 
-    def done_at(self) -> tuple[int, bool] | None:
-        """The time at which its work was done, and whether it was recorded; None while there is
-        work, or if C cannot have the event."""
+    def last(self) -> tuple[HostMark | None] | None:
+        """The mark of its last recording, if there is one; None if C cannot have the event, or has
+        it."""
         point = self._point
         if self.mark is not None or self._take is not None or not isinstance(point, HostEvent):
             return None
-        return point.done_at(self._recorded)
+        return (point.mark if self._recorded else None,)
 
     @property
     def point(self) -> protocol.Event:
@@ -232,7 +234,7 @@ def new_stream(context: Context, flags: int, priority: int) -> Stream:
     """Create a stream, which ends with its context."""
     made = Stream(context.device.new_stream(), context, flags, priority)
     made.handle = made.number = streams.add(made)
-    _owned(context, "streams").add(made.handle)
+    own(made)
     return made
 
 
@@ -240,8 +242,13 @@ def new_event(context: Context, flags: int, timing: bool) -> Event:
     """Create an event, which ends with its context."""
     made = Event(context.device.new_event(timing), context, flags)
     made.handle = events.add(made)
-    _owned(context, "events").add(made.handle)
+    own(made)
     return made
+
+
+def own(made: Stream | Event) -> None:
+    """Let something end with its context."""
+    _owned(made.context, "streams" if isinstance(made, Stream) else "events").add(made.handle)
 
 
 def event(handle: int) -> Event:
@@ -261,18 +268,20 @@ def forget(found: Stream | Event) -> None:
     if isinstance(found, Stream):
         if found.capture is not None:
             found.capture.abandon()
+        close_lane(found)
+        if isinstance(found.queue, OwnHostStream) and found.queue.queue.lane is not None:
+            found.queue.queue.lane.withdraw()
         streams.remove(found.handle)
-        close_lanes(found)
         _owned(found.context, "streams").discard(found.handle)
     else:
         events.remove(found.handle)
         _owned(found.context, "events").discard(found.handle)
 
 
-def close_lanes(found: Stream) -> None:
+def close_lane(found: Stream) -> None:
     """Let C append nothing more to a stream: its work changes its meaning."""
     if isinstance(found.queue, OwnHostStream):
-        found.queue.queue.close_lanes()
+        found.queue.queue.close_lane()
 
 
 def _owned(context: Context, kind: str) -> set[int]:

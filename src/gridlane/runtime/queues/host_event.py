@@ -22,19 +22,13 @@ class HostEvent(SoftwareEvent[Mark, HostStream]):
         stream.submit(mark, always=True)
         return mark
 
-    def done_at(self, wanted: bool) -> tuple[int, bool] | None:
-        """The time of its recording, in ns of ``perf_counter_ns``, and whether there is one that is
-        wanted; None until that is passed."""
-        mark = self._mark
-        if mark is None or not wanted:
-            return 0, False
-        return (mark.time, True) if mark.passed.is_reached() else None
+    @property
+    def mark(self) -> Mark | None:
+        """The mark of its last recording, with a time in ns of ``perf_counter_ns``."""
+        return self._mark
 
-    def set_passed(self, time: int) -> None:
-        """Note a recording by others, of work that is done."""
-        mark = Mark(perf_counter_ns, None)
-        mark.time = time
-        mark.passed.reach()
+    def set_mark(self, mark: Mark) -> None:
+        """Note a recording by others."""
         self._mark = mark
 
     def _follow(self, mark: Mark, stream: HostStream) -> None:

@@ -46,6 +46,10 @@ class Lane(Protocol):
         what others do themselves."""
         ...
 
+    def withdraw(self) -> None:
+        """Let nobody find it any more."""
+        ...
+
     def settle(self) -> bool:
         """Whether its work is done, behind all other of the queue: its piece ends then."""
         ...
@@ -69,12 +73,11 @@ class HostQueue(SoftwareQueue[HostPiece]):
     def begin(self) -> None:
         """Start without work or a thread."""
         super().begin()
-        self.lanes: dict[int, Lane] = {}
-        """What C may append launches to, by library. At most one is open, and its piece is the last
-        one of the queue."""
+        self.lane: Lane | None = None
+        """What C may append launches to. While it is open, its piece is the queue's last one."""
         self._opened = 0
         """How often a lane was opened: a signal handler may open one between two lines of put."""
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         """Held to add the queue to BUSY, and to remove it. The worker never takes it, so a signal
         handler that interrupts a holder and waits for the worker makes progress."""
         self.waits_for: tuple[HostQueue, Latch] | None = None
@@ -84,14 +87,15 @@ class HostQueue(SoftwareQueue[HostPiece]):
         """Append work. Hot."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
-        with self._lock:
+        with self.lock:
+            if len(BUSY) > _MOST_BUSY:
+                _forget_empty()
             BUSY.add(self)  # an exception may come after each line
             opened = self._opened
-            if self.lanes:
-                self.close_lanes()
+            self.close_lane()
             self.append(piece)
             if self._opened != opened:  # by a handler, before the piece
-                self.close_lanes()
+                self.close_lane()
             BUSY.add(self)  # a handler may have waited until the queue was empty
             epochs.work.changed()
 
@@ -99,13 +103,13 @@ class HostQueue(SoftwareQueue[HostPiece]):
         """Append work, uninterrupted by other threads."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
-        with self._lock:
+        with self.lock:
             BUSY.add(self)  # as in put
             opened = self._opened
-            self.close_lanes()
+            self.close_lane()
             self.extend(pieces)
             if self._opened != opened:
-                self.close_lanes()
+                self.close_lane()
             BUSY.add(self)
             epochs.work.changed()
 
@@ -113,10 +117,10 @@ class HostQueue(SoftwareQueue[HostPiece]):
         """Open a lane, which returns the piece that does its work, and append the piece."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
-        with self._lock:
+        with self.lock:
             BUSY.add(self)  # as in put
             self._opened += 1
-            self.close_lanes()
+            self.close_lane()
             piece = open_()
             try:
                 self.append(piece)
@@ -127,35 +131,35 @@ class HostQueue(SoftwareQueue[HostPiece]):
                 BUSY.add(self)
                 epochs.work.changed()
 
-    def close_lanes(self) -> None:
-        """Let later work come behind what the lanes have."""
-        for lane in tuple(self.lanes.values()):
-            lane.close()
+    def close_lane(self) -> None:
+        """Let later work come behind what the lane has."""
+        if self.lane is not None:
+            self.lane.close()
 
     def if_idle(self, call: Callable[[], object]) -> None:
         """Call a function if there is neither work nor an error; nobody appends any meanwhile."""
-        with self._lock:
+        with self.lock:
             if not self.pending and self.error is None:
                 call()
                 if self.pending or self.error is not None:  # of a handler, between the two lines
-                    self.close_lanes()
+                    self.close_lane()
 
     def has_work(self) -> bool:
         """Whether there is unfinished work, beside the end of a piece whose work is done."""
         while self.pending:
-            if not any(lane.settle() for lane in tuple(self.lanes.values())):
+            if self.lane is None or not self.lane.settle():
                 return bool(self.pending)
             time.sleep(0)
         return False
 
     def nothing_pending(self) -> Latch | None:
         """As for every queue; what others append later is not waited for."""
-        self.close_lanes()
+        self.close_lane()
         return super().nothing_pending()
 
     def forget_if_empty(self) -> None:
         """Remove the queue from BUSY if nothing is pending."""
-        with self._lock:
+        with self.lock:
             if not self.pending:
                 BUSY.discard(self)
                 epochs.work.changed()
@@ -175,21 +179,29 @@ class HostQueue(SoftwareQueue[HostPiece]):
 
 
 class Mark:
-    """A point in a queue, or in work that was done at once if it has no queue. ``time`` is the time
-    at which it was passed, by ``clock``."""
+    """A point in a queue, or in work that was done at once if it has no queue."""
 
-    __slots__ = ("__weakref__", "clock", "passed", "queue", "time")
+    __slots__ = ("__weakref__", "_time", "clock", "passed", "queue")
 
     def __init__(self, clock: Callable[[], int], queue: HostQueue | None) -> None:
-        self.time = 0
+        self._time = 0
         self.clock = clock
         self.passed = Latch()
         self.queue = queue
         if queue is not None:
             queue.marks.add(self)
 
+    @property
+    def time(self) -> int:
+        """The time at which it was passed, by ``clock``; 0 before that."""
+        return self._time
+
     def __call__(self) -> None:
-        self.time = self.clock()
+        self.pass_at(self.clock())
+
+    def pass_at(self, time: int) -> None:
+        """Note that it was passed at a time."""
+        self._time = time
         self.passed.reach()
 
     def wait(self) -> None:
@@ -204,9 +216,24 @@ BUSY: set[HostQueue] = set()
 """Queues with unfinished work, and some with finished work that nobody has waited for. The launch
 path tests only its truth value."""
 
+_MOST_BUSY = 32
+"""How many there are at most whose work is done, such as those of streams that ended."""
+
 _queues: weakref.WeakSet[HostQueue] = weakref.WeakSet()
 _current = threading.local()
 _waits = threading.Lock()
+
+
+def _forget_empty() -> None:
+    """Remove queues without work, which nobody may wait for any more. Who calls this changes the
+    number of the work."""
+    for each in tuple(BUSY):
+        if not each.pending and each.lock.acquire(blocking=False):
+            try:
+                if not each.pending:
+                    BUSY.discard(each)
+            finally:
+                each.lock.release()
 
 
 def is_busy() -> bool:
@@ -286,7 +313,7 @@ def drop(queues: tuple[HostQueue, ...]) -> None:
     for each in unwanted:
         if each.pending:
             each.error = each.error or dropped
-            each.close_lanes()
+            each.close_lane()
     for _ in range(round(_PATIENCE_S / _SLICE_S)):
         running = [each for each in unwanted if each.pending]
         if not running:

@@ -1,0 +1,86 @@
+/* Marks: the places in the work of lanes where events were recorded. An event has the mark of its last
+ * recording, as have the items that pass it or wait for it, and Python; the last one frees it.
+ */
+#include "hot_lanes.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+struct gl_mark *gl_new_mark(struct lane *lane)
+{
+    struct gl_mark *made = calloc(1, sizeof *made);
+    if (made) {
+        made->users = 1;
+        made->lane = (uintptr_t)lane;
+    }
+    return made;
+}
+
+/* --- with the lock --- */
+
+void gl_drop_mark(struct gl_mark *mark)
+{
+    if (mark && !--mark->users)
+        free(mark);
+}
+
+void gl_pass(struct gl_mark *mark)
+{
+    struct gl_order *all = gl_order();
+    mark->time = gl_now();
+    __atomic_store_n(&mark->is_passed, 1, __ATOMIC_RELEASE);
+    if (all->waiting)
+        pthread_cond_broadcast(&all->passed);
+}
+
+int gl_wait_for_mark(struct gl_mark *mark, int64_t ns)
+{
+    struct gl_order *all = gl_order();
+    const struct timespec until = gl_after_ns(ns);
+    int cancels;
+    if (mark->is_passed)
+        return 1;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
+    mark->users++;
+    gl_unlock_order();
+    for (const int64_t end = gl_now() + GL_LOOKS;
+         !__atomic_load_n(&mark->is_passed, __ATOMIC_ACQUIRE) && gl_now() < end;)
+        sched_yield();
+    gl_lock_order();
+    all->waiting++;
+    while (!mark->is_passed && !pthread_cond_timedwait(&all->passed, &all->lock, &until))
+        continue;
+    all->waiting--;
+    const int is_passed = mark->is_passed;
+    gl_drop_mark(mark);
+    pthread_setcancelstate(cancels, NULL);
+    return is_passed;
+}
+
+/* --- what Python calls, also in the child of a fork --- */
+
+static int is_passed(struct gl_mark *mark, int64_t *time)
+{
+    gl_lock_order();
+    const int passed = mark->is_passed;
+    *time = mark->time;
+    gl_unlock_order();
+    return passed;
+}
+
+static int wait_for(struct gl_mark *mark, int64_t ns)
+{
+    gl_lock_order();
+    const int passed = gl_wait_for_mark(mark, ns);
+    gl_unlock_order();
+    return passed;
+}
+
+static void drop(struct gl_mark *mark)
+{
+    gl_lock_order();
+    gl_drop_mark(mark);
+    gl_unlock_order();
+}
+
+const struct gl_marks gl_marks = { is_passed, wait_for, drop };
