@@ -8,6 +8,8 @@ from __future__ import annotations
 import grimp
 import pytest
 
+from gridlane.compiler.cache_key import COMPILER_HALF
+
 
 def cycles(imports: dict[str, set[str]]) -> list[list[str]]:
     """The modules that reach each other, from what each imports directly."""
@@ -66,3 +68,12 @@ def test_no_cycle_between_modules():
     assert len(imports) > 300  # the whole package
     found = [[name.removeprefix("gridlane.") for name in cycle] for cycle in cycles(imports)]
     assert found == []
+
+
+def test_all_that_the_compiler_imports_is_in_the_keys_of_its_cache():
+    graph = grimp.build_graph("gridlane", exclude_type_checking_imports=True, cache_dir=None)
+    used = set(COMPILER_HALF)
+    for room in COMPILER_HALF:
+        found = graph.find_upstream_modules(f"gridlane.{room}", as_package=True)
+        used |= {name.split(".")[1] for name in found if name != "gridlane"}
+    assert used == set(COMPILER_HALF)

@@ -13,7 +13,9 @@ from gridlane.core.config import config
 from gridlane.core.version import VERSION
 
 # The packages whose source decides the compiled code of a kernel.
-COMPILER_HALF = ("core", "ir", "passes", "frontends", "codegen", "backends", "compiler")
+COMPILER_HALF = (
+    *("core", "ir", "analysis", "passes", "frontends", "codegen", "backends", "compiler"),
+)
 
 
 def make_key(*parts: bytes | str) -> str:
