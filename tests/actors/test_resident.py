@@ -57,15 +57,19 @@ def total(ctx, state, number: Number):
         ctx.reply(Number(state.value))
 
 
-@pytest.fixture(scope="module")
-def runtime():
+FORMS = {"short": residence.ON_CPU_HAS, "deep": {"far": 2, "near": 2}}
+"""Forms of the kernels: the CPU's, and one that reads as those of GPUs do."""
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def runtime(request):
     """A runtime whose kernels stay, on the CPU."""
-    residence.ON_CPU = True
+    residence.ON_CPU, residence.ON_CPU_HAS = True, FORMS[request.param]
     try:
         with actors.Runtime(device="cpu", persistent=True, watchdog=None) as made:
             yield made
     finally:
-        residence.ON_CPU = False
+        residence.ON_CPU, residence.ON_CPU_HAS = False, FORMS["short"]
 
 
 @pytest.fixture

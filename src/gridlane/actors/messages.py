@@ -150,8 +150,21 @@ def _flat(cls: Any, layout: Layout) -> tuple[Callable[[Any], bytes], Callable[[b
         f"    except error as found:\n        raise wrong(self, found) from None\n",
         scope,
     )
-    unpack = form.unpack
-    return scope["pack"], lambda data: cls(*unpack(data))
+    return scope["pack"], _unpacker(cls, names, form.unpack)
+
+
+def _unpacker(cls: Any, names: list[str], form: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    """What makes a value of bytes: as the dataclass does, but without a call of its own where that
+    only assigns the fields."""
+    if hasattr(cls, "__post_init__") or cls.__new__ is not object.__new__:
+        return lambda data: cls(*form(data))
+    targets = ", ".join(f"made.{name}" for name in names)
+    scope: dict[str, Any] = {"form": form, "new": object.__new__, "cls": cls}
+    exec(
+        f"def unpack(data):\n    made = new(cls)\n    ({targets},) = form(data)\n    return made\n",
+        scope,
+    )
+    return scope["unpack"]
 
 
 def _wrong(value: Any, error: Exception) -> TypeError:

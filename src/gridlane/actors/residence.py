@@ -21,14 +21,19 @@ from gridlane.actors.errors import ActorError
 from gridlane.actors.program import EMPTY
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
+from gridlane.core.compact import Variant
 from gridlane.core.errors import DeviceError, LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.frontends.python.kernel_source import PythonSource
+from gridlane.launch.compact import array_checker
 from gridlane.launch.kernel import Kernel
+from gridlane.launch.parameters import array_layout
 from gridlane.memory.resource import Buffer
 
 ON_CPU = False
 """Whether the CPU runs such kernels, on a thread each: for tests, which have no GPU."""
+ON_CPU_HAS: dict[str, int] = {"far": 1, "near": 1}
+"""What differs in their form there: the tests' time goes into compiling them."""
 SHARED = 48 << 10
 """Bytes of shared memory that such a kernel may take."""
 PLACES = 64
@@ -58,7 +63,7 @@ def form_of(actor: Actor, tier: int, emits: int, lazy: bool) -> Form:
     state = None if actor.state is None else actor.state.record
     form = Form(actor.message.record, tier, emits, actor.threads, lazy, state)
     if not lazy:  # a CPU, where longer code is no gain
-        form = form._replace(far=1, near=1)
+        form = form._replace(**ON_CPU_HAS)
     if actor.threads > 1 and actor.threads % 32:
         raise LaunchError(
             f"{actor.name}: threads={actor.threads}; a kernel that does not end has whole warps, 1 "
@@ -84,11 +89,29 @@ def fitting_form(actor: Actor, tier: int, emits: int, home: Any) -> Form | None:
         return None
 
 
+def variant_for(home: Any, arrays: tuple[Any, ...]) -> Variant:
+    """The variant of an actor's kernel: compact on a GPU where its arrays are small."""
+    small = [
+        array_checker(each.ndim)(
+            array_layout(each.ndim).pack(each.device_pointer, *each.shape, *each.strides)
+        )
+        for each in arrays
+    ]
+    return Variant(compact=home.by_host and all(small))
+
+
 class ResidentProgram:
-    """The compiled kernel of an actor that does not end; ``Program`` has the arguments."""
+    """The compiled kernel of an actor that does not end; ``Program`` has the arguments. ``variant``
+    is as of ``variant_for``."""
 
     def __init__(
-        self, actor: Actor, device: Any, form: Form, emits: int, arrays: tuple[ArgType, ...]
+        self,
+        actor: Actor,
+        device: Any,
+        form: Form,
+        emits: int,
+        arrays: tuple[ArgType, ...],
+        variant: Variant,
     ) -> None:
         self.actor, self.form, self.device = actor, form, device
         self.state = EMPTY if actor.state is None else actor.state.record.numpy
@@ -105,7 +128,7 @@ class ResidentProgram:
         if device.name == "cpu":  # for tests, in which compiling takes longer than running
             options = dataclasses.replace(options, opt=False)
         kernel = Kernel(PythonSource(function), types, options)
-        self.plan = kernel.plan((form.block, 1, 1), device=device)
+        self.plan = kernel.plan((form.block, 1, 1), variant, device)
 
 
 class _OnThread:
@@ -252,6 +275,9 @@ class Residence:
         params = self.program.plan.pack(
             *(self._row_address, 1, size), *(state, 1, self.program.state.itemsize), *values
         )
+        plan = self.program.plan
+        if plan.variant_of((1, 1, 1), params) != plan.variant:
+            raise ActorError(f"{self.name}: its arrays are larger than its kernel was made for")
         self.there.resides(self._kernel.raised)
         try:
             self._kernel.start(params, (self.memory, state, arrays))

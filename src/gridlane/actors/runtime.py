@@ -24,7 +24,12 @@ from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
 from gridlane.actors.ref import ActorRef
-from gridlane.actors.residence import Residence, ResidentProgram, fitting_form
+from gridlane.actors.residence import (
+    Residence,
+    ResidentProgram,
+    fitting_form,
+    variant_for,
+)
 from gridlane.actors.telemetry.face import Telemetry
 from gridlane.actors.telemetry.publishing import publish
 from gridlane.core.config import config
@@ -224,7 +229,8 @@ class Runtime(Checkpoints, Lattices, Telemetry):
     ) -> Program | ResidentProgram:
         types = tuple([array._numba_type_ for array in arrays])
         tiers, emits = options.tiers, options.emits
-        key = actor, tiers, emits, types
+        variant = variant_for(self._home, arrays)
+        key = actor, tiers, emits, types, variant
         with fork_waits(), self._lock:
             found = self._programs.get(key)
             if found is None:
@@ -234,7 +240,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
                 if form is None:
                     found = Program(actor, self.device, *tiers, emits, types)
                 else:
-                    found = ResidentProgram(actor, self.device, form, emits, types)
+                    found = ResidentProgram(actor, self.device, form, emits, types, variant)
                 self._programs[key] = found
             return found
 

@@ -26,7 +26,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Function, Region, Value, Var
 
-_MOST_VISITS = 60_000
+_MOST_VISITS = 150_000
 """Ops visited before the analysis gives up; nested loops are visited repeatedly."""
 
 
