@@ -84,7 +84,9 @@ class Home:
         )
         self.directory = Directory(self.engine)
         self.lattices: Register[Any] = Register()
-        self.supervisor = Supervisor(self.engine, self.directory, watchdog, self.drift)
+        self.supervisor = Supervisor(
+            self.engine, self.directory, watchdog, self.drift, self.residents
+        )
         self.cutting = threading.RLock()
         self.at_end: list[Callable[[], None]] = []
         self.ended = threading.Event()

@@ -28,10 +28,15 @@ class Supervisor:
     """
 
     def __init__(
-        self, engine: Engine, directory: Directory, limit: float | None, drift: int
+        self,
+        engine: Engine,
+        directory: Directory,
+        limit: float | None,
+        drift: int,
+        residents: bool,
     ) -> None:
         self._engine, self._directory, self.limit = engine, directory, limit
-        self._drift = drift
+        self._drift, self._residents = drift, residents
         self._lock = threading.RLock()
         self._hung: dict[int, int] = {}
         self._next = 0.0
@@ -40,7 +45,8 @@ class Supervisor:
         """Follow up the failure of an actor, and look for those that hang."""
         if number is not None:
             self._follow(number)
-        self._look_at_kernels()
+        if self._residents:  # ten thousand actors on threads need no look
+            self._look_at_kernels()
         self._directory.settle_channels()
         now = time.monotonic()
         if self.limit is not None and now >= self._next:
