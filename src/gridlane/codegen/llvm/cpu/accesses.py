@@ -2,8 +2,8 @@
 
 Without AVX-512 LLVM splits a scatter into a store for each lane and a gather into several loads.
 Its selection of x86 instructions compares each load with all others that have the same chain, so
-that compile time grows with the square of their number in a basic block: 200 of them take 40 s. A
-call instead takes 1 s, and a third less code.
+that compile time grows with the square of their number in a basic block. A kernel with 258 takes
+39 s for Haswell; with calls it takes 1 s, and has a third less code.
 """
 
 from __future__ import annotations
