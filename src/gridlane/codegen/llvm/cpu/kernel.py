@@ -16,6 +16,7 @@ from gridlane.codegen.llvm.cpu import (
     turns,
     warps,
 )
+from gridlane.codegen.llvm.cpu.accesses import outline_accesses
 from gridlane.codegen.llvm.cpu.blocks import Blocks
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.cpu.layout import Layout, choose
@@ -224,6 +225,7 @@ def _module_text(state: Emission, entry: str, functions: list[str], scratch: int
     ]
     lines = [line.replace(_SCRATCH, str(scratch)) for line in state.body.lines]
     allocas = state.body.allocas
+    lines, accesses = outline_accesses(lines, state.machine)
     if state.turns:
         turn = turns.coroutine_of(entry)
         functions = [*functions, *turns.coroutine(turn, allocas, lines)]
@@ -250,6 +252,7 @@ def _module_text(state: Emission, entry: str, functions: list[str], scratch: int
             *lines,
             "}",
             *functions,
+            *accesses,
             *sorted(state.body.declared.values()),
             f"attributes #0 = {{ {attributes} }}",
             *([f"attributes #1 = {{ noinline {attributes} }}"] if functions or by_mode else []),

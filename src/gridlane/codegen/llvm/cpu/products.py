@@ -7,6 +7,7 @@ four lanes each: these are known, so each is one shuffle with a constant mask.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from gridlane.codegen.llvm import halves
 from gridlane.codegen.llvm.cpu.dispatch import emits
@@ -120,14 +121,7 @@ class _Function:
     ) -> str:
         """For each lane the element at its place, as a wide number."""
         factor = self.op.left if is_left else self.op.right
-        where: dict[tuple[int, int], tuple[int, int, int]] = {}
-        for number, part in elements:
-            for lane in range(32):
-                if is_left:
-                    at = products.left_place(lane, number, part, self.op.rows, factor)
-                else:
-                    at = products.right_place(lane, number, part, factor)
-                where[at] = number, part, lane
+        where = _holders(tuple(elements), is_left, self.op.rows, factor)
         sources = [where[place] for place in places]
         ((number, part),) = {(number, part) for number, part, _ in sources}
         picks = vector_constant([lane for _, _, lane in sources], "i32")
@@ -177,6 +171,22 @@ class _Function:
         for number, each in enumerate(sums):
             where = body.op(f"getelementptr {vector}, ptr %c, i32 {number}")
             body.do(f"store {vector} {each}, ptr {where}")
+
+
+@cache
+def _holders(
+    elements: tuple[tuple[int, int], ...], is_left: bool, rows: int, factor: Factor
+) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """The (register, part, lane) of each place of a matrix."""
+    where: dict[tuple[int, int], tuple[int, int, int]] = {}
+    for number, part in elements:
+        for lane in range(32):
+            if is_left:
+                at = products.left_place(lane, number, part, rows, factor)
+            else:
+                at = products.right_place(lane, number, part, factor)
+            where[at] = number, part, lane
+    return where
 
 
 def _of_eight(body: Body, word: str, part: int, factor: Factor) -> str:

@@ -1,0 +1,64 @@
+"""Outlines the gathers and scatters of all lanes where a kernel has many of them.
+
+Without AVX-512 LLVM splits a scatter into a store for each lane and a gather into several loads.
+Its selection of x86 instructions compares each load with all others that have the same chain, so
+that compile time grows with the square of their number in a basic block. A kernel with 258 takes
+39 s for Haswell; with calls it takes 1 s, and has a third less code.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gridlane.codegen.llvm.machine import X86, Machine
+
+MOST_IN_LINE = 96
+"""Kernels with at most so many keep them in line."""
+
+_ACCESS = re.compile(
+    r"\bcall (?P<result>\S.*?) @llvm\.masked\.(?P<kind>gather|scatter)\.[\w.]+"
+    r"\((?P<operands>.*), <\d+ x i1> splat \(i1 true\)(?:, <[^>]*> zeroinitializer)?\)$"
+)
+"""A gather or scatter of all lanes."""
+_OPERAND = re.compile(r"(?P<type><\d+ x \w+>)(?P<align> align \d+)? (?P<value>%[\w.]+)")
+"""A vector, of values or addresses, that is in a register."""
+
+
+def outline_accesses(lines: list[str], machine: Machine) -> tuple[list[str], list[str]]:
+    """The lines of a kernel with calls in place of such accesses, and the functions called."""
+    if machine.architecture != X86 or "avx512f" in machine.has:
+        return lines, []
+    if sum(_ACCESS.search(line) is not None for line in lines) <= MOST_IN_LINE:
+        return lines, []
+    functions: dict[str, str] = {}
+    return [_called(line, functions) for line in lines], list(functions.values())
+
+
+def _called(line: str, functions: dict[str, str]) -> str:
+    """A line with a call of a function, which it adds to those of the module."""
+    access = _ACCESS.search(line)
+    if access is None:
+        return line
+    operands = [_OPERAND.fullmatch(each) for each in re.split(r", (?=<)", access["operands"])]
+    found = [each for each in operands if each is not None]
+    if len(found) != len(operands):
+        return line  # a constant
+    result = access["result"]
+    key = " ".join((access["kind"], *(f"{each['type']}{each['align'] or ''}" for each in found)))
+    name = f'@"gridlane.{key} {result}"'
+    if name not in functions:
+        functions[name] = _function(name, result, access[0], found)
+    passed = ", ".join(f"{each['type']} {each['value']}" for each in found)
+    return f"{line[: access.start()]}call fastcc {result} {name}({passed})"
+
+
+def _function(name: str, result: str, access: str, operands: list[re.Match[str]]) -> str:
+    """The definition of a function that does an access."""
+    for number, each in enumerate(operands):
+        typed = f"{each['type']}{each['align'] or ''}"
+        access = access.replace(each[0], f"{typed} %x{number}", 1)
+    parameters = ", ".join(f"{each['type']} %x{number}" for number, each in enumerate(operands))
+    head = f"define internal fastcc {result} {name}({parameters}) noinline #0 {{"
+    if result == "void":
+        return f"{head}\n  {access}\n  ret void\n}}"
+    return f"{head}\n  %got = {access}\n  ret {result} %got\n}}"
