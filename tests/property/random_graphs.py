@@ -236,22 +236,53 @@ def walk(shape: Shape, state: int, threads: int) -> Iterator[int]:
 
 def least_together(shape: Shape, states: np.ndarray) -> list[list[int]]:
     """For each thread of a warp and each block on its walk, the lanes that are there with it if
-    threads that part meet again where all of their paths do: at the immediate post-dominator."""
+    threads that part meet again where all of their paths do: at the immediate post-dominator.
+
+    Threads in different iterations of a loop do not meet inside it, as LLVM's "Convergence and
+    Uniformity" has it. A thread that leaves a loop that its meeting place is in waits for the
+    others at the next place outside, also if it comes back into the loop before.
+    """
     threads = [Thread(shape, int(state)) for state in states]
     found: list[list[int]] = [[] for _ in states]
-    stack = [(0, -1, list(range(len(states))))]
+    loops = natural_loops(shape)
+    stack = [(0, -1, set(range(len(states))))]
     while stack:
         at, until, lanes = stack.pop()
-        if at == until:
+        if at == until or not lanes:
             continue
-        ways: dict[int, list[int]] = {}
-        for lane in lanes:
+        ways: dict[int, set[int]] = {}
+        for lane in sorted(lanes):
             found[lane].append(sum(1 << other for other in lanes))
-            ways.setdefault(threads[lane].run(at)[1], []).append(lane)
+            ways.setdefault(threads[lane].run(at)[1], set()).add(lane)
         meeting = until if len(ways) == 1 else post_dominator(shape, at)
         if meeting != until and meeting >= 0:
             stack.append((meeting, until, lanes))
-        stack += [(way, meeting, group) for way, group in ways.items() if way >= 0]
+        runs: list[tuple[int, int, set[int]]] = []
+        for way, group in ways.items():
+            left = [loop for loop in loops if at in loop and way not in loop]
+            goal = meeting
+            for place, beyond, waiting in reversed(stack):
+                if not any(goal in loop for loop in left):
+                    break
+                if place == goal and group <= waiting:
+                    waiting -= group
+                    goal = beyond
+            if way >= 0:
+                runs.append((way, goal, group))
+        stack += runs
+    return found
+
+
+def natural_loops(shape: Shape) -> list[set[int]]:
+    """The blocks of each loop of a reducible graph; loops of one header are one."""
+    goals = shape.goals
+    found: list[set[int]] = []
+    for header in shape.reachable:
+        inside = shape.reachable - reached(goals, header)
+        latches = {block for block in inside if header in goals[block]}
+        if latches:
+            body = {b for b in inside if latches & reached(goals, header, b)} | latches | {header}
+            found.append(body)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.devices import DEVICES, run_on
 from tests.effort import examples
@@ -111,6 +111,7 @@ def check_meetings(device: str, shape: Shape, states: np.ndarray) -> None:
 
 @pytest.mark.parametrize("device", ["interp", "cpu"])
 @given(seed=seeds, size=sizes)
+@example(seed=29680, size=8)
 @settings(SETTINGS, max_examples=examples(8, 400))
 def test_threads_meet_at_the_post_dominator(device: str, seed: int, size: int) -> None:
     """Not in the middle of the condition of a loop: no nesting of loops says that."""
@@ -126,6 +127,17 @@ SHARED = [[0, 1], [0, 2], [0, 3], []]
 @pytest.mark.parametrize("seed", range(4))
 def test_threads_meet_behind_the_inner_of_loops_with_one_header(seed: int) -> None:
     check_meetings("interp", Shape(SHARED, [0, 0, 1, 2]), states_of(seed, 32))
+
+
+NEXT = [[1], [2], [3, 4], [1, 2], [1, 5], []]
+"""The loop of 2 and 3 in that of 1 to 4. From 3 a thread goes on in either."""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_threads_in_different_iterations_do_not_meet(seed: int) -> None:
+    """All paths from 3 come to 2, some of them in the next iteration of the outer loop. Those wait
+    for the others behind the inner loop, not in the middle of it."""
+    check_meetings("interp", Shape(NEXT, [0, 0, 1, 2, 2, 4]), states_of(seed, 32))
 
 
 def test_threads_do_not_wait_for_others_that_spin() -> None:
