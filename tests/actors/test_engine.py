@@ -102,7 +102,7 @@ def test_actors_of_another_engine(engine):
         lambda: engine.set_route(5, stranger),
         lambda: engine.set_topics([(5, [stranger])]),
         lambda: engine.post(stranger, b"1234", 0.0, 0, 0, 0, 0, 0, 0, 0),
-        lambda: engine.call(stranger, b"1234", 0, 0.0),
+        lambda: _engine.Caller(engine, stranger, bytes, bytes, bytes, 0),
         lambda: engine.post(object(), b"1234", 0.0, 0, 0, 0, 0, 0, 0, 0),
     ):
         with pytest.raises(TypeError, match="an actor of this engine"):

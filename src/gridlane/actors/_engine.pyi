@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 REASONS: int
@@ -91,6 +92,28 @@ class Actor:
         /,
     ) -> None: ...
 
+class Form:
+    def __init__(
+        self, cls: type, fields: tuple[tuple[str, str, int, str], ...], size: int, is_plain: bool, /
+    ) -> None: ...
+    def pack(self, value: Any, /) -> bytes: ...
+    def unpack(self, data: Any, /) -> Any: ...
+
+class Caller:
+    def __init__(
+        self,
+        engine: Engine,
+        actor: Actor,
+        message: type,
+        pack: Form | Callable[[Any], bytes],
+        unpack: Form | Callable[[bytes], Any] | None,
+        spin: int,
+        /,
+    ) -> None: ...
+    def call(
+        self, message: Any, timeout: float | None = None, spin: float | None = None
+    ) -> Any: ...
+
 class Engine:
     def __init__(
         self, workers: int, spins: int, node: int, drift: int, dead_limit: int, stop: int, /
@@ -119,9 +142,6 @@ class Engine:
     def set_topics(self, topics: list[tuple[int, list[Actor]]], /) -> None: ...
     def hung(self, limit: int, /) -> list[int]: ...
     def free_routes(self) -> None: ...
-    def call(
-        self, actor: Actor, payload: Any, spin: int, timeout: float, /
-    ) -> bytes | int | None: ...
     def time_calls(self, actor: Actor, payload: bytes, count: int, pause: int, /) -> bytes: ...
     def post(
         self,

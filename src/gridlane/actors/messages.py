@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
+from gridlane.actors._engine import Form
 from gridlane.actors.layouts.class_lines import line_of
 from gridlane.actors.layouts.from_class import from_class
 from gridlane.actors.layouts.python import dtype as numpy_dtype
@@ -39,6 +39,7 @@ class Shape:
         record: its type in kernels.
         pack: the bytes of a value.
         unpack: a value of bytes.
+        form: what does both, where all fields are scalars.
     """
 
     cls: type
@@ -46,6 +47,7 @@ class Shape:
     record: RecordType
     pack: Callable[[Any], bytes]
     unpack: Callable[[bytes], Any]
+    form: Form | None
 
     @property
     def number(self) -> int:
@@ -97,13 +99,19 @@ def _decorated(cls: Any, is_message: bool) -> Any:
     number = layout.type_id if is_message else 0
     record = _record(layout, f"{cls.__module__}.{cls.__qualname__}", number)
     flat = all(isinstance(field.type, ScalarType) for field in layout.fields)
-    pack, unpack = _flat(made, layout) if flat else _nested(made, layout)
+    form = _form(made, layout) if flat else None
+    pack, unpack = (form.pack, form.unpack) if form else _nested(made, layout)
     made.__gridlane_type__ = record
-    made.__gridlane_shape__ = Shape(made, layout, record, pack, unpack)
-    made.__bytes__ = pack
+    made.__gridlane_shape__ = Shape(made, layout, record, pack, unpack, form)
+    made.__bytes__ = _by(pack)
     made.__eq__ = _equal
     made.__hash__ = None
     return made
+
+
+def _by(pack: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    """A method; functions of C are none."""
+    return lambda value: pack(value)
 
 
 def _equal(self: Any, other: Any) -> Any:
@@ -135,50 +143,14 @@ def _known(cls: Any) -> Shape | None:
 # --- values to bytes ---
 
 
-def _flat(cls: Any, layout: Layout) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
-    """For scalars only, by one struct."""
-    text, end = "<", 0
-    for field in layout.fields:
-        text += "x" * (field.offset - end) + _CODES[str(field.type)]
-        end = field.end
-    form = struct.Struct(text + "x" * (layout.size - end))
-    names = [field.name for field in layout.fields]
-    values = ", ".join(f"self.{name}" for name in names)
-    scope: dict[str, Any] = {"form": form.pack, "wrong": _wrong, "error": struct.error}
-    exec(
-        f"def pack(self):\n    try:\n        return form({values})\n"
-        f"    except error as found:\n        raise wrong(self, found) from None\n",
-        scope,
+def _form(cls: Any, layout: Layout) -> Form:
+    """For scalars only, in C. A value is made as the dataclass does, but without a call of its own
+    where that only assigns the fields."""
+    fields = tuple(
+        (each.name, _CODES[str(each.type)], each.offset, str(each.type)) for each in layout.fields
     )
-    return scope["pack"], _unpacker(cls, names, form.unpack)
-
-
-def _unpacker(cls: Any, names: list[str], form: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    """What makes a value of bytes: as the dataclass does, but without a call of its own where that
-    only assigns the fields."""
-    if hasattr(cls, "__post_init__") or cls.__new__ is not object.__new__:
-        return lambda data: cls(*form(data))
-    targets = ", ".join(f"made.{name}" for name in names)
-    scope: dict[str, Any] = {"form": form, "new": object.__new__, "cls": cls}
-    exec(
-        f"def unpack(data):\n    made = new(cls)\n    ({targets},) = form(data)\n    return made\n",
-        scope,
-    )
-    return scope["unpack"]
-
-
-def _wrong(value: Any, error: Exception) -> TypeError:
-    """The error of a field whose value does not fit."""
-    for field in shape_of(type(value), "message").layout.fields:
-        held = getattr(value, field.name)
-        try:
-            struct.pack("<" + _CODES[str(field.type)], held)
-        except (struct.error, OverflowError):
-            return TypeError(
-                f"{type(value).__qualname__}.{field.name} is a {field.type}, which {held!r} does "
-                "not fit"
-            )
-    return TypeError(f"{value!r}: {error}")
+    is_plain = not hasattr(cls, "__post_init__") and cls.__new__ is object.__new__
+    return Form(cls, fields, layout.size, is_plain)
 
 
 def _nested(cls: Any, layout: Layout) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:

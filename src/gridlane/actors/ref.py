@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from gridlane.actors._engine import TO_OUTBOX
+from gridlane.actors._engine import TO_OUTBOX, Caller
 from gridlane.actors.actor import Actor
 from gridlane.actors.errors import ActorError, MessageDead, QueueFull, Reason, StateError
 from gridlane.actors.home import BURY_FULL, FOREVER, Home, deadline_of, seconds_of
@@ -26,17 +26,21 @@ if TYPE_CHECKING:
 OnFull = Literal["block", "dead", "raise"]
 
 
-class ActorRef:
+class ActorRef(Caller):
     """A launched actor; ``Runtime.launch`` makes one. Any thread may use it."""
 
     def __init__(self, home: Home, instance: Instance) -> None:
+        message, replies = instance.actor.message, instance.actor.replies
+        super().__init__(
+            *(home.engine, instance.there, message.cls, message.form or message.pack),
+            None if replies is None else replies.form or replies.unpack,
+            home.spin,
+        )
         self._home, self._instance = home, instance
         self._engine, self._there = home.engine, instance.there
-        self._message = instance.actor.message
-        self._class, self._pack = self._message.cls, self._message.pack
-        replies = instance.actor.replies
+        self._message = message
+        self._class, self._pack = message.cls, message.pack
         self._unpack = None if replies is None else replies.unpack
-        self._call, self._spin = home.engine.call, home.spin
 
     def __repr__(self) -> str:
         return f"<actor {self.name} ({self.id}), {self.state}>"
@@ -149,33 +153,8 @@ class ActorRef:
             )
         return self._pack(message)
 
-    def call(self, message: Any, timeout: float | None = None, spin: float | None = None) -> Any:
-        """Post a message and wait for the reply to it; hot.
-
-        Args:
-            timeout: seconds; None has no limit.
-            spin: seconds to wait without parking the thread; the runtime's by default.
-
-        Raises:
-            TimeoutError: there is no reply in time; a later one is a dead letter.
-            MessageDead: it will not be handled.
-            KernelError: (or its builtin twin) the handler raised this for it.
-            TypeError: the message is of another class.
-        """
-        unpack = self._unpack
-        if type(message) is not self._class or unpack is None or self._instance.waits:
-            raise self._refused_call(message)
-        found = self._call(
-            self._there,
-            self._pack(message),
-            self._spin if spin is None else int(min(seconds_of("spin", spin), 1e9) * 1e9),
-            FOREVER if timeout is None else seconds_of("timeout", timeout),
-        )
-        if type(found) is bytes:
-            return unpack(found)
-        raise self._unanswered(found)
-
     def _refused_call(self, message: Any) -> ActorError:
+        """The error of a call for which nothing is posted; the engine's call asks for it."""
         self._bytes(message)
         self._home.require_open()
         if self._unpack is None:
@@ -183,7 +162,7 @@ class ActorRef:
         return StateError(f"{self.name} is {self.state}, so that a call would wait: activate it")
 
     def _unanswered(self, found: Any) -> BaseException:
-        """The error of a call without a reply."""
+        """The error of a call without a reply, as well."""
         self._home.require_open()
         if found is None:
             return TimeoutError(f"{self.name} has not replied in time")

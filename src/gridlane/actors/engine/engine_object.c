@@ -355,7 +355,6 @@ static PyMethodDef Engine_methods[] = {
     {"set_topics", (PyCFunction)Engine_set_topics, METH_O, NULL},
     {"hung", (PyCFunction)Engine_hung, METH_O, NULL},
     {"free_routes", (PyCFunction)Engine_free_routes, METH_NOARGS, NULL},
-    {"call", (PyCFunction)(void (*)(void))Engine_call, METH_FASTCALL, NULL},
     {"time_calls", (PyCFunction)Engine_time_calls, METH_VARARGS, NULL},
     {"post", (PyCFunction)Engine_post, METH_VARARGS, NULL},
     {"post_many", (PyCFunction)Engine_post_many, METH_VARARGS, NULL},

@@ -18,41 +18,39 @@ int again(uint64_t until)
     return gl_elapsed() < until;
 }
 
-/* call(actor, payload, spin, timeout): the payload of the answer, a reason, or None at a timeout */
-PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t count)
+static PyObject *answer_of(const gl_waiter *waiter, gl_engine *engine, Asked *asked)
 {
-    Py_buffer payload;
-    gl_actor *actor;
-    if (count != 4) {
-        PyErr_SetString(PyExc_TypeError, "call(actor, payload, spin, timeout)");
-        return NULL;
-    }
-    if (!(actor = actor_of(self, args[0])))
-        return NULL;
-    uint64_t spin = PyLong_AsUnsignedLongLong(args[2]);
-    double seconds = PyFloat_AsDouble(args[3]);
-    if (PyErr_Occurred() || PyObject_GetBuffer(args[1], &payload, PyBUF_SIMPLE))
-        return NULL;
+    gl_host_merge(engine, &waiter->clock);
+    if (waiter->reason)
+        return PyLong_FromUnsignedLong(waiter->reason);
+    /* Python's lock makes this the only writer. */
+    gl_note(&asked->actor->latencies->calls, gl_between(asked->begin, gl_elapsed()), 1);
+    asked->is_answer = 1;
+    return asked->make(asked->context, waiter->payload, waiter->bytes);
+}
+
+/* Post a message and wait for its answer: its value, a reason, None at a timeout, or NULL with an
+   exception. */
+PyObject *call_actor(EngineObject *self, Asked *asked)
+{
     gl_engine *engine = self->engine;
-    uint64_t begin = gl_elapsed(), until = until_of(seconds), ticket;
+    gl_actor *actor = asked->actor;
+    uint64_t until = asked->until, spin = asked->spin, ticket;
     PyObject *result = NULL;
-    if (actor->wire && !wire_call(self, actor, &payload, spin, until, &result)) {
-        PyBuffer_Release(&payload);
+    if (actor->wire && !wire_call(self, asked, &result))
         return result;
-    }
     ticket = gl_wait_begin(engine, 0);
     if (!ticket) {
-        PyBuffer_Release(&payload);
         PyErr_SetString(PyExc_RuntimeError, "too many callers wait for answers at once");
         return NULL;
     }
-    gl_letter letter = host_letter(engine, actor, (size_t)payload.len);
+    gl_letter letter = host_letter(engine, actor, asked->bytes);
     letter.reply_to = letter.correlation = ticket;
     int posted, done = 0, failed = 0;
     do {
         uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
-        posted = gl_post_until(actor, &letter, payload.buf, slice);
+        posted = gl_post_until(actor, &letter, asked->payload, slice);
         if (posted == GL_POSTED)
             done = gl_wait(engine, ticket, spin, slice);
         Py_END_ALLOW_THREADS
@@ -64,23 +62,15 @@ PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t coun
         done = gl_wait(engine, ticket, 0, slice);
         Py_END_ALLOW_THREADS
     }
-    PyBuffer_Release(&payload);
     if (failed >= 0 || done) {
-        if (done) {
-            gl_waiter *waiter = gl_waiter_of(engine, ticket);
-            gl_host_merge(engine, &waiter->clock);
-            if (!waiter->reason) /* Python's lock makes this the only writer */
-                gl_note(&actor->latencies->calls, gl_between(begin, gl_elapsed()), 1);
-            result = waiter->reason
-                         ? PyLong_FromUnsignedLong(waiter->reason)
-                         : PyBytes_FromStringAndSize((char *)waiter->payload, waiter->bytes);
-        } else if (posted > 0) {
+        if (done)
+            result = answer_of(gl_waiter_of(engine, ticket), engine, asked);
+        else if (posted > 0)
             result = PyLong_FromLong(posted);
-        } else if (posted == GL_IS_FULL) {
+        else if (posted == GL_IS_FULL)
             result = PyLong_FromLong(GL_FULL);
-        } else {
+        else
             result = Py_NewRef(Py_None);
-        }
     }
     gl_wait_end(engine, ticket);
     return result;

@@ -1,4 +1,4 @@
-/* gridlane.actors._engine: the engine as two Python types. */
+/* gridlane.actors._engine: the engine as types of Python. */
 #include <stddef.h>
 
 #include "objects.h"
@@ -120,11 +120,14 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__engine(void)
 {
     PyObject *module;
-    if (PyType_Ready(&ActorType) || PyType_Ready(&EngineType))
+    if (PyType_Ready(&ActorType) || PyType_Ready(&CallerType) || PyType_Ready(&EngineType)
+        || PyType_Ready(&FormType))
         return NULL;
     module = PyModule_Create(&definition);
     if (!module || PyModule_AddObjectRef(module, "Engine", (PyObject *)&EngineType)
         || PyModule_AddObjectRef(module, "Actor", (PyObject *)&ActorType)
+        || PyModule_AddObjectRef(module, "Caller", (PyObject *)&CallerType)
+        || PyModule_AddObjectRef(module, "Form", (PyObject *)&FormType)
         || PyModule_AddIntConstant(module, "REASONS", GL_REASONS)
         || PyModule_AddObject(module, "TO_OUTBOX", PyLong_FromUnsignedLongLong(GL_TO_OUTBOX))
         || add_c_interface(module)) {

@@ -21,7 +21,7 @@ typedef struct {
     PyObject *keep; /* owns memory that it shares with a kernel */
 } ActorObject;
 
-extern PyTypeObject ActorType, EngineType, GateType, HandleType, PeerType;
+extern PyTypeObject ActorType, CallerType, EngineType, FormType, GateType, HandleType, PeerType;
 
 #define SLICE 100000000ull /* nanoseconds between two looks at Python's signals */
 
@@ -34,12 +34,16 @@ static inline int closed(EngineObject *self)
     return 1;
 }
 
-static inline uint64_t until_of(double seconds)
+static inline uint64_t until_from(uint64_t now, double seconds)
 {
-    uint64_t now = gl_elapsed();
     if (!(seconds > 0)) /* NaN as well */
         return now;
     return seconds > 1e9 ? UINT64_MAX : now + (uint64_t)(seconds * 1e9);
+}
+
+static inline uint64_t until_of(double seconds)
+{
+    return until_from(gl_elapsed(), seconds);
 }
 
 /* The end of a slice of a wait. */
@@ -93,11 +97,28 @@ PyObject *Actor_skip(ActorObject *self, PyObject *args);
 PyObject *Actor_position(ActorObject *self, void *closure);
 PyObject *Engine_time_calls(EngineObject *self, PyObject *args);
 void wire_free(gl_actor *actor);
-int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uint64_t spins,
-              uint64_t until, PyObject **result);
+
+/* form.c: the bytes of messages of scalars */
+typedef struct FormObject FormObject;
+Py_ssize_t form_size(const FormObject *form);
+int form_pack(const FormObject *form, PyObject *value, uint8_t *to);
+PyObject *form_unpack(const FormObject *form, const void *from, size_t bytes);
+
+/* messages_object.c: calls */
+typedef PyObject *(*answer_maker)(void *context, const void *payload, size_t bytes);
+typedef struct {
+    gl_actor *actor;
+    const void *payload;
+    size_t bytes;
+    uint64_t spin, begin, until; /* nanoseconds; times of gl_elapsed */
+    answer_maker make;           /* makes the value of the answer, of this */
+    void *context;
+    int is_answer;               /* whether there is one; else the value is a reason or None */
+} Asked;
+PyObject *call_actor(EngineObject *self, Asked *asked);
+int wire_call(EngineObject *self, Asked *asked, PyObject **result);
 
 /* messages_object.c and waits_object.c */
-PyObject *Engine_call(EngineObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *Engine_post(EngineObject *self, PyObject *args);
 PyObject *Engine_post_many(EngineObject *self, PyObject *args);
 PyObject *Engine_post_async(EngineObject *self, PyObject *args);

@@ -217,14 +217,16 @@ static int is_silent(Call *call)
 static int spin(Call *call, uint64_t nanoseconds)
 {
     const gl_wire *wire = call->actor->wire;
-    uint64_t begin = gl_elapsed();
+    uint64_t begin = 0, now = 0;
     do {
         for (int n = 0; n < 32; n++) {
             if (gl_wire_answered(wire, call->letter->reply_to, &call->answer, &call->reason))
                 return 1;
             gl_pause();
         }
-    } while (gl_elapsed() - begin < nanoseconds);
+        now = gl_elapsed();
+        begin = begin ? begin : now;
+    } while (now - begin < nanoseconds);
     return 0;
 }
 
@@ -289,26 +291,28 @@ static int wait_for(Call *call, uint64_t spins, uint64_t until, int *posted)
     return done ? 1 : failed < 0 ? -1 : 0;
 }
 
-/* A call of an actor whose kernel runs, as Engine_call; -1 where no place is free. */
-int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uint64_t spins,
-              uint64_t until, PyObject **result)
+/* A call of an actor whose kernel runs, as call_actor; -1 where no place is free. */
+int wire_call(EngineObject *self, Asked *asked, PyObject **result)
 {
-    gl_letter letter = host_letter(self->engine, actor, (size_t)payload->len);
-    Call call = {.actor = actor, .letter = &letter, .payload = payload->buf};
-    uint64_t begin = gl_elapsed();
+    gl_actor *actor = asked->actor;
+    gl_letter letter = host_letter(self->engine, actor, asked->bytes);
+    Call call = {.actor = actor, .letter = &letter, .payload = asked->payload};
+    uint8_t payload[16384];
     int posted = GL_IS_FULL;
     *result = NULL;
     if (!gl_wire_claim(actor->wire, &letter.reply_to))
         return -1;
     letter.correlation = letter.reply_to;
-    int done = wait_for(&call, spins, until, &posted);
-    if (done == 1 && !call.reason) {
+    int done = wait_for(&call, asked->spin, asked->until, &posted);
+    int is_answer = done == 1 && !call.reason;
+    if (is_answer)
+        gl_wire_read_answer(actor->wire, letter.reply_to, call.answer.bytes, payload);
+    gl_wire_leave(actor->wire, letter.reply_to, call.ticket, done == 1 || posted != GL_POSTED);
+    if (is_answer) {
         gl_host_merge(self->engine, &call.answer.clock);
-        gl_wire_note_call(actor, &letter, &call.answer, begin);
-        *result = PyBytes_FromStringAndSize(NULL, call.answer.bytes);
-        if (*result)
-            gl_wire_read_answer(actor->wire, letter.reply_to, call.answer.bytes,
-                                PyBytes_AS_STRING(*result));
+        gl_wire_note_call(actor, &letter, &call.answer, asked->begin);
+        asked->is_answer = 1;
+        *result = asked->make(asked->context, payload, call.answer.bytes);
     } else if (done == 1) {
         *result = PyLong_FromUnsignedLong(call.reason);
     } else if (!done) {
@@ -316,7 +320,6 @@ int wire_call(EngineObject *self, gl_actor *actor, const Py_buffer *payload, uin
                   : posted == GL_IS_FULL ? PyLong_FromLong(GL_FULL)
                                          : Py_NewRef(Py_None);
     }
-    gl_wire_leave(actor->wire, letter.reply_to, call.ticket, done == 1 || posted != GL_POSTED);
     return 0;
 }
 
