@@ -18,8 +18,8 @@ from gridlane.actors.device.resident_parts import (
     Routes,
     Sources,
     State,
-    Way,
     learn,
+    no_way,
     room,
     tell,
 )
@@ -285,7 +285,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
             since = row.started - int64(nanoseconds())
             version, orders, taken = int32(-1), int64(-1), int64(0)
             several = int32(1)
-            way = Way(int64(0), int64(0), int32(-1))
+            way = no_way()
             source, last, where = int32(-1), int32(-1), int32(0)
             news, reason, loaded = int32(0), int32(0), False
             while True:
@@ -334,7 +334,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                                 version = tables
                                 follow(lane, place, box, came, routes, sources, apart)
                                 taken = int64(0)
-                                way = Way(int64(0), int64(0), int32(-1))
+                                way = no_way()
                                 order = int32(-1)
                             if int32(orders) != order:
                                 if kept and loaded:

@@ -9,15 +9,14 @@ from gridlane.actors.device import wire
 from gridlane.actors.device.layout import OUTPUT_BYTES, PUBLISH, REPLY
 from gridlane.actors.device.resident_parts import (
     ALL,
-    Way,
     answerer_of,
-    free_of,
+    at_last,
     is_open,
+    look_for_room,
     poster_of,
     putter_of,
     room,
-    route_of,
-    sender_of,
+    way_to,
 )
 from gridlane.cuda import ballot_sync, ffs, int32, int64, jit, syncwarp, uint32
 from gridlane.frontends.python.stubs import load_words, store_words
@@ -43,9 +42,8 @@ def refuser_of(message_words: int, out_slot: int) -> Any:
 
 @jit(device=True)
 def _letter_word(place: Any, lane: Any, at: Any, header: Any, kind: Any, key: Any, one: Any) -> Any:
-    """A word of the header of what the handler has sent, but for the event: each lane has one; for
-    another actor where ``kind`` is 0. The call's number and the trace stay those of the message
-    that was handled."""
+    """A word of the header of what the handler has sent, for the host, but for the event: each lane
+    has one. The call's number and the trace stay those of the message that was handled."""
     asked = header[uint32(min(lane, wire.HEADER_WORDS - 1))]
     field = lane >> 1
     whole, mine = one.type, field == wire.TYPE
@@ -75,20 +73,42 @@ def _letter_word(place: Any, lane: Any, at: Any, header: Any, kind: Any, key: An
 
 
 @jit(device=True)
-def _way_of(lane: Any, routes: Any, one: Any, key: Any, way: Any) -> Any:
-    """The route of a message, or none (-1) where the host delivers it."""
-    if int32(one.kind) == PUBLISH:
-        return Way(int64(0), int64(0), int32(-1))
-    if way.key == key and way.kind == one.type:
-        return way
-    return Way(key, one.type, route_of(lane, routes, key, one.type))
+def _letter_chunk(lane: Any, number: Any, at: Any, header: Any, one: Any) -> Any:
+    """A chunk of the header of what the handler has sent to another actor: each of eight lanes has
+    one. The words with the event, in the fourth, are to be added."""
+    pair = wire.CORRELATION if lane == 1 else wire.TRACE if lane == 6 else wire.SIZES >> 1
+    asked = header.view(int64)[uint32(pair)]
+    x, y = uint32(asked), uint32(asked >> 32)
+    low, high = uint32(number), uint32(number >> 32)
+    is_reply = int32(one.kind) == REPLY
+    sizes = uint32(one.payload_bytes) | uint32(wire.IS_REPLY << 16 if is_reply else 0)
+    a, b, c = uint32(0), uint32(0), uint32(0)
+    if lane == 0:
+        a, b, c = uint32(one.type), uint32(one.type >> 32), low
+    if lane == 1:
+        a, b, c = high, x, y
+    if lane == 2:
+        a, b, c = (
+            uint32(0 if is_reply else low),
+            uint32(0 if is_reply else high),
+            uint32(at.physical),
+        )
+    if lane == 3:
+        a = uint32(at.physical >> 32)
+    if lane == 4:
+        a, b = low, high
+    if lane == 6:
+        a, b, c = x, y, low
+    if lane == 7:
+        a, b, c = high, sizes, (y & 0xFFFF) + 1
+    return a, b, c
 
 
 @jit(device=True)
-def _wait_for_room(place: Any, routes: Any, at: Any, number: Any, beats: Any) -> Any:
-    """Wait until an inbox has room: for how many, or -1 where the host is to deliver; and the signs
-    of life so far. Orders may come meanwhile, and the route may go."""
-    free = free_of(routes, number)
+def _wait_for_room(place: Any, at: Any, way: Any, beats: Any) -> Any:
+    """Wait until an inbox has room: the way, with the number -1 where the host is to deliver, and
+    the signs of life so far. Orders may come meanwhile, and the route may go."""
+    number, free = way.number, look_for_room(way)
     while free <= 0 and number >= 0:
         wanted, _, _, _ = load_words(place.orders)
         beats += 1
@@ -97,8 +117,63 @@ def _wait_for_room(place: Any, routes: Any, at: Any, number: Any, beats: Any) ->
         if wanted & 3 == wire.STOP or not is_open(place, number):
             number = -1
         else:
-            free = free_of(routes, number)
-    return number, free, beats
+            free = look_for_room(way)
+    return at_last(way, number, way.tail, free), beats
+
+
+def _sender_of(payload_at: int, tier: int, out_words: int) -> Any:
+    """A device function that puts messages of one type and size, a run of the outputs, into the
+    inbox of another actor, which has room; and the way after that."""
+    chunks, last = wire.HEADER_CHUNKS, max((tier // 4 - 1) // 3, 0)
+    long = chunks + last >= 32
+
+    def send(
+        place: Any,
+        lane: Any,
+        routes: Any,
+        at: Any,
+        header: Any,
+        one: Any,
+        emitted: Any,
+        first: Any,
+        run: Any,
+        way: Any,
+    ) -> Any:
+        a, b, c = _letter_chunk(lane, int64(place.number), at, header, one)
+        size = int32(one.payload_bytes)
+        mask = uint32((uint32(1) << uint32(way.shift)) - 1)
+        event, tail = at.logical + 1 + first, way.tail
+        start = uint32(first * out_words + payload_at)
+        behind = 3 * min(max(lane - chunks, 0), last)
+        mine = way.at + wire.CHUNK * lane
+        for _ in range(run):
+            if lane == 3:
+                b, c = uint32(event), uint32(event >> 32)
+            if lane >= chunks:
+                word = uint32(start + behind)
+                a, b, c = emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
+            slot = int64(uint32(uint32(tail) & mask)) * int64(way.slot)
+            sequence = uint32((tail >> way.shift) + 1)
+            if 12 * (lane - chunks) < size:
+                store_words(mine + slot, a, b, c, sequence)
+            if long:
+                chunk = lane + 32 - chunks
+                while 12 * chunk < size:
+                    word = uint32(start + 3 * chunk)
+                    target = way.at + slot + wire.CHUNK * (chunk + chunks)
+                    d, e, f = emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
+                    store_words(target, d, e, f, sequence)
+                    chunk += 32
+            event += 1
+            tail += 1
+            start = uint32(start + out_words)
+        if lane == 0:
+            routes.tail[way.number] = tail
+            low, high = uint32(tail), uint32(tail >> 32)
+            store_words(way.at - wire.INBOX_HEAD, mask + 1, uint32(way.slot), low, high)
+        return at_last(way, way.number, tail, int32(way.free - run))
+
+    return jit(device=True)(send)
 
 
 def deliverer_of(tier: int, out_slot: int, answer_slot: int) -> Any:
@@ -111,7 +186,7 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int) -> Any:
     letter_at, payload_at = OUTPUT_BYTES // 4, OUTPUT_BYTES // 4 + wire.HEADER_WORDS
     out_words = payload_at + tier // 4
     put, put_answer = putter_of(wire.HEADER_WORDS + tier // 4), answerer_of(tier // 4)
-    post, send = poster_of(put), sender_of(put)
+    post, send = poster_of(put), _sender_of(payload_at, tier, out_words)
 
     def run_of(lane: Any, outputs: Any, n: Any, sent: Any, most: Any) -> Any:
         """How many outputs from one on are for the same actor, of one type and size."""
@@ -124,6 +199,24 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int) -> Any:
         return ffs(differs) - 1 if differs != 0 else 32
 
     _run_of = jit(device=True)(run_of)
+
+    def to_host(
+        place: Any, lane: Any, at: Any, header: Any, one: Any, emitted: Any, n: Any, out_tail: Any
+    ) -> Any:
+        """Post an output to the host, which has room."""
+        kind, start = int32(one.kind), n * out_words + letter_at
+        name = header.view(int64)[wire.SOURCE] if kind == REPLY else one.key
+        word = _letter_word(place, lane, at, header, kind, name, one)
+        if lane >> 1 == wire.LOGICAL:
+            event = at.logical + 1 + n
+            word = uint32(event >> 32) if lane & 1 != 0 else uint32(event)
+        if lane < wire.HEADER_WORDS:
+            emitted[uint32(start + lane)] = word
+        syncwarp()
+        words = wire.HEADER_WORDS + (int32(one.payload_bytes) + 3) // 4
+        post(place, lane, out_slot, out_tail, emitted, start, words)
+
+    _to_host = jit(device=True)(to_host)
 
     def deliver(
         place: Any,
@@ -144,7 +237,6 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int) -> Any:
         while n < sent:
             one = outputs[n]
             kind, run = int32(one.kind), 1
-            words = wire.HEADER_WORDS + (int32(one.payload_bytes) + 3) // 4
             if kind == REPLY and reply_to < 0 and reply_to & wire.DIRECT != 0:
                 size = int32(one.payload_bytes)
                 put_answer(
@@ -154,33 +246,25 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int) -> Any:
                     *(emitted, n * out_words + payload_at, (size + 3) // 4),
                 )
             elif kind != REPLY or reply_to != 0:
-                key = reply_to if kind == REPLY else one.key
-                way = _way_of(lane, routes, one, key, way)
-                number = way.number
+                number = int32(-1)
+                if kind != PUBLISH:
+                    key = reply_to if kind == REPLY else one.key
+                    if way.key != key or way.kind != one.type:
+                        way = way_to(lane, routes, key, one.type)
+                    if way.number >= 0 and way.free <= 0:
+                        way, beats = _wait_for_room(place, at, way, beats)
+                    number = way.number
                 if number >= 0:
-                    number, free, beats = _wait_for_room(place, routes, at, number, beats)
-                    run = _run_of(lane, outputs, n, sent, free)
-                to_host, name = 0, int64(place.number)
-                if number < 0:
-                    run, to_host = 1, kind
-                    name = header.view(int64)[wire.SOURCE] if kind == REPLY else one.key
-                    out_head = room(place, out_tail, out_head)
-                start = n * out_words + letter_at
-                word = _letter_word(place, lane, at, header, to_host, name, one)
-                for m in range(run):
-                    if lane >> 1 == wire.LOGICAL:
-                        event = at.logical + 1 + n + m
-                        word = uint32(event >> 32) if lane & 1 != 0 else uint32(event)
-                    if lane < wire.HEADER_WORDS:
-                        emitted[uint32(start + m * out_words + lane)] = word
-                syncwarp()
-                if number < 0:
-                    post(place, lane, out_slot, out_tail, emitted, start, words)
-                    out_tail += 1
+                    run = _run_of(lane, outputs, n, sent, way.free)
+                    way = send(
+                        *(place, lane, routes, at, header, one, emitted, n, run, way),
+                    )
                 else:
-                    send(lane, routes, number, emitted, start, words, out_words, run)
+                    out_head = room(place, out_tail, out_head)
+                    _to_host(place, lane, at, header, one, emitted, n, out_tail)
+                    out_tail += 1
             n += run
-            syncwarp()
+        syncwarp()
         return beats, out_tail, out_head, way
 
     return jit(device=True)(deliver)

@@ -41,8 +41,11 @@ Position: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
 )
 """Where a kernel is while it delivers what its handler has emitted."""
 
-Way: Any = namedtuple("Way", "key kind number")  # pyright: ignore[reportUntypedNamedTuple]
-"""The route that was found last, and for what."""
+Way: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
+    "Way", "key kind number at slot shift tail free"
+)
+"""The route that was found last, or -1, and for what: where its slots are, how large, log2 of their
+number, how many messages there have been, and room for how many is known."""
 
 ALL = 0xFFFFFFFF
 
@@ -215,18 +218,35 @@ def route_of(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
 
 
 @jit(device=True)
-def free_of(routes: Any, number: Any) -> Any:
-    """How many messages an inbox of another actor has room for."""
-    capacity = int64(1) << routes.shift[number]
-    free = capacity - (routes.tail[number] - routes.seen[number])
-    if free <= 0:
-        a, b, _, _ = load_words(routes.at[number] + 16)
-        seen = int64(a) | int64(b) << 32
-        syncwarp()
-        routes.seen[number] = seen
-        syncwarp()
-        free = capacity - (routes.tail[number] - seen)
-    return int32(free)
+def no_way() -> Any:
+    """No route is known."""
+    zero = int64(0)
+    return Way(zero, zero, int32(-1), zero, int32(0), int32(0), zero, int32(0))
+
+
+@jit(device=True)
+def way_to(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
+    """The route to the actor of a key or number for messages of a kind, if there is one."""
+    number = route_of(lane, routes, key, kind)
+    some = max(number, 0)
+    shift, tail = int32(routes.shift[some]), routes.tail[some]
+    free = int32((int64(1) << shift) - (tail - routes.seen[some]))
+    at = routes.at[some] + wire.INBOX_HEAD
+    return Way(key, kind, number, at, int32(routes.slot[some]), shift, tail, free)
+
+
+@jit(device=True)
+def look_for_room(way: Any) -> Any:
+    """How many messages its inbox has room for now."""
+    a, b, _, _ = load_words(way.at - wire.INBOX_HEAD + 16)
+    seen = int64(a) | int64(b) << 32
+    return int32((int64(1) << way.shift) - (way.tail - seen))
+
+
+@jit(device=True)
+def at_last(way: Any, number: Any, tail: Any, free: Any) -> Any:
+    """A way as it is later."""
+    return Way(way.key, way.kind, number, way.at, way.slot, way.shift, tail, free)
 
 
 @jit(device=True)
@@ -235,25 +255,3 @@ def is_open(place: Any, number: Any) -> Any:
     entry = place.routes + wire.TABLE_HEAD + wire.TABLE_ENTRY * number
     _, _, _, flags = load_words(entry + 16)
     return flags & wire.IN_USE != 0
-
-
-def sender_of(put: Any) -> Any:
-    """A device function that puts messages of one size, a step apart, into the inbox of another
-    actor, which has room."""
-
-    def send(
-        lane: Any, routes: Any, number: Any, body: Any, start: Any, words: Any, step: Any, run: Any
-    ) -> Any:
-        tail, at, shift = routes.tail[number], routes.at[number], routes.shift[number]
-        slot, mask = routes.slot[number], (uint32(1) << uint32(shift)) - 1
-        for n in range(run):
-            ticket = tail + n
-            target = at + wire.INBOX_HEAD + int64(uint32(ticket) & uint32(mask)) * int64(slot)
-            put(target, lane, uint32((ticket >> shift) + 1), body, start + n * step, words)
-        tail += run
-        if lane == 0:
-            routes.tail[number] = tail
-            store_words(at, uint32(mask + 1), uint32(slot), uint32(tail), uint32(tail >> 32))
-        syncwarp()
-
-    return jit(device=True)(send)
