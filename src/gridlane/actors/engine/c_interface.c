@@ -77,7 +77,7 @@ static gl_letter letter_of(const gridlane_actor *handle, uint64_t events)
 {
     return (gl_letter){.type = handle->actor->type,
                        .payload_bytes = (uint32_t)handle->facts.message_bytes,
-                       .clock = gl_host_clock(handle->engine, events)};
+                       .clock = gl_host_clock(handle->engine, events, gl_elapsed())};
 }
 
 EXPORTED int gridlane_actor_post(gridlane_actor *handle, const void *message, size_t bytes,
@@ -148,7 +148,7 @@ EXPORTED int gridlane_actor_call(gridlane_actor *handle, const void *message, si
         result = wait_for(handle, ticket, spin, until);
     if (!result) {
         const gl_waiter *waiter = gl_waiter_of(handle->engine, ticket);
-        gl_host_merge(handle->engine, &waiter->clock);
+        gl_host_merge(handle->engine, &waiter->clock, gl_elapsed());
         result = (int)waiter->reason;
         if (!result && waiter->bytes != room)
             result = GRIDLANE_WRONG_SIZE;

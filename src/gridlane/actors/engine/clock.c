@@ -21,14 +21,20 @@ static uint64_t time_of_day(void)
            + (uint64_t)atomic_load_explicit(&shift, memory_order_relaxed);
 }
 
-uint64_t gl_now(void)
+/* The node's time at one of gl_elapsed. */
+static uint64_t time_at(uint64_t elapsed)
 {
     uint64_t found = atomic_load_explicit(&offset, memory_order_relaxed);
     if (!found) {
         gl_follow_time();
         found = atomic_load_explicit(&offset, memory_order_relaxed);
     }
-    return gl_elapsed() + found;
+    return elapsed + found;
+}
+
+uint64_t gl_now(void)
+{
+    return time_at(gl_elapsed());
 }
 
 /* Follow the time of day where it is more than a millisecond ahead. */
@@ -85,21 +91,22 @@ int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t
     return 0;
 }
 
-/* The host's clock at `events` messages, the first of which has the clock that this returns. */
-gl_clock gl_host_clock(gl_engine *engine, uint64_t events)
+/* The host's clock at `events` messages, the first of which has the clock that this returns; at a
+   time of gl_elapsed. */
+gl_clock gl_host_clock(gl_engine *engine, uint64_t events, uint64_t elapsed)
 {
     gl_clock clock;
     pthread_mutex_lock(&engine->clock_mutex);
-    gl_clock_tick(&engine->clock, gl_now());
+    gl_clock_tick(&engine->clock, time_at(elapsed));
     clock = engine->clock;
     engine->clock.logical += events - 1;
     pthread_mutex_unlock(&engine->clock_mutex);
     return clock;
 }
 
-void gl_host_merge(gl_engine *engine, const gl_clock *seen)
+void gl_host_merge(gl_engine *engine, const gl_clock *seen, uint64_t elapsed)
 {
     pthread_mutex_lock(&engine->clock_mutex);
-    gl_clock_merge(&engine->clock, seen, gl_now(), engine->drift);
+    gl_clock_merge(&engine->clock, seen, time_at(elapsed), engine->drift);
     pthread_mutex_unlock(&engine->clock_mutex);
 }

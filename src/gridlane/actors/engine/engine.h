@@ -223,8 +223,8 @@ void gl_follow_time(void);
 void gl_shift_time(int64_t nanoseconds);
 void gl_clock_tick(gl_clock *clock, uint64_t now);
 int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t drift);
-gl_clock gl_host_clock(gl_engine *engine, uint64_t events);
-void gl_host_merge(gl_engine *engine, const gl_clock *seen);
+gl_clock gl_host_clock(gl_engine *engine, uint64_t events, uint64_t elapsed);
+void gl_host_merge(gl_engine *engine, const gl_clock *seen, uint64_t elapsed);
 
 /* Where events of messages go, or NULL. */
 static inline gl_trace *gl_tracing(const gl_engine *engine)

@@ -4,10 +4,10 @@
 
 #include "objects.h"
 
-gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes)
+gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes, uint64_t elapsed)
 {
     return (gl_letter){.type = actor->type, .source = 0, .payload_bytes = (uint32_t)bytes,
-                       .clock = gl_host_clock(engine, 1)};
+                       .clock = gl_host_clock(engine, 1, elapsed)};
 }
 
 /* Whether a post that has not ended goes on: after a slice, Python's signals have their turn. */
@@ -20,11 +20,12 @@ int again(uint64_t until)
 
 static PyObject *answer_of(const gl_waiter *waiter, gl_engine *engine, Asked *asked)
 {
-    gl_host_merge(engine, &waiter->clock);
+    uint64_t end = gl_elapsed();
+    gl_host_merge(engine, &waiter->clock, end);
     if (waiter->reason)
         return PyLong_FromUnsignedLong(waiter->reason);
     /* Python's lock makes this the only writer. */
-    gl_note(&asked->actor->latencies->calls, gl_between(asked->begin, gl_elapsed()), 1);
+    gl_note(&asked->actor->latencies->calls, gl_between(asked->begin, end), 1);
     asked->is_answer = 1;
     return asked->make(asked->context, waiter->payload, waiter->bytes);
 }
@@ -44,7 +45,7 @@ PyObject *call_actor(EngineObject *self, Asked *asked)
         PyErr_SetString(PyExc_RuntimeError, "too many callers wait for answers at once");
         return NULL;
     }
-    gl_letter letter = host_letter(engine, actor, asked->bytes);
+    gl_letter letter = host_letter(engine, actor, asked->bytes, asked->begin);
     letter.reply_to = letter.correlation = ticket;
     int posted, done = 0, failed = 0;
     do {
@@ -95,7 +96,7 @@ PyObject *Engine_post(EngineObject *self, PyObject *args)
     int result = GL_IS_FULL, failed = 0;
     if (actor) {
         uint64_t until = until_of(seconds);
-        gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len);
+        gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len, gl_elapsed());
         letter.reply_to = reply & GL_TO_OUTBOX ? GL_TO_OUTBOX | actor->id : reply;
         letter.deadline = deadline;
         letter.topic = topic;
@@ -145,7 +146,7 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args)
         Py_BEGIN_ALLOW_THREADS
         gl_letter letter = {.type = actor->type, .payload_bytes = size,
                             .reply_to = reply ? GL_TO_OUTBOX | actor->id : 0,
-                            .clock = gl_host_clock(self->engine, total - done)};
+                            .clock = gl_host_clock(self->engine, total - done, gl_elapsed())};
         uint64_t posted;
         result = gl_post_run_until(actor, &letter, (const uint8_t *)payload.buf + done * size,
                                    total - done, alone, slice, &posted);
@@ -174,7 +175,7 @@ PyObject *Engine_post_async(EngineObject *self, PyObject *args)
     if (actor) {
         ticket = gl_wait_begin(self->engine, 1);
         if (ticket) {
-            gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len);
+            gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len, gl_elapsed());
             letter.reply_to = letter.correlation = ticket;
             Py_BEGIN_ALLOW_THREADS
             result = gl_post(actor, &letter, payload.buf, 0);
@@ -226,7 +227,7 @@ PyObject *Engine_completed(EngineObject *self, PyObject *args)
     uint32_t generation = (uint32_t)((ticket >> 20) & 0x1FFFFFFF);
     if (atomic_load(&waiter->state) >> 3 != generation)
         return Py_BuildValue("KIy", (unsigned long long)ticket, (unsigned int)GL_LATE, "");
-    gl_host_merge(engine, &waiter->clock);
+    gl_host_merge(engine, &waiter->clock, gl_elapsed());
     PyObject *made = Py_BuildValue("KIy#", (unsigned long long)ticket, waiter->reason,
                                    waiter->payload ? (char *)waiter->payload : "",
                                    (Py_ssize_t)waiter->bytes);
@@ -263,7 +264,7 @@ PyObject *Engine_receive(EngineObject *self, PyObject *args)
             if (!made)
                 return NULL;
             ((gl_header *)PyBytes_AS_STRING(made))->sequence = head;
-            gl_host_merge(engine, &slot->clock);
+            gl_host_merge(engine, &slot->clock, gl_elapsed());
             gl_queue_note_high(&actor->outbox);
             gl_queue_release(&actor->outbox);
             return made;

@@ -80,7 +80,7 @@ PyObject *Engine_trace_begin(EngineObject *self, PyObject *args);
 PyObject *Engine_trace_end(EngineObject *self, PyObject *unused);
 
 /* messages_object.c, for wire_object.c */
-gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes);
+gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes, uint64_t elapsed);
 int again(uint64_t until);
 
 /* wire_object.c */

@@ -109,7 +109,7 @@ int gl_wire_read(gl_wire *wire);
 /* wire_telemetry.c */
 int gl_wire_post(gl_actor *to, gl_letter *letter, const void *payload, uint64_t *ticket);
 void gl_wire_note_call(gl_actor *actor, const gl_letter *asked, const gl_wire_answer *answer,
-                       uint64_t begin);
+                       uint64_t begin, uint64_t end);
 void gl_wire_trace_handled(gl_actor *actor, uint64_t head);
 
 /* wire_saved.c: what is kept for checkpoints */

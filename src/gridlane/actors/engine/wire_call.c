@@ -133,7 +133,7 @@ int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, u
     gl_engine *engine = actor->engine;
     gl_wire *wire = actor->wire;
     gl_letter letter = {.type = actor->type, .payload_bytes = bytes,
-                        .clock = gl_host_clock(engine, 1)};
+                        .clock = gl_host_clock(engine, 1, gl_elapsed())};
     gl_wire_answer answer;
     uint64_t ticket = 0;
     uint32_t reason = 0;
@@ -154,7 +154,7 @@ int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, u
             break;
     }
     if (there && !reason) {
-        gl_host_merge(engine, &answer.clock);
+        gl_host_merge(engine, &answer.clock, gl_elapsed());
         if (answer.bytes > *room)
             reason = GL_TOO_LARGE;
         else

@@ -295,7 +295,7 @@ static int wait_for(Call *call, uint64_t spins, uint64_t until, int *posted)
 int wire_call(EngineObject *self, Asked *asked, PyObject **result)
 {
     gl_actor *actor = asked->actor;
-    gl_letter letter = host_letter(self->engine, actor, asked->bytes);
+    gl_letter letter = host_letter(self->engine, actor, asked->bytes, asked->begin);
     Call call = {.actor = actor, .letter = &letter, .payload = asked->payload};
     uint8_t payload[16384];
     int posted = GL_IS_FULL;
@@ -309,8 +309,9 @@ int wire_call(EngineObject *self, Asked *asked, PyObject **result)
         gl_wire_read_answer(actor->wire, letter.reply_to, call.answer.bytes, payload);
     gl_wire_leave(actor->wire, letter.reply_to, call.ticket, done == 1 || posted != GL_POSTED);
     if (is_answer) {
-        gl_host_merge(self->engine, &call.answer.clock);
-        gl_wire_note_call(actor, &letter, &call.answer, asked->begin);
+        uint64_t end = gl_elapsed();
+        gl_host_merge(self->engine, &call.answer.clock, end);
+        gl_wire_note_call(actor, &letter, &call.answer, asked->begin, end);
         asked->is_answer = 1;
         *result = asked->make(asked->context, payload, call.answer.bytes);
     } else if (done == 1) {

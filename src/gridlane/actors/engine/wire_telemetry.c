@@ -21,13 +21,13 @@ int gl_wire_post(gl_actor *to, gl_letter *letter, const void *payload, uint64_t 
     return result;
 }
 
-/* A call that began at a time of gl_elapsed is answered; the only writer's call. The wait is by the
+/* A call that lasted between two times of gl_elapsed is answered; the only writer's call. The wait is by the
    kernel's clock, which is never behind a message that it has taken. */
 void gl_wire_note_call(gl_actor *actor, const gl_letter *asked, const gl_wire_answer *answer,
-                       uint64_t begin)
+                       uint64_t begin, uint64_t end)
 {
     gl_trace *trace = gl_tracing(actor->engine);
-    gl_note(&actor->latencies->calls, gl_between(begin, gl_elapsed()), 1);
+    gl_note(&actor->latencies->calls, gl_between(begin, end), 1);
     gl_note(&actor->latencies->wait, gl_between(asked->clock.physical, answer->clock.physical), 1);
     if (trace)
         gl_trace_put(trace, &(gl_traced){GL_EVENT_ANSWER, gl_now(), 0, actor->id, 0, asked->trace,
