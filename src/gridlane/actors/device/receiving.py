@@ -128,17 +128,32 @@ def told(box: Any, number: Any) -> Any:
 
 
 @jit(device=True)
+def _all_told(lane: Any, box: Any) -> Any:
+    """What the warps have told, a number for each lane."""
+    return load_volatile(box.told, min(lane, TOLD_WORDS - 1))
+
+
+@jit(device=True)
+def _heard(heard: Any, number: Any) -> Any:
+    """One number of these, or its low half."""
+    return int32(shfl_sync(ALL, int32(heard), number))
+
+
+@jit(device=True)
 def _wait(vain: Any) -> Any:
-    """Let the others run, and sleep where there has been nothing for long."""
+    """Let the others run, and sleep where there has been nothing for long; the looks in vain."""
     rest(0)
     if vain > _IDLE:
         rest(_NAP)
     if vain > _LONG:
         rest(_LONGEST)
+    return int32(min(vain, _LONG) + 1)
 
 
 def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
-    """Device functions that read a ring: (one message), (the host's ring), (that of an actor)."""
+    """Device functions that read a ring: (one message), (the host's ring), (that of an actor). Each
+    returns how many messages are whole, and what the warps have told, which it reads while the
+    ring's words are under way."""
     chunks, words, depth, lanes = shape.chunks, shape.words, shape.depth, shape.lanes
     together = 32 // lanes
     slot, long = shape.slot, chunks > 32
@@ -156,6 +171,7 @@ def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
                 place = ring + (mine & mask) * slot + wire.CHUNK * min(chunk, chunks - 1)
                 a[n], b[n], c[n], d = load_words(place)
                 there[n] = int32(d == uint32((mine >> shift) + 1))
+            heard = _all_told(lane, box)
             count = 0
             for n in range(reads):
                 missing = ~ballot_sync(ALL, there[n] != 0)
@@ -170,7 +186,7 @@ def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
                         box.words[to + 1] = b[n]
                         box.words[to + 2] = c[n]
                     count += whole
-            return count
+            return int32(count), heard
 
         return jit(device=True)(volley)
 
@@ -192,38 +208,40 @@ def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
     _keep_rest = jit(device=True)(keep_rest)
 
     def one(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any) -> Any:
-        count = single(lane, box, ring, ticket, shift, at, most)
+        count, heard = single(lane, box, ring, ticket, shift, at, most)
         if long and count != 0:
             syncwarp()
             first = at[0] + (at[1] & (depth - 1))
             _keep_rest(lane, box, ring, ticket, shift, first)
-        return count
+        return count, heard
 
     return jit(device=True)(one), far, near
 
 
 def receivers_of(shape: Shape) -> tuple[Any, Any]:
-    """Device functions for a warp: look once at the host's ring, at those of other actors. Each
-    returns how many messages it has found, and ``last`` is how many there were before."""
+    """Device functions for a warp: look once at the host's ring, at those of other actors. ``last``
+    is how many messages the look before has found, and ``free`` how many places there are at least.
+    Each returns how many messages it has found, and what the warps have told; that of the other
+    actors also, who is looked at first the next time."""
     depth, apart = shape.depth, shape.apart
     deep_far, deep_near = apart and shape.far > 1, apart and shape.near > 1
     one, far, near = reads_of(shape)
     together = 32 // shape.lanes
 
-    def from_host(lane: Any, place: Any, box: Any, last: Any) -> Any:
-        arrived, handled = told(box, ARRIVED), told(box, HANDLED)
-        now = int64(nanoseconds())
+    def from_host(lane: Any, place: Any, box: Any, arrived: Any, free: Any, last: Any) -> Any:
         # All words are used behind the volley: a register that was free would be taken for it, and
         # would make it wait for this load.
         order, version, low, high = load_words(place.orders)
-        free = depth - int32(arrived - handled)
-        count = 0
+        now = int64(nanoseconds())
+        count = int32(0)
         if free > 0:
             at = (0, int32(arrived) & (depth - 1))
             if deep_far and last >= together and free > 1:
-                count = far(lane, box, place.inbox, arrived, place.shift, at, free)
+                count, heard = far(lane, box, place.inbox, arrived, place.shift, at, free)
             else:
-                count = one(lane, box, place.inbox, arrived, place.shift, at, free)
+                count, heard = one(lane, box, place.inbox, arrived, place.shift, at, free)
+        else:
+            heard = _all_told(lane, box)
         syncwarp()
         if lane == 0:
             if count > 0:
@@ -233,15 +251,15 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
             store_volatile(box.told, DELIVERED, int64(low) | int64(high) << 32)
             store_volatile(box.told, ORDERS, int64(order) | int64(version) << 32)
         syncwarp()
-        return count
+        return count, heard
 
-    def from_actors(lane: Any, sources: Any, box: Any, came: Any, last: Any) -> Any:
-        many, first = int32(told(box, SOURCES)), int32(told(box, FIRST))
-        before, taken, head = told(box, CAME), told(box, TAKEN), told(box, HANDLED)
-        free = depth - int32(before - taken)
-        count = 0
+    def from_actors(
+        lane: Any, sources: Any, box: Any, came: Any, turn: Any, free: Any, head: Any, last: Any
+    ) -> Any:
+        many, first, before = turn
+        count, following = int32(0), int32(first)
         if many > 0 and free > 0:
-            others = uint32(0)
+            others, heard = uint32(0), int64(0)
             if many > 1:
                 ready = False
                 if lane < many and sources.at[lane] != 0 and head >= sources.after[lane]:
@@ -255,54 +273,74 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
                 ring, ticket = sources.at[first] + wire.INBOX_HEAD, came.next[first]
                 at = (depth if apart else 0, int32(before) & (depth - 1))
                 if deep_near and last >= together and free > 1:
-                    count = near(lane, box, ring, ticket, sources.shift[first], at, free)
+                    count, heard = near(lane, box, ring, ticket, sources.shift[first], at, free)
                 else:
-                    count = one(lane, box, ring, ticket, sources.shift[first], at, free)
+                    count, heard = one(lane, box, ring, ticket, sources.shift[first], at, free)
                 if lane < count:
                     came.origin[(int32(before) + lane) & (depth - 1)] = first
+            else:
+                heard = _all_told(lane, box)
             # The next one that has a message comes next, so that each has its turns.
             others &= ~(uint32(1) << first)
             if others != 0:
                 behind = others & (uint32(0xFFFFFFFE) << first)
-                following = ffs(behind if behind != 0 else others) - 1
-            else:
-                following = first
+                following = int32(ffs(behind if behind != 0 else others) - 1)
             syncwarp()
-            if lane == 0:
+            if lane == 0 and (count > 0 or following != first):
                 came.next[first] += count
                 threadfence_block()
                 store_volatile(box.told, FIRST, int64(following))
-                store_volatile(box.told, CAME, before + count)
+                store_volatile(box.told, CAME, int64(before + count))
             syncwarp()
-        return count
+        else:
+            heard = _all_told(lane, box)
+        return count, heard, following
 
     return jit(device=True)(from_host), jit(device=True)(from_actors)
 
 
 def warps_of(shape: Shape) -> tuple[Any, Any]:
     """Device functions for the warps that read rings until the handler has ended: the host's, and
-    those of other actors."""
+    those of other actors. What they know of the others may be one look old."""
     from_host, from_actors = receivers_of(shape)
+    depth = shape.depth
 
     def keep_host(lane: Any, place: Any, box: Any) -> Any:
-        last, vain = 0, 0
-        while told(box, ENDED) == 0:
-            last = from_host(lane, place, box, last)
-            vain = 0 if last > 0 else vain + 1
-            _wait(vain)
+        arrived, free, last, vain = told(box, ARRIVED), int32(depth), int32(0), int32(0)
+        ended = int32(0)
+        while ended == 0:
+            last, heard = from_host(lane, place, box, arrived, free, last)
+            arrived += last
+            if last > 0:  # many may come: their places are free as soon as they are handled
+                heard = _all_told(lane, box)
+            ended = _heard(heard, ENDED)
+            free = int32(depth - (int32(arrived) - _heard(heard, HANDLED)))
+            vain = _wait(int32(0) if last > 0 else vain)
 
     def keep_actors(lane: Any, sources: Any, box: Any, came: Any) -> Any:
-        last, vain = 0, 0
-        while told(box, ENDED) == 0:
-            pause = told(box, PAUSE)
-            if pause & 1 == 0:
-                last = from_actors(lane, sources, box, came, last)
-            else:
+        many, first, before = int32(0), int32(0), int64(0)
+        free, head, last, vain = int32(depth), int64(0), int32(0), int32(0)
+        heard, stands = _all_told(lane, box), True
+        while _heard(heard, ENDED) == 0:
+            pause = _heard(heard, PAUSE)
+            if pause & 1 != 0:
                 if lane == 0:
-                    store_volatile(box.told, PAUSED, pause)
-                last = 0
-            vain = 0 if last > 0 or pause & 1 != 0 else vain + 1
-            _wait(vain)
+                    store_volatile(box.told, PAUSED, int64(pause))
+                last, vain, stands = int32(0), int32(0), True
+                heard = _all_told(lane, box)
+            else:
+                if stands:
+                    many, first = _heard(heard, SOURCES), _heard(heard, FIRST)
+                    before, stands = shfl_sync(ALL, heard, CAME), False
+                head = shfl_sync(ALL, heard, HANDLED)
+                free = int32(depth - (int32(before) - _heard(heard, TAKEN)))
+                last, heard, first = from_actors(
+                    *(lane, sources, box, came, (many, first, before), free, head, last)
+                )
+                before += last
+                if last > 0:
+                    heard = _all_told(lane, box)
+            vain = _wait(int32(0) if last > 0 else vain)
 
     return jit(device=True)(keep_host), jit(device=True)(keep_actors)
 

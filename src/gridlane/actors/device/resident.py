@@ -57,6 +57,8 @@ _BEAT = 4095
 """Polls between two signs of life, less 1."""
 KEPT = 1024
 """Bytes of the largest state that is in shared memory while its actor runs."""
+_LOOKS = 4
+"""Looks in a row at what the other warps have told."""
 _LATER = 64
 _OLD, _MOST = 32 * _LATER, 32
 """What is new is told after 32 looks in vain, each counted as ``_LATER``, or after ``_MOST``
@@ -224,12 +226,15 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                                 break
                         if news > 0:
                             news = int32(news + _LATER)
-                        if apart:
-                            rest(0)
-                        else:
+                        if not apart:
                             takes = orders.version >= 0 and orders.order & 3 == wire.RUN
                             look(lane, place, box, came, sources, head, last, takes)
-                        heard, new = hear(lane, box, head, taken, orders.both)
+                        looks, heard, new = int32(0), int64(0), uint32(0)
+                        while new == 0 and looks < _LOOKS:
+                            if apart:
+                                rest(0)
+                            heard, new = hear(lane, box, head, taken, orders.both)
+                            looks = int32(looks + 1)
                         if new & 4 != 0:
                             orders, moved = obey(
                                 *(lane, place, box, came, routes, sources, orders),

@@ -46,17 +46,31 @@ def looker_of(shape: Shape) -> Any:
     one place: who came last looks last."""
     from_host, from_actors = receiving.receivers_of(shape)
 
+    def actors(lane: Any, box: Any, came: Any, sources: Any) -> Any:
+        many, first = (
+            int32(receiving.told(box, receiving.SOURCES)),
+            int32(receiving.told(box, receiving.FIRST)),
+        )
+        before, taken = receiving.told(box, receiving.CAME), receiving.told(box, receiving.TAKEN)
+        head, free = receiving.told(box, receiving.HANDLED), int32(1 - (before - taken))
+        turn = (many, first, before)
+        found, _, _ = from_actors(lane, sources, box, came, turn, free, head, 0)
+        return found
+
+    _from_actors = jit(device=True)(actors)
+
     def look(
         lane: Any, place: Any, box: Any, came: Any, sources: Any, head: Any, last: Any, takes: Any
     ) -> Any:
-        got = 0
+        got = int32(0)
         if last < 0 and takes:
-            got = from_actors(lane, sources, box, came, 0)
+            got = _from_actors(lane, box, came, sources)
         if got == 0:
-            from_host(lane, place, box, 0)
-            got = int32(receiving.told(box, receiving.ARRIVED) - head)
+            arrived = receiving.told(box, receiving.ARRIVED)
+            found, _ = from_host(lane, place, box, arrived, int32(1 - (arrived - head)), 0)
+            got = int32(arrived - head) + found
         if last >= 0 and takes and got == 0:
-            from_actors(lane, sources, box, came, 0)
+            _from_actors(lane, box, came, sources)
 
     return jit(device=True)(look)
 
