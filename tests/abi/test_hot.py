@@ -588,3 +588,58 @@ assert c.cudaStreamSynchronize(first) == 0 and added() == 1 + 6 + 2 * 102 + 80
 print("well")
 """,
     )
+
+
+def test_work_of_python_s_sends_no_other_call_to_python(library):  # noqa: F811
+    """A capture does, in whatever thread."""
+    in_python(
+        library,
+        """
+cu = ctypes.CDLL("libcuda.so.1")
+p, event, graph = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+stream, other = ctypes.c_void_p(), ctypes.c_void_p()
+assert c.cudaMalloc(ctypes.byref(p), 64) == 0 and c.cudaEventCreate(ctypes.byref(event)) == 0
+for each in (stream, other):
+    assert c.cudaStreamCreateWithFlags(ctypes.byref(each), 1) == 0
+size, unused = ctypes.c_size_t(64), ctypes.c_void_p()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)
+
+def on_stream():
+    return (c.cudaMemsetAsync(p, 5, size, stream) or c.cudaEventRecord(event, stream)
+        or c.cudaEventSynchronize(event) or c.cudaStreamSynchronize(stream)
+        or c.cudaMalloc(ctypes.byref(unused), 64))
+
+def beside_python():
+    return cu.cuLaunchHostFunc(other, work, None) or on_stream()
+
+assert beside_python() == 0
+assert calls_of_python(beside_python) == 100 and set(entered) == {"cuLaunchHostFunc"}
+# Nor does what another thread gives its stream, once the thread has its context.
+def in_thread():
+    for _ in range(101):
+        failed.append(c.cudaLaunchHostFunc(other, work, None))
+        turn[0].release(), turn[1].acquire()
+
+failed, turn = [], [threading.Semaphore(0), threading.Semaphore(0)]
+thread = threading.Thread(target=in_thread, daemon=True)
+thread.start()
+for n in range(101):
+    turn[0].acquire()
+    assert on_stream() == 0
+    if not n:
+        entered.clear()
+    turn[1].release()
+thread.join()
+assert not any(failed) and entered == ["cudaLaunchHostFunc"] * 100
+assert c.cudaStreamBeginCapture(other, 0) == 0
+entered.clear()
+assert cu.cuMemAlloc_v2(ctypes.byref(unused), size) == 900 and entered == ["cuMemAlloc_v2"]
+assert c.cudaStreamEndCapture(other, ctypes.byref(graph)) == 901
+assert on_stream() == 0 and calls_of_python(on_stream) == 0
+# Pools that hold memory have something to do at each wait.
+assert c.cudaMallocAsync(ctypes.byref(unused), size, other) == 0
+entered.clear()
+assert c.cudaStreamSynchronize(stream) == 0 and entered == ["cudaStreamSynchronize"]
+print("well")
+""",
+    )

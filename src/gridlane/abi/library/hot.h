@@ -17,7 +17,10 @@ enum { /* what a thread knows; see hot.py */
     GL_IDLE = 32,    /* a wait for work that is done has nothing else to do */
     GL_UNCAPTURED = 64, /* no stream is captured */
     GL_ALLOCATES = 128, /* the device's memory is what the system gives, without a limit */
-    GL_OF_WORK = GL_QUIET | GL_IDLE | GL_UNCAPTURED /* what holds for one number of "work" */
+    /* what holds for one number of "work", of "captures" and of "pools" */
+    GL_OF_WORK = GL_QUIET,
+    GL_OF_CAPTURES = GL_QUIET | GL_IDLE | GL_UNCAPTURED,
+    GL_OF_POOLS = GL_IDLE
 };
 
 enum { /* kinds of ranges that Python tells */
@@ -29,8 +32,8 @@ enum { /* kinds of ranges that Python tells */
 
 /* What Python told a thread. It is of one library: Python tells each what it asks. */
 struct gl_thread {
-    uint64_t state, work; /* the numbers */
-    uint64_t context;     /* the current one's handle, or 0 */
+    uint64_t state, work, captures, pools; /* the numbers */
+    uint64_t context; /* the current one's handle, or 0 */
     int32_t device;
     int32_t chosen; /* the device that cudaSetDevice would not change, or -1 */
     uint32_t knows;
@@ -43,11 +46,18 @@ extern __thread struct gl_thread gl_thread;
 int gl_ready_tells(void);
 int gl_ready_uses(unsigned what);
 
+static inline int gl_is_old(uint64_t mine, const uint64_t *number)
+{
+    return mine != __atomic_load_n(number, __ATOMIC_ACQUIRE);
+}
+
 static inline int gl_knows(unsigned what)
 {
     struct gl_thread *me = &gl_thread;
-    if (!me->state || me->state != __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE) ||
-        (what & GL_OF_WORK && me->work != __atomic_load_n(&gl_process.work, __ATOMIC_ACQUIRE))) {
+    if (!me->state || gl_is_old(me->state, &gl_process.state) ||
+        (what & GL_OF_WORK && gl_is_old(me->work, &gl_process.work)) ||
+        (what & GL_OF_CAPTURES && gl_is_old(me->captures, &gl_process.captures)) ||
+        (what & GL_OF_POOLS && gl_is_old(me->pools, &gl_process.pools))) {
         if (!gl_ready_tells()) {
             me->asks = 1;
             return 0;
