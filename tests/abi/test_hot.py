@@ -47,11 +47,11 @@ def calls_of_python(call, *given):
 """
 
 
-def in_python(library, text):  # noqa: F811
+def in_python(library, text, **settings):  # noqa: F811
     """Run a program in Python that has the C library and gridlane's own functions."""
     found = subprocess.run(
         [sys.executable, "-c", IN_PYTHON + text],
-        env=os.environ | {"LD_LIBRARY_PATH": str(library)},
+        env=os.environ | {"LD_LIBRARY_PATH": str(library)} | settings,
         capture_output=True,
         text=True,
         timeout=100,
@@ -640,6 +640,98 @@ assert on_stream() == 0 and calls_of_python(on_stream) == 0
 assert c.cudaMallocAsync(ctypes.byref(unused), size, other) == 0
 entered.clear()
 assert c.cudaStreamSynchronize(stream) == 0 and entered == ["cudaStreamSynchronize"]
+print("well")
+""",
+    )
+
+
+def test_streams_with_work_end_without_python(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+import time
+from gridlane.abi.state import streams
+
+made = ctypes.c_void_p()
+
+def on(stream):
+    return cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None)
+
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait(60))
+ended = []
+for n in range(5):  # with an open lane, and with one that Python closed
+    assert cu.cuStreamCreate(ctypes.byref(made), 1) == 0 and on(made) == on(made) == 0
+    assert cu.cuLaunchHostFunc(made, work, None) == 0
+    assert n % 2 or on(made) == 0
+    assert cu.cuStreamQuery(made) == 600
+    entered.clear()
+    assert (cu.cuStreamDestroy_v2 if n < 3 else c.cudaStreamDestroy)(made) == 0
+    assert n == 3 or not entered  # each library is told once
+    ended.append(made.value)
+for each in ended:
+    assert rt.cudaStreamQuery(each)[0] == 400 and c.cudaStreamQuery(ctypes.c_void_p(each)) == 400
+    assert cu.cuStreamDestroy_v2(ctypes.c_void_p(each)) == 400
+assert not len(streams.streams)
+threading.Timer(0.1, hold.set).start()
+assert c.cudaDeviceSynchronize() == 0 and added() == 5 * 2 + 3
+made = None
+while threading.active_count() > 1:  # their threads end with their work
+    time.sleep(0.01)
+print("well")
+""",
+    )
+
+
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_the_error_of_a_stream_that_ended_is_told(native, library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH.replace("st.global.u32 [%rd1], %r2; ret;", "st.global.u32 [%rd1], %r2; trap;")
+        + """
+stream = ctypes.c_void_p()
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait(60))
+assert cu.cuLaunchHostFunc(stream, work, None) == 0
+assert cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None) == 0
+assert cu.cuStreamDestroy_v2(stream) == 0 and rt.cudaStreamQuery(stream.value)[0] == 400
+hold.set()
+assert c.cudaDeviceSynchronize() == 719 and c.cudaMalloc(ctypes.byref(p), 4) == 719
+print("well")
+""",
+        GRIDLANE_NATIVE=native,
+    )
+
+
+def test_a_default_stream_waits_for_an_event_without_python(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+stream, event = ctypes.c_void_p(), ctypes.c_void_p()
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert cu.cuEventCreate(ctypes.byref(event), 0) == 0
+
+def step():
+    return (cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None)
+        or cu.cuEventRecord(event, stream) or cu.cuStreamWaitEvent(None, event, 0)
+        or cu.cuEventQuery(event))
+
+assert step() == step() == 0
+for _ in range(20):  # a busy machine may take longer than C waits
+    if calls_of_python(step) < 50:
+        break
+else:
+    raise AssertionError(entered)
+# What lasts, Python waits for.
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait(60))
+assert cu.cuLaunchHostFunc(stream, work, None) == 0 and cu.cuEventRecord(event, stream) == 0
+threading.Timer(0.1, hold.set).start()
+assert cu.cuStreamWaitEvent(None, event, 0) == 0 and hold.is_set()
+assert cu.cuEventQuery(event) == 0
 print("well")
 """,
     )

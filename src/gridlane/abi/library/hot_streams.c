@@ -212,20 +212,22 @@ int gl_new_stream(void *made, uint32_t flags, int32_t priority)
     return handle != 0;
 }
 
-/* End a stream that has nothing to do. */
+/* End a stream, whose work is still done. */
 int gl_end_stream(const void *stream)
 {
     if (gl_is_default(stream) || !gl_knows(GL_READY | GL_UNCAPTURED))
         return 0;
     gl_lock_order();
     struct lane *lane = gl_lane_of((uintptr_t)stream);
-    int done = lane && gl_is_settled(lane) && gl_knows(GL_READY | GL_UNCAPTURED) &&
+    int done = lane && gl_knows(GL_READY | GL_UNCAPTURED) &&
                (!lane->is_known || gl_note_ended(lane->stream));
     if (done) {
-        gl_take_lane_out(lane);
-        gl_set_open(lane, NULL);
-        lane->idle = 1; /* to who waits for it */
-        gl_lane_changed(lane);
+        gl_take_lane_out(lane); /* nobody appends to it from now on */
+        if (gl_is_settled(lane)) {
+            gl_set_open(lane, NULL);
+            lane->idle = 1; /* to who waits for it */
+            gl_lane_changed(lane);
+        }
         if (!lane->is_known)
             gl_drop_lane(lane);
     }
