@@ -735,3 +735,135 @@ assert cu.cuEventQuery(event) == 0
 print("well")
 """,
     )
+
+
+OWN = (
+    LAUNCH
+    + """
+stream, event = ctypes.c_void_p(), ctypes.c_void_p()
+value, size = ctypes.c_int(), ctypes.c_size_t(4)
+
+def on(stream):
+    return cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None)
+
+def without_python(call):
+    '''Whether a call enters no Python, but where a busy machine took longer than C waits.'''
+    return any(calls_of_python(call) < 20 for _ in range(20))
+"""
+)
+
+
+def test_a_lane_stays_open_beside_the_default_stream(library):  # noqa: F811
+    in_python(
+        library,
+        OWN
+        + """
+import time
+
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert cu.cuEventCreate(ctypes.byref(event), 0) == 0
+count = 0
+
+def mixed():
+    global count
+    count += 1
+    failed = on(stream) or cu.cuMemcpyDtoH_v2(ctypes.byref(value), p, size)
+    assert value.value == 3 * count - 2
+    failed = failed or on(None) or on(stream) or cu.cuCtxSynchronize()
+    assert ctypes.c_int.from_address(p.value).value == 3 * count
+    return (failed or on(stream) or cu.cuMemsetD32_v2(p, 3 * count, ctypes.c_size_t(1))
+        or on(stream) or cu.cuEventRecord(event, None) or cu.cuEventQuery(event)
+        or cu.cuMemsetD32_v2(p, 3 * count, ctypes.c_size_t(1)))
+
+assert mixed() == mixed() == mixed() == 0
+assert without_python(mixed)
+
+def later():
+    time.sleep(0.01)
+    return on(stream) or cu.cuStreamSynchronize(stream)
+
+assert without_python(later)
+# Work of Python's closes it, and is waited for.
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait(60))
+assert cu.cuLaunchHostFunc(stream, work, None) == 0 and on(stream) == 0
+assert cu.cuStreamQuery(None) == 600
+threading.Timer(0.1, hold.set).start()
+assert cu.cuCtxSynchronize() == 0 and hold.is_set() and cu.cuStreamQuery(None) == 0
+assert cu.cuStreamDestroy_v2(stream) == 0
+while threading.active_count() > 1:
+    time.sleep(0.01)
+    cu.cuStreamQuery(stream)
+print("well")
+""",
+    )
+
+
+def test_threads_that_launch_and_wait_on_one_stream(library):  # noqa: F811
+    """Who waits in Python is not held up by the lane that another thread opens."""
+    in_python(
+        library,
+        OWN
+        + """
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+failed, context = [], contexts.top().handle
+
+def in_thread():
+    failed.append(cu.cuCtxSetCurrent(ctypes.c_void_p(context)))
+    for n in range(200):
+        failed.append(on(stream))
+        failed.append(rt.cudaStreamSynchronize(stream.value)[0] if n % 3 else on(stream))
+
+threads = [threading.Thread(target=in_thread) for _ in range(4)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+assert not any(failed) and cu.cuCtxSynchronize() == 0 and added() == 4 * 200 + 4 * 67
+print("well")
+""",
+    )
+
+
+def test_a_wait_for_all_tells_the_error_of_a_lane(library):  # noqa: F811
+    """Each time, though C does not ask Python whether all is done."""
+    in_python(
+        library,
+        OWN.replace(
+            "add.u32 %r2, %r1, 1;",
+            "add.u32 %r2, %r1, 1; setp.eq.u32 %q, %r2, 30; @%q trap;",
+        ).replace(".reg .b32 %r<3>;", ".reg .b32 %r<3>; .reg .pred %q;")
+        + """
+for _ in range(8):
+    assert c.cudaMalloc(ctypes.byref(p), 4) == 0 and c.cudaMemset(p, 0, 4) == 0
+    assert cu.cuModuleLoadData(ctypes.byref(module), text) == 0
+    assert cu.cuModuleGetFunction(ctypes.byref(function), module, b"adds") == 0
+    assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+    for n in range(29):
+        assert on(stream) == 0
+        assert n % 9 or cu.cuCtxSynchronize() == 0
+    assert on(stream) == 0 and cu.cuCtxSynchronize() == 719
+    assert c.cudaDeviceReset() == 0
+print("well")
+""",
+    )
+
+
+def test_a_fork_loses_no_work_of_a_lane_that_is_done(library):  # noqa: F811
+    in_python(
+        library,
+        OWN
+        + """
+import os
+from gridlane.runtime.queues import host_queue
+
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert on(stream) == on(stream) == on(stream) == cu.cuStreamSynchronize(stream) == 0
+child = os.fork()
+if not child:
+    os._exit(any(each.error is not None for each in host_queue._queues))
+assert os.waitpid(child, 0)[1] == 0
+assert on(stream) == 0 and cu.cuStreamSynchronize(stream) == 0 and added() == 4
+print("well")
+""",
+    )

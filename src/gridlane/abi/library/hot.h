@@ -13,7 +13,7 @@ enum { /* what a thread knows; see hot.py */
     GL_KNOWS_CONTEXT = 2,
     GL_NO_ERROR = 4, /* the runtime's last error */
     GL_READY = 8,    /* the current context is fit for work, on a device whose memory is C's */
-    GL_QUIET = 16,   /* streams have no work and no error, and none is captured */
+    GL_QUIET = 16,   /* streams have no error and no work but that of lanes, and none is captured */
     GL_IDLE = 32,    /* a wait for work that is done has nothing else to do */
     GL_UNCAPTURED = 64, /* no stream is captured */
     GL_ALLOCATES = 128, /* the device's memory is what the system gives, without a limit */
@@ -124,7 +124,11 @@ struct gl_move {
 
 void gl_move(const struct gl_move *move);
 
-/* Whether a wait for all work is over: that of streams was, and this waits for another thread's. */
+/* Whether this thread knows that a default stream's work may be done now, as streams have none: for
+ * that of lanes this waits a while. */
+int gl_is_quiet(unsigned knows);
+
+/* Whether a wait for all work is over. */
 int gl_wait(void);
 
 int gl_allocate(void *made, size_t size);
@@ -224,6 +228,7 @@ struct gl_lanes {
     void (*forget_ended)(uint64_t handle);
     const uint32_t *(*ended_count)(void);
     void (*withdraw_lane)(struct lane *lane);
+    int (*is_open)(struct lane *lane);
 };
 
 extern const struct gl_lanes gl_lanes;

@@ -194,7 +194,7 @@ static void set_recorded(struct event *event, struct gl_mark *mark)
 static int record_here(uint64_t handle)
 {
     const unsigned knows = GL_READY | GL_QUIET;
-    if (!gl_knows(knows) || !gl_take_turn())
+    if (!gl_is_quiet(GL_READY) || !gl_take_turn())
         return 0;
     gl_lock_order();
     struct event *event = known(handle);
@@ -308,7 +308,12 @@ int gl_query(const void *stream)
         int is_known = 0;
         return gl_is_done(stream, 0, &is_known) ? 0 : is_known ? GL_NOT_READY : -1;
     }
-    if (!gl_knows(GL_READY | GL_QUIET | GL_IDLE) || !gl_try_turn())
+    const unsigned knows = GL_READY | GL_QUIET | GL_IDLE;
+    if (!gl_knows(knows))
+        return -1;
+    if (gl_unfinished())
+        return GL_NOT_READY;
+    if (!gl_knows(knows) || !gl_try_turn()) /* as in gl_is_quiet */
         return -1;
     gl_give_turn();
     return 0;

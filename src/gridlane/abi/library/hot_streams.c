@@ -74,6 +74,7 @@ static int put_item(struct lane *lane, struct item *item)
     batch->last = item;
     batch->count++;
     batch->appended++;
+    __atomic_store_n(&gl_order()->unfinished, gl_order()->unfinished + 1, __ATOMIC_RELAXED);
     if (lane->lingers)
         gl_lane_changed(lane);
     return 1;
@@ -172,6 +173,22 @@ int gl_do(const void *stream, const struct gl_move *move, int waits)
     return 1;
 }
 
+int gl_is_quiet(unsigned knows)
+{
+    if (!gl_knows(knows | GL_QUIET))
+        return 0;
+    if (gl_unfinished()) {
+        if (gl_holds_python()) /* which the work may need */
+            return 0;
+        gl_lock_order();
+        const int is_done = gl_wait_for_mark(NULL, PATIENCE);
+        gl_unlock_order();
+        if (!is_done)
+            return 0;
+    }
+    return gl_knows(knows | GL_QUIET); /* a lane that fails changes the number before it is done */
+}
+
 /* Whether the work of a stream of the program's is done; "is_known" is set where C knows that it is
  * not. */
 int gl_is_done(const void *stream, int waits, int *is_known)
@@ -226,8 +243,9 @@ int gl_end_stream(const void *stream)
         if (gl_is_settled(lane)) {
             gl_set_open(lane, NULL);
             lane->idle = 1; /* to who waits for it */
-            gl_lane_changed(lane);
         }
+        lane->is_left = 1;
+        gl_lane_changed(lane);
         if (!lane->is_known)
             gl_drop_lane(lane);
     }
