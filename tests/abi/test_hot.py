@@ -867,3 +867,23 @@ assert on(stream) == 0 and cu.cuStreamSynchronize(stream) == 0 and added() == 4
 print("well")
 """,
     )
+
+
+def test_a_wait_for_streams_without_work_sends_no_call_to_python(library):  # noqa: F811
+    in_python(
+        library,
+        """
+p, large, stream = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)
+assert c.cudaMalloc(ctypes.byref(p), 64) == 0
+assert c.cudaStreamCreate(ctypes.byref(stream)) == 0
+assert c.cudaLaunchHostFunc(stream, work, None) == 0 and c.cudaStreamSynchronize(stream) == 0
+
+def beside_python():
+    return (c.cudaMalloc(ctypes.byref(large), ctypes.c_size_t(1 << 20)) or c.cudaFree(large)
+        or c.cudaMemset(p, 1, ctypes.c_size_t(64)))
+
+assert calls_of_python(beside_python) == 200 and set(entered) == {"cudaMalloc", "cudaFree"}
+print("well")
+""",
+    )

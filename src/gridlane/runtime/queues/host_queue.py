@@ -178,7 +178,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
     def forget_if_empty(self) -> None:
         """Remove the queue from BUSY if nothing is pending."""
         with self.lock:
-            if not self.pending:
+            if not self.pending and self in BUSY:
                 BUSY.discard(self)
                 epochs.work.changed()
 
