@@ -65,6 +65,26 @@ static void on_own_stream(int *p)
         cudaStreamWaitEvent(own, before, 0);
         empty<<<1, 32, 0, own>>>(p);
     });
+    measure("launch+synchronize-device", own, [=] {
+        empty<<<1, 32, 0, own>>>(p);
+        cudaDeviceSynchronize();
+    });
+    measure("launch+memcpy-of-the-default-stream", own, [=] {
+        int value;
+        empty<<<1, 32, 0, own>>>(p);
+        cudaMemcpy(&value, p, 4, cudaMemcpyDeviceToHost);
+    });
+    measure("launch+record+wait-of-the-default-stream", own, [=] {
+        empty<<<1, 32, 0, own>>>(p);
+        cudaEventRecord(before, own);
+        cudaStreamWaitEvent(0, before, 0);
+    });
+    measure("create+launch+destroy-stream", own, [=] {
+        cudaStream_t made;
+        cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+        empty<<<1, 32, 0, made>>>(p);
+        cudaStreamDestroy(made);
+    });
     cudaStreamDestroy(other);
     cudaEventDestroy(before);
     cudaEventDestroy(after);

@@ -30,6 +30,7 @@ from tests.abi.graphing import (
 )
 
 from gridlane.cuda import driver as cu
+from gridlane.cuda import runtime as rt
 
 N = 100
 VALUES = np.arange(N, dtype=np.uint32)
@@ -393,6 +394,16 @@ def test_captures_and_other_threads(stream, begun, mode):
         assert name_of(result) == "STREAM_CAPTURE_WRONG_THREAD"
         ended = cu.cuStreamEndCapture(stream)
         assert ended[0] == (cu.CUresult(901) if mode is GLOBAL else OK)
+
+
+def test_the_runtime_s_calls_that_are_not_captured(stream):
+    place = good(rt.cudaMalloc(64))
+    for call in (lambda: rt.cudaMalloc(64), lambda: rt.cudaFree(place)):
+        good(rt.cudaStreamBeginCapture(stream, GLOBAL))
+        assert call()[0] == rt.cudaError_t.cudaErrorStreamCaptureUnsupported
+        ended = rt.cudaStreamEndCapture(stream)
+        assert ended[0] == rt.cudaError_t.cudaErrorStreamCaptureInvalidated
+    good(rt.cudaFree(place))
 
 
 def test_the_mode_of_a_thread(stream):

@@ -47,11 +47,11 @@ def calls_of_python(call, *given):
 """
 
 
-def in_python(library, text):  # noqa: F811
+def in_python(library, text, **settings):  # noqa: F811
     """Run a program in Python that has the C library and gridlane's own functions."""
     found = subprocess.run(
         [sys.executable, "-c", IN_PYTHON + text],
-        env=os.environ | {"LD_LIBRARY_PATH": str(library)},
+        env=os.environ | {"LD_LIBRARY_PATH": str(library)} | settings,
         capture_output=True,
         text=True,
         timeout=100,
@@ -585,6 +585,305 @@ for _ in range(20):  # and with Python in between
     assert across() == 0 and rt.cudaEventSynchronize(two.value)[0] == 0
     assert c.cudaEventQuery(two) == rt.cudaEventQuery(one.value)[0] == 0
 assert c.cudaStreamSynchronize(first) == 0 and added() == 1 + 6 + 2 * 102 + 80
+print("well")
+""",
+    )
+
+
+def test_work_of_python_s_sends_no_other_call_to_python(library):  # noqa: F811
+    """A capture does, in whatever thread."""
+    in_python(
+        library,
+        """
+cu = ctypes.CDLL("libcuda.so.1")
+p, event, graph = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+stream, other = ctypes.c_void_p(), ctypes.c_void_p()
+assert c.cudaMalloc(ctypes.byref(p), 64) == 0 and c.cudaEventCreate(ctypes.byref(event)) == 0
+for each in (stream, other):
+    assert c.cudaStreamCreateWithFlags(ctypes.byref(each), 1) == 0
+size, unused = ctypes.c_size_t(64), ctypes.c_void_p()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)
+
+def on_stream():
+    return (c.cudaMemsetAsync(p, 5, size, stream) or c.cudaEventRecord(event, stream)
+        or c.cudaEventSynchronize(event) or c.cudaStreamSynchronize(stream)
+        or c.cudaMalloc(ctypes.byref(unused), 64))
+
+def beside_python():
+    return cu.cuLaunchHostFunc(other, work, None) or on_stream()
+
+assert beside_python() == 0
+assert calls_of_python(beside_python) == 100 and set(entered) == {"cuLaunchHostFunc"}
+# Nor does what another thread gives its stream, once the thread has its context.
+def in_thread():
+    for _ in range(101):
+        failed.append(c.cudaLaunchHostFunc(other, work, None))
+        turn[0].release(), turn[1].acquire()
+
+failed, turn = [], [threading.Semaphore(0), threading.Semaphore(0)]
+thread = threading.Thread(target=in_thread, daemon=True)
+thread.start()
+for n in range(101):
+    turn[0].acquire()
+    assert on_stream() == 0
+    if not n:
+        entered.clear()
+    turn[1].release()
+thread.join()
+assert not any(failed) and entered == ["cudaLaunchHostFunc"] * 100
+assert c.cudaStreamBeginCapture(other, 0) == 0
+entered.clear()
+assert cu.cuMemAlloc_v2(ctypes.byref(unused), size) == 900 and entered == ["cuMemAlloc_v2"]
+assert c.cudaStreamEndCapture(other, ctypes.byref(graph)) == 901
+assert on_stream() == 0 and calls_of_python(on_stream) == 0
+# Pools that hold memory have something to do at each wait.
+assert c.cudaMallocAsync(ctypes.byref(unused), size, other) == 0
+entered.clear()
+assert c.cudaStreamSynchronize(stream) == 0 and entered == ["cudaStreamSynchronize"]
+print("well")
+""",
+    )
+
+
+def test_streams_with_work_end_without_python(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+import time
+from gridlane.abi.state import streams
+
+made = ctypes.c_void_p()
+
+def on(stream):
+    return cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None)
+
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait(60))
+ended = []
+for n in range(5):  # with an open lane, and with one that Python closed
+    assert cu.cuStreamCreate(ctypes.byref(made), 1) == 0 and on(made) == on(made) == 0
+    assert cu.cuLaunchHostFunc(made, work, None) == 0
+    assert n % 2 or on(made) == 0
+    assert cu.cuStreamQuery(made) == 600
+    entered.clear()
+    assert (cu.cuStreamDestroy_v2 if n < 3 else c.cudaStreamDestroy)(made) == 0
+    assert n == 3 or not entered  # each library is told once
+    ended.append(made.value)
+for each in ended:
+    assert rt.cudaStreamQuery(each)[0] == 400 and c.cudaStreamQuery(ctypes.c_void_p(each)) == 400
+    assert cu.cuStreamDestroy_v2(ctypes.c_void_p(each)) == 400
+assert not len(streams.streams)
+threading.Timer(0.1, hold.set).start()
+assert c.cudaDeviceSynchronize() == 0 and added() == 5 * 2 + 3
+made = None
+while threading.active_count() > 1:  # their threads end with their work
+    time.sleep(0.01)
+print("well")
+""",
+    )
+
+
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_the_error_of_a_stream_that_ended_is_told(native, library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH.replace("st.global.u32 [%rd1], %r2; ret;", "st.global.u32 [%rd1], %r2; trap;")
+        + """
+stream = ctypes.c_void_p()
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait(60))
+assert cu.cuLaunchHostFunc(stream, work, None) == 0
+assert cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None) == 0
+assert cu.cuStreamDestroy_v2(stream) == 0 and rt.cudaStreamQuery(stream.value)[0] == 400
+hold.set()
+assert c.cudaDeviceSynchronize() == 719 and c.cudaMalloc(ctypes.byref(p), 4) == 719
+print("well")
+""",
+        GRIDLANE_NATIVE=native,
+    )
+
+
+def test_a_default_stream_waits_for_an_event_without_python(library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH
+        + """
+stream, event = ctypes.c_void_p(), ctypes.c_void_p()
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert cu.cuEventCreate(ctypes.byref(event), 0) == 0
+
+def step():
+    return (cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None)
+        or cu.cuEventRecord(event, stream) or cu.cuStreamWaitEvent(None, event, 0)
+        or cu.cuEventQuery(event))
+
+assert step() == step() == 0
+for _ in range(20):  # a busy machine may take longer than C waits
+    if calls_of_python(step) < 50:
+        break
+else:
+    raise AssertionError(entered)
+# What lasts, Python waits for.
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait(60))
+assert cu.cuLaunchHostFunc(stream, work, None) == 0 and cu.cuEventRecord(event, stream) == 0
+threading.Timer(0.1, hold.set).start()
+assert cu.cuStreamWaitEvent(None, event, 0) == 0 and hold.is_set()
+assert cu.cuEventQuery(event) == 0
+print("well")
+""",
+    )
+
+
+OWN = (
+    LAUNCH
+    + """
+stream, event = ctypes.c_void_p(), ctypes.c_void_p()
+value, size = ctypes.c_int(), ctypes.c_size_t(4)
+
+def on(stream):
+    return cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None)
+
+def without_python(call):
+    '''Whether a call enters no Python, but where a busy machine took longer than C waits.'''
+    return any(calls_of_python(call) < 20 for _ in range(20))
+"""
+)
+
+
+def test_a_lane_stays_open_beside_the_default_stream(library):  # noqa: F811
+    in_python(
+        library,
+        OWN
+        + """
+import time
+
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert cu.cuEventCreate(ctypes.byref(event), 0) == 0
+count = 0
+
+def mixed():
+    global count
+    count += 1
+    failed = on(stream) or cu.cuMemcpyDtoH_v2(ctypes.byref(value), p, size)
+    assert value.value == 3 * count - 2
+    failed = failed or on(None) or on(stream) or cu.cuCtxSynchronize()
+    assert ctypes.c_int.from_address(p.value).value == 3 * count
+    return (failed or on(stream) or cu.cuMemsetD32_v2(p, 3 * count, ctypes.c_size_t(1))
+        or on(stream) or cu.cuEventRecord(event, None) or cu.cuEventQuery(event)
+        or cu.cuMemsetD32_v2(p, 3 * count, ctypes.c_size_t(1)))
+
+assert mixed() == mixed() == mixed() == 0
+assert without_python(mixed)
+
+def later():
+    time.sleep(0.01)
+    return on(stream) or cu.cuStreamSynchronize(stream)
+
+assert without_python(later)
+# Work of Python's closes it, and is waited for.
+hold = threading.Event()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: hold.wait(60))
+assert cu.cuLaunchHostFunc(stream, work, None) == 0 and on(stream) == 0
+assert cu.cuStreamQuery(None) == 600
+threading.Timer(0.1, hold.set).start()
+assert cu.cuCtxSynchronize() == 0 and hold.is_set() and cu.cuStreamQuery(None) == 0
+assert cu.cuStreamDestroy_v2(stream) == 0
+while threading.active_count() > 1:
+    time.sleep(0.01)
+    cu.cuStreamQuery(stream)
+print("well")
+""",
+    )
+
+
+def test_threads_that_launch_and_wait_on_one_stream(library):  # noqa: F811
+    """Who waits in Python is not held up by the lane that another thread opens."""
+    in_python(
+        library,
+        OWN
+        + """
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+failed, context = [], contexts.top().handle
+
+def in_thread():
+    failed.append(cu.cuCtxSetCurrent(ctypes.c_void_p(context)))
+    for n in range(200):
+        failed.append(on(stream))
+        failed.append(rt.cudaStreamSynchronize(stream.value)[0] if n % 3 else on(stream))
+
+threads = [threading.Thread(target=in_thread) for _ in range(4)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+assert not any(failed) and cu.cuCtxSynchronize() == 0 and added() == 4 * 200 + 4 * 67
+print("well")
+""",
+    )
+
+
+def test_a_wait_for_all_tells_the_error_of_a_lane(library):  # noqa: F811
+    """Each time, though C does not ask Python whether all is done."""
+    in_python(
+        library,
+        OWN.replace(
+            "add.u32 %r2, %r1, 1;",
+            "add.u32 %r2, %r1, 1; setp.eq.u32 %q, %r2, 30; @%q trap;",
+        ).replace(".reg .b32 %r<3>;", ".reg .b32 %r<3>; .reg .pred %q;")
+        + """
+for _ in range(8):
+    assert c.cudaMalloc(ctypes.byref(p), 4) == 0 and c.cudaMemset(p, 0, 4) == 0
+    assert cu.cuModuleLoadData(ctypes.byref(module), text) == 0
+    assert cu.cuModuleGetFunction(ctypes.byref(function), module, b"adds") == 0
+    assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+    for n in range(29):
+        assert on(stream) == 0
+        assert n % 9 or cu.cuCtxSynchronize() == 0
+    assert on(stream) == 0 and cu.cuCtxSynchronize() == 719
+    assert c.cudaDeviceReset() == 0
+print("well")
+""",
+    )
+
+
+def test_a_fork_loses_no_work_of_a_lane_that_is_done(library):  # noqa: F811
+    in_python(
+        library,
+        OWN
+        + """
+import os
+from gridlane.runtime.queues import host_queue
+
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert on(stream) == on(stream) == on(stream) == cu.cuStreamSynchronize(stream) == 0
+child = os.fork()
+if not child:
+    os._exit(any(each.error is not None for each in host_queue._queues))
+assert os.waitpid(child, 0)[1] == 0
+assert on(stream) == 0 and cu.cuStreamSynchronize(stream) == 0 and added() == 4
+print("well")
+""",
+    )
+
+
+def test_a_wait_for_streams_without_work_sends_no_call_to_python(library):  # noqa: F811
+    in_python(
+        library,
+        """
+p, large, stream = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)
+assert c.cudaMalloc(ctypes.byref(p), 64) == 0
+assert c.cudaStreamCreate(ctypes.byref(stream)) == 0
+assert c.cudaLaunchHostFunc(stream, work, None) == 0 and c.cudaStreamSynchronize(stream) == 0
+
+def beside_python():
+    return (c.cudaMalloc(ctypes.byref(large), ctypes.c_size_t(1 << 20)) or c.cudaFree(large)
+        or c.cudaMemset(p, 1, ctypes.c_size_t(64)))
+
+assert calls_of_python(beside_python) == 200 and set(entered) == {"cudaMalloc", "cudaFree"}
 print("well")
 """,
     )

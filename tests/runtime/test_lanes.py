@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from gridlane.runtime.queues.host_queue import HostQueue
+from gridlane.runtime.queues.host_queue import HostQueue, is_quiet, wait
 
 
 class Device:
@@ -36,11 +36,31 @@ class Lane:
     def settle(self):
         return False
 
+    def is_open(self):
+        return self.batch is not None
+
     def append(self, work):
         """Append work, as C does; false if the lane is closed."""
         if self.batch is not None:
             self.batch.append(work)
         return self.batch is not None
+
+
+class StayingLane(Lane):
+    """A lane whose piece waits for more until it is closed, as C's does."""
+
+    def __init__(self):
+        super().__init__()
+        self.closed = threading.Event()
+
+    def open(self):
+        self.batch, closed = [], threading.Event()
+        self.closed = closed
+        return closed.wait, False
+
+    def close(self):
+        super().close()
+        self.closed.set()
 
 
 @pytest.fixture
@@ -108,3 +128,48 @@ def test_a_handler_that_puts_work_while_a_lane_is_told_to_rest():
     queue.wait()
     queue.forget_if_empty()
     queue.end()
+
+
+def test_a_lane_that_others_open_holds_nobody_up():
+    """Who waits goes on at a moment without work, whoever opens the lane meanwhile."""
+    queue, lane, hold = HostQueue(Device()), StayingLane(), threading.Event()
+    queue.lane = lane
+    queue.put((hold.wait, False))
+    nothing = queue.nothing_pending()
+    queue.put_open(lane.open)
+    assert not lane.is_open()
+    hold.set()
+    waiting = threading.Thread(target=nothing.wait, daemon=True)
+    waiting.start()
+    waiting.join(20)
+    assert nothing.is_reached()
+    wait(queue)
+    queue.end()
+
+
+def test_streams_are_quiet_beside_open_lanes():
+    queue, lane, hold = HostQueue(Device()), StayingLane(), threading.Event()
+    queue.lane = lane
+    assert is_quiet()
+    queue.put((hold.wait, False))
+    assert not is_quiet()
+    queue.put_open(lane.open)
+    assert not is_quiet()
+    hold.set()
+    while len(queue.pending) > 1:
+        pass
+    assert is_quiet() and lane.is_open()
+    lane.close()
+    wait(queue)
+    assert is_quiet()
+    queue.put((lambda: 1 / 0, False))
+    wait(queue)
+    assert not is_quiet()
+    with pytest.raises(ZeroDivisionError):
+        queue.raise_error()
+    assert is_quiet()
+    queue.put_open(lane.open)
+    queue.end()  # which ends the piece, and the thread
+    while queue.thread is not None:
+        pass
+    queue.forget_if_empty()

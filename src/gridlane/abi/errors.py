@@ -64,10 +64,11 @@ def _check(row: Function) -> Callable[[], object] | None:
     """What raises unless the state is what a row needs. A function that is refused is so in any."""
     if row.needs == "nothing":
         return None
-    if row.api == "runtime":
-        return threads.ready
-    checks: list[Callable[[], object]] = [devices.check_initialised]
-    if row.needs == "context":
+    is_runtime = row.api == "runtime"
+    checks: list[Callable[[], object]] = [
+        threads.ready if is_runtime else devices.check_initialised
+    ]
+    if row.needs == "context" and not is_runtime:
         checks.append(contexts.current)
     if row.base in captures.UNSAFE:
         checks.append(partial(captures.check_unsafe, row.base))

@@ -50,6 +50,10 @@ class Epoch:
 state = Epoch()
 """Of contexts, devices and errors."""
 work = Epoch()
-"""Of work that streams have, and of captures."""
+"""Of work that streams have."""
+captures = Epoch()
+"""Of captures."""
+pools = Epoch()
+"""Of memory that pools of devices hold."""
 code = Epoch()
 """Of kernels: of modules that ended, and of attributes that programs set."""

@@ -76,6 +76,7 @@ class Sequence:
         self.counts: dict[int, int] = {}
         self.alive: list[Any] = []
         self.kept: list[Any] = []
+        self.registered: list[int] = []
         self.functions: list[tuple[Function, Any]] = []
         for api, file in (("driver", "libcuda.so.1"), ("runtime", "libcudart.so.13")):
             library = ctypes.CDLL(str(folder / file))
@@ -144,7 +145,7 @@ class Sequence:
         words = [self.value(row, each, large) for each in row.parameters]
         shown = ", ".join(f"{w:#x}" if isinstance(w, int) else repr(w) for w in words)
         self.log(f"{row.name}({shown})")
-        if "LinkCreate" in row.name:  # its options are written to until it ends
+        if _outlives(row):
             self.kept.extend(self.alive)
         number = function(*words)
         self.counts[number if isinstance(number, int) else 0] = 1 + self.counts.get(number, 0)
@@ -259,6 +260,13 @@ class Sequence:
             return self._room(self._image())
         if each.name in ("func", "f", "function", "entry", "symbol"):
             return self.random.choice((0, 8, self.handle("CUfunction"), self.handle("CUkernel")))
+        if (
+            "HostRegister" in row.name
+        ):  # not memory that another call frees, which is registered then
+            self.registered.append(self._room(b""))
+            return self.registered[-1]
+        if "HostUnregister" in row.name and self.registered:
+            return self.random.choice(self.registered)
         is_either = row.api == "runtime" and each.name in ("devPtr", "ptr", "dst", "src")
         return self.address(row) if is_either and self.random.random() < 0.5 else self._room(b"")
 
@@ -312,6 +320,13 @@ class Sequence:
         made = ctypes.create_string_buffer(data, max(ROOM, len(data)))
         self.alive.append(made)
         return ctypes.addressof(made)
+
+
+def _outlives(row: Function) -> bool:
+    """Whether memory of the host that a call gets is used after the call: by a graph, by a capture,
+    by a link until its end, or as it is registered."""
+    named = any(word in row.name for word in ("LinkCreate", "Graph", "HostRegister"))
+    return named or any(_plain(each.type) == "stream" for each in row.parameters)
 
 
 def _is_count(name: str) -> bool:

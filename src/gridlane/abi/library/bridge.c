@@ -110,7 +110,7 @@ static void in_child(void)
 {
     gl_process.forked = gl_process.begun;
     if (gl_process.forked) /* numbers that no thread was told, nor will be */
-        gl_process.state = gl_process.work = gl_process.code = UINT64_MAX;
+        gl_process.state = UINT64_MAX; /* by which all others are old as well */
 }
 
 /* A thread may fork while another makes the first call. */
@@ -315,9 +315,8 @@ static int found_python(void)
 static void end_ahead(void)
 {
     uint64_t ahead = GL_AHEAD;
-    if (__atomic_compare_exchange_n(&gl_process.state, &ahead, UINT64_MAX, 0, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE))
-        gl_process.work = gl_process.code = UINT64_MAX;
+    __atomic_compare_exchange_n(&gl_process.state, &ahead, UINT64_MAX, 0, __ATOMIC_ACQ_REL,
+                                __ATOMIC_ACQUIRE);
 }
 
 static int enter_once(void)

@@ -46,9 +46,9 @@ struct gl_process {
     int begun;  /* the first call was made: a fork finds locks held from now on */
     int forked; /* this process is the child of one that had begun */
     int offers; /* Python tells what C may answer alone */
-    uint64_t state, work, code; /* the numbers of core/epochs.py */
-    void *shared;               /* what the hot functions of all libraries share */
-    int ended;                  /* the process ended its own Python, once and for all */
+    uint64_t state, work, captures, pools, code; /* the numbers of core/epochs.py */
+    void *shared;        /* what the hot functions of all libraries share */
+    int ended;           /* the process ended its own Python, once and for all */
     pthread_key_t ahead; /* what threads have that C told ahead of Python; see ready.h */
     int is_keyed;        /* there is that key */
     int entered;         /* Python has been entered, or is about to be */

@@ -4,14 +4,16 @@
 __thread struct gl_thread gl_thread;
 
 static const struct { /* see hot.py */
-    uint64_t *state, *work, *code;
+    uint64_t *state, *work, *captures, *pools, *code;
     int *offers;
     const struct gl_memory *memory;
     const struct gl_lanes *lanes;
     const struct gl_events *events;
     const struct gl_marks *marks;
-} table = { &gl_process.state, &gl_process.work, &gl_process.code, &gl_process.offers,
-            &gl_memory,        &gl_lanes,        &gl_events,       &gl_marks };
+} table = { &gl_process.state, &gl_process.work,   &gl_process.captures,
+            &gl_process.pools, &gl_process.code,   &gl_process.offers,
+            &gl_memory,        &gl_lanes,          &gl_events,
+            &gl_marks };
 
 const void *gl_hot_table(void)
 {
@@ -37,7 +39,8 @@ int gl_begin_ahead(void)
         done = gl_memory.begin(told) && told[0];
     }
     if (done) {
-        gl_process.work = gl_process.code = GL_AHEAD;
+        gl_process.work = gl_process.captures = gl_process.pools = GL_AHEAD;
+        gl_process.code = GL_AHEAD;
         __atomic_store_n(&gl_process.state, GL_AHEAD, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&gl_process.beginning);

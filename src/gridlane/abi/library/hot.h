@@ -13,11 +13,14 @@ enum { /* what a thread knows; see hot.py */
     GL_KNOWS_CONTEXT = 2,
     GL_NO_ERROR = 4, /* the runtime's last error */
     GL_READY = 8,    /* the current context is fit for work, on a device whose memory is C's */
-    GL_QUIET = 16,   /* streams have no work and no error, and none is captured */
+    GL_QUIET = 16,   /* streams have no error and no work but that of lanes, and none is captured */
     GL_IDLE = 32,    /* a wait for work that is done has nothing else to do */
     GL_UNCAPTURED = 64, /* no stream is captured */
     GL_ALLOCATES = 128, /* the device's memory is what the system gives, without a limit */
-    GL_OF_WORK = GL_QUIET | GL_IDLE | GL_UNCAPTURED /* what holds for one number of "work" */
+    /* what holds for one number of "work", of "captures" and of "pools" */
+    GL_OF_WORK = GL_QUIET,
+    GL_OF_CAPTURES = GL_QUIET | GL_IDLE | GL_UNCAPTURED,
+    GL_OF_POOLS = GL_IDLE
 };
 
 enum { /* kinds of ranges that Python tells */
@@ -29,8 +32,8 @@ enum { /* kinds of ranges that Python tells */
 
 /* What Python told a thread. It is of one library: Python tells each what it asks. */
 struct gl_thread {
-    uint64_t state, work; /* the numbers */
-    uint64_t context;     /* the current one's handle, or 0 */
+    uint64_t state, work, captures, pools; /* the numbers */
+    uint64_t context; /* the current one's handle, or 0 */
     int32_t device;
     int32_t chosen; /* the device that cudaSetDevice would not change, or -1 */
     uint32_t knows;
@@ -43,11 +46,18 @@ extern __thread struct gl_thread gl_thread;
 int gl_ready_tells(void);
 int gl_ready_uses(unsigned what);
 
+static inline int gl_is_old(uint64_t mine, const uint64_t *number)
+{
+    return mine != __atomic_load_n(number, __ATOMIC_ACQUIRE);
+}
+
 static inline int gl_knows(unsigned what)
 {
     struct gl_thread *me = &gl_thread;
-    if (!me->state || me->state != __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE) ||
-        (what & GL_OF_WORK && me->work != __atomic_load_n(&gl_process.work, __ATOMIC_ACQUIRE))) {
+    if (!me->state || gl_is_old(me->state, &gl_process.state) ||
+        (what & GL_OF_WORK && gl_is_old(me->work, &gl_process.work)) ||
+        (what & GL_OF_CAPTURES && gl_is_old(me->captures, &gl_process.captures)) ||
+        (what & GL_OF_POOLS && gl_is_old(me->pools, &gl_process.pools))) {
         if (!gl_ready_tells()) {
             me->asks = 1;
             return 0;
@@ -114,7 +124,11 @@ struct gl_move {
 
 void gl_move(const struct gl_move *move);
 
-/* Whether a wait for all work is over: that of streams was, and this waits for another thread's. */
+/* Whether this thread knows that a default stream's work may be done now, as streams have none: for
+ * that of lanes this waits a while. */
+int gl_is_quiet(unsigned knows);
+
+/* Whether a wait for all work is over. */
 int gl_wait(void);
 
 int gl_allocate(void *made, size_t size);
@@ -214,6 +228,7 @@ struct gl_lanes {
     void (*forget_ended)(uint64_t handle);
     const uint32_t *(*ended_count)(void);
     void (*withdraw_lane)(struct lane *lane);
+    int (*is_open)(struct lane *lane);
 };
 
 extern const struct gl_lanes gl_lanes;

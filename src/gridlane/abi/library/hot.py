@@ -28,6 +28,8 @@ class _Known(ctypes.Structure):
     _fields_ = (
         ("state", ctypes.c_uint64),
         ("work", ctypes.c_uint64),
+        ("captures", ctypes.c_uint64),
+        ("pools", ctypes.c_uint64),
         ("context", ctypes.c_uint64),
         ("device", ctypes.c_int32),
         ("chosen", ctypes.c_int32),
@@ -41,6 +43,8 @@ class _Table(ctypes.Structure):
     _fields_ = (
         ("state", ctypes.c_uint64),
         ("work", ctypes.c_uint64),
+        ("captures", ctypes.c_uint64),
+        ("pools", ctypes.c_uint64),
         ("code", ctypes.c_uint64),
         ("offers", ctypes.c_uint64),
         ("memory", ctypes.c_uint64),
@@ -63,6 +67,8 @@ class _Offer:
         for epoch, address in (
             (epochs.state, table.state),
             (epochs.work, table.work),
+            (epochs.captures, table.captures),
+            (epochs.pools, table.pools),
             (epochs.code, table.code),
         ):
             epoch.lies_at(address)
@@ -117,6 +123,7 @@ def tell(address: int) -> int:
     known = _Known.from_address(address)
     known.knows = 0
     known.state, known.work = epochs.state.number, epochs.work.number
+    known.captures, known.pools = epochs.captures.number, epochs.pools.number
     if not offers():
         return 0
     if not hasattr(_of_thread, "end"):

@@ -100,7 +100,7 @@ static int copied(uint64_t to, enum side target, uint64_t from, enum side source
 {
     if (!gl_is_default(stream))
         return copied_there(to, target, from, source, size, stream);
-    if (!size || !gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
+    if (!size || !gl_is_quiet(GL_READY) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
     int is_right = !all->is_lost && is_end(all, to, size, target) && is_end(all, from, size, source);
@@ -161,7 +161,7 @@ int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void 
         return 0;
     if (!gl_is_default(stream))
         return filled_there(to, value, count * width, width, stream);
-    if (!gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
+    if (!gl_is_quiet(GL_READY) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
     int is_right = !all->is_lost && is_end(all, to, count * width, DRIVERS_DEVICE);

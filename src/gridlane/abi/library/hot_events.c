@@ -194,7 +194,7 @@ static void set_recorded(struct event *event, struct gl_mark *mark)
 static int record_here(uint64_t handle)
 {
     const unsigned knows = GL_READY | GL_QUIET;
-    if (!gl_knows(knows) || !gl_take_turn())
+    if (!gl_is_quiet(GL_READY) || !gl_take_turn())
         return 0;
     gl_lock_order();
     struct event *event = known(handle);
@@ -236,19 +236,22 @@ int gl_record(uint64_t handle, const void *stream)
     return done;
 }
 
-/* Let later work of a stream wait for an event. */
+/* Let later work of a stream wait for an event. A default stream waits now: for a short time, and then
+ * Python does, which can be interrupted. */
 int gl_follow(const void *stream, uint64_t handle, unsigned flags)
 {
     const int here = gl_is_default(stream);
     const unsigned knows = GL_READY | GL_UNCAPTURED;
     if (flags || !gl_knows(knows))
         return 0;
+    const int may_wait = here && !gl_holds_python(); /* which the work may need */
     gl_lock_order();
     struct lane *lane = here ? NULL : gl_lane_of((uintptr_t)stream);
     const struct event *event = answered(handle);
     int done = event && gl_knows(knows) && (here || (lane && (lane->idle || lane->open)));
-    if (done && event->mark) /* a default stream waits now, which Python does */
-        done = !here && gl_put_mark(lane, event->mark, 1);
+    if (done && event->mark)
+        done = here ? may_wait && gl_wait_for_mark(event->mark, PATIENCE)
+                    : gl_put_mark(lane, event->mark, 1);
     gl_unlock_order();
     return done;
 }
@@ -305,7 +308,12 @@ int gl_query(const void *stream)
         int is_known = 0;
         return gl_is_done(stream, 0, &is_known) ? 0 : is_known ? GL_NOT_READY : -1;
     }
-    if (!gl_knows(GL_READY | GL_QUIET | GL_IDLE) || !gl_try_turn())
+    const unsigned knows = GL_READY | GL_QUIET | GL_IDLE;
+    if (!gl_knows(knows))
+        return -1;
+    if (gl_unfinished())
+        return GL_NOT_READY;
+    if (!gl_knows(knows) || !gl_try_turn()) /* as in gl_is_quiet */
         return -1;
     gl_give_turn();
     return 0;

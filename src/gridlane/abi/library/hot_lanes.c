@@ -1,7 +1,7 @@
 /* Launches on a program's own streams, without Python. Python opens the lane of a stream and appends
  * a piece of work to the stream's queue; while the lane is open, C puts launches into the batch that
  * the piece runs. Python closes the lane before it appends anything behind that piece, and before it
- * waits for the stream; the piece closes it when nothing is left. So all work keeps its order.
+ * waits for the stream; until then the piece waits for more. So all work keeps its order.
  */
 #include "hot_lanes.h"
 
@@ -10,7 +10,7 @@
 
 enum { PASSES = 15, PAUSES = 2000 /* looks for an item before a sleep */ };
 enum { FAILED = 1, WAITS }; /* why a batch is not run to its end */
-static const int64_t LINGER = 1000000, PATIENCE = 1000000; /* ns */
+static const int64_t PATIENCE = 1000000; /* ns */
 
 /* In the child of a fork nobody can use lanes. */
 static int is_gone(void)
@@ -226,6 +226,11 @@ static int settle_lane(struct lane *lane)
     return settled;
 }
 
+static int is_open(struct lane *lane)
+{
+    return !is_gone() && __atomic_load_n(&lane->open, __ATOMIC_RELAXED);
+}
+
 static void release_plan(struct gl_plan *plan)
 {
     __atomic_sub_fetch(&plan->users, 1, __ATOMIC_ACQ_REL);
@@ -255,6 +260,7 @@ static void end_batch(struct lane *lane, struct batch *batch)
         gl_set_open(lane, NULL);
         gl_lane_changed(lane);
     }
+    gl_finish(batch->appended - batch->done);
     gl_unlock_order();
     for (struct item *item = batch->first, *next; item; item = next) {
         next = item->next;
@@ -286,7 +292,12 @@ static void end_lane(struct lane *lane)
     free_lane(lane);
 }
 
-/* Wait for an item: it comes soon, if it comes, and to open a lane costs more than this. */
+static int waits_for_item(const struct lane *lane, const struct batch *batch)
+{
+    return !batch->first && lane->open == batch && !lane->is_left;
+}
+
+/* Wait for an item, or until the lane is closed: to open it costs more than a thread that waits. */
 static void linger(struct lane *lane, struct batch *batch)
 {
     gl_unlock_order();
@@ -294,12 +305,19 @@ static void linger(struct lane *lane, struct batch *batch)
                     __atomic_load_n(&lane->open, __ATOMIC_RELAXED) == batch; n++)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     gl_lock_order();
-    const struct timespec until = gl_after_ns(LINGER);
     lane->lingers = 1;
-    while (!batch->first && lane->open == batch &&
-           !pthread_cond_timedwait(&lane->changed, &gl_order()->lock, &until))
-        ;
+    while (waits_for_item(lane, batch))
+        pthread_cond_wait(&lane->changed, &gl_order()->lock);
     lane->lingers = 0;
+}
+
+/* Note that what was taken is done; with the lock. */
+static void finish(struct lane *lane, struct batch *batch)
+{
+    gl_finish(batch->taken - batch->done);
+    batch->done = batch->taken;
+    if (lane->users)
+        gl_lane_changed(lane);
 }
 
 /* The next item; null if there is none, and nobody appends one then. */
@@ -307,10 +325,8 @@ static struct item *take_item(struct lane *lane, struct batch *batch)
 {
     gl_lock_order();
     batch->begun = 1;
-    batch->done = batch->taken;
-    if (lane->users)
-        gl_lane_changed(lane);
-    if (!batch->first && lane->open == batch)
+    finish(lane, batch);
+    if (waits_for_item(lane, batch))
         linger(lane, batch);
     while (lane->held)
         pthread_cond_wait(&lane->changed, &gl_order()->lock);
@@ -334,9 +350,7 @@ static void pass(struct lane *lane, struct batch *batch, struct item *item)
     gl_lock_order();
     gl_pass(item->mark);
     gl_drop_mark(item->mark);
-    batch->done = batch->taken;
-    if (lane->users)
-        gl_lane_changed(lane);
+    finish(lane, batch);
     gl_unlock_order();
     free(item);
 }
@@ -396,4 +410,4 @@ const struct gl_lanes gl_lanes = { make_lane,      open_lane,       close_lane,
                                    run_batch,      end_batch,       end_lane,
                                    release_plan,   rest_lane,       settle_lane,
                                    wait_for_lane,  adopt_lane,      gl_first_ended,
-                                   gl_forget_ended, gl_ended_count, withdraw_lane };
+                                   gl_forget_ended, gl_ended_count, withdraw_lane,   is_open };

@@ -45,6 +45,7 @@ struct lane {
     int idle;           /* the stream has no work and no error */
     int held;           /* a thread does work of the stream itself, and nobody else does */
     int lingers;        /* the stream's thread waits for the next item */
+    int is_left;        /* the stream ended, so that no item comes */
     int is_known;       /* Python has the stream, and frees the lane */
     int is_over;        /* C ended the stream, and its last user frees the lane */
     uint32_t users;     /* threads that hold it or wait for it */
@@ -67,8 +68,9 @@ struct event {
 struct gl_order {
     pthread_mutex_t lock; /* of all that is here; see hot_memory.c about the child of a fork */
     uint64_t handle;      /* the last one that C made */
-    pthread_cond_t passed; /* a mark was */
+    pthread_cond_t passed; /* a mark was, or no item is unfinished */
     uint32_t waiting;      /* how many threads wait for that */
+    uint64_t unfinished;   /* items of all lanes */
     struct lane *lanes[GL_BUCKETS];
     struct event *events[GL_BUCKETS];
     uint64_t ended[GL_MOST_ENDED]; /* handles that C ended and Python still has */
@@ -88,6 +90,12 @@ static inline void gl_lock_order(void)
 static inline void gl_unlock_order(void)
 {
     pthread_mutex_unlock(&gl_order()->lock);
+}
+
+/* How many items of all lanes are not done; also without the lock. */
+static inline uint64_t gl_unfinished(void)
+{
+    return __atomic_load_n(&gl_order()->unfinished, __ATOMIC_ACQUIRE);
 }
 
 /* Null without memory. */
@@ -132,8 +140,12 @@ struct lane *gl_lane_of(uint64_t stream);
 void gl_pass(struct gl_mark *mark);
 void gl_drop_mark(struct gl_mark *mark);
 
-/* Whether a mark is passed within so many ns; without the lock meanwhile. */
+/* Whether a mark is passed within so many ns, or for null, no item of any lane is unfinished; without
+ * the lock meanwhile. */
 int gl_wait_for_mark(struct gl_mark *mark, int64_t ns);
+
+/* Note that so many items of all lanes are done. */
+void gl_finish(uint64_t items);
 
 /* Let the work of a lane pass a mark, or wait for it; false if the lane is not open. */
 int gl_put_mark(struct lane *lane, struct gl_mark *mark, int waits);

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from gridlane.abi.library.hot_marks import Marks, OutsideMark
 from gridlane.abi.state import contexts, streams
 from gridlane.abi.state.streams import Stream
+from gridlane.core import epochs
 from gridlane.runtime.queues.host_queue import HostPiece, HostQueue
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
@@ -59,7 +60,7 @@ class Lanes:
 
     def __init__(self, address: int, marks: Marks, raising: Raising) -> None:
         self.marks, self.raising = marks, raising
-        places = (_u64 * 15).from_address(address)
+        places = (_u64 * 16).from_address(address)
         make = ctypes.PYFUNCTYPE(_pointer, _u64, _u64)
         change = ctypes.PYFUNCTYPE(None, _pointer)
         waiting = ctypes.CFUNCTYPE(None, _pointer)
@@ -77,6 +78,7 @@ class Lanes:
         self.first_ended = ctypes.PYFUNCTYPE(_u64)(places[11])
         self.forget_ended = ctypes.PYFUNCTYPE(None, _u64)(places[12])
         self.withdraw = change(places[14])
+        self.is_open = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(places[15])
         count: int = ctypes.PYFUNCTYPE(_u64)(places[13])()
         self.ended = _u32.from_address(count)
 
@@ -113,6 +115,10 @@ class Lane:
         """Whether C has done all of its work, and the piece that runs it ends."""
         return bool(self._functions.settle(self._address))
 
+    def is_open(self) -> bool:
+        """Whether C may append to it."""
+        return bool(self._functions.is_open(self._address))
+
     def open(self, queue: HostQueue) -> None:
         """Let C append launches, behind the work that the queue has now."""
         queue.put_open(partial(self._batch, weakref.ref(queue)))
@@ -138,6 +144,8 @@ class Lane:
             else:
                 return
             if why == _FAILED:
+                functions.close(self._address)
+                epochs.work.changed()  # before C sees that all is done
                 try:
                     functions.raising(failure)
                 finally:

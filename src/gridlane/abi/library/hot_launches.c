@@ -136,7 +136,7 @@ int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint3
               void **arguments, size_t shared, const void *stream)
 {
     int here = gl_is_default(stream); /* the caller does its work */
-    if (!gl_knows(here ? GL_READY | GL_QUIET : GL_READY) ||
+    if (!(here ? gl_is_quiet(GL_READY) : gl_knows(GL_READY)) ||
         (gl_thread.state != GL_AHEAD && !gl_told_all())) {
         note_missed(api, function, block, stream, 0);
         return -1;

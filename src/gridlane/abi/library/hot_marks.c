@@ -33,25 +33,39 @@ void gl_pass(struct gl_mark *mark)
         pthread_cond_broadcast(&all->passed);
 }
 
+void gl_finish(uint64_t items)
+{
+    struct gl_order *all = gl_order();
+    __atomic_store_n(&all->unfinished, all->unfinished - items, __ATOMIC_RELEASE);
+    if (items && !all->unfinished && all->waiting)
+        pthread_cond_broadcast(&all->passed);
+}
+
+/* Also without the lock. */
+static int is_over(const struct gl_mark *mark)
+{
+    return mark ? __atomic_load_n(&mark->is_passed, __ATOMIC_ACQUIRE) : !gl_unfinished();
+}
+
 int gl_wait_for_mark(struct gl_mark *mark, int64_t ns)
 {
     struct gl_order *all = gl_order();
     const struct timespec until = gl_after_ns(ns);
     int cancels;
-    if (mark->is_passed)
+    if (is_over(mark))
         return 1;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
-    mark->users++;
+    if (mark)
+        mark->users++;
     gl_unlock_order();
-    for (const int64_t end = gl_now() + GL_LOOKS;
-         !__atomic_load_n(&mark->is_passed, __ATOMIC_ACQUIRE) && gl_now() < end;)
+    for (const int64_t end = gl_now() + GL_LOOKS; !is_over(mark) && gl_now() < end;)
         sched_yield();
     gl_lock_order();
     all->waiting++;
-    while (!mark->is_passed && !pthread_cond_timedwait(&all->passed, &all->lock, &until))
+    while (!is_over(mark) && !pthread_cond_timedwait(&all->passed, &all->lock, &until))
         continue;
     all->waiting--;
-    const int is_passed = mark->is_passed;
+    const int is_passed = is_over(mark);
     gl_drop_mark(mark);
     pthread_setcancelstate(cancels, NULL);
     return is_passed;

@@ -407,7 +407,7 @@ int gl_take_turn(void)
 
 int gl_wait(void)
 {
-    if (!gl_knows(GL_READY | GL_QUIET | GL_IDLE) || !gl_take_turn())
+    if (!gl_is_quiet(GL_READY | GL_IDLE) || !gl_take_turn())
         return 0;
     gl_give_turn();
     return 1;
@@ -480,7 +480,7 @@ int gl_free(uint64_t address)
     uint64_t start;
     if (!address)
         return gl_knows(GL_READY | GL_UNCAPTURED);
-    if (!gl_knows(GL_READY | GL_QUIET) || !gl_take_turn())
+    if (!gl_is_quiet(GL_READY) || !gl_take_turn())
         return 0;
     struct gl_shared *all = locked();
     struct block *block = gl_block_at(all, address, &start, &number, &index);

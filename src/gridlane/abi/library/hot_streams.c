@@ -10,6 +10,7 @@ enum {
     NON_BLOCKING = 1, /* CU_STREAM_NON_BLOCKING */
     GREATEST = -5,    /* the priority; see calls/streams.py */
     MOST_ITEMS = 4096,
+    PASSES = 15,
     MOST_AT_ONCE = 64 << 10 /* bytes of a copy that the caller does though it need not wait */
 };
 static const int64_t PATIENCE = 2000000; /* ns */
@@ -74,6 +75,7 @@ static int put_item(struct lane *lane, struct item *item)
     batch->last = item;
     batch->count++;
     batch->appended++;
+    __atomic_store_n(&gl_order()->unfinished, gl_order()->unfinished + 1, __ATOMIC_RELAXED);
     if (lane->lingers)
         gl_lane_changed(lane);
     return 1;
@@ -172,6 +174,31 @@ int gl_do(const void *stream, const struct gl_move *move, int waits)
     return 1;
 }
 
+/* Wait for all lanes. Where that lasted, as other threads append, the next waits are Python's: it
+ * closes the lanes. */
+static int waited_for_all(void)
+{
+    static __thread unsigned passes;
+    if (passes) {
+        passes--;
+        return 0;
+    }
+    gl_lock_order();
+    const int is_done = gl_wait_for_mark(NULL, PATIENCE);
+    gl_unlock_order();
+    passes = is_done ? 0 : PASSES;
+    return is_done;
+}
+
+int gl_is_quiet(unsigned knows)
+{
+    if (!gl_knows(knows | GL_QUIET))
+        return 0;
+    if (gl_unfinished() && (gl_holds_python() /* which the work may need */ || !waited_for_all()))
+        return 0;
+    return gl_knows(knows | GL_QUIET); /* a lane that fails changes the number before it is done */
+}
+
 /* Whether the work of a stream of the program's is done; "is_known" is set where C knows that it is
  * not. */
 int gl_is_done(const void *stream, int waits, int *is_known)
@@ -212,19 +239,22 @@ int gl_new_stream(void *made, uint32_t flags, int32_t priority)
     return handle != 0;
 }
 
-/* End a stream that has nothing to do. */
+/* End a stream, whose work is still done. */
 int gl_end_stream(const void *stream)
 {
     if (gl_is_default(stream) || !gl_knows(GL_READY | GL_UNCAPTURED))
         return 0;
     gl_lock_order();
     struct lane *lane = gl_lane_of((uintptr_t)stream);
-    int done = lane && gl_is_settled(lane) && gl_knows(GL_READY | GL_UNCAPTURED) &&
+    int done = lane && gl_knows(GL_READY | GL_UNCAPTURED) &&
                (!lane->is_known || gl_note_ended(lane->stream));
     if (done) {
-        gl_take_lane_out(lane);
-        gl_set_open(lane, NULL);
-        lane->idle = 1; /* to who waits for it */
+        gl_take_lane_out(lane); /* nobody appends to it from now on */
+        if (gl_is_settled(lane)) {
+            gl_set_open(lane, NULL);
+            lane->idle = 1; /* to who waits for it */
+        }
+        lane->is_left = 1;
         gl_lane_changed(lane);
         if (!lane->is_known)
             gl_drop_lane(lane);

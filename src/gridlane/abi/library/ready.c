@@ -105,6 +105,8 @@ int gl_ready_tells(void)
     *me = (struct gl_thread){
         .state = GL_AHEAD,
         .work = GL_AHEAD,
+        .captures = GL_AHEAD,
+        .pools = GL_AHEAD,
         .chosen = -1,
         .knows = GL_NO_ERROR,
     };

@@ -112,7 +112,7 @@ class Capture:
         self.streams: dict[Stream, Place] = {}
         self.join(origin, dict.fromkeys(after), set())
         _active.add(self)
-        epochs.work.changed()
+        epochs.captures.changed()
 
     def join(self, stream: Stream, after: dict[Node, None], seen: set[Node]) -> None:
         """Capture the work of a stream as well."""
@@ -186,7 +186,7 @@ class Capture:
         self.graph.captures -= 1
         for stream in tuple(self.streams):
             self.leave(stream)
-        epochs.work.changed()
+        epochs.captures.changed()
 
 
 def any_active() -> bool:

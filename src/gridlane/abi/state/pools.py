@@ -183,7 +183,7 @@ class Pool:
             buffer = self.device.allocate(size)
         memory.hidden.add(buffer)
         self.reserved += size
-        epochs.work.changed()
+        epochs.pools.changed()
         self.reserved_high = max(self.reserved_high, self.reserved)
         return Piece(buffer, self.device.memory, size)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NoReturn, Protocol
 
 from gridlane.abi.failure import INVALID_CONTEXT, fail, failure_of
@@ -264,18 +266,37 @@ def event(handle: int) -> Event:
 
 
 def forget(found: Stream | Event) -> None:
-    """End a stream or event. Work that is in a stream is still done."""
+    """End a stream or event. Work that is in a stream is still done, and its error is told."""
     if isinstance(found, Stream):
         if found.capture is not None:
             found.capture.abandon()
-        close_lane(found)
-        if isinstance(found.queue, OwnHostStream) and found.queue.queue.lane is not None:
-            found.queue.queue.lane.withdraw()
+        if isinstance(found.queue, OwnHostStream):
+            _leave(found.queue, found.context)
         streams.remove(found.handle)
         _owned(found.context, "streams").discard(found.handle)
     else:
         events.remove(found.handle)
         _owned(found.context, "events").discard(found.handle)
+
+
+def _leave(own: OwnHostStream, context: Context) -> None:
+    """Let the queue of a stream that ends live until its work is done."""
+    queue = own.queue
+    if sys.is_finalizing():  # no work is done any more
+        return
+    if queue.lane is not None:
+        queue.lane.withdraw()
+    if queue.has_work() or queue.error is not None:
+        queue.put((partial(_left, own, context), True))
+    else:
+        queue.close_lane()
+
+
+def _left(own: OwnHostStream, context: Context) -> None:
+    """Do nothing, or keep a stream whose work failed, until the context ends: a wait for all work
+    raises the error."""
+    if own.failure is not None:
+        context.kept.setdefault("streams that failed", []).append(own)
 
 
 def close_lane(found: Stream) -> None:

@@ -54,6 +54,10 @@ class Lane(Protocol):
         """Whether its work is done, behind all other of the queue: its piece ends then."""
         ...
 
+    def is_open(self) -> bool:
+        """Whether others may append to it."""
+        ...
+
 
 class HostQueue(SoftwareQueue[HostPiece]):
     """The shared state of a stream and its worker. The worker holds no reference to the stream, so
@@ -129,6 +133,8 @@ class HostQueue(SoftwareQueue[HostPiece]):
                 raise
             finally:
                 BUSY.add(self)
+                if self.is_awaited():  # until there is a moment without an open lane
+                    self.close_lane()
                 epochs.work.changed()
 
     def close_lane(self) -> None:
@@ -144,6 +150,12 @@ class HostQueue(SoftwareQueue[HostPiece]):
                 if self.pending or self.error is not None:  # of a handler, between the two lines
                     self.close_lane()
 
+    def has_only_lane(self) -> bool:
+        """Whether there is no unfinished work beside that of an open lane."""
+        if not self.pending:
+            return True
+        return len(self.pending) == 1 and self.lane is not None and self.lane.is_open()
+
     def has_work(self) -> bool:
         """Whether there is unfinished work, beside the end of a piece whose work is done."""
         while self.pending:
@@ -154,13 +166,19 @@ class HostQueue(SoftwareQueue[HostPiece]):
 
     def nothing_pending(self) -> Latch | None:
         """As for every queue; what others append later is not waited for."""
+        nothing = super().nothing_pending()
+        self.close_lane()  # behind the latch: who opens it then sees that somebody waits
+        return nothing
+
+    def end(self) -> None:
+        """As for every queue, after what its lane has."""
         self.close_lane()
-        return super().nothing_pending()
+        super().end()
 
     def forget_if_empty(self) -> None:
         """Remove the queue from BUSY if nothing is pending."""
         with self.lock:
-            if not self.pending:
+            if not self.pending and self in BUSY:
                 BUSY.discard(self)
                 epochs.work.changed()
 
@@ -242,9 +260,10 @@ def is_busy() -> bool:
 
 
 def is_quiet() -> bool:
-    """Whether the default stream would wait for nothing, and no stream has an error that a wait for
-    it would raise."""
-    return not BUSY and all(queue.error is None for queue in tuple(_queues))
+    """Whether the default stream would wait for nothing but open lanes, and no stream has an error
+    that a wait for it would raise."""
+    only_lanes = all(queue.has_only_lane() for queue in tuple(BUSY))
+    return only_lanes and all(queue.error is None for queue in tuple(_queues))
 
 
 def own_queue() -> HostQueue | None:
@@ -314,6 +333,7 @@ def drop(queues: tuple[HostQueue, ...]) -> None:
         if each.pending:
             each.error = each.error or dropped
             each.close_lane()
+    epochs.work.changed()
     for _ in range(round(_PATIENCE_S / _SLICE_S)):
         running = [each for each in unwanted if each.pending]
         if not running:
@@ -361,4 +381,11 @@ def _begin_in_child() -> None:
             )
 
 
-os.register_at_fork(after_in_child=_begin_in_child)
+def _end_lanes() -> None:
+    """Let the pieces of lanes end whose work is done: a child of a fork has not lost them."""
+    if not sys.is_finalizing():
+        for queue in tuple(BUSY):
+            queue.has_work()
+
+
+os.register_at_fork(before=_end_lanes, after_in_child=_begin_in_child)

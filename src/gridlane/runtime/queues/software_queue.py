@@ -78,6 +78,10 @@ class SoftwareQueue(Generic[T]):
         self._call()
         return nothing
 
+    def is_awaited(self) -> bool:
+        """Whether a thread waits for a moment when nothing is pending."""
+        return bool(self._waiting)
+
     def raise_error(self) -> None:
         """Raise the error, once."""
         error, self.error = self.error, None
