@@ -10,6 +10,7 @@ from typing import Any
 from gridlane.core.device_errors import no_device
 from gridlane.core.extras import install
 from gridlane.runtime.drivers.single_buffer.engine import Facts
+from gridlane.runtime.drivers.webgpu.c_types import tell_types
 from gridlane.runtime.protocol import Limits
 
 # wgpu's adapter type: its name, and its rank in the order of devices.
@@ -44,9 +45,11 @@ def bindings() -> Any:
         DeviceError: what is missing, and how to get it.
     """
     try:
-        return import_module("wgpu")  # the extra ``webgpu``; loaded when asked for
-    except (ImportError, OSError, RuntimeError) as error:
+        found = import_module("wgpu")  # the extra ``webgpu``; loaded when asked for
+        tell_types(import_module("wgpu.backends.wgpu_native").ffi)
+    except (ImportError, OSError, RuntimeError, AttributeError) as error:
         no_device("webgpu", f"the package wgpu does not load ({error})", install("webgpu"))
+    return found
 
 
 @cache

@@ -1,0 +1,65 @@
+"""The C types that wgpu uses, told to its cffi in one go.
+
+wgpu names types by text, such as ``"WGPULimits *"``. cffi parses each new text together with a
+declaration of every type that it knows, some 400 of them, in about 30 milliseconds: the first
+kernel of a process would wait for 1.5 seconds. Here one declaration has them all.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_FUNCTIONS = (
+    "void(WGPULogLevel, WGPUStringView, void *)",
+    "void(WGPUDevice const *, WGPUDeviceLostReason, WGPUStringView, void *, void *)",
+    "void(WGPUDevice const *, WGPUErrorType, WGPUStringView, void *, void *)",
+    "void(WGPURequestDeviceStatus, WGPUDevice, WGPUStringView, void *, void *)",
+    "void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)",
+)
+_ARRAYS = ("char []", "uint8_t []", "uint32_t []")
+_WORDS = ("intptr_t", "uintptr_t")
+_NAME = "gridlane_types"
+
+
+def tell_types(ffi: Any) -> int:
+    """Tell a cffi ``FFI`` the types of wgpu's header; how many texts it knows then.
+
+    It is only for speed: 0 where this cffi keeps types in another way, or the header is another.
+    """
+    known, name = getattr(ffi, "_parsed_types", None), f"{_NAME} *"
+    if not isinstance(known, dict) or name in known:
+        return 0
+    try:
+        made = _types_of(ffi)
+    except Exception:  # cffi raises errors of its own and of its parser
+        return 0
+    before = len(known)
+    for text, found in made.items():
+        known.setdefault(text, found)
+    return len(known) - before
+
+
+def _types_of(ffi: Any) -> dict[str, tuple[Any, bool]]:
+    """The types by their texts, and whether each is a function, as ``FFI`` keeps them."""
+    array_of = import_module("_cffi_backend").new_array_type
+    names = [name for name in ffi.list_types()[0] if name.startswith("WGPU")]
+    items = [f"{text.rstrip(' []')} *a{n};" for n, text in enumerate(_ARRAYS)]
+    functions = [text.replace("(", f"(*f{n})(", 1) + ";" for n, text in enumerate(_FUNCTIONS)]
+    members = [f"{name} *p{n};" for n, name in enumerate(names)]
+    words = [f"{text} w{n};" for n, text in enumerate(_WORDS)]
+    ffi.cdef(f"typedef struct {{ {' '.join(members + items + functions + words)} }} {_NAME};")
+    fields = {name: field.type for name, field in ffi.typeof(_NAME).fields}
+    made: dict[str, tuple[Any, bool]] = {}
+    for n, name in enumerate(names):
+        made[f"{name} *"] = made[f"{name} * "] = fields[f"p{n}"], False
+        if fields[f"p{n}"].item.kind != "void":
+            made[f"{name}[]"] = array_of(fields[f"p{n}"], None), False
+    for n, text in enumerate(_ARRAYS):
+        made[text] = array_of(fields[f"a{n}"], None), False
+        made[text.replace("[]", "*")] = fields[f"a{n}"], False
+    for n, text in enumerate(_FUNCTIONS):
+        made[text] = fields[f"f{n}"], True
+    for n, text in enumerate(_WORDS):
+        made[text] = fields[f"w{n}"], False
+    return made
