@@ -8,7 +8,7 @@ kernel of a process would wait for 1.5 seconds. Here one declaration has them al
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 _FUNCTIONS = (
     "void(WGPULogLevel, WGPUStringView, void *)",
@@ -27,9 +27,10 @@ def tell_types(ffi: Any) -> int:
 
     It is only for speed: 0 where this cffi keeps types in another way, or the header is another.
     """
-    known, name = getattr(ffi, "_parsed_types", None), f"{_NAME} *"
-    if not isinstance(known, dict) or name in known:
+    kept: object = getattr(ffi, "_parsed_types", None)
+    if not isinstance(kept, dict) or _NAME in kept:
         return 0
+    known = cast("dict[str, tuple[Any, bool]]", kept)
     try:
         made = _types_of(ffi)
     except Exception:  # cffi raises errors of its own and of its parser
