@@ -1,9 +1,11 @@
-"""Outlines the gathers and scatters of all lanes where a kernel has many of them.
+"""Outlines the gathers and scatters of kernels that have many of them.
 
-Without AVX-512 LLVM splits a scatter into a store for each lane and a gather into several loads.
-Its selection of x86 instructions compares each load with all others that have the same chain, so
-that compile time grows with the square of their number in a basic block. A kernel with 258 takes
-39 s for Haswell; with calls it takes 1 s, and has a third less code.
+Without AVX-512 LLVM splits a scatter into a store for each lane and a gather into several loads;
+one of some lanes becomes a branch for each lane. Its selection of x86 instructions compares each
+load with all others that have the same chain, so that compile time grows with the square of their
+number in a basic block. A kernel with 258 of all lanes takes 39 s for Haswell; with calls it takes
+1 s, and has a third less code. One with 221 of some lanes takes 14 s for Zen 3, and 7 s with
+calls.
 """
 
 from __future__ import annotations
@@ -13,33 +15,44 @@ import re
 from gridlane.codegen.llvm.machine import X86, Machine
 
 MOST_IN_LINE = 96
-"""Kernels with at most so many keep them in line."""
+"""Kernels with at most so many of all lanes keep them in line."""
+
+MOST_OF_SOME_LANES = 8
+"""Kernels with at most so many of some lanes keep them in line: each has a branch for each lane."""
 
 _ACCESS = re.compile(
     r"\bcall (?P<result>\S.*?) @llvm\.masked\.(?P<kind>gather|scatter)\.[\w.]+"
-    r"\((?P<operands>.*), <\d+ x i1> splat \(i1 true\)(?:, <[^>]*> zeroinitializer)?\)$"
+    r"\((?P<operands>.*), <\d+ x i1> (?P<mask>splat \(i1 true\)|%[\w.]+)"
+    r"(?:, <[^>]*> zeroinitializer)?\)$"
 )
-"""A gather or scatter of all lanes."""
+"""A gather or scatter, whose lanes that are off get zero."""
 _OPERAND = re.compile(r"(?P<type><\d+ x \w+>)(?P<align> align \d+)? (?P<value>%[\w.]+)")
-"""A vector, of values or addresses, that is in a register."""
+"""A vector, of values, addresses or conditions, that is in a register."""
 
 
 def outline_accesses(lines: list[str], machine: Machine) -> tuple[list[str], list[str]]:
     """The lines of a kernel with calls in place of such accesses, and the functions called."""
     if machine.architecture != X86 or "avx512f" in machine.has:
         return lines, []
-    if sum(_ACCESS.search(line) is not None for line in lines) <= MOST_IN_LINE:
-        return lines, []
+    found = [_ACCESS.search(line) for line in lines]
+    whole = [each is not None and each["mask"].startswith("splat") for each in found]
+    some = sum(each is not None for each in found) - sum(whole)
+    moved = {True: sum(whole) > MOST_IN_LINE, False: some > MOST_OF_SOME_LANES}
     functions: dict[str, str] = {}
-    return [_called(line, functions) for line in lines], list(functions.values())
+    made = [
+        line if access is None or not moved[all_lanes] else _called(line, access, functions)
+        for line, access, all_lanes in zip(lines, found, whole, strict=True)
+    ]
+    return made, list(functions.values())
 
 
-def _called(line: str, functions: dict[str, str]) -> str:
+def _called(line: str, access: re.Match[str], functions: dict[str, str]) -> str:
     """A line with a call of a function, which it adds to those of the module."""
-    access = _ACCESS.search(line)
-    if access is None:
-        return line
-    operands = [_OPERAND.fullmatch(each) for each in re.split(r", (?=<)", access["operands"])]
+    parts = re.split(r", (?=<)", access["operands"])
+    if access["mask"].startswith("%"):
+        lanes = parts[-1].partition(" x ")[0]
+        parts.append(f"{lanes} x i1> {access['mask']}")
+    operands = [_OPERAND.fullmatch(each) for each in parts]
     found = [each for each in operands if each is not None]
     if len(found) != len(operands):
         return line  # a constant
