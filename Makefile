@@ -6,6 +6,10 @@ BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 OUT    ?= build
 
+# Empty, so that compiled modules are kept whatever the environment says: the tests start hundreds
+# of processes, each of which would compile all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all checks lint fuzz fuzz-ptx conformance oracle bench clean
 
