@@ -705,6 +705,22 @@ print("well")
     )
 
 
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_a_free_tells_the_error_of_the_work_that_it_waits_for(native, library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH.replace("st.global.u32 [%rd1], %r2; ret;", "st.global.u32 [%rd1], %r2; trap;")
+        + """
+stream = ctypes.c_void_p()
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None) == 0
+assert c.cudaFree(p) == 719 and c.cudaDeviceSynchronize() == 719
+print("well")
+""",
+        GRIDLANE_NATIVE=native,
+    )
+
+
 def test_a_default_stream_waits_for_an_event_without_python(library):  # noqa: F811
     in_python(
         library,

@@ -145,6 +145,13 @@ class Context:
             raise self.failed_by(error) from None
         waited(self.device)
 
+    def finish(self) -> None:
+        """Wait for all work of the device; a kernel that failed is told by later calls."""
+        try:
+            self.device.synchronize()
+        except GridlaneError as error:
+            self.failed_by(error)
+
     def end(self) -> None:
         """Wait for its work, and free what is in it."""
         self.ends_now = True
