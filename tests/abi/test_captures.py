@@ -499,3 +499,22 @@ def test_threads_capture_graphs_of_their_own(begun):
         for _ in range(15):
             expected = expected * 2 + np.uint32(n)
         assert (host_array(x, VALUES) == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("refused", "number"),
+    [
+        (lambda: cu.cuMemAlloc(4), 900),
+        (cu.cuCtxSynchronize, 900),
+        (lambda: cu.cuStreamQuery(0), 906),
+    ],
+)
+def test_what_captures_cannot_see_invalidates_all_of_them(begun, refused, number):
+    """So that no order of the captures decides which one."""
+    streams = [good(cu.cuStreamCreate(0)) for _ in range(4)]
+    for each in streams:
+        good(cu.cuStreamBeginCapture(each, GLOBAL))
+    assert int(refused()[0]) == number
+    for each in streams:
+        assert status(each) == "INVALIDATED"
+        assert int(cu.cuStreamEndCapture(each)[0]) == 901

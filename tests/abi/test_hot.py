@@ -49,8 +49,12 @@ def calls_of_python(call, *given):
 
 def in_python(library, text, **settings):  # noqa: F811
     """Run a program in Python that has the C library and gridlane's own functions."""
+    run_python(library, "-c", IN_PYTHON + text, **settings)
+
+
+def run_python(library, *words, **settings):  # noqa: F811
     found = subprocess.run(
-        [sys.executable, "-c", IN_PYTHON + text],
+        [sys.executable, *words],
         env=os.environ | {"LD_LIBRARY_PATH": str(library)} | settings,
         capture_output=True,
         text=True,
@@ -705,6 +709,22 @@ print("well")
     )
 
 
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_a_free_tells_the_error_of_the_work_that_it_waits_for(native, library):  # noqa: F811
+    in_python(
+        library,
+        LAUNCH.replace("st.global.u32 [%rd1], %r2; ret;", "st.global.u32 [%rd1], %r2; trap;")
+        + """
+stream = ctypes.c_void_p()
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+assert cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, None) == 0
+assert c.cudaFree(p) == 719 and c.cudaDeviceSynchronize() == 719
+print("well")
+""",
+        GRIDLANE_NATIVE=native,
+    )
+
+
 def test_a_default_stream_waits_for_an_event_without_python(library):  # noqa: F811
     in_python(
         library,
@@ -887,3 +907,10 @@ assert calls_of_python(beside_python) == 200 and set(entered) == {"cudaMalloc", 
 print("well")
 """,
     )
+
+
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_random_calls_keep_the_order_of_streams_and_events(native, library):  # noqa: F811
+    """By a model of CUDA's rules, which is the same for both."""
+    program = str(HERE / "programs" / "orders.py")
+    run_python(library, program, "0", "8", "100", GRIDLANE_NATIVE=native)

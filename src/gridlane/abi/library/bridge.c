@@ -319,10 +319,17 @@ static void end_ahead(void)
                                 __ATOMIC_ACQUIRE);
 }
 
+/* Also without the lock: a thread that is not the beginner never reads itself there. */
+static int is_beginner(void)
+{
+    return __atomic_load_n(&gl_process.begins, __ATOMIC_ACQUIRE) &&
+           pthread_equal(__atomic_load_n(&gl_process.beginner, __ATOMIC_RELAXED), pthread_self());
+}
+
 static int enter_once(void)
 {
     /* A Python that cannot begin ends the process, and what runs then may call. */
-    if (gl_process.begins && pthread_equal(gl_process.beginner, pthread_self()))
+    if (is_beginner())
         return 0;
     gl_note_begun();
     __atomic_store_n(&gl_process.entered, 1, __ATOMIC_SEQ_CST);
@@ -333,10 +340,10 @@ static int enter_once(void)
     pthread_mutex_lock(&gl_process.beginning);
     if (!ready) {
         pthread_key_create(&at_end_of_thread, end_thread);
-        gl_process.beginner = pthread_self();
-        gl_process.begins = 1;
+        __atomic_store_n(&gl_process.beginner, pthread_self(), __ATOMIC_RELAXED);
+        __atomic_store_n(&gl_process.begins, 1, __ATOMIC_RELEASE);
         int entered = found && enter_first();
-        gl_process.begins = 0;
+        __atomic_store_n(&gl_process.begins, 0, __ATOMIC_RELEASE);
         if (!entered)
             end_ahead();
         __atomic_store_n(&ready, entered ? 1 : -1, __ATOMIC_RELEASE);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,6 @@ from gridlane.abi.state import memory
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.copying import Rows
 from gridlane.abi.state.handles import Handles
-from gridlane.core.errors import GridlaneError
 from gridlane.core.texture_record import Geometry, Level
 from gridlane.memory.resource import Buffer
 from gridlane.textures.formats import ChannelFormatDescriptor
@@ -134,24 +132,19 @@ def destroy(found: Array) -> None:
     """
     if found.whole is not None:
         fail(INVALID_VALUE, "a level ends with its mipmapped array")
-    _finish(found.context)
+    found.context.finish()
     arrays.remove(found.handle)
     _owned(found.context, "arrays", arrays).discard(found.handle)
 
 
 def destroy_mipmapped(found: Mipmapped) -> None:
     """End an array with levels after the work that may use it."""
-    _finish(found.context)
+    found.context.finish()
     mipmapped.remove(found.handle)
     _owned(found.context, "mipmapped arrays", mipmapped).discard(found.handle)
     for each in found.levels:
         arrays.discard(each.handle)
         _owned(found.context, "arrays", arrays).discard(each.handle)
-
-
-def _finish(context: Context) -> None:
-    with suppress(GridlaneError):
-        context.device.synchronize()
 
 
 # --- for copies ---

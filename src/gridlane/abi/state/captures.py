@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 
 from gridlane.abi.failure import (
@@ -22,7 +23,7 @@ from gridlane.abi.failure import (
     Failure,
     fail,
 )
-from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.contexts import Context, refuse_all
 from gridlane.abi.state.graphs import Graph, Node
 from gridlane.abi.state.streams import LEGACY, Event, Stream, Work, close_lane
 from gridlane.abi.table import enums
@@ -347,15 +348,18 @@ def exchange(mode: int) -> int:
 
 
 def check_unsafe(name: str) -> None:
-    """Refuse a function of ``UNSAFE`` during a capture that forbids it on this thread.
+    """Refuse a function of ``UNSAFE`` during captures that forbid it on this thread.
 
     Raises:
-        Failure: STREAM_CAPTURE_UNSUPPORTED; the capture is invalid then.
+        Failure: STREAM_CAPTURE_UNSUPPORTED; all such captures are invalid then.
     """
     if not _active or name not in UNSAFE or _thread.mode == RELAXED:
         return
     thread = threading.get_ident()
-    for each in tuple(_active):
-        own = each.thread == thread and each.mode != RELAXED
-        if own or (_thread.mode == GLOBAL and each.mode == GLOBAL):
-            each.refuse(f"{name}, which is not in the order of a stream,")
+    what = f"{name}, which is not in the order of a stream,"
+    refuse_all(
+        partial(each.refuse, what)
+        for each in tuple(_active)
+        if (each.thread == thread and each.mode != RELAXED)
+        or (_thread.mode == GLOBAL and each.mode == GLOBAL)
+    )

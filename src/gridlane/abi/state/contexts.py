@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn, Protocol
 
 from gridlane.abi.failure import (
@@ -50,6 +51,19 @@ class Capture(Protocol):
     def abandon(self) -> None:
         """End it without a graph."""
         ...
+
+
+def refuse_all(refusals: Iterable[Callable[[], object]]) -> None:
+    """Call what may refuse something and invalidates a capture then, each of it; raise one of the
+    failures."""
+    found: Failure | None = None
+    for each in refusals:
+        try:
+            each()
+        except Failure as failure:
+            found = failure
+    if found is not None:
+        raise found
 
 
 class Context:
@@ -123,13 +137,20 @@ class Context:
             Failure: of the first kernel that failed; NOT_PERMITTED, a callback of a stream waits;
                 STREAM_CAPTURE_UNSUPPORTED, a stream is captured.
         """
-        for each in tuple(self.captures):
-            each.refuse("waiting for a context with a captured stream")
+        what = "waiting for a context with a captured stream"
+        refuse_all(partial(each.refuse, what) for each in tuple(self.captures))
         try:
             self.device.synchronize()
         except GridlaneError as error:
             raise self.failed_by(error) from None
         waited(self.device)
+
+    def finish(self) -> None:
+        """Wait for all work of the device; a kernel that failed is told by later calls."""
+        try:
+            self.device.synchronize()
+        except GridlaneError as error:
+            self.failed_by(error)
 
     def end(self) -> None:
         """Wait for its work, and free what is in it."""

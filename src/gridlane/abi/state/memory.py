@@ -172,10 +172,14 @@ def allocate(context: Context, size: int) -> Allocation:
 
 
 def free(made: Allocation) -> None:
-    """Free memory after the work that may use it."""
-    with suppress(GridlaneError):
-        made.context.device.synchronize()
+    """Free memory after the work that may use it.
+
+    Raises:
+        Failure: a kernel of that work failed; the memory is freed.
+    """
+    made.context.finish()
     remove(made)
+    made.context.check()
 
 
 hidden: weakref.WeakSet[Buffer] = weakref.WeakSet()

@@ -217,8 +217,8 @@ def default(context: Context, handle: int = 0) -> Stream:
             native = context.device.stream_at(PER_THREAD)
             own.stream = Stream(native, context, 0, 0, PER_THREAD, PER_THREAD)
         return own.stream
-    for each in tuple(context.captures):
-        each.check_legacy()
+    if context.captures:
+        contexts.refuse_all(each.check_legacy for each in tuple(context.captures))
     found = context.kept.get("legacy stream")
     if found is None:
         native = context.device.stream_at(LEGACY)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,7 +10,6 @@ from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state import memory
 from gridlane.abi.state.arrays import Array, Mipmapped
 from gridlane.abi.state.contexts import Context
-from gridlane.core.errors import GridlaneError
 from gridlane.core.texture_record import Geometry, Level, Record
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.protocol import Device
@@ -156,8 +154,7 @@ def destroy(found: Object) -> None:
     """End an object after the work that may use it. Kernels that have its handle of elsewhere
     report an error while its memory is not another's."""
     device = found.context.device
-    with suppress(GridlaneError):
-        device.synchronize()
+    found.context.finish()
     with _lock:
         if _objects.pop((device, found.handle), None) is None:
             fail(INVALID_VALUE, f"{found.handle:#x} was destroyed")
