@@ -4,6 +4,7 @@
 #include "hot_lanes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const uint64_t HANDLES = 0x6D0000000000; /* Python's begin below: see handles.py */
 
@@ -18,8 +19,9 @@ void gl_begin_condition(pthread_cond_t *made)
 
 struct gl_order *gl_new_order(void)
 {
-    struct gl_order *made = calloc(1, sizeof *made);
+    struct gl_order *made = aligned_alloc(64, (sizeof *made + 63) / 64 * 64);
     if (made) {
+        memset(made, 0, sizeof *made);
         pthread_mutex_init(&made->lock, NULL);
         gl_begin_condition(&made->passed);
         made->handle = HANDLES;
