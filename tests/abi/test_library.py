@@ -1,6 +1,7 @@
 """libcuda.so.1 in C programs without Python, and under NVIDIA's own Python bindings."""
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -10,7 +11,7 @@ import pytest
 from tests.abi import installed
 from tests.devices import DEVICES
 
-from gridlane.abi.library.build import LIBRARIES, build
+from gridlane.abi.library.build import _ALIKE, _ROOM, LIBRARIES, build
 
 HERE = Path(__file__).parent
 
@@ -177,6 +178,14 @@ def test_a_program_on_vulkan(library, tmp_path):
         pytest.skip("there is no Vulkan device")
     found = run(compiled("loaded", library, tmp_path), library, GRIDLANE_DEVICE="vulkan")
     assert found.stdout == "well\n"
+
+
+def test_what_is_compiled_once_is_the_same_in_each_library():
+    """Its text asks for none of what differs, but whether it is NVRTC's, which has none of it."""
+    for name in (*_ALIKE, "hot.h", "hot_lanes.h", "hot_memory.h", "ready.h"):
+        assert not re.search(r"GL_MAJOR|GL_OF_(DRIVER|RUNTIME|NVRTC)", (_ROOM / name).read_text())
+    assert not re.search(r"GL_MAJOR|GL_OF_(DRIVER|RUNTIME)", (_ROOM / "bridge.h").read_text())
+    assert not any(set(_ALIKE) & {*each.sources} for each in LIBRARIES if each.api == "nvrtc")
 
 
 @pytest.mark.parametrize("part", ["_libpython", "_codecs"])

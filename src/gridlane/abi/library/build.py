@@ -8,7 +8,8 @@ import struct
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,6 +50,8 @@ _HOT = (
 )
 _READY = "ready.c", "ready_key.c", "ready_file.c", "ready_object.c", "digest.c"
 _RUNTIME = *_HOT, *_READY, "registration.c", "entry_point.c"
+_ALIKE = sorted({*_RUNTIME} - {"bridge.c", "errors.c", "entry_point.c"})
+"""What is the same in each library that has it."""
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (
     Library("driver", 13, "libcuda.so.1", (*_HOT, "proc_address.c", "export_table.c")),
@@ -115,27 +118,52 @@ def _command(name: str) -> list[str]:
     return [sys.executable, "-m", "ziglang", name]
 
 
+def build_all(folder: Path) -> list[Path]:
+    """Compile the libraries into a folder; return their paths. What is the same in several is
+    compiled once.
+
+    Raises:
+        CompileError: the compiler's own messages, or that there is none.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    sysconfig.get_config_vars()  # made at the first call, and half made for other threads then
+    with TemporaryDirectory(dir=folder) as room, ThreadPoolExecutor() as pool:
+        made = pool.map(lambda name: _object(name, Path(room)), _ALIKE)
+        objects = dict(zip(_ALIKE, made, strict=True))
+        return list(pool.map(lambda each: _built(each, folder, (), objects), LIBRARIES))
+
+
 def build(library: Library, folder: Path, *options: str) -> Path:
     """Compile a library into a folder; return its path. ``options`` are the compiler's.
 
     Raises:
         CompileError: the compiler's own messages, or that there is none.
     """
+    return _built(library, folder, options, {})
+
+
+def _built(
+    library: Library, folder: Path, options: Sequence[str], objects: Mapping[str, Path]
+) -> Path:
+    """A library in a folder. ``objects`` are sources that are compiled already."""
     folder.mkdir(parents=True, exist_ok=True)
     made = folder / library.file
     with TemporaryDirectory(dir=folder) as room:  # a reader finds the old library or the new one
         built = Path(room) / library.file
-        _compile(library, Path(room), built, options)
+        _compile(library, Path(room), built, options, objects)
         built.replace(made)
     return made
 
 
-def _compile(library: Library, room: Path, made: Path, options: Sequence[str]) -> None:
-    text, versions = room / "stubs.c", room / "versions"
-    text.write_text(_text(library))
-    versions.write_text(
-        f"{library.file} {{ global: cuda*; __cuda*; nvrtc*; gl_process; local: *; }};\n"
-    )
+def _object(name: str, room: Path) -> Path:
+    """The object of a source that is the same in each library."""
+    made = room / f"{name}.o"
+    _run(name, [*_command_of({}), "-c", str(_ROOM / name), "-o", str(made)])
+    return made
+
+
+def _command_of(more: Mapping[str, str]) -> list[str]:
+    """The compiler, its options and definitions, and ``more`` of these."""
     defined = {
         "GL_LIBPYTHON": _libpython(),
         "GL_PROGRAM": _program(),
@@ -144,24 +172,45 @@ def _compile(library: Library, room: Path, made: Path, options: Sequence[str]) -
         "GL_SITE": str(_site()),
         "GL_PACKAGE": str(_PACKAGE),
         "GL_LLVM": str(_llvm()),
-        "GL_MAJOR": str(library.major),
+        **more,
     }
-    command = [
+    return [
         *compiler(),
-        *("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"),
+        *("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
         *("-Wno-missing-field-initializers", f"-I{_ROOM}"),
         *(f'-D{name}="{value}"' for name, value in defined.items()),
+    ]
+
+
+def _run(file: str, command: list[str]) -> None:
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if run.returncode:
+        raise CompileError(f"{file} does not compile:\n{run.stderr}")
+
+
+def _compile(
+    library: Library,
+    room: Path,
+    made: Path,
+    options: Sequence[str],
+    objects: Mapping[str, Path],
+) -> None:
+    text, versions = room / "stubs.c", room / "versions"
+    text.write_text(_text(library))
+    versions.write_text(
+        f"{library.file} {{ global: cuda*; __cuda*; nvrtc*; gl_process; local: *; }};\n"
+    )
+    command = [
+        *_command_of({"GL_MAJOR": str(library.major)}),
         *([f"-DGL_OF_{library.api.upper()}"] if library.api else []),
-        *(str(_ROOM / each) for each in library.sources),
+        *(str(objects.get(each, _ROOM / each)) for each in library.sources),
         str(text),
-        *("-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete"),
+        *("-shared", "-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete"),
         *("-ldl", "-lpthread", "-lm"),
         *options,
         *([f"-Wl,--version-script={versions}"] if library.versioned else []),
     ]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    if run.returncode:
-        raise CompileError(f"{library.file} does not compile:\n{run.stderr}")
+    _run(library.file, command)
     if library.file == PRELOADED:
         _initialise_first(made)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gridlane.abi.library import archive, headers
 from gridlane.abi.library.archive import ARCHIVE, build_archive
-from gridlane.abi.library.build import LIBRARIES, build, digest
+from gridlane.abi.library.build import LIBRARIES, build_all, digest
 from gridlane.abi.library.search import cached
 from gridlane.core.errors import GridlaneError
 
@@ -104,11 +103,9 @@ def _check_own(prefix: Path) -> None:
 def _write(prefix: Path) -> list[Path]:
     lib, include = prefix / "lib", prefix / "include"
     include.mkdir(parents=True, exist_ok=True)
-    sysconfig.get_config_vars()  # made at the first call, and half made for other threads then
     with ThreadPoolExecutor() as pool:  # each is a process of the compiler
         archived = pool.submit(build_archive, lib, lib)
-        written = list(pool.map(lambda each: build(each, lib), LIBRARIES))
-        written.append(archived.result())
+        written = [*build_all(lib), archived.result()]
     for name, target in _links().items():
         link = lib / name
         link.unlink(missing_ok=True)
