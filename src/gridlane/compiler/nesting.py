@@ -39,6 +39,8 @@ def _deepest(
     """The nesting depth of a kind of op in a region and its callees; the deepest one's location."""
     best: tuple[int, Loc] = 0, UNKNOWN
     for op in region.ops:
+        if not op.REGION_FIELDS and not isinstance(op, Call):
+            continue
         found: list[tuple[int, Loc]] = []
         if isinstance(op, Call):
             if op.callee not in known:

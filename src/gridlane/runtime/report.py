@@ -37,7 +37,7 @@ class Report:
         self.artifact = artifact
         self.capacity = _capacity(artifact)
         self._bytes = host
-        self._bytes[:] = bytes(len(host))
+        ctypes.memset(host, 0, len(host))
         struct.pack_into("<II", self._bytes, abi.PRINT_CAPACITY_OFFSET, self.capacity, TRACE_SLOTS)
 
     def shrink(self, capacity: int) -> None:
