@@ -7,7 +7,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from multiprocessing import get_context
 
 import pytest
-from tests.frontends.ptx.test_numba import check_random_kernel
+from tests.frontends.ptx.test_numba import check_random_kernel, ptx_of
 from tests.peers.numba_values import compare, kernels
 
 PARTS = 100
@@ -40,4 +40,4 @@ def test_all_expressions(numba: Executor, part: int) -> None:
 
 @pytest.mark.parametrize("seed", range(1006, 1040))
 def test_a_random_kernel(seed: int) -> None:
-    check_random_kernel(seed)
+    check_random_kernel(seed, ptx_of((seed,))[seed])
