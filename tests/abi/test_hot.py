@@ -912,5 +912,5 @@ print("well")
 @pytest.mark.parametrize("native", ["0", "1"])
 def test_random_calls_keep_the_order_of_streams_and_events(native, library):  # noqa: F811
     """By a model of CUDA's rules, which is the same for both."""
-    program = str(HERE / "programs" / "orders.py")
+    program = str(HERE / "orders.py")
     run_python(library, program, "0", "8", "100", GRIDLANE_NATIVE=native)
