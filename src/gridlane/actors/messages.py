@@ -14,6 +14,7 @@ from gridlane.actors.layouts.class_lines import line_of
 from gridlane.actors.layouts.from_class import from_class
 from gridlane.actors.layouts.python import dtype as numpy_dtype
 from gridlane.actors.layouts.schema import Layout
+from gridlane.actors.packing import CODES, writer_of
 from gridlane.core import argtypes
 from gridlane.core.argtypes import RecordType, ScalarType
 from gridlane.core.errors import TypingError
@@ -22,13 +23,6 @@ T = TypeVar("T", bound=type)
 
 TIERS = (256, 1024, 4096, 16384)
 """The bytes that a queue's slots may have for a payload."""
-
-_CODES = {
-    "bool": "?",
-    **{"int8": "b", "int16": "h", "int32": "i", "int64": "q"},
-    **{"uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q"},
-    **{"float16": "e", "float32": "f", "float64": "d"},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +56,9 @@ def message(cls: T) -> T:
     On the host it is a dataclass; two values are equal if their bytes are. In kernels it is a
     record: a call of the class makes a value of it. Fields have the types of
     ``layouts.from_class``; array fields are numpy arrays, and fields of other such classes numpy
-    records, whose fields are attributes, in arrays as well.
+    records, whose fields are attributes, in arrays as well. Such fields may be given as sequences,
+    as values of their class and as tuples too; what a field cannot hold is a TypeError when the
+    message is sent.
 
     Raises:
         TypingError: it has no fields, or a type that memory cannot hold, at its line.
@@ -95,14 +91,15 @@ def _decorated(cls: Any, is_message: bool) -> Any:
             f"queues has {limit}: send it in parts, or keep it in an array that the actor has",
             line_of(cls),
         )
+    has_init = "__init__" in vars(cls)
     made: Any = dataclass(eq=False)(cls)
     number = layout.type_id if is_message else 0
     record = _record(layout, f"{cls.__module__}.{cls.__qualname__}", number)
     flat = all(isinstance(field.type, ScalarType) for field in layout.fields)
-    form = _form(made, layout) if flat else None
-    pack, unpack = (form.pack, form.unpack) if form else _nested(made, layout)
+    form = _form(made, layout, has_init)
+    pack, unpack = (form.pack, form.unpack) if flat else _nested(made, layout, form)
     made.__gridlane_type__ = record
-    made.__gridlane_shape__ = Shape(made, layout, record, pack, unpack, form)
+    made.__gridlane_shape__ = Shape(made, layout, record, pack, unpack, form if flat else None)
     made.__bytes__ = _by(pack)
     made.__eq__ = _equal
     made.__hash__ = None
@@ -143,33 +140,36 @@ def _known(cls: Any) -> Shape | None:
 # --- values to bytes ---
 
 
-def _form(cls: Any, layout: Layout) -> Form:
-    """For scalars only, in C. A value is made as the dataclass does, but without a call of its own
-    where that only assigns the fields."""
+def _form(cls: Any, layout: Layout, has_init: bool) -> Form:
+    """Of the fields that are scalars, in C. A value is made as the dataclass does, but without a
+    call of its own where that only assigns the fields."""
     fields = tuple(
-        (each.name, _CODES[str(each.type)], each.offset, str(each.type)) for each in layout.fields
+        (each.name, CODES[str(each.type)], each.offset, str(each.type))
+        for each in layout.fields
+        if isinstance(each.type, ScalarType)
     )
-    is_plain = not hasattr(cls, "__post_init__") and cls.__new__ is object.__new__
+    assigns = not has_init and not hasattr(cls, "__post_init__")
+    is_plain = assigns and cls.__new__ is object.__new__ and type(cls).__call__ is type.__call__
     return Form(cls, fields, layout.size, is_plain)
 
 
-def _nested(cls: Any, layout: Layout) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
-    """For arrays and other classes as well, by numpy."""
+def _nested(
+    cls: Any, layout: Layout, form: Form
+) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
+    """For arrays and other classes as well."""
     kind = numpy_dtype(layout)
     names = [field.name for field in layout.fields]
+    others = [
+        (each, writer_of(each.type, f"{cls.__qualname__}.{each.name}"))
+        for each in layout.fields
+        if not isinstance(each.type, ScalarType)
+    ]
 
     def pack(self: Any) -> bytes:
-        made = np.zeros((), kind)
-        for name in names:
-            value: Any = getattr(self, name)
-            nested = _known(type(value))
-            if nested is not None:
-                value = np.frombuffer(nested.pack(value), numpy_dtype(nested.layout))[0]
-            try:
-                made[name] = value
-            except (TypeError, ValueError, OverflowError) as error:
-                raise TypeError(f"{cls.__qualname__}.{name}: {error}") from None
-        return made.tobytes()
+        made = bytearray(form.pack(self))
+        for field, write in others:
+            made[field.offset : field.end] = write(getattr(self, field.name))
+        return bytes(made)
 
     def unpack(data: bytes) -> Any:
         found: Any = np.frombuffer(bytearray(data), kind).view(np.recarray)[0]

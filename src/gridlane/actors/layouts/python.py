@@ -36,16 +36,17 @@ def dtype(layout: Layout) -> np.dtype[np.void]:
     """
     spec: Any = {
         "names": [each.name for each in layout.fields],
-        "formats": [_dtype_of(each.type) for each in layout.fields],
+        "formats": [dtype_of(each.type) for each in layout.fields],
         "offsets": [each.offset for each in layout.fields],
         "itemsize": layout.size,
     }
     return np.dtype(spec, align=True)  # numpy refuses an offset that its own alignment does not fit
 
 
-def _dtype_of(type_: FieldType) -> np.dtype[Any]:
+def dtype_of(type_: FieldType) -> np.dtype[Any]:
+    """The numpy dtype of a field."""
     if isinstance(type_, Array):
-        return np.dtype((_dtype_of(type_.element), type_.shape))
+        return np.dtype((dtype_of(type_.element), type_.shape))
     return dtype(type_) if isinstance(type_, Layout) else type_.numpy.newbyteorder("<")
 
 
