@@ -132,8 +132,20 @@ def test_errors_of_the_value_itself_are_not_hidden() -> None:
         def __index__(self) -> int:
             raise ZeroDivisionError
 
+    class Wrong:
+        def __index__(self) -> int:
+            raise TypeError("its own")
+
     with pytest.raises(KeyError, match="mine"):
         form_of("i").pack(Odd())
+    with pytest.raises(TypeError, match="some type") as caught:
+        form_of("i").pack(held(Wrong()))
+    assert "its own" in str(caught.value.__cause__)
+    with pytest.raises(TypeError, match="some type") as caught:
+        form_of("i").pack(held("x" * 10**6))
+    assert len(str(caught.value)) < 300 and caught.value.__cause__ is None
+    with pytest.raises(TypeError, match="which this int does not fit"):
+        form_of("i").pack(held(10**5000))  # has too many digits for repr
     with pytest.raises(AttributeError, match="value"):
         form_of("i").pack(object())
     with pytest.raises(ZeroDivisionError):
@@ -245,6 +257,25 @@ def test_an_answer_whose_class_refuses_it(ref) -> None:
     assert ref.call(Order(1.0, 7)) == Checked(7)
 
 
+@actors.message
+class Own:
+    size: int64
+
+    def __init__(self, size: int) -> None:
+        self.size, self.twice = size, 2 * size
+
+
+@actors.kernel(replies=Own)
+def own(ctx, state, order: Order):
+    ctx.reply(Own(order.size))
+
+
+def test_an_answer_is_made_by_its_own_init(runtime) -> None:
+    ref = runtime.launch(own, name="own")
+    ref.activate()
+    assert ref.call(Order(1.0, 7)).twice == 14
+
+
 def test_large_messages_of_arrays(runtime) -> None:
     ref = runtime.launch(echo, name="echo")
     ref.activate()
@@ -256,6 +287,12 @@ def test_a_reference_that_was_not_initialised() -> None:
     bare = actors.ActorRef.__new__(actors.ActorRef)
     with pytest.raises(RuntimeError, match=r"Runtime\.launch"):
         bare.call(Order(1.0))
+
+
+def test_a_reference_is_initialised_once(ref) -> None:
+    with pytest.raises(RuntimeError, match="once"):
+        ref.__init__(ref._home, ref._instance)
+    assert ref.call(Order(1.0, 3)) == Checked(3)
 
 
 def test_help_knows_the_call() -> None:

@@ -29,15 +29,19 @@ static int Caller_init(CallerObject *self, PyObject *args, PyObject *keywords)
         PyErr_SetString(PyExc_TypeError, "Caller(engine, actor, message, pack, unpack, spin)");
         return -1;
     }
+    if (self->engine) { /* a call of it may go on */
+        PyErr_SetString(PyExc_RuntimeError, "a reference to an actor is initialised once");
+        return -1;
+    }
     if (!PyArg_ParseTuple(args, "O!O!O!OOK", &EngineType, &engine, &ActorType, &actor, &PyType_Type,
                           &message, &pack, &unpack, &spin)
         || !actor_of((EngineObject *)engine, actor))
         return -1;
-    Py_XSETREF(self->engine, (EngineObject *)Py_NewRef(engine));
-    Py_XSETREF(self->actor, (ActorObject *)Py_NewRef(actor));
-    Py_XSETREF(self->message, (PyTypeObject *)Py_NewRef(message));
-    Py_XSETREF(self->pack, Py_NewRef(pack));
-    Py_XSETREF(self->unpack, Py_NewRef(unpack));
+    self->engine = (EngineObject *)Py_NewRef(engine);
+    self->actor = (ActorObject *)Py_NewRef(actor);
+    self->message = (PyTypeObject *)Py_NewRef(message);
+    self->pack = Py_NewRef(pack);
+    self->unpack = Py_NewRef(unpack);
     self->spin = spin;
     return 0;
 }

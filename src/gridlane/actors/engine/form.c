@@ -90,6 +90,37 @@ static int pack_field(const Field *field, PyObject *value, uint8_t *to)
     return failed;
 }
 
+/* Raise that a field does not hold a value, in the place of an exception of this thread. That is the
+   cause where it comes of the value's own code, as its traceback shows. */
+static void does_not_fit(const Field *field, const PyTypeObject *type, PyObject *held)
+{
+    PyObject *kind, *cause, *trace;
+    PyErr_Fetch(&kind, &cause, &trace);
+    PyErr_NormalizeException(&kind, &cause, &trace);
+    PyObject *words = PyObject_Repr(held), *name = PyType_GetQualName((PyTypeObject *)type);
+    if (!words && PyErr_ExceptionMatches(PyExc_Exception)) { /* an integer has too many digits */
+        PyErr_Clear();
+        words = PyUnicode_FromFormat("this %s", Py_TYPE(held)->tp_name);
+    }
+    if (words && name) {
+        PyErr_Format(PyExc_TypeError, "%U.%U is a %U, which %.200U does not fit", name, field->name,
+                     field->type, words);
+        if (trace) {
+            PyObject *raised, *value, *nothing;
+            PyErr_Fetch(&raised, &value, &nothing);
+            PyErr_NormalizeException(&raised, &value, &nothing);
+            PyException_SetTraceback(cause, trace);
+            PyException_SetCause(value, Py_NewRef(cause));
+            PyErr_Restore(raised, value, nothing);
+        }
+    }
+    Py_XDECREF(words);
+    Py_XDECREF(name);
+    Py_XDECREF(kind);
+    Py_XDECREF(cause);
+    Py_XDECREF(trace);
+}
+
 /* Write the bytes of a value, `size` of them; 0, or -1 with an exception. */
 int form_pack(const FormObject *form, PyObject *value, uint8_t *to)
 {
@@ -100,14 +131,8 @@ int form_pack(const FormObject *form, PyObject *value, uint8_t *to)
         if (!held)
             return -1;
         int failed = pack_field(field, held, to + field->offset);
-        if (failed > 0) {
-            PyErr_Clear();
-            PyObject *name = PyType_GetQualName(Py_TYPE(value));
-            if (name)
-                PyErr_Format(PyExc_TypeError, "%U.%U is a %U, which %R does not fit", name,
-                             field->name, field->type, held);
-            Py_XDECREF(name);
-        }
+        if (failed > 0)
+            does_not_fit(field, Py_TYPE(value), held);
         Py_DECREF(held);
         if (failed)
             return -1;
