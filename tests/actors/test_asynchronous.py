@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import suppress
 
 import pytest
 from tests.actors.samples import Number, total
 from tests.actors.test_faults import echo
 from tests.actors.waiting import until
 
+from gridlane import actors
 from gridlane.actors import MessageDead, QueueFull, Reason, State
+
+
+@pytest.fixture
+def made_with_many_letters():
+    with actors.Runtime(device="cpu", dead_letters=1 << 16) as runtime:
+        yield runtime
 
 
 def test_cancelled_and_late_asynchronous_calls(on_cpu):
@@ -34,6 +43,57 @@ def test_cancelled_and_late_asynchronous_calls(on_cpu):
     letters = on_cpu.dead_letters()
     assert {each.reason for each in letters} <= {Reason.LATE}
     assert ref.call(Number(3), timeout=20).value == 3
+
+
+def test_each_answer_is_taken_or_a_dead_letter(made_with_many_letters):
+    """Limits that pass between the answer and the caller's last look, and just behind it."""
+    runtime = made_with_many_letters
+    ref = runtime.launch(echo, capacity=1024)
+    ref.activate()
+    taken = []
+
+    def ask(first):
+        for n in range(first, first + 1000):
+            with suppress(TimeoutError):
+                taken.append(ref.call(Number(n), timeout=n % 8 * 5e-6, spin=n % 2 * 1e-5).value)
+
+    async def one(n):
+        with suppress(TimeoutError):
+            taken.append((await ref.acall(Number(n), timeout=n % 7 * 3e-4)).value)
+
+    async def many():
+        await asyncio.gather(*[one(n) for n in range(4000, 4400)])
+
+    threads = [threading.Thread(target=ask, args=(1000 * k,)) for k in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    asyncio.run(many())
+    until(lambda: ref.metrics()["received"] == 4400)
+    letters = runtime.dead_letters()
+    assert {each.reason for each in letters} <= {Reason.LATE}
+    assert {(each.actor, int(each.header["source"])) for each in letters} <= {(ref.id, ref.id)}
+    values = taken + [each.message(Number).value for each in letters]
+    assert sorted(values) == list(range(4400))
+
+
+def test_an_answer_that_was_there_when_its_caller_was_cancelled(on_cpu):
+    ref = on_cpu.launch(echo)
+    ref.activate()
+
+    async def ask():
+        call = asyncio.ensure_future(ref.acall(Number(7)))
+        await asyncio.sleep(0)
+        until(lambda: not on_cpu._home._futures)  # the answer is on its way to the loop
+        call.cancel()
+        with suppress(asyncio.CancelledError):
+            return (await call).value
+        (letter,) = on_cpu.dead_letters()
+        assert letter.reason is Reason.LATE
+        return letter.message(Number).value
+
+    assert asyncio.run(ask()) == 7
 
 
 def test_each_waiting_caller_has_a_place_of_its_own(on_cpu):

@@ -92,7 +92,7 @@ class Home:
         self.ended = threading.Event()
         self._lock, self._ending = threading.RLock(), threading.RLock()
         self._threads: dict[str, threading.Thread] = {}
-        self._futures: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]]] = {}
+        self._futures: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = {}
         live_homes.add(self)
 
     def __del__(self) -> None:
@@ -171,10 +171,11 @@ class Home:
     # --- asynchronous calls ---
 
     def post_async(
-        self, there: EngineActor, data: bytes, future: asyncio.Future[Any]
+        self, there: EngineActor, data: bytes, future: asyncio.Future[None]
     ) -> tuple[int, int]:
         """Post a message whose answer completes a future: its ticket, and the reason if it is not
         in the inbox."""
+        self.require_open()
         self.start_thread("gridlane actors' answers", _give_answers)
         # The answer may be there at once: it waits for this lock until its future is known.
         with fork_waits(), self._lock:
@@ -184,13 +185,14 @@ class Home:
         return ticket, reason
 
     def forgets(self, ticket: int) -> None:
-        """Nobody waits any more."""
+        """Nobody waits any more; an answer that is there and not taken is a dead letter."""
         with fork_waits(), self._lock:
-            if self._futures.pop(ticket, None) is not None and not self.closed:
+            self._futures.pop(ticket, None)
+            if not self.closed:
                 self.engine.cancel(ticket)
 
-    def answer(self, ticket: int, reason: int, payload: bytes) -> None:
-        """Complete a future."""
+    def answer(self, ticket: int) -> None:
+        """Complete a future; who awaits it takes the answer."""
         with fork_waits(), self._lock:
             loop, future = self._futures.pop(ticket, (None, None))
         if loop is None or future is None:
@@ -198,10 +200,12 @@ class Home:
 
         def answer() -> None:
             if not future.done():
-                future.set_result(reason or payload)
+                future.set_result(None)
 
-        with suppress(RuntimeError):  # the loop is closed
+        try:
             loop.call_soon_threadsafe(answer)
+        except RuntimeError:  # the loop is closed
+            self.forgets(ticket)
 
     # --- dead letters ---
 
@@ -306,5 +310,5 @@ def _give_answers(reference: weakref.ref[Home], engine: Engine) -> None:
         if home is None or home.closed:
             return
         if found is not None:
-            home.answer(*found)
+            home.answer(found)
         del home

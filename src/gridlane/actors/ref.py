@@ -185,21 +185,24 @@ class ActorRef(Caller):
         if unpack is None or self.state.value < 2:
             raise self._refused_call(message)
         limit = None if timeout is None else seconds_of("timeout", timeout)
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        data = self._bytes(message)
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         begin = time.monotonic_ns()
-        ticket, reason = self._home.post_async(self._there, self._bytes(message), future)
+        ticket, reason = self._home.post_async(self._there, data, future)
         if reason:
             raise self._refused(Reason(reason))
         try:
-            found = await asyncio.wait_for(future, limit)
+            await asyncio.wait_for(future, limit)
+            answer = self._engine.answer(ticket)
         except TimeoutError:
             raise TimeoutError(f"{self.name} has not replied in time") from None
         finally:
             self._home.forgets(ticket)
-        if type(found) is bytes:
+        reason, payload = answer or (None, b"")
+        if reason == 0:
             self._there.note_call(time.monotonic_ns() - begin)
-            return unpack(found)
-        raise self._unanswered(found)
+            return unpack(payload)
+        raise self._unanswered(reason)
 
     def send(
         self,

@@ -20,6 +20,7 @@ static gl_engine *engine;
 static gl_actor *actors[ACTORS];
 static _Atomic int stop;
 static _Atomic uint64_t posted, handled, emitted, refused, buried, answers, wrong;
+static _Atomic uint64_t replied, late; /* answers for callers; those that are dead letters */
 
 static void fail(const char *what)
 {
@@ -51,6 +52,8 @@ static int handle(const void *plan, const void *params, int gx, int gy, int gz, 
             payload[1] = payload[0] ^ 0x5555;
             out++;
             /* A reply to a caller is no message. */
+            if (slot->reply_to & GL_TO_WAITER)
+                atomic_fetch_add(&replied, 1);
             int to_actor = slot->reply_to && !(slot->reply_to & (GL_TO_WAITER | GL_TO_OUTBOX));
             if (output->kind == GL_SEND || to_actor)
                 atomic_fetch_add(&emitted, 1);
@@ -154,21 +157,23 @@ static void *call(void *number)
 {
     uint64_t value = (uint64_t)(uintptr_t)number, payload[PAYLOAD / 8];
     while (!atomic_load(&stop)) {
-        uint64_t ticket = gl_wait_begin(engine, 0);
+        uint64_t ticket = gl_wait_begin(engine, 3, 0);
         gl_letter letter = letter_of(payload, value = (value + 8) & 0xFFFFFF);
         letter.reply_to = letter.correlation = ticket;
+        int answered = 0;
         if (gl_post(actors[2], &letter, payload, 0) == GL_POSTED) {
             atomic_fetch_add(&posted, 1);
-            if (gl_wait(engine, ticket, 20000, gl_elapsed() + value % 3 * 50000)) {
+            answered = gl_wait(engine, ticket, 20000, gl_elapsed() + value % 3 * 50000);
+            if (answered) {
                 gl_waiter *waiter = gl_waiter_of(engine, ticket);
                 uint64_t got;
                 memcpy(&got, waiter->payload, 8);
                 if (!waiter->reason && got != value - 1)
                     atomic_fetch_add(&wrong, 1);
-                atomic_fetch_add(&answers, 1);
+                atomic_fetch_add(&answers, !waiter->reason);
             }
         }
-        gl_wait_end(engine, ticket);
+        gl_wait_end(engine, ticket, answered);
     }
     return NULL;
 }
@@ -255,8 +260,7 @@ static void *undertake(void *unused)
         pthread_mutex_unlock(&engine->dead_mutex);
         while (dead) {
             gl_dead *next = dead->next;
-            if (dead->header.reason != GL_LATE)
-                atomic_fetch_add(&buried, 1);
+            atomic_fetch_add(dead->header.reason == GL_LATE ? &late : &buried, 1);
             free(dead);
             dead = next;
         }
@@ -298,6 +302,8 @@ int main(int count, char **words)
         fail("a message is not what was sent");
     if (posted + emitted != handled + buried)
         fail("messages are lost or doubled");
+    if (replied != answers + late)
+        fail("answers are lost or doubled");
     for (int n = 0; n < 3; n++)
         drop(actors[n]);
     for (uint32_t n = 0; n < GL_WAITERS; n++)

@@ -1,7 +1,8 @@
 """A caller's slot: engine/waiters.c. One slot, which two calls use one after the other.
 
 ``state`` is (generation, "free" | "waiting" | "gone" | "answered"); ``answer`` is its payload.
-``free`` is how often the slot is in the list of free ones, under answer_mutex.
+``free`` is how often the slot is in the list of free ones, under answer_mutex. ``taken`` and
+``letters`` are the answers that callers have, and those that are dead letters.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ MEMORY: Memory = {
     "asked": (),
     "parked": 0,
     "asleep": 0,
+    "taken": 0,
+    "letters": 0,
     "wrong": None,
 }
 
 
 def caller(name: str, change: str, gives_up: bool, ends_twice: bool) -> Process:
-    """Engine_call: gl_wait_begin, post, gl_wait, gl_wait_end."""
+    """call_actor: gl_wait_begin, post, gl_wait, gl_wait_end."""
 
     @step("waiters.c gl_wait_begin", "takes a free slot, under the mutex")
     def begin(s: View) -> Any:
@@ -62,10 +65,14 @@ def caller(name: str, change: str, gives_up: bool, ends_twice: bool) -> Process:
         s.add("parked", -1)
         return read
 
-    @step("messages_object.c Engine_call", "reads the answer if there is one")
+    @step("messages_object.c call_actor", "reads the answer if there is one")
     def read(s: View) -> Any:
-        if s.load("state")[1] == "answered" and s.load("answer") != (s["generation"], name):
+        if s.load("state")[1] != "answered":
+            return end
+        if s.load("answer") != (s["generation"], name):
             s.note("wrong", f"{name} reads the answer {s.load('answer')} of another call")
+        s["takes"] = 1
+        s.note("taken", s.see("taken") + 1)
         return end
 
     @step("waiters.c gl_wait_end", "frees the slot of its generation by compare-and-swap")
@@ -75,7 +82,15 @@ def caller(name: str, change: str, gives_up: bool, ends_twice: bool) -> Process:
             return None  # it is another call's by now
         if how == "gone" and change != "no wait for an answer that is being written":
             return BLOCKED
-        return give if s.cas("state", (generation, how), (generation + 1, "free")) else end
+        if not s.cas("state", (generation, how), (generation + 1, "free")):
+            return end
+        return bury if how == "answered" and not s["takes"] else give
+
+    @step("waiters.c gl_wait_end", "buries an answer that came after the last look")
+    def bury(s: View) -> Any:
+        if change != "drops an answer that nobody took":
+            s.note("letters", s.see("letters") + 1)
+        return give
 
     @step("waiters.c gl_wait_end", "puts the slot into the list, under the mutex")
     def give(s: View) -> Any:
@@ -84,7 +99,7 @@ def caller(name: str, change: str, gives_up: bool, ends_twice: bool) -> Process:
         s["ends"] += 1
         return end if ends_twice and s["ends"] < 2 else None
 
-    return Process(name, begin, {"generation": 0, "ends": 0})
+    return Process(name, begin, {"generation": 0, "ends": 0, "takes": 0})
 
 
 def answerer(change: str) -> Process:
@@ -105,10 +120,14 @@ def answerer(change: str) -> Process:
         generation = s["call"][0]
         if change == "no generation in gl_answer":
             if s.load("state")[1] != "waiting":
+                s.note("letters", s.see("letters") + 1)
                 return take
             s.store_fenced("state", (s.load("state")[0], "gone"))
             return write
-        return write if s.cas("state", (generation, "waiting"), (generation, "gone")) else take
+        if s.cas("state", (generation, "waiting"), (generation, "gone")):
+            return write
+        s.note("letters", s.see("letters") + 1)
+        return take
 
     @step("waiters.c gl_answer", "writes the answer")
     def write(s: View) -> Any:
@@ -147,9 +166,11 @@ def calls(
         return memory["wrong"]
 
     def at_rest(memory: Memory) -> str | None:
-        if memory["free"] == 1 and len(memory["asked"]) == 2:
-            return None
-        return "a caller sleeps, and nobody will wake it"
+        if memory["free"] != 1 or len(memory["asked"]) != 2:
+            return "a caller sleeps, and nobody will wake it"
+        if memory["taken"] + memory["letters"] != 2:
+            return "an answer is lost, or there twice"
+        return None
 
     made = [
         caller("first", change, gives_up, ends_twice),

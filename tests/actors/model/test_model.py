@@ -100,6 +100,7 @@ MUTANTS = [
         "into a free slot",
     ),
     (lambda c, o: calls(c, True, True, o), "no generation in gl_wait_end", "free ones twice"),
+    (lambda c, o: calls(c, True, order=o), "drops an answer that nobody took", "answer is lost"),
     (lambda c, o: receiving(c, o), "no fence in gl_wake_receivers", "nobody wakes the thread"),
     (lambda c, o: routes("a", c, o), "takes the actor of a place without a key", "leads to the"),
     (lambda c, o: routes("c", c, o), "writes the key before the actor", "leads to nobody"),

@@ -138,7 +138,8 @@ EXPORTED int gridlane_actor_call(gridlane_actor *handle, const void *message, si
         return GRIDLANE_WRONG_SIZE;
     if (atomic_load(&handle->actor->control->state) <= LAUNCHED)
         return GRIDLANE_NOT_ACTIVE;
-    uint64_t until = until_after(timeout), ticket = gl_wait_begin(handle->engine, 0);
+    uint64_t until = until_after(timeout);
+    uint64_t ticket = gl_wait_begin(handle->engine, handle->actor->id, 0);
     if (!ticket)
         return GRIDLANE_TOO_MANY;
     gl_letter letter = letter_of(handle, 1);
@@ -146,7 +147,8 @@ EXPORTED int gridlane_actor_call(gridlane_actor *handle, const void *message, si
     int result = result_of(handle, gl_post_until(handle->actor, &letter, message, until));
     if (!result)
         result = wait_for(handle, ticket, spin, until);
-    if (!result) {
+    int answered = !result;
+    if (answered) {
         const gl_waiter *waiter = gl_waiter_of(handle->engine, ticket);
         gl_host_merge(handle->engine, &waiter->clock, gl_elapsed());
         result = (int)waiter->reason;
@@ -155,7 +157,7 @@ EXPORTED int gridlane_actor_call(gridlane_actor *handle, const void *message, si
         if (!result)
             memcpy(reply, waiter->payload, room);
     }
-    gl_wait_end(handle->engine, ticket);
+    gl_wait_end(handle->engine, ticket, answered);
     return result;
 }
 

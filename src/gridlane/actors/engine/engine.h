@@ -108,6 +108,7 @@ enum { GL_FREE, GL_WAITING, GL_ANSWERED, GL_REFUSED, GL_GONE };
 typedef struct {
     _Atomic uint32_t state;   /* generation * 8 + one of the above */
     uint32_t reason, bytes, room;
+    uint64_t actor;           /* whose answer it waits for */
     uint64_t type;
     gl_clock clock;
     uint8_t *payload;
@@ -282,11 +283,12 @@ void gl_leave_list(gl_actor *sender);
 #define GL_TO_WAITER (1ull << 63)
 #define GL_TO_OUTBOX (1ull << 62) /* of the actor that answers */
 #define GL_TO_OUTSIDE (1ull << 61) /* another process: the gate's number << 16, its seat */
-uint64_t gl_wait_begin(gl_engine *engine, int is_async);
+uint64_t gl_wait_begin(gl_engine *engine, uint64_t actor, int is_async);
 int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_clock *clock,
               const void *payload, uint32_t bytes, uint32_t reason);
 int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until);
-void gl_wait_end(gl_engine *engine, uint64_t ticket);
+int gl_has_answer(gl_engine *engine, uint64_t ticket);
+void gl_wait_end(gl_engine *engine, uint64_t ticket, int taken);
 gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket);
 void gl_wake_receivers(gl_engine *engine);
 void gl_cond_init(pthread_cond_t *condition);

@@ -5,6 +5,17 @@
 
 #include "objects.h"
 
+void raise_forked(void)
+{
+    PyObject *errors = PyImport_ImportModule("gridlane.actors.errors");
+    PyObject *error = errors ? PyObject_GetAttrString(errors, "ActorError") : NULL;
+    if (error)
+        PyErr_SetString(error, "the runtime is another process's, from before a fork: make one in "
+                               "this process");
+    Py_XDECREF(error);
+    Py_XDECREF(errors);
+}
+
 static void engine_free(gl_engine *engine)
 {
     gl_dead *dead = engine->dead_first;
@@ -361,6 +372,7 @@ static PyMethodDef Engine_methods[] = {
     {"post_async", (PyCFunction)Engine_post_async, METH_VARARGS, NULL},
     {"cancel", (PyCFunction)Engine_cancel, METH_VARARGS, NULL},
     {"completed", (PyCFunction)Engine_completed, METH_VARARGS, NULL},
+    {"answer", (PyCFunction)Engine_answer, METH_VARARGS, NULL},
     {"receive", (PyCFunction)Engine_receive, METH_VARARGS, NULL},
     {"take", (PyCFunction)Engine_take, METH_VARARGS, NULL},
     {"failed", (PyCFunction)Engine_failed, METH_VARARGS, NULL},

@@ -10,10 +10,11 @@ gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes, ui
                        .clock = gl_host_clock(engine, 1, elapsed)};
 }
 
-/* Whether a post that has not ended goes on: after a slice, Python's signals have their turn. */
-int again(uint64_t until)
+/* Whether a post or a wait that has not ended goes on: after a slice, Python's signals have their
+   turn. What handles one may fork: then the engine is not this process's. */
+int again(EngineObject *self, uint64_t until)
 {
-    if (PyErr_CheckSignals())
+    if (PyErr_CheckSignals() || closed(self))
         return -1;
     return gl_elapsed() < until;
 }
@@ -38,9 +39,11 @@ PyObject *call_actor(EngineObject *self, Asked *asked)
     gl_actor *actor = asked->actor;
     uint64_t until = asked->until, spin = asked->spin, ticket;
     PyObject *result = NULL;
+    if (closed(self)) /* what packed the message may have forked */
+        return NULL;
     if (actor->wire && !wire_call(self, asked, &result))
         return result;
-    ticket = gl_wait_begin(engine, 0);
+    ticket = gl_wait_begin(engine, actor->id, 0);
     if (!ticket) {
         PyErr_SetString(PyExc_RuntimeError, "too many callers wait for answers at once");
         return NULL;
@@ -55,15 +58,17 @@ PyObject *call_actor(EngineObject *self, Asked *asked)
         if (posted == GL_POSTED)
             done = gl_wait(engine, ticket, spin, slice);
         Py_END_ALLOW_THREADS
-    } while (posted == GL_IS_FULL && (failed = again(until)) == 1);
+    } while (posted == GL_IS_FULL && (failed = again(self, until)) == 1);
     while (posted == GL_POSTED && !done && !atomic_load(&engine->stop)
-           && (failed = again(until)) == 1) {
+           && (failed = again(self, until)) == 1) {
         uint64_t slice = slice_of(until);
         Py_BEGIN_ALLOW_THREADS
         done = gl_wait(engine, ticket, 0, slice);
         Py_END_ALLOW_THREADS
     }
-    if (failed >= 0 || done) {
+    if (failed >= 0) {
+        if (!done) /* Python's lock may have taken long */
+            done = gl_has_answer(engine, ticket);
         if (done)
             result = answer_of(gl_waiter_of(engine, ticket), engine, asked);
         else if (posted > 0)
@@ -73,7 +78,8 @@ PyObject *call_actor(EngineObject *self, Asked *asked)
         else
             result = Py_NewRef(Py_None);
     }
-    gl_wait_end(engine, ticket);
+    if (self->engine)
+        gl_wait_end(engine, ticket, done);
     return result;
 }
 
@@ -108,7 +114,7 @@ PyObject *Engine_post(EngineObject *self, PyObject *args)
             Py_BEGIN_ALLOW_THREADS
             result = gl_post_until(actor, &letter, payload.buf, slice);
             Py_END_ALLOW_THREADS
-        } while (result == GL_IS_FULL && (failed = again(until)) == 1);
+        } while (result == GL_IS_FULL && (failed = again(self, until)) == 1);
         if (result == GL_IS_FULL)
             result = GL_FULL;
         if (result && bury & (result == GL_FULL ? 1 : 2) && failed >= 0) {
@@ -152,7 +158,7 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args)
                                    total - done, alone, slice, &posted);
         done += posted;
         Py_END_ALLOW_THREADS
-        failed = again(until);
+        failed = again(self, until);
         if (failed < 0 || (result && result != GL_IS_FULL) || (result && !failed))
             break;
     }
@@ -162,7 +168,7 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args)
     return Py_BuildValue("Ki", (unsigned long long)done, result == GL_IS_FULL ? GL_FULL : result);
 }
 
-/* post_async(actor, payload, timeout): (ticket, reason); completed() tells the answer */
+/* post_async(actor, payload, timeout): (ticket, reason); completed() tells of the answer */
 PyObject *Engine_post_async(EngineObject *self, PyObject *args)
 {
     PyObject *object;
@@ -173,7 +179,7 @@ PyObject *Engine_post_async(EngineObject *self, PyObject *args)
     uint64_t ticket = 0;
     int result = 0;
     if (actor) {
-        ticket = gl_wait_begin(self->engine, 1);
+        ticket = gl_wait_begin(self->engine, actor->id, 1);
         if (ticket) {
             gl_letter letter = host_letter(self->engine, actor, (size_t)payload.len, gl_elapsed());
             letter.reply_to = letter.correlation = ticket;
@@ -181,7 +187,7 @@ PyObject *Engine_post_async(EngineObject *self, PyObject *args)
             result = gl_post(actor, &letter, payload.buf, 0);
             Py_END_ALLOW_THREADS
             if (result)
-                gl_wait_end(self->engine, ticket);
+                gl_wait_end(self->engine, ticket, 0);
         } else {
             PyErr_SetString(PyExc_RuntimeError, "too many callers wait for answers at once");
         }
@@ -192,16 +198,19 @@ PyObject *Engine_post_async(EngineObject *self, PyObject *args)
     return Py_BuildValue("Ki", (unsigned long long)ticket, result == GL_IS_FULL ? GL_FULL : result);
 }
 
+/* cancel(ticket): the caller has its answer, or waits no more; an answer that is not taken is a dead
+   letter */
 PyObject *Engine_cancel(EngineObject *self, PyObject *args)
 {
     unsigned long long ticket;
     if (closed(self) || !PyArg_ParseTuple(args, "K", &ticket))
         return NULL;
-    gl_wait_end(self->engine, ticket);
+    gl_wait_end(self->engine, ticket, 0);
     Py_RETURN_NONE;
 }
 
-/* completed(timeout): (ticket, reason, payload) of an asynchronous caller, or None */
+/* completed(timeout): the ticket of an asynchronous caller that has an answer, or had one and was
+   cancelled; or None */
 PyObject *Engine_completed(EngineObject *self, PyObject *args)
 {
     double seconds;
@@ -223,15 +232,25 @@ PyObject *Engine_completed(EngineObject *self, PyObject *args)
     Py_END_ALLOW_THREADS
     if (!ticket)
         Py_RETURN_NONE;
+    return PyLong_FromUnsignedLongLong(ticket);
+}
+
+/* answer(ticket): (reason, payload) of an asynchronous caller, which are taken, or None */
+PyObject *Engine_answer(EngineObject *self, PyObject *args)
+{
+    unsigned long long ticket;
+    if (closed(self) || !PyArg_ParseTuple(args, "K", &ticket))
+        return NULL;
+    gl_engine *engine = self->engine;
+    if (!gl_has_answer(engine, ticket))
+        Py_RETURN_NONE;
     gl_waiter *waiter = gl_waiter_of(engine, ticket);
-    uint32_t generation = (uint32_t)((ticket >> 20) & 0x1FFFFFFF);
-    if (atomic_load(&waiter->state) >> 3 != generation)
-        return Py_BuildValue("KIy", (unsigned long long)ticket, (unsigned int)GL_LATE, "");
     gl_host_merge(engine, &waiter->clock, gl_elapsed());
-    PyObject *made = Py_BuildValue("KIy#", (unsigned long long)ticket, waiter->reason,
+    PyObject *made = Py_BuildValue("Iy#", waiter->reason,
                                    waiter->payload ? (char *)waiter->payload : "",
                                    (Py_ssize_t)waiter->bytes);
-    gl_wait_end(engine, ticket);
+    if (made)
+        gl_wait_end(engine, ticket, 1);
     return made;
 }
 
@@ -239,6 +258,12 @@ PyObject *Engine_completed(EngineObject *self, PyObject *args)
 static int has_ended(const gl_actor *actor)
 {
     return atomic_load(&actor->control->state) == GL_TERMINATED;
+}
+
+/* Whether there is a reply now: another thread may have taken the one that was the next. */
+static int has_reply(const gl_actor *actor)
+{
+    return gl_queue_has(&actor->outbox, atomic_load(&actor->outbox.inbox->head));
 }
 
 /* receive(actor, timeout): the header and payload of the next reply in the outbox, or None. An actor
@@ -269,19 +294,19 @@ PyObject *Engine_receive(EngineObject *self, PyObject *args)
             gl_queue_release(&actor->outbox);
             return made;
         }
-        int failed = again(until);
+        int failed = again(self, until);
         if (failed < 0)
             return NULL;
         if (!failed || atomic_load(&engine->stop) || has_ended(actor))
             Py_RETURN_NONE;
         Py_BEGIN_ALLOW_THREADS
         uint64_t begin = gl_elapsed();
-        while (!gl_queue_has(&actor->outbox, head) && gl_elapsed() - begin < 20000)
+        while (!has_reply(actor) && gl_elapsed() - begin < 20000)
             gl_pause();
         pthread_mutex_lock(&engine->answer_mutex);
         atomic_fetch_add(&engine->answer_parked, 1);
         atomic_thread_fence(memory_order_seq_cst);
-        if (!gl_queue_has(&actor->outbox, head) && !atomic_load(&engine->stop))
+        if (!has_reply(actor) && !atomic_load(&engine->stop))
             gl_cond_wait(&engine->answered, &engine->answer_mutex, slice_of(until));
         atomic_fetch_sub(&engine->answer_parked, 1);
         pthread_mutex_unlock(&engine->answer_mutex);

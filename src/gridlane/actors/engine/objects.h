@@ -25,12 +25,14 @@ extern PyTypeObject ActorType, CallerType, EngineType, FormType, GateType, Handl
 
 #define SLICE 100000000ull /* nanoseconds between two looks at Python's signals */
 
+/* Raise that an engine is another process's. */
+void raise_forked(void);
+
 static inline int closed(EngineObject *self)
 {
     if (self->engine)
         return 0;
-    PyErr_SetString(PyExc_RuntimeError,
-                    "the engine is closed: it is another process's, from before a fork");
+    raise_forked();
     return 1;
 }
 
@@ -81,7 +83,7 @@ PyObject *Engine_trace_end(EngineObject *self, PyObject *unused);
 
 /* messages_object.c, for wire_object.c */
 gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes, uint64_t elapsed);
-int again(uint64_t until);
+int again(EngineObject *self, uint64_t until);
 
 /* wire_object.c */
 PyObject *Actor_connect(ActorObject *self, PyObject *args);
@@ -124,6 +126,7 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args);
 PyObject *Engine_post_async(EngineObject *self, PyObject *args);
 PyObject *Engine_cancel(EngineObject *self, PyObject *args);
 PyObject *Engine_completed(EngineObject *self, PyObject *args);
+PyObject *Engine_answer(EngineObject *self, PyObject *args);
 PyObject *Engine_receive(EngineObject *self, PyObject *args);
 PyObject *Engine_take(EngineObject *self, PyObject *args);
 PyObject *Engine_failed(EngineObject *self, PyObject *args);

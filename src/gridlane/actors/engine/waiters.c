@@ -43,8 +43,9 @@ gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket)
     return &engine->waiters[NUMBER(ticket)];
 }
 
-/* A waiter, by the number that goes into `reply_to`; 0 if there are too many. */
-uint64_t gl_wait_begin(gl_engine *engine, int is_async)
+/* A waiter for the answer of an actor, by the number that goes into `reply_to`; 0 if there are too
+   many. */
+uint64_t gl_wait_begin(gl_engine *engine, uint64_t actor, int is_async)
 {
     uint32_t number;
     gl_waiter *waiter;
@@ -57,6 +58,7 @@ uint64_t gl_wait_begin(gl_engine *engine, int is_async)
         return 0;
     waiter = &engine->waiters[number];
     uint32_t generation = (atomic_load(&waiter->state) >> 3) & 0x1FFFFFFF;
+    waiter->actor = actor;
     waiter->is_async = (uint32_t)is_async;
     waiter->bytes = 0;
     waiter->reason = 0;
@@ -130,6 +132,17 @@ static int is_done(gl_waiter *waiter)
     return state == GL_ANSWERED || state == GL_REFUSED;
 }
 
+/* Whether a caller has its answer, and has not given its waiter back. */
+int gl_has_answer(gl_engine *engine, uint64_t ticket)
+{
+    uint32_t state;
+    if (NUMBER(ticket) >= GL_WAITERS)
+        return 0;
+    state = atomic_load_explicit(&gl_waiter_of(engine, ticket)->state, memory_order_acquire);
+    return state == (GENERATION(ticket) << 3 | GL_ANSWERED)
+           || state == (GENERATION(ticket) << 3 | GL_REFUSED);
+}
+
 /* Wait for an answer: spin `spin` nanoseconds, then park until `until` of gl_elapsed; 1 if there is
    an answer. A stopped engine gives none. */
 int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until)
@@ -154,10 +167,22 @@ int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until)
     return is_done(waiter);
 }
 
-/* Give a waiter back: answered, or no longer interested. An asynchronous call that is answered and
-   cancelled at the same time does both; its second has no effect. */
-void gl_wait_end(gl_engine *engine, uint64_t ticket)
+/* The answer came after its caller had looked for it the last time. */
+static void bury_answer(gl_engine *engine, const gl_waiter *waiter, uint64_t ticket)
 {
+    gl_letter letter = {.type = waiter->type, .source = waiter->actor, .correlation = ticket,
+                        .payload_bytes = waiter->bytes, .flags = GL_IS_REPLY,
+                        .clock = waiter->clock};
+    gl_bury(engine, waiter->actor, &letter, waiter->payload, GL_LATE);
+}
+
+/* Give a waiter back: its answer is taken, or the caller is no longer interested, and an answer that
+   is there is a dead letter. An asynchronous call that is answered and cancelled at the same time
+   does both; its second has no effect. */
+void gl_wait_end(gl_engine *engine, uint64_t ticket, int taken)
+{
+    if (NUMBER(ticket) >= GL_WAITERS)
+        return;
     gl_waiter *waiter = gl_waiter_of(engine, ticket);
     uint32_t next = ((GENERATION(ticket) + 1) & 0x1FFFFFFF) << 3;
     uint32_t state = atomic_load(&waiter->state);
@@ -171,6 +196,8 @@ void gl_wait_end(gl_engine *engine, uint64_t ticket)
             break;
         }
     }
+    if ((state & 7) == GL_ANSWERED && !taken)
+        bury_answer(engine, waiter, ticket);
     pthread_mutex_lock(&engine->answer_mutex);
     waiter->next = engine->free_waiter;
     engine->free_waiter = NUMBER(ticket);

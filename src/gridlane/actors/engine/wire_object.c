@@ -266,11 +266,11 @@ static int post(Call *call)
 }
 
 /* Post and wait: 1 answered, 0 not in time, -1 with an exception; `posted` as of gl_post. */
-static int wait_for(Call *call, uint64_t spins, uint64_t until, int *posted)
+static int wait_for(EngineObject *self, Call *call, uint64_t spins, uint64_t until, int *posted)
 {
     int done = 0, failed = 1;
     uint64_t held = spins < HELD ? spins : HELD;
-    while ((*posted = post(call)) == GL_IS_FULL && (failed = again(until)) == 1) {
+    while ((*posted = post(call)) == GL_IS_FULL && (failed = again(self, until)) == 1) {
         struct timespec pause = {0, 20000};
         Py_BEGIN_ALLOW_THREADS
         nanosleep(&pause, NULL);
@@ -279,7 +279,7 @@ static int wait_for(Call *call, uint64_t spins, uint64_t until, int *posted)
     if (failed < 0 || *posted != GL_POSTED)
         return failed < 0 ? -1 : 0;
     done = spin(call, held);
-    for (spins -= held; !done && (failed = again(until)) == 1; spins = 0) {
+    for (spins -= held; !done && (failed = again(self, until)) == 1; spins = 0) {
         uint64_t now = gl_elapsed();
         uint64_t slice = until > now && until - now > SLICE ? now + SLICE : until;
         Py_BEGIN_ALLOW_THREADS
@@ -303,7 +303,9 @@ int wire_call(EngineObject *self, Asked *asked, PyObject **result)
     if (!gl_wire_claim(actor->wire, &letter.reply_to))
         return -1;
     letter.correlation = letter.reply_to;
-    int done = wait_for(&call, asked->spin, asked->until, &posted);
+    int done = wait_for(self, &call, asked->spin, asked->until, &posted);
+    if (!self->engine) /* a signal's handler has forked: the memory is the other process's too */
+        return 0;
     int is_answer = done == 1 && !call.reason;
     if (is_answer)
         gl_wire_read_answer(actor->wire, letter.reply_to, call.answer.bytes, payload);
