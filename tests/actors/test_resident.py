@@ -176,6 +176,23 @@ def test_a_late_answer_is_a_dead_letter(runtime, ref):
     assert (found[0].reason, found[0].message(Number)) == (Reason.LATE, Number(3))
 
 
+@actors.kernel(replies=Number)
+def twice(ctx, state, number: Number):
+    ctx.reply(number)
+    ctx.reply(Number(-number.value))
+
+
+def test_a_second_reply_is_a_dead_letter(runtime):
+    """It is not written over the first one, which the caller may be reading."""
+    ref = runtime.launch(twice)
+    ref.activate()
+    assert [ref.call(Number(n), timeout=WAIT).value for n in range(1, 31)] == list(range(1, 31))
+    ref.terminate()
+    letters = runtime.dead_letters()
+    assert [each.message(Number).value for each in letters] == list(range(-1, -31, -1))
+    assert {(each.reason, each.actor) for each in letters} == {(Reason.LATE, ref.id)}
+
+
 def test_the_state_is_written_between_two_messages(ref):
     ref.call(Number(1), timeout=WAIT)
     ref.write_state(Total(100, 0))

@@ -233,11 +233,12 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int) -> Any:
         life, messages to the host, how many it took, the route that was found last."""
         reply_to = header.view(int64)[wire.REPLY_TO]
         beats, out_tail, out_head = at.beats, at.out_tail, at.out_head
-        n = 0
+        n, has_place = 0, reply_to < 0 and reply_to & wire.DIRECT != 0
         while n < sent:
             one = outputs[n]
             kind, run = int32(one.kind), 1
-            if kind == REPLY and reply_to < 0 and reply_to & wire.DIRECT != 0:
+            if kind == REPLY and has_place:
+                has_place = False  # the caller may be reading: more replies are the host's
                 size = int32(one.payload_bytes)
                 put_answer(
                     place.answers + (reply_to & _NUMBERS) * answer_slot,

@@ -283,6 +283,7 @@ void gl_leave_list(gl_actor *sender);
 #define GL_TO_WAITER (1ull << 63)
 #define GL_TO_OUTBOX (1ull << 62) /* of the actor that answers */
 #define GL_TO_OUTSIDE (1ull << 61) /* another process: the gate's number << 16, its seat */
+#define GL_DIRECT (1ull << 60) /* with GL_TO_WAITER: a place of the actor, which its kernel writes */
 uint64_t gl_wait_begin(gl_engine *engine, uint64_t actor, int is_async);
 int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_clock *clock,
               const void *payload, uint32_t bytes, uint32_t reason);

@@ -73,7 +73,8 @@ int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_cloc
     uint32_t number = NUMBER(reply_to);
     uint32_t expected = GENERATION(reply_to) << 3 | GL_WAITING;
     gl_waiter *waiter;
-    if (number >= GL_WAITERS)
+    /* A caller with a place has the first reply there, and the others come here. */
+    if (number >= GL_WAITERS || reply_to & GL_DIRECT)
         return GL_LATE;
     waiter = &engine->waiters[number];
     /* GL_GONE marks the waiter as this thread's while it writes. */

@@ -44,7 +44,6 @@ _Static_assert(sizeof(gl_chunk) == 16, "chunk");
 _Static_assert(sizeof(gl_wire_header) == 96, "header on the wire");
 
 #define GL_PLACES 64
-#define GL_DIRECT (1ull << 60) /* of `reply_to`: a place of the actor, not a waiter of the engine */
 enum { GL_LEAVE, GL_RUN = 1, GL_PARK = 2, GL_STOP = 3 };
 enum { GL_UNHANDLED = 4 }; /* a kind of what a kernel sends, besides GL_REPLY and its like */
 
