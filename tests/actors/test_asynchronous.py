@@ -140,6 +140,21 @@ def test_an_event_loop_ends_before_the_answer(on_cpu):
     assert asyncio.run(again()).value == 2
 
 
+def test_the_end_of_the_runtime_is_no_cancellation(on_cpu):
+    ref = on_cpu.launch(echo)
+    ref.activate()
+    ref.suspend()
+
+    async def ask():
+        call = asyncio.ensure_future(ref.acall(Number(1)))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(on_cpu.close)
+        with pytest.raises(actors.ActorError, match="closed"):
+            await call
+
+    asyncio.run(ask())
+
+
 def test_exceptions_of_asynchronous_calls(on_cpu):
     ref = on_cpu.launch(total, capacity=1)
     ref.activate()

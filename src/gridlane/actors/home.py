@@ -158,7 +158,7 @@ class Home:
                 thread.join()
         for loop, future in futures.values():
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(future.cancel)
+                loop.call_soon_threadsafe(_complete, future)
 
     def abandon(self) -> None:
         """After a fork: the threads are the parent's, and so are the shared inboxes."""
@@ -197,13 +197,8 @@ class Home:
             loop, future = self._futures.pop(ticket, (None, None))
         if loop is None or future is None:
             return
-
-        def answer() -> None:
-            if not future.done():
-                future.set_result(None)
-
         try:
-            loop.call_soon_threadsafe(answer)
+            loop.call_soon_threadsafe(_complete, future)
         except RuntimeError:  # the loop is closed
             self.forgets(ticket)
 
@@ -245,6 +240,12 @@ class Home:
 
 _NO_REPLAY = (Reason.LATE, Reason.UNREAD, Reason.NO_TOPIC)
 """Why letters are dead whose ``actor`` is the one that emitted them."""
+
+
+def _complete(future: asyncio.Future[None]) -> None:
+    """Wake who awaits an answer, or the runtime's end."""
+    if not future.done():
+        future.set_result(None)
 
 
 def seconds_of(name: str, given: float | None) -> float:
