@@ -219,6 +219,35 @@ def test_a_kernel_that_waits_for_room_is_held(tmp_path, by, device, stays):
         assert again.dead_letters() == []
 
 
+@pytest.mark.parametrize("graceful", [True, False])
+def test_an_end_keeps_the_order_of_what_was_held_back(tmp_path, graceful):
+    """What a checkpoint has held back comes behind what is on the device, or is dead."""
+    with persistent() as runtime:
+        first = runtime.launch(source, capacity=16, outbox=64)
+        last = runtime.launch(sink, capacity=2)
+        last.activate()
+        first.activate()
+        last.suspend()
+        channels = runtime._home.directory.channels
+        for n in range(3):
+            first.send(Number(n), replies=False)
+        until(lambda: sum(each.length for each in channels._all.values()) == 2)
+        runtime.checkpoint(tmp_path / "a")
+        until(lambda: first._instance.residence.unsent() == 7)
+        end = threading.Thread(target=first.terminate, args=(graceful,))
+        end.start()
+        until(lambda: first.state is (State.TERMINATING if graceful else State.TERMINATED))
+        last.resume()
+        end.join()
+        until(lambda: last.read_state().seen == (9 if graceful else 2))
+        assert last.read_state().value == 0
+        letters = runtime.dead_letters()
+        assert [each.message(Number).value for each in letters] == (
+            [] if graceful else list(range(2, 9))
+        )
+        assert {each.reason for each in letters} <= {Reason.FULL}
+
+
 @pytest.mark.parametrize(("capacity", "count"), [(4, 8), (2, 5)])
 def test_no_token_is_lost_or_twice(tmp_path, capacity, count):
     path, whole = tmp_path / "a", sum(range(1000, 1000 + count))

@@ -108,8 +108,12 @@ class Instance:
         ``time.monotonic``."""
         if self.there.lengths[0]:
             self.there.schedule()
-        there = self.there
-        while there.lengths[0] or there.working or there.listed:
+        there, residence = self.there, self.residence
+        while (
+            (there.lengths[0] or there.working or there.listed)
+            # what a checkpoint has held back, and what waits for room
+            or (residence is not None and residence.started and residence.unsent())
+        ):
             if time.monotonic() >= until or self.state is not State.TERMINATING:
                 return
             time.sleep(0.0002)

@@ -58,7 +58,14 @@ static void pop(gl_wire *wire)
     }
 }
 
-/* Deliver one message that the kernel has sent; 0 if there is none, or no room for it. */
+static int is_for_host(uint32_t kind, const gl_wire_header *header)
+{
+    uint64_t to = header->reply_to;
+    return kind == GL_REPLY && (!to || to & (GL_TO_WAITER | GL_TO_OUTBOX | GL_TO_OUTSIDE));
+}
+
+/* Deliver one message that the kernel has sent; 0 if there is none, or no room for it. What a dam
+   holds back from actors at the `last` is dead: the messages before it are on the device still. */
 static int deliver_one(gl_actor *actor, int last)
 {
     gl_wire *wire = actor->wire;
@@ -78,7 +85,8 @@ static int deliver_one(gl_actor *actor, int last)
                            .reply_to = header.reply_to};
         letter.source = actor->id;
         actor->clock = letter.clock;
-        if (!gl_hand_over(actor, kind, header.source, &asked, &letter, payload)) {
+        int held_back = wire->dams && !is_for_host(kind, &header);
+        if (held_back || !gl_hand_over(actor, kind, header.source, &asked, &letter, payload)) {
             if (!last)
                 return 0;
             gl_bury(actor->engine, header.source, &letter, payload, GL_FULL);
