@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 
+import numpy as np
 import pytest
 from tests.actors.samples import Number, Order, Total, relay, total
 
-from gridlane import actors
+from gridlane import actors, cuda
 from gridlane.actors import ActorError, MessageDead, QueueFull, Reason, directory
 
 WRONG = [-1, -0.001, math.nan, -math.inf]
@@ -255,3 +256,20 @@ def test_nobody_waits_for_a_reply_of_an_actor_that_has_ended(on_cpu, idle):
     assert idle.receive().value == 4
     with pytest.raises(ActorError, match="total has ended, and there is no reply"):
         idle.receive()
+
+
+@actors.kernel(replies=Number)
+@cuda.jit(device=True, debug=True, opt=False)
+def looks_up(ctx, state, number: Number, table):
+    ctx.reply(Number(table[number.value]))
+
+
+def test_indices_are_checked_where_the_handler_asks_for_it(on_cpu):
+    ref = on_cpu.launch(looks_up, args=(np.arange(10, 20),), restart="fresh")
+    ref.activate()
+    assert ref.call(Number(9), timeout=20).value == 19
+    for beyond in (10, -11, 10**12):
+        with pytest.raises(IndexError, match="index is out of bounds") as caught:
+            ref.call(Number(beyond), timeout=20)
+        assert "table[number.value]" in str(caught.value)
+    assert ref.call(Number(-1), timeout=20).value == 19

@@ -63,7 +63,8 @@ def kernel(
 ) -> Any:
     """Make a function an actor's handler: ``(ctx, state, message)`` and arrays given at launch.
 
-    The annotation of ``message`` is the class of its messages.
+    The annotation of ``message`` is the class of its messages. A device function's options hold:
+    ``@cuda.jit(device=True, debug=True, opt=False)`` below this decorator checks indices.
 
     Args:
         state: the class of the state, which stays on the device.

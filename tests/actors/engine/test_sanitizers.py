@@ -1,5 +1,5 @@
-"""The engine in C, without Python, by many threads under ThreadSanitizer and AddressSanitizer; and its
-branches for systems that are not here."""
+"""The engine in C, without Python, by many threads under ThreadSanitizer and AddressSanitizer. Its
+branches for systems that are not here compile."""
 
 from __future__ import annotations
 
