@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 
@@ -11,7 +12,7 @@ from tests.actors.conftest import NAMES
 from tests.actors.samples import Number, Total
 
 from gridlane import actors
-from gridlane.actors import Reason
+from gridlane.actors import Reason, residence
 
 
 @actors.kernel(state=Total, replies=Number)
@@ -110,3 +111,47 @@ def test_each_of_many_messages_is_handled_once(device):
                 time.sleep(0.001)
         found = ref.read_state()
         assert (found.seen, found.value) == (250, 50 * (21 + 22 + 23 + 24 + 25))
+
+
+@actors.kernel(state=Total, replies=Number)
+def fails_in_ways(ctx, state, number: Number):
+    if number.value == 1:
+        raise ValueError("one")
+    if number.value == 2:
+        raise KeyError("two")
+    if number.value == 3:
+        raise ZeroDivisionError("three")
+    ctx.reply(number)
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_each_caller_has_its_own_failure(stays, monkeypatch):
+    """Also where the next failure comes before the caller asks for the reason."""
+    monkeypatch.setattr(residence, "ON_CPU", stays)
+    wanted = {1: ValueError, 2: KeyError, 3: ZeroDivisionError}
+    others = []
+    with actors.Runtime(device="cpu", persistent=stays) as runtime:
+        ref = runtime.launch(fails_in_ways, restart="fresh")
+        ref.activate()
+
+        def ask(kind):
+            for _ in range(3 if stays else 60):
+                try:
+                    others.append(ref.call(Number(kind), timeout=20))
+                except wanted[kind]:
+                    continue
+                except Exception as error:
+                    others.append(error)
+
+        async def ask_all():
+            calls = [ref.acall(Number(n % 3 + 1), timeout=20) for n in range(9)]
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+        threads = [threading.Thread(target=ask, args=(n % 3 + 1,)) for n in range(6)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        found = asyncio.run(ask_all())
+    assert others == []
+    assert [isinstance(each, wanted[n % 3 + 1]) for n, each in enumerate(found)] == 9 * [True]

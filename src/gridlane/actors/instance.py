@@ -23,6 +23,11 @@ from gridlane.actors.states import ACCEPTS, PHASES, State, after
 from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
 
+FAILURES = (1 << 24) - 1
+"""The bits of a failure's number that a caller is told."""
+KEPT = 1024
+"""How many failures of an actor are kept for their callers."""
+
 
 class Instance:
     """A launched actor.
@@ -65,6 +70,7 @@ class Instance:
         self.batches: Batches | None = None
         self.residence: Residence | None = None
         self.failure: BaseException | None = None
+        self._failures: dict[int, BaseException] = {}
         self.raised: BaseException | None = None
         self.shares: list[Any] = []
         self._handle: Handle | None = None
@@ -157,6 +163,17 @@ class Instance:
     def accepts(self) -> bool:
         """Whether its state lets it take messages."""
         return bool(PHASES[self.state] & ACCEPTS)
+
+    def note_failure(self, error: BaseException) -> None:
+        """Keep the error of the failure that the control block counts as the last."""
+        self.failure = error
+        self._failures[self.control.failed & FAILURES] = error
+        if len(self._failures) > KEPT:
+            del self._failures[next(iter(self._failures))]
+
+    def failure_of(self, number: int) -> BaseException | None:
+        """The error of a failure by its number, 0 for the last one; None where it is not kept."""
+        return self._failures.get(number) if number else self.failure
 
     def has_ended(self) -> bool:
         """Whether nothing of it runs, or will."""

@@ -166,13 +166,14 @@ class ActorRef(Caller):
         self._home.require_open()
         if found is None:
             return TimeoutError(f"{self.name} has not replied in time")
-        reason = Reason(found)
+        reason = Reason(found & 0xFF)
         if reason is Reason.FULL:
             return TimeoutError(f"the inbox of {self.name} has had no room in time")
         if reason is Reason.FAILED:
             self._home.supervisor.settle(self._instance)
-            if self.failure is not None:
-                return _again(self.failure)
+            error = self._instance.failure_of(found >> 8)
+            if error is not None:
+                return _again(error)
         return MessageDead(f"{self.name} does not answer", reason)
 
     async def acall(self, message: Any, timeout: float | None = None) -> Any:

@@ -68,7 +68,7 @@ class Supervisor:
         if instance is None:
             return
         with fork_waits(), self._lock:
-            instance.failure = self.error_of(instance, instance.control.error)
+            instance.note_failure(self.error_of(instance, instance.control.error))
             before, instance.raised = instance.raised, None
             self._hung.pop(instance.number, None)
             if instance.residence is not None and before is None:
@@ -132,10 +132,12 @@ class Supervisor:
     def _give_up(self, instance: Instance) -> None:
         """End an actor whose kernel hangs; nothing stops its block."""
         with fork_waits(), self._lock:
-            instance.failure = ActorError(
-                f"{instance.name} has handled its message {instance.control.received} for more "
-                f"than {self.limit:g} s: it is ended, but nothing stops a block of a GPU from "
-                "outside, and it stays there until the process ends"
+            instance.note_failure(
+                ActorError(
+                    f"{instance.name} has handled its message {instance.control.received} for more "
+                    f"than {self.limit:g} s: it is ended, but nothing stops a block of a GPU from "
+                    "outside, and it stays there until the process ends"
+                )
             )
             instance.end(Reason.FAILED)
 
@@ -153,8 +155,10 @@ class Supervisor:
                 found = error
             with fork_waits(), self._lock:
                 if residence.started and not instance.control.error and not instance.is_ending:
-                    instance.failure = ActorError(
-                        f"{instance.name} is lost with its state, at message "
-                        f"{instance.control.received}: {found}"
+                    instance.note_failure(
+                        ActorError(
+                            f"{instance.name} is lost with its state, at message "
+                            f"{instance.control.received}: {found}"
+                        )
                     )
                     instance.end(Reason.FAILED)

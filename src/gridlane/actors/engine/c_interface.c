@@ -151,7 +151,7 @@ EXPORTED int gridlane_actor_call(gridlane_actor *handle, const void *message, si
     if (answered) {
         const gl_waiter *waiter = gl_waiter_of(handle->engine, ticket);
         gl_host_merge(handle->engine, &waiter->clock, gl_elapsed());
-        result = (int)waiter->reason;
+        result = (int)(waiter->reason & 0xFF);
         if (!result && waiter->bytes != room)
             result = GRIDLANE_WRONG_SIZE;
         if (!result)

@@ -273,6 +273,14 @@ void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const v
              uint32_t reason);
 void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
 void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason);
+
+/* GL_FAILED for a caller, with the number of the actor's failure above the lowest 8 bits: others may
+   come before the caller asks for its own. */
+static inline uint32_t gl_failed(const gl_actor *actor)
+{
+    return GL_FAILED | (uint32_t)atomic_load(&actor->control->failed) << 8;
+}
+
 void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
 void gl_unblock(gl_actor *actor);
 enum { GL_HAS_ROOM, GL_IS_BLOCKED, GL_IS_CYCLE };

@@ -259,7 +259,7 @@ void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason)
     if (to & GL_TO_WAITER)
         gl_answer(actor->engine, to, 0, &asked->clock, NULL, 0, reason);
     else if (to & GL_TO_OUTSIDE)
-        gl_gate_answer(actor->engine, to, asked->correlation, &asked->clock, NULL, 0, reason);
+        gl_gate_answer(actor->engine, to, asked->correlation, &asked->clock, NULL, 0, reason & 0xFF);
 }
 
 /* ---- senders that wait for room */

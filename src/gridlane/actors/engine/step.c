@@ -291,9 +291,11 @@ static void fail(gl_actor *actor)
     atomic_store_explicit(&control->error, (uint32_t)actor->code, memory_order_release);
     atomic_fetch_or(&actor->phase, GL_HAS_FAILED);
     atomic_fetch_add_explicit(&control->failed, 1, memory_order_relaxed);
+    uint32_t reason = gl_failed(actor);
     actor->code = 0;
     gl_event(actor);
-    gl_refuse_slot(actor, gl_slot(&actor->inbox, head), GL_FAILED);
+    gl_bury_slot(actor, gl_slot(&actor->inbox, head), GL_FAILED);
+    gl_refuse_caller(actor, gl_slot(&actor->inbox, head), reason);
     gl_queue_release(&actor->inbox);
 }
 

@@ -83,14 +83,16 @@ void gl_wire_refuse(gl_actor *actor, const gl_letter *letter, const void *payloa
 {
     gl_bury(actor->engine, actor->id, letter, payload, reason);
     atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
+    uint32_t detail = reason == GL_FAILED ? gl_failed(actor) : reason;
     if (letter->reply_to & GL_TO_WAITER && letter->reply_to & GL_DIRECT) {
         gl_place *place = &actor->wire->place[letter->reply_to & 0xFFFFF];
-        uint64_t generation = letter->reply_to >> 20 & 0x1FFFFFFF;
-        atomic_store_explicit(&place->refused, generation << 8 | reason, memory_order_release);
+        uint64_t generation = letter->reply_to >> 20 & 0x1FFFFFFF, failure = detail >> 8;
+        atomic_store_explicit(&place->refused, failure << 37 | generation << 8 | reason,
+                              memory_order_release);
     } else {
         gl_header asked = {.reply_to = letter->reply_to, .correlation = letter->correlation,
                            .clock = letter->clock};
-        gl_refuse_caller(actor, &asked, reason);
+        gl_refuse_caller(actor, &asked, detail);
     }
 }
 

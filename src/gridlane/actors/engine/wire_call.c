@@ -49,9 +49,9 @@ int gl_wire_answered(const gl_wire *wire, uint64_t reply_to, gl_wire_answer *ans
     if (!has(chunk, sequence)) {
         uint64_t refused = atomic_load_explicit(
             &wire->place[reply_to & 0xFFFFF].refused, memory_order_acquire);
-        if (!refused || refused >> 8 != generation_of(reply_to))
+        if (!refused || (refused >> 8 & 0x1FFFFFFF) != generation_of(reply_to))
             return 0;
-        *reason = (uint32_t)(refused & 0xFF);
+        *reason = (uint32_t)(refused & 0xFF) | (uint32_t)(refused >> 37) << 8;
         return 1;
     }
     for (uint32_t n = 0; n < 3; n++) {
@@ -162,5 +162,5 @@ int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, u
         *room = answer.bytes;
     }
     gl_wire_leave(wire, letter.reply_to, ticket, there || posted);
-    return posted ? posted : there ? (int)reason : -3;
+    return posted ? posted : there ? (int)(reason & 0xFF) : -3;
 }
