@@ -62,7 +62,7 @@ def _record(kind: Layout, label: str) -> Writer:
     writers = [writer_of(each.type, f"{label}.{each.name}") for each in kind.fields]
 
     def write(value: Any) -> bytes:
-        shape = getattr(type(value), "__gridlane_shape__", None)
+        shape = getattr(type(cast("object", value)), "__gridlane_shape__", None)
         if shape is not None and shape.layout.type_id == kind.type_id:
             return shape.pack(value)
         if isinstance(value, np.void | np.ndarray):
