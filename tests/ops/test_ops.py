@@ -39,12 +39,17 @@ AT_NIGHT = (
 """Labels of cases that devices of 32-bit words take at night alone: they compute the other types in
 those words, and their compilers take most of the time."""
 
+OF_WARPS_AT_NIGHT = (r"\w+-(?!i32|i64)\w+-whole", "beside-others-96")
+"""The same of devices that compute ops of warps by shared memory and barriers."""
+
 
 def is_late(case: Case, device: str) -> bool:
     """Whether a case is for the night."""
     if case.op in MATRIX and device != "cuda":
         return not re.fullmatch(FRAGMENTS_BY_DAY, case.label)
-    return device in WORDS and any(re.fullmatch(each, case.label) for each in AT_NIGHT)
+    late = AT_NIGHT if device in WORDS else ()
+    late += OF_WARPS_AT_NIGHT if device not in ("cpu", "cuda") else ()
+    return any(re.fullmatch(each, case.label) for each in late)
 
 
 def tried() -> Iterator[Any]:

@@ -10,16 +10,17 @@ import numpy as np
 from gridlane.conformance.cases import Case
 from gridlane.conformance.effects.making import FULL, THREADS, case, out, stretched, taking_part
 from gridlane.conformance.kernels import Kernel
-from gridlane.core.dtypes import ALL, INTEGERS, DType, b1, f32, f64, i32, u32
+from gridlane.core.dtypes import ALL, INTEGERS, DType, b1, f32, f64, i8, i32, i64, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import warp
-from gridlane.ir.ops.arith import Shl
+from gridlane.ir.ops.arith import Ge, Shl
 from gridlane.ir.ops.products import COLUMNS, Factor, Mma
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Value
 
 EVERY_WAY = tuple(product((32, 16, 8, 4, 2, 1), (0, 1, 3, 31, 33, -1)))
-SOME_WAYS = ((32, 0), (32, 3), (32, 33), (16, 31), (8, -1), (4, 1))
+SOME_WAYS = ((32, 0), (32, 3), (32, 33), (16, 31), (8, -1), (4, 1), (2, 1), (1, 31))
+FEW_WAYS = ((32, 3), (16, 31), (8, -1))
 """(width, lane). The source lane does not depend on the type of the value, and some devices'
 compilers take seconds for so many barriers."""
 
@@ -29,11 +30,11 @@ def shuffles() -> Iterator[Case]:
         for dtype in ALL:
 
             def move(kernel: Kernel) -> list[np.ndarray]:
-                """Words at every legal width and a few distances; other types at some."""
+                """Words at many widths and distances; other types at few."""
                 b = kernel.builder
                 value, mask = kernel.load(dtype), b.const(FULL, u32)
                 results = []
-                for width, lane in EVERY_WAY if dtype is i32 else SOME_WAYS:
+                for width, lane in SOME_WAYS if dtype is i32 else FEW_WAYS:
                     made = warp.Shuffle(mode, mask, value, b.const(lane, i32), b.const(width, i32))
                     for result in b.emit(made).results:
                         kernel.store(result)
@@ -47,7 +48,7 @@ def shuffles() -> Iterator[Case]:
                 return [stretched(dtype), *results]
 
             yield case("shuffle", f"{mode.value}-{dtype}", move)
-        for dtype in ALL:
+        for dtype in (b1, i8, i32, f32, f64):
 
             def move_in_a_branch(kernel: Kernel) -> list[np.ndarray]:
                 """From lanes that are elsewhere."""
@@ -55,15 +56,38 @@ def shuffles() -> Iterator[Case]:
                 value, third = kernel.load(dtype), b.rem(kernel.local, b.const(3, i32))
                 condition = b.eq(third, b.const(1, i32))
                 mask = taking_part(b, condition)
-                places = [kernel.own(kernel.array(dtype)) for _ in SOME_WAYS]
+                ways = SOME_WAYS if dtype is i32 else FEW_WAYS
+                places = [kernel.own(kernel.array(dtype)) for _ in ways]
                 with b.if_(condition):
-                    for place, (width, lane) in zip(places, SOME_WAYS, strict=True):
+                    for place, (width, lane) in zip(places, ways, strict=True):
                         ends = b.const(lane, i32), b.const(width, i32)
                         made = b.emit(warp.Shuffle(mode, mask, value, *ends))
                         b.store(place, made.results[0])
                 return [stretched(dtype), *(out(dtype) for _ in places)]
 
             yield case("shuffle", f"{mode.value}-{dtype}-from-inactive", move_in_a_branch)
+
+        def move_every_way(kernel: Kernel) -> list[np.ndarray]:
+            """Every legal width and a few distances, which no compiler knows."""
+            b = kernel.builder
+            value, mask = kernel.load(i32), b.const(FULL, u32)
+            widths, lanes, moved, valid = (kernel.array(each) for each in (i32, i32, i32, b1))
+            way = b.variable("way", i32)
+            with b.loop() as loop:
+                number = b.read(way)
+                b.break_if(b.value(Ge(number, b.const(len(EVERY_WAY), i32))))
+                ends = (b.load(b.offset(each, b.cast(number, i64))) for each in (lanes, widths))
+                made = b.emit(warp.Shuffle(mode, mask, value, *ends)).results
+                place = b.add(b.mul(number, b.const(2 * THREADS, i32)), kernel.thread)
+                for array, result in zip((moved, valid), made, strict=True):
+                    b.store(b.offset(array, b.cast(place, i64)), result)
+                with b.inside(loop.step):
+                    b.write(way, b.add(b.read(way), b.const(1, i32)))
+            known = [np.array(each, np.int32) for each in zip(*EVERY_WAY, strict=True)]
+            count = 2 * THREADS * len(EVERY_WAY)
+            return [stretched(i32), *known, out(i32, count), out(b1, count)]
+
+        yield case("shuffle", f"{mode.value}-every-way", move_every_way)
 
 
 PRODUCTS = (
@@ -222,26 +246,32 @@ def reductions() -> Iterator[Case]:
 
             def reduce(kernel: Kernel) -> list[np.ndarray]:
                 b = kernel.builder
-                value, mask = kernel.load(dtype), b.const(FULL, u32)
-                kernel.store(b.value(warp.WarpReduce(kind, mask, value)))
+                value = kernel.load(dtype)
                 some = b.lt(b.rem(kernel.local, b.const(5, i32)), b.const(2, i32))
                 part = taking_part(b, some)
                 with b.if_(some):
                     kernel.store(b.value(warp.WarpReduce(kind, part, value)))
-                return [stretched(dtype), out(dtype), out(dtype)]
+                return [stretched(dtype), out(dtype)]
 
             yield case("warp_reduce", f"{kind.value}-{dtype}", reduce)
+
+            def reduce_all(kernel: Kernel) -> list[np.ndarray]:
+                value, mask = kernel.load(dtype), kernel.builder.const(FULL, u32)
+                kernel.store(kernel.builder.value(warp.WarpReduce(kind, mask, value)))
+                return [stretched(dtype), out(dtype)]
+
+            yield case("warp_reduce", f"{kind.value}-{dtype}-whole", reduce_all)
 
 
 def in_step() -> Iterator[Case]:
     """Ops that all threads of a block run, even if its last warp is not full."""
-    for threads in (THREADS, 40):
+    for threads, masks in ((THREADS, (0x0F0F00F1,)), (40, (FULL, 0x0F0F00F1))):
 
         def exchange(kernel: Kernel) -> list[np.ndarray]:
             b = kernel.builder
             value = kernel.load(i32)
             odd = b.eq(b.and_(value, b.const(1, i32)), b.const(1, i32))
-            for bits in (FULL, 0x0F0F00F1):
+            for bits in masks:
                 mask = b.const(bits, u32)
                 ops: list[Op] = [warp.Vote(mode, mask, odd) for mode in warp.VoteMode]
                 ops += [warp.MatchAny(mask, value), warp.MatchAll(mask, value)]
