@@ -11,7 +11,6 @@ from collections import defaultdict
 from gridlane.analysis.intervals import I32, Interval, hull, inside
 from gridlane.core.compact import LIMIT
 from gridlane.core.dtypes import i32
-from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.values import Function, Value
 
@@ -34,6 +33,9 @@ class _Marks:
         self.users: dict[Value, int] = defaultdict(int)
         self.bounds: dict[Value, list[Interval]] = defaultdict(list)
         """For each value, the bounds that each of its users implies."""
+        self.carried = {op.value for op in self.ops if isinstance(op, memory.WriteVar)}
+        """Loop-carried values. Such a counter is better left in 32 bits, and LLVM widens counters
+        that it knows not to wrap."""
         for op in self.ops:
             for value in op.operands():
                 self.users[value] += 1
@@ -62,7 +64,7 @@ class _Marks:
 
     def _binary(self, op: arith.Add | arith.Sub | arith.Mul) -> None:
         result = self._bound(op.results[0])
-        if result is None or self._is_carried(op):
+        if result is None or op.results[0] in self.carried:
             return
         left, right = self.known.get(op.lhs), self.known.get(op.rhs)
         if left is not None and right is not None:
@@ -84,13 +86,6 @@ class _Marks:
         if inside(implied, I32):
             op.nowrap = True
             self.bounds[unknown].append(implied)
-
-    def _is_carried(self, op: Op) -> bool:
-        """Whether the result is loop-carried. Such a counter is better left in 32 bits, and LLVM
-        widens counters that it knows not to wrap."""
-        return any(
-            isinstance(user, memory.WriteVar) and user.value is op.results[0] for user in self.ops
-        )
 
 
 def _sum(a: Interval, b: Interval, sign: int) -> Interval:
