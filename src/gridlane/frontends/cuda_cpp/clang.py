@@ -20,6 +20,7 @@ from pathlib import Path
 from gridlane.core.errors import CompileError
 from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
 from gridlane.frontends.cuda_cpp.options import for_clang
+from gridlane.frontends.cuda_cpp.precompiled import compile_behind
 from gridlane.frontends.cuda_cpp.process import run_compiler
 from gridlane.frontends.cuda_cpp.texts import (
     made_ptx,
@@ -120,18 +121,18 @@ class Clang:
         text = with_table(source)
         with tempfile.TemporaryDirectory(prefix="gridlane-") as folder:
             made, read = Path(folder, "made.ptx"), Path(folder, "made.d")
-            status, told = run_compiler(
+            status, told = compile_behind(
                 (
                     *self.words,
                     *_ALWAYS,
                     f"--cuda-gpu-arch=sm_{given.arch}",
                     f"--cuda-feature=+ptx{_isa(given.arch)}",
+                ),
+                given.words,
+                ("-isystem", str(INCLUDE), *self.host, *textures(source)),
+                (
                     *((f"-cuid={digest(source)}",) if given.is_relocatable else ()),
-                    *("-include", "gridlane/runtime.h"),  # in front of the user's
-                    *given.words,
                     *("-iquote", str(Path(source.name).parent)),
-                    *("-isystem", str(INCLUDE), *self.host),
-                    *textures(source),
                     *("-MD", "-MT", "made", "-MF", str(read), "-o", str(made), "-"),
                 ),
                 text,
