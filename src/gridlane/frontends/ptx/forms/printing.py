@@ -18,7 +18,7 @@ from gridlane.frontends.ptx.values import Values
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.types import PointerType, Space, pointer
-from gridlane.ir.values import Value, Var
+from gridlane.ir.values import Value
 
 _MOST_ARGUMENTS = 32
 _MOST_WORDS = 16
@@ -137,40 +137,41 @@ class _Line:
             end = b.cast(self.arguments[-1], u32)
         elif part.precision is not None:
             end = b.const(int(part.precision or 0), u32)
-        words = [b.variable("text", u64) for _ in range(most)]
+        array = b.value(memory.LocalArray(u64, most))
+        words = [b.offset(array, b.const(number, i64)) for number in range(most)]
         for word in words:
-            b.write(word, b.zero(u64))
+            b.store(word, b.zero(u64))
         with b.if_(b.eq(t.bits(loaded), b.zero(u64))) as op:
-            b.write(words[0], b.const(int.from_bytes(b"(null)", "little"), u64))
+            b.store(words[0], b.const(int.from_bytes(b"(null)", "little"), u64))
         with b.inside(op.orelse):
-            self._read(part, address, end, words)
+            self._read(part, address, end, array, most)
         for word in words[:-1]:
-            self._add(b.read(word), BYTES)
-        self._add(b.read(words[-1]), part.text)
+            self._add(b.load(word), BYTES)
+        self._add(b.load(words[-1]), part.text)
 
-    def _read(self, part: Conversion, address: Value, end: Value, words: Sequence[Var]) -> None:
-        """Read a text into variables of eight bytes, up to a zero or a number of bytes."""
+    def _read(self, part: Conversion, address: Value, end: Value, words: Value, most: int) -> None:
+        """Read a text into words of eight bytes, up to a zero or a number of bytes."""
         t, b = self.t, self.t.b
         at = b.variable("at", u32)
         b.write(at, b.zero(u32))
-        for number, word in enumerate(words):
-            with b.loop():
-                place = b.read(at)
-                b.break_if(b.not_(b.lt(place, b.const(8 * number + 8, u32))))
-                b.break_if(b.not_(b.lt(place, end)))
-                byte = _byte(t, address, place)
-                b.break_if(b.eq(byte, b.zero(u32)))
-                bits = b.mul(b.sub(place, b.const(8 * number, u32)), b.const(8, u32))
-                shifted = b.binary(arith.Shl, b.cast(byte, u64), b.cast(bits, u64))
-                b.write(word, b.or_(b.read(word), shifted))
-                b.write(at, b.add(place, b.const(1, u32)))
-        limit = b.const(8 * len(words), u32)
+        limit, three = b.const(8 * most, u32), b.const(3, u32)
+        with b.loop():
+            place = b.read(at)
+            b.break_if(b.not_(b.lt(place, limit)))
+            b.break_if(b.not_(b.lt(place, end)))
+            byte = _byte(t, address, place)
+            b.break_if(b.eq(byte, b.zero(u32)))
+            word = b.offset(words, b.cast(b.binary(arith.Shr, place, three), i64))
+            bits = b.binary(arith.Shl, b.and_(place, b.const(7, u32)), three)
+            shifted = b.binary(arith.Shl, b.cast(byte, u64), b.cast(bits, u64))
+            b.store(word, b.or_(b.load(word), shifted))
+            b.write(at, b.add(place, b.const(1, u32)))
         with b.if_(b.and_(b.eq(b.read(at), limit), b.lt(limit, end))):
             more = b.binary(arith.Ne, _byte(t, address, limit), b.zero(u32))
             with b.if_(more):
                 t.raise_(
                     "RuntimeError",
-                    f"printf: a text for {part.text} is longer than {8 * len(words)} bytes, the "
+                    f"printf: a text for {part.text} is longer than {8 * most} bytes, the "
                     "most of one that is no literal: print it in parts, or by characters",
                 )
 
