@@ -53,7 +53,7 @@ def checked_by_ptxas(texts: list[str], processor: str, folder: Path) -> None:
         (folder / f"{number}.ptx").write_text(text)
     files = [str(folder / f"{number}.ptx") for number in range(len(texts))]
     for file in files:
-        command = [str(PTXAS), f"-arch={processor}", file, "-o", str(folder / "out.cubin")]
+        command = [str(PTXAS), f"-arch={processor}", "-O0", file, "-o", str(folder / "out.cubin")]
         done = subprocess.run(command, capture_output=True, text=True)
         assert not done.returncode, f"{done.stderr}\n{Path(file).read_text()}"
 
