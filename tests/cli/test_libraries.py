@@ -48,10 +48,11 @@ def files_in(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
 
 
-def test_install_and_uninstall(tmp_path):
+def test_install_and_uninstall(tmp_path, tmp_path_factory):
     prefix = tmp_path / "there"
-    prefix.mkdir()
+    shutil.copytree(installed.prefix(tmp_path_factory), prefix, symlinks=True)
     (prefix / "mine.txt").write_text("the user's")
+    (prefix / "env.sh").write_text("false")  # it is installed over its own files
     done = gridlane("install", "--prefix", prefix, "--force")
     assert done.returncode == 0, done.stderr
     assert "env.sh" in done.stdout and "lib/libcuda.so.1" in files_in(prefix)
@@ -76,8 +77,6 @@ def test_install_and_uninstall(tmp_path):
         f". {prefix}/env.sh && {made} a 'b c'", shell=True, capture_output=True, text=True
     )
     assert shown.returncode == 3 and shown.stdout.endswith("[a] [b c]"), shown.stderr
-    again = gridlane("install", "--prefix", prefix, "--force")  # over its own files
-    assert again.returncode == 0
     removed = gridlane("uninstall", "--prefix", prefix)
     assert removed.returncode == 0 and files_in(prefix) == ["mine.txt"]
     once_more = gridlane("uninstall", "--prefix", prefix)

@@ -296,7 +296,7 @@ def names_in(tree):
     return isinstance(tree, str)
 
 
-@settings(max_examples=examples(120, 2000), deadline=None)
+@settings(max_examples=examples(60, 2000), deadline=None)
 @given(
     trees(LEAVES).filter(lambda tree: not constant(tree)),
     st.floats(-100, 100, width=32),

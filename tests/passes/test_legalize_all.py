@@ -64,7 +64,7 @@ def test_the_answer_stays(case: cases.Case) -> None:
 
 def test_random_programs() -> None:
     done = 0
-    for seed in range(examples(20, 200)):
+    for seed in range(examples(10, 200)):
         program = random_program(seed, 15)
         if not refused(program.module):
             only_words(check(program, legalize))

@@ -74,7 +74,7 @@ def test_atomics_are_refused(case: cases.Case) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 40))
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(45, 750))
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(20, 750))
 def test_random_programs(seed: int, size: int) -> None:
     program = random_program(seed, size)
     if any(map(is_wide_atomic, ops_of(program.module))):

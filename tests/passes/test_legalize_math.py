@@ -26,7 +26,7 @@ from gridlane.passes.legalise.math import FUNCTIONS, NOTHING, NVPTX, legalize_ma
 
 NAMES = sorted(accuracy.FUNCTIONS)
 EXACT = (arith.Rem, math.Ldexp, math.Frexp, math.Nextafter)
-POINTS = examples(300, 3000)
+POINTS = examples(200, 3000)
 """For each interval of a function; with random bits there are three intervals or so."""
 
 

@@ -68,7 +68,7 @@ def test_the_answer_stays(case: cases.Case) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 40))
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(30, 500))
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(15, 500))
 def test_random_programs(seed: int, size: int) -> None:
     program = random_program(seed, size)
     change = legalize if has_wide_atomic(program.module) else legalize_both

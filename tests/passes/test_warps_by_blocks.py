@@ -474,7 +474,7 @@ def test_barriers_behind_the_end_of_threads() -> None:
 
 def test_random_programs() -> None:
     """Whatever the control flow round their warp ops."""
-    for seed in range(examples(30, 300)):
+    for seed in range(examples(15, 300)):
         program = random_program(seed, 22)
         changed = check(program, legalize)
         barriers = [op for op in ops_of(changed) if op.barrier]

@@ -52,7 +52,7 @@ def check(device: str, seed: int, size: int) -> None:
 
 @pytest.mark.parametrize("part", range(4))  # so that the workers of a run share them
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=examples(40, 600))
+@settings(SETTINGS, max_examples=examples(20, 600))
 def test_the_cpu_agrees(part: int, seed: int, size: int) -> None:
     check("cpu", apart(seed, part), size)
 
@@ -60,7 +60,7 @@ def test_the_cpu_agrees(part: int, seed: int, size: int) -> None:
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("device", OTHERS)
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=examples(12, 200))
+@settings(SETTINGS, max_examples=examples(8, 200))
 def test_devices_agree(device: str, part: int, seed: int, size: int) -> None:
     """Their compilers take from a tenth of a second to seconds for each program."""
     check(device, apart(seed, part + 4), size)
@@ -69,13 +69,13 @@ def test_devices_agree(device: str, part: int, seed: int, size: int) -> None:
 @pytest.mark.parametrize("part", range(2))
 @pytest.mark.parametrize("device", [device for device in DEVICES if device in WORDS])
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=examples(8, 200))
+@settings(SETTINGS, max_examples=examples(5, 200))
 def test_words_agree(device: str, part: int, seed: int, size: int) -> None:
     check(device, apart(seed, part + 8), size)
 
 
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=examples(100, 1000))
+@settings(SETTINGS, max_examples=examples(50, 1000))
 def test_random_programs_are_valid_and_print(seed: int, size: int) -> None:
     module = random_program(seed, size, expanding=True).module
     verify(module)
@@ -84,7 +84,7 @@ def test_random_programs_are_valid_and_print(seed: int, size: int) -> None:
 
 
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=examples(25, 200))
+@settings(SETTINGS, max_examples=examples(15, 200))
 def test_random_programs_run(seed: int, size: int) -> None:
     program = random_program(seed, size)
     launch = (program.module, program.grid, program.block, program.arrays, program.scalars)

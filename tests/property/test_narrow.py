@@ -37,7 +37,7 @@ def compact_program(seed: int, size: int) -> Program:
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 40))
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(120, 1000))
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(50, 1000))
 def test_the_answer_stays(seed: int, size: int) -> None:
     program = compact_program(seed, size)
     text = print_module(program.module)

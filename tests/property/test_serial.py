@@ -105,7 +105,7 @@ def check(seed: int, size: int) -> int:
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 25))
-@settings(SETTINGS, max_examples=examples(60, 1500))
+@settings(SETTINGS, max_examples=examples(25, 1500))
 def test_lanes_compute_alone_what_they_do_together(seed: int, size: int) -> None:
     check(seed, size)
 

@@ -67,7 +67,7 @@ def states_of(seed: int, count: int = THREADS) -> np.ndarray:
 
 @pytest.mark.parametrize("make", [random_shape, structured_shape])
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=examples(60, 2000))
+@settings(SETTINGS, max_examples=examples(40, 2000))
 def test_the_interpreter_agrees(make: Make, seed: int, size: int) -> None:
     check("interp", Maker(make(random.Random(seed), size)), states_of(seed))
 
@@ -87,7 +87,7 @@ def test_devices_agree(device: str, seed: int) -> None:
 
 @pytest.mark.parametrize("device", ["interp", "cpu"])
 @given(seed=seeds, size=sizes, by_barrier=st.booleans())
-@settings(SETTINGS, max_examples=examples(20, 400))
+@settings(SETTINGS, max_examples=examples(12, 400))
 def test_threads_meet_again(device: str, seed: int, size: int, by_barrier: bool) -> None:
     """Threads take different paths, and all of them are counted in blocks that all paths have."""
     shape = random_shape(random.Random(seed), size)

@@ -68,7 +68,7 @@ def program(seed: int) -> tuple[Module, tuple[int, int, int]]:
     return kernel.module, rng.choice(BLOCKS)
 
 
-@settings(max_examples=examples(150, 1000))
+@settings(max_examples=examples(60, 1000))
 @given(seed=seeds)
 def test_the_cpu_agrees(seed: int) -> None:
     check("cpu", seed)
