@@ -35,6 +35,7 @@ AT_NIGHT = (
     r"(?!(i32|u32|f32)-)\w+-constants",
     r"(\w+)-by-(?!(i32|\1)$)\w+",
     "f64-f64-16-8-f64",
+    "(zero|down)-f32-constants",
 )
 """Labels of cases that devices of 32-bit words take at night alone: they compute the other types in
 those words, and their compilers take most of the time."""

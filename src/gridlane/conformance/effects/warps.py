@@ -215,26 +215,31 @@ def matches() -> Iterator[Case]:
             few[0:4] = np.array([0.0, -0.0, np.nan, np.nan]).astype(dtype.numpy)
 
         def any_(kernel: Kernel) -> list[np.ndarray]:
+            """All lanes of words; some lanes of each type."""
             b = kernel.builder
             value = kernel.load(dtype)
-            kernel.store(b.value(warp.MatchAny(b.const(FULL, u32), value)))
+            if dtype is i32:
+                kernel.store(b.value(warp.MatchAny(b.const(FULL, u32), value)))
             early = b.lt(kernel.local, b.const(41, i32))
             mask = taking_part(b, early)
             with b.if_(early):
                 kernel.store(b.value(warp.MatchAny(mask, value)))
-            return [few, out(u32), out(u32)]
+            return [few, *(out(u32) for _ in kernel.function.params[1:])]
 
         def all_(kernel: Kernel) -> list[np.ndarray]:
+            """All lanes of words; some lanes of each type."""
             b = kernel.builder
             value = kernel.load(dtype)
-            for result in b.emit(warp.MatchAll(b.const(FULL, u32), value)).results:
-                kernel.store(result)
+            if dtype is i32:
+                for result in b.emit(warp.MatchAll(b.const(FULL, u32), value)).results:
+                    kernel.store(result)
             some = b.eq(b.and_(kernel.local, b.const(7, i32)), b.const(1, i32))
             mask = taking_part(b, some)
             with b.if_(some):
                 for result in b.emit(warp.MatchAll(mask, value)).results:
                     kernel.store(result)
-            return [few, out(u32), out(b1), out(u32), out(b1)]
+            pairs = len(kernel.function.params) // 2
+            return [few, *(out(each) for _ in range(pairs) for each in (u32, b1))]
 
         yield case("match_any", str(dtype), any_)
         yield case("match_all", str(dtype), all_)
