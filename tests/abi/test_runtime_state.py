@@ -4,6 +4,7 @@ import ctypes
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -217,6 +218,50 @@ def test_the_fault_of_a_kernel_stays_until_the_reset(trapping):
     y = good(rt.cudaMalloc(16))
     good(rt.cudaMemset(y, 1, 16))
     good(rt.cudaDeviceSynchronize())
+
+
+def launch_trap_on_a_stream():
+    module = good(cu.cuModuleLoadData(TRAP))
+    stop = good(cu.cuModuleGetFunction(module, b"stop"))
+    stream = good(cu.cuStreamCreate(1))
+    good(cu.cuLaunchKernel(stop, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0))
+    return stream
+
+
+def test_a_fault_on_a_stream_is_known_without_a_wait(cpu):
+    x, other = good(rt.cudaMalloc(16)), good(rt.cudaStreamCreate())
+    stream = launch_trap_on_a_stream()
+    end = time.monotonic() + 60
+    while rt.cudaStreamGetFlags(other)[0] == OK and time.monotonic() < end:
+        time.sleep(0.001)
+    for call, *values in (
+        (rt.cudaMemset, x, 0, 16),
+        (rt.cudaMalloc, 16),
+        (rt.cudaStreamCreate,),
+        (rt.cudaStreamSynchronize, other),
+        (rt.cudaStreamSynchronize, stream),
+        (rt.cudaDeviceSynchronize,),
+        (rt.cudaGetLastError,),
+    ):
+        assert error(call(*values)) == E.cudaErrorLaunchFailure
+    good(rt.cudaDeviceReset())
+    assert rt.cudaGetLastError() == (OK,)
+
+
+def test_a_fault_stays_in_its_context(cpu):
+    """Whoever waits for the device first."""
+    good(cu.cuInit(0))
+    contexts = [good(cu.cuCtxCreate(None, 0, 0)) for _ in range(3)]
+    stream = launch_trap_on_a_stream()
+    for each in contexts[:2]:
+        good(cu.cuCtxSetCurrent(each))
+        good(cu.cuCtxSynchronize())
+        good(cu.cuMemAlloc(16))
+        good(cu.cuCtxDestroy(each))
+    good(cu.cuCtxSetCurrent(contexts[2]))
+    assert error(cu.cuCtxSynchronize()) == cu.CUresult.CUDA_ERROR_LAUNCH_FAILED
+    assert error(cu.cuStreamSynchronize(stream)) == cu.CUresult.CUDA_ERROR_LAUNCH_FAILED
+    good(cu.cuCtxDestroy(contexts[2]))
 
 
 def test_a_reset_ends_what_the_device_has(device):

@@ -147,11 +147,13 @@ class HostDevice:
         """Create an event on the host's clock."""
         return HostEvent(timing)
 
-    def synchronize(self) -> None:
-        """Wait for all streams; raise the first error."""
+    def synchronize(self, owner: object = None) -> None:
+        """Wait for all streams; raise the first error, but none of a stream of another owner's."""
         wait_for_all()
         for each in live_streams():
-            each.synchronize()
+            others = owner is not None and each.queue.owner not in (None, owner)
+            if each.device is self and not others:
+                each.synchronize()
 
     def reset(self) -> None:
         """Wait for all work. Arrays free their own memory."""

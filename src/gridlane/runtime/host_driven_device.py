@@ -156,7 +156,7 @@ class HostDrivenDevice(Generic[S]):
             fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
         return found
 
-    def synchronize(self) -> None:
+    def synchronize(self, owner: object = None) -> None:
         """Wait for the work of all streams; raise the first error."""
         stream = self.default_stream
         stream.drain()

@@ -366,8 +366,12 @@ class Device(Protocol):
         """Create an event; ``timing=False`` for one that only orders work."""
         ...
 
-    def synchronize(self) -> None:
-        """Wait for the work of all streams; raise the first error among it."""
+    def synchronize(self, owner: object = None) -> None:
+        """Wait for the work of all streams; raise the first error among it.
+
+        Args:
+            owner: raise no error of a stream that is known to have another one.
+        """
         ...
 
     def reset(self) -> None:

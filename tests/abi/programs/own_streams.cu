@@ -403,7 +403,8 @@ static void failing()
     CHECK(cudaStreamSynchronize(b.stream));
     a.launches(3);
     fails<<<1, 32, 0, a.stream>>>(x, 3);
-    a.launches(10);
+    for (u n = 0; n < 10; n++) /* which may be told already that it failed */
+        step<<<1, N, 0, a.stream>>>(a.x, n, 200);
     printf("after a trap: %s\n", cudaGetErrorName(cudaStreamSynchronize(a.stream)));
     printf("and for ever: %s %s\n", cudaGetErrorName(cudaDeviceSynchronize()),
            cudaGetErrorName(cudaMalloc(&x, 4)));

@@ -50,8 +50,10 @@ def record_with_flags(handle: int, stream: int, flags: int) -> None:
 @implements("cuEventQuery")
 def query(handle: int) -> None:
     """Fail with NOT_READY until the recorded work is done."""
-    if not streams.event(handle).native.query():
+    event = streams.event(handle)
+    if not event.native.query():
         fail(NOT_READY, "the event has not happened")
+    event.context.check()
 
 
 @implements("cuEventSynchronize")
@@ -62,7 +64,7 @@ def synchronize(handle: int) -> None:
         event.native.synchronize()
     except GridlaneError as error:
         raise streams.faulted(event.context, error) from None
-    contexts.waited(event.context.device)
+    contexts.waited(event.context.check().device)
 
 
 @implements("cuEventElapsedTime_v2", "cuEventElapsedTime")

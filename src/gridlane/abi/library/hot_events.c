@@ -253,7 +253,7 @@ int gl_follow(const void *stream, uint64_t handle, unsigned flags)
         done = here ? may_wait && gl_wait_for_mark(event->mark, PATIENCE)
                     : gl_put_mark(lane, event->mark, 1);
     gl_unlock_order();
-    return done;
+    return done && gl_knows(knows); /* a lane that fails changes the number before its marks pass */
 }
 
 int gl_query_event(uint64_t handle)
@@ -264,7 +264,7 @@ int gl_query_event(uint64_t handle)
     const struct event *event = answered(handle);
     const int code = !event ? -1 : event->mark ? GL_NOT_READY : 0;
     gl_unlock_order();
-    return code;
+    return gl_knows(GL_READY) ? code : -1; /* as in gl_follow */
 }
 
 /* Wait for a short time, and then let Python wait, which can be interrupted. */
@@ -278,7 +278,7 @@ int gl_wait_event(uint64_t handle)
     const int done = event && (!event->mark ||
                                (may_wait && gl_wait_for_mark(event->mark, PATIENCE)));
     gl_unlock_order();
-    return done;
+    return done && gl_knows(GL_READY); /* as in gl_follow */
 }
 
 int gl_elapsed(float *made, uint64_t first, uint64_t last)

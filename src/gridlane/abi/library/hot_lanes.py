@@ -148,6 +148,9 @@ class Lane:
                 epochs.work.changed()  # before C sees that all is done
                 try:
                     functions.raising(failure)
+                except BaseException as error:
+                    found.fail(error)
+                    raise
                 finally:
                     functions.release(failure.plan)
         finally:

@@ -130,6 +130,11 @@ class Context:
         failure = failure_of(error)
         return self.fault(failure) if failure.number in STICKY else failure
 
+    def note(self, error: BaseException) -> None:
+        """Note what failed on the thread of a stream: later calls return the fault of a kernel."""
+        if isinstance(error, GridlaneError):
+            self.failed_by(error)
+
     def synchronize(self) -> None:
         """Wait for all work of the device.
 
@@ -140,15 +145,17 @@ class Context:
         what = "waiting for a context with a captured stream"
         refuse_all(partial(each.refuse, what) for each in tuple(self.captures))
         try:
-            self.device.synchronize()
+            self.device.synchronize(self)
         except GridlaneError as error:
             raise self.failed_by(error) from None
+        if self._fault is not None:  # whose error another caller took
+            raise Failure(self._fault.number, self._fault.what)
         waited(self.device)
 
     def finish(self) -> None:
         """Wait for all work of the device; a kernel that failed is told by later calls."""
         try:
-            self.device.synchronize()
+            self.device.synchronize(self)
         except GridlaneError as error:
             self.failed_by(error)
 
@@ -159,7 +166,7 @@ class Context:
         for each in tuple(self.captures):
             each.abandon()
         with suppress(GridlaneError):
-            self.device.synchronize()
+            self.device.synchronize(self)
         if self._fault is not None:
             with suppress(GridlaneError):
                 self.device.reset()

@@ -144,6 +144,7 @@ class Copy:
                     _row(stream, to.at(row, plane), source.at(row, plane), self, width, area)
         except GridlaneError as error:
             raise streams.faulted(stream.context, error) from None
+        stream.context.check()  # it may have waited for a kernel that failed
 
     def _between(self, stream: Stream) -> Buffer | None:
         """The staging memory of a launch, if it needs any."""
@@ -249,6 +250,7 @@ class Fill:
                 _fill_row(stream, self.to.at(row, 0), self.to.device, self.pattern, count)
         except GridlaneError as error:
             raise streams.faulted(stream.context, error) from None
+        stream.context.check()  # it may have waited for a kernel that failed
 
 
 def _fill_row(stream: Stream, address: int, device: bool, pattern: bytes, count: int) -> None:

@@ -80,6 +80,10 @@ class Stream:
     waiting: int = 1
     capture: Captured | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.queue, OwnHostStream):
+            self.queue.queue.owner = self.context
+
     @property
     def native(self) -> protocol.Stream:
         """The device's queue, for what cannot be captured.

@@ -59,6 +59,14 @@ class Lane(Protocol):
         ...
 
 
+class Owner(Protocol):
+    """Whose work a queue has."""
+
+    def note(self, error: BaseException) -> None:
+        """Note an error of the work."""
+        ...
+
+
 class HostQueue(SoftwareQueue[HostPiece]):
     """The shared state of a stream and its worker. The worker holds no reference to the stream, so
     that an unreferenced stream can end its worker. Work after an error is dropped until a caller
@@ -67,11 +75,13 @@ class HostQueue(SoftwareQueue[HostPiece]):
     Attributes:
         waits_for: the queue that the worker waits for, in a callback or for an event, and the latch
             that ends that wait.
+        owner: who is told an error of the work before a caller takes it.
     """
 
     def __init__(self, device: _Stoppable) -> None:
         super().__init__()
         self.device = device
+        self.owner: Owner | None = None
         _queues.add(self)
 
     def begin(self) -> None:
@@ -181,6 +191,12 @@ class HostQueue(SoftwareQueue[HostPiece]):
             if not self.pending and self in BUSY:
                 BUSY.discard(self)
                 epochs.work.changed()
+
+    def fail(self, error: BaseException) -> None:
+        """As for every queue. The owner knows the first error before the piece counts as done."""
+        if self.error is None and self.owner is not None:
+            self.owner.note(error)
+        super().fail(error)
 
     def raise_error(self) -> None:
         """Raise the error, once."""

@@ -82,6 +82,10 @@ class SoftwareQueue(Generic[T]):
         """Whether a thread waits for a moment when nothing is pending."""
         return bool(self._waiting)
 
+    def fail(self, error: BaseException) -> None:
+        """Note an exception of a piece; called by the thread."""
+        self.error = self.error or error
+
     def raise_error(self) -> None:
         """Raise the error, once."""
         error, self.error = self.error, None
@@ -124,7 +128,7 @@ class SoftwareQueue(Generic[T]):
                 if item is not None:
                     self._do(item)
             except BaseException as error:  # raised by the next synchronisation
-                self.error = self.error or error
+                self.fail(error)
             self.pending[0] = item = None  # freed before a waiting thread continues
             self.pending.popleft()
         while self._waiting:

@@ -169,7 +169,7 @@ class CudaDevice:
         """An event."""
         return CudaEvent(self.context, timing)
 
-    def synchronize(self) -> None:
+    def synchronize(self, owner: object = None) -> None:
         """Wait for all work of the context. Hot."""
         context = self.context
         context.enter()
