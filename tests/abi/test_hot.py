@@ -531,7 +531,9 @@ for _ in range(200):
     assert rt.cudaStreamGetPriority(made.value) == (0, -2)
     assert rt.cudaStreamGetFlags(made.value) == (0, 1)
     begun = streams.event(event.value)
-    assert begun.recorded and begun.point.query() and not begun.flags
+    assert begun.recorded and not begun.flags
+    begun.point.synchronize()  # its stream's thread may have it
+    assert begun.point.query()
     assert c.cudaEventQuery(event) == 0 and c.cudaStreamQuery(made) == 0
     assert c.cudaEventDestroy(event) == 0 and c.cudaStreamDestroy(made) == 0
     assert rt.cudaEventQuery(event.value)[0] == 400 and rt.cudaStreamQuery(made.value)[0] == 400

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 from gridlane.runtime.queues.software_queue import SoftwareQueue
 
@@ -13,12 +14,12 @@ class Calls(SoftwareQueue):
 
 
 def ended(queue):
-    """Wait until the queue's thread has ended."""
-    thread = queue.thread
+    """Wait until the queue's thread has left it."""
     queue.end()
-    if thread is not None:
-        thread.join(5)
-        assert not thread.is_alive()
+    end = time.monotonic() + 30
+    while queue.thread is not None and time.monotonic() < end:
+        time.sleep(0.0001)
+    assert queue.thread is None
     return queue
 
 
@@ -66,6 +67,41 @@ def test_no_thread_is_left():
         if thread.name == "gridlane-stream":
             thread.join(0.2)
     assert threading.active_count() <= before
+
+
+def test_a_thread_serves_one_queue_after_the_other():
+    seen = []
+    for n in range(200):
+        queue = Calls()
+        queue.keeps_thread = n == 100
+        queue.append(lambda n=n: seen.append((n, threading.get_ident())))
+        queue.wait()
+        spent = queue.thread
+        ended(queue)
+        if n == 100:
+            assert spent is not None
+            spent.join(30)  # no other queue gets it
+            assert not spent.is_alive()
+    assert [n for n, _ in seen] == list(range(200))
+    assert len({ident for _, ident in seen}) < 50
+
+
+def test_queues_that_begin_and_end_at_once():
+    seen = []
+
+    def use(start):
+        for n in range(300):
+            queue = Calls()
+            queue.append(lambda n=n: seen.append(start + n))
+            queue.end()
+            queue.wait()
+
+    threads = [threading.Thread(target=use, args=(1000 * k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(seen) == [1000 * k + n for k in range(6) for n in range(300)]
 
 
 def test_many_threads_append_and_wait():

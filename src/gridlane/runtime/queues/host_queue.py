@@ -207,6 +207,9 @@ class HostQueue(SoftwareQueue[HostPiece]):
     def _on_thread(self) -> None:
         _current.queue = self
 
+    def _ended(self) -> None:
+        _current.queue = None
+
     def _do(self, item: HostPiece) -> object:
         work, always = item
         return work() if always or self.error is None else None
@@ -347,6 +350,7 @@ def drop(queues: tuple[HostQueue, ...]) -> None:
     dropped = KernelError("the work was dropped, by an exception in a thread that waited for it")
     for each in unwanted:
         if each.pending:
+            each.keeps_thread = True  # which may be asked to stop a launch that is over
             each.error = each.error or dropped
             each.close_lane()
     epochs.work.changed()

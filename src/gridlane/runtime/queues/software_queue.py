@@ -7,13 +7,14 @@ from collections import deque
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
+from gridlane.runtime.queues import workers
 from gridlane.runtime.queues.latch import Latch
 
 T = TypeVar("T")
 
 
 class SoftwareQueue(Generic[T]):
-    """Work for a thread, which starts with the first piece.
+    """Work for a thread, which begins with the first piece.
 
     A signal handler may interrupt any method, append work and wait for it. So there is no lock, and
     no invariant between two fields: each step is one call of C.
@@ -22,10 +23,12 @@ class SoftwareQueue(Generic[T]):
         pending: the unfinished work; the first piece is in progress.
         error: the first exception of a piece.
         thread: the thread that does the work, once it runs.
+        keeps_thread: whether that does the work of no other queue later.
     """
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
+        self.keeps_thread = False
         self.begin()
 
     def begin(self) -> None:
@@ -104,11 +107,11 @@ class SoftwareQueue(Generic[T]):
         # After the change: an ending thread checks for changes once it is unregistered. If several
         # threads start here, from a handler or another thread, all but one end at once.
         if self.thread is None:
-            threading.Thread(target=self._run, name="gridlane-stream", daemon=True).start()
+            workers.run(self._run)
 
     # --- on the thread ---
 
-    def _run(self) -> None:
+    def _run(self) -> bool:
         while (self.pending or self._waiting) and self._runs.acquire(blocking=False):
             self.thread = threading.current_thread()
             self._on_thread()
@@ -119,6 +122,7 @@ class SoftwareQueue(Generic[T]):
             self._ended()
             self.thread = None
             self._runs.release()
+        return not self.keeps_thread
 
     def _settle(self) -> None:
         """Do the pending work, and release the waiting threads."""
