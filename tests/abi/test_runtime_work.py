@@ -65,7 +65,13 @@ def test_a_callback_gets_the_error_of_the_work(cpu):
     stream, other = good(rt.cudaStreamCreate()), good(rt.cudaStreamCreate())
     seen = []
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-    note = kind(lambda stream, status, data: seen.append((stream, status, data)))
+    appended = threading.Event()  # before the kernel fails, which later calls return
+
+    @kind
+    def note(stream, status, data):
+        assert appended.wait(60)
+        seen.append((stream, status, data))
+
     place = ctypes.cast(note, ctypes.c_void_p).value
     module = good(cu.cuModuleLoadData(TRAP.encode() + b"\0"))
     stop = good(cu.cuModuleGetFunction(module, b"stop"))
@@ -73,6 +79,7 @@ def test_a_callback_gets_the_error_of_the_work(cpu):
     good(cu.cuLaunchKernel(stop, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0))
     good(rt.cudaStreamAddCallback(stream, place, 2, 0))
     good(rt.cudaStreamAddCallback(other, place, 3, 0))
+    appended.set()
     assert error(rt.cudaStreamSynchronize(stream)) == E.cudaErrorLaunchFailure
     cu.cuCtxSynchronize()
     first, second = int(stream), E.cudaErrorLaunchFailure.value
@@ -159,6 +166,22 @@ def test_launch_by_a_handle_with_a_configuration(device):
     assert called("cudaLaunchKernelExC", config, int(scale), args)[0] == 0
     assert (on_host(x, values) == values * 3).all()
     assert called("cudaLaunchKernelExC", None, int(scale), args)[0] == E.cudaErrorInvalidValue
+    del keep
+
+
+def test_a_stream_of_another_context(device, image):
+    """Launches do not take it, nor a function of the context that the stream is not of."""
+    stream, x = good(rt.cudaStreamCreate()), on_device(np.arange(4, dtype=np.uint32))
+    args, keep = pointers(x, 4)
+    module = good(cu.cuModuleLoadData(TWICE.encode() + b"\0"))
+    scale = good(cu.cuModuleGetFunction(module, b"scale"))
+    other = good(cu.cuCtxCreate(None, 0, 0))
+    for chosen in (stream, 0):
+        made = cu.cuLaunchKernel(scale, 1, 1, 1, 1, 1, 1, 0, chosen, args, 0)
+        assert made[0] == (0 if chosen else cu.CUresult.CUDA_ERROR_INVALID_HANDLE)
+    assert launch(16, dim3(), dim3(), args, stream=int(stream)) == GONE
+    good(cu.cuStreamSynchronize(stream))
+    good(cu.cuCtxDestroy(other))
     del keep
 
 

@@ -11,6 +11,7 @@ from gridlane.abi.calls.occupancy import blocks
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import (
     COOPERATIVE_LAUNCH_TOO_LARGE,
+    INVALID_HANDLE,
     INVALID_VALUE,
     NOT_SUPPORTED,
     fail,
@@ -83,6 +84,8 @@ def start(
             kernel failed is told by later calls.
     """
     context, chosen = stream.context, chosen or Chosen()
+    if function.module.context is not context:
+        fail(INVALID_HANDLE, "the kernel and the stream are of two contexts")
     waits = chosen.cooperative and compiles_ptx(context.device)
     work = Launch(function, grid, block, shared, params, waits=waits)
     _check_clusters(function)

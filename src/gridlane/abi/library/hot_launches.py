@@ -154,7 +154,7 @@ epochs.code.then(_forget_old)
 def _fill(made: _Known, function: Function, block: Dim3) -> None:
     """Say how C launches a function, if it can."""
     device, kernel = made.context.device, function.kernel
-    if function.device is not device:
+    if function.module.context is not made.context:
         return
     _, plan = kernel.plan(block, device)
     bound, artifact = plan.kernel, plan.kernel.artifact

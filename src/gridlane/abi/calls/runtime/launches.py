@@ -5,8 +5,8 @@ from __future__ import annotations
 from gridlane.abi.calls import launches as driver
 from gridlane.abi.calls.launch_attributes import Chosen, attributes_of
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import INVALID_CONFIGURATION, INVALID_VALUE, fail
-from gridlane.abi.state import registered, streams
+from gridlane.abi.failure import INVALID_CONFIGURATION, INVALID_HANDLE, INVALID_VALUE, fail
+from gridlane.abi.state import contexts, registered, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.struct import Struct
 from gridlane.launch.dimensions import Dim3
@@ -45,6 +45,8 @@ def launch(
 ) -> None:
     """Append a launch."""
     found = streams.stream(stream)
+    if found.context is not contexts.current():
+        fail(INVALID_HANDLE, "the stream is of another context")
     kernel = registered.function(function, found.context)
     check_shape(grid, block, found.context)
     params = driver.from_pointers(kernel, pointers)
