@@ -71,12 +71,6 @@ def test_a_program_prints_the_same(name, library, tmp_path):  # noqa: F811
     assert hot.stdout.count("\n") > 100
 
 
-def test_a_fault_on_a_stream_is_known_without_a_wait(library, tmp_path):  # noqa: F811
-    made = compiled("faults", library, tmp_path)
-    for native in "01":
-        assert run(made, library, GRIDLANE_NATIVE=native).stdout == "well\n"
-
-
 def test_known_state_enters_no_python(library):  # noqa: F811
     in_python(
         library,

@@ -25,8 +25,8 @@ def library(tmp_path_factory):
 def compiled(name, library, tmp_path, *options):
     """A program in C, linked with the libraries that it does not open itself."""
     made = tmp_path / name
-    linked = [] if name == "loaded" else [str(library / "libcuda.so.1")]
-    runtime = name not in ("embedded", "loaded", "compiling")
+    linked = [] if name in ("loaded", "closes") else [str(library / "libcuda.so.1")]
+    runtime = name not in ("embedded", "loaded", "compiling", "closes")
     linked += [str(library / "libcudart.so.13")] if runtime else []
     linked += [str(library / "libnvrtc.so.13")] if name == "compiling" else []
     subprocess.run(
@@ -57,6 +57,14 @@ def run(program, library, *words, **settings):
 def test_programs_without_python(name, library, tmp_path):
     found = run(compiled(name, library, tmp_path), library)
     assert found.stdout == "well\n" and found.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["faults", "many_threads", "closes"])
+def test_hostile_programs(name, library, tmp_path):
+    made = compiled(name, library, tmp_path)
+    for native in "10":
+        found = run(made, library, GRIDLANE_NATIVE=native)
+        assert found.stdout == "well\n" and found.stderr == ""
 
 
 def test_the_compiler_in_a_program_without_python(library, tmp_path):

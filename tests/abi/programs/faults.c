@@ -1,28 +1,8 @@
 /* A kernel that fails on a stream of the program's own: once that is known, each call in its context
  * returns the error, also if nobody waits; other contexts go on. */
-#include <cuda.h>
-#include <cuda_runtime_api.h>
+#include "hostile.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
-
-#define EXPECT(call, wanted)                                                                 \
-    do {                                                                                     \
-        const int found = (int)(call);                                                       \
-        if (found != (wanted)) {                                                             \
-            printf("line %d: %s: %d\n", __LINE__, #call, found);                             \
-            exit(1);                                                                         \
-        }                                                                                    \
-    } while (0)
-#define CHECK(call) EXPECT(call, 0)
-#define FAILS(call) EXPECT(call, cudaErrorLaunchFailure)
-
-static const char text[] =
-    ".version 8.0\n.target sm_80\n.address_size 64\n"
-    ".visible .entry stop() { trap; ret; }\n"
-    ".visible .entry add(.param .u64 to) { .reg .u64 a; .reg .u32 b; ld.param.u64 a, [to];\n"
-    "  atom.global.add.u32 b, [a], 1; ret; }\n";
 
 struct work {
     CUmodule module;
