@@ -135,7 +135,7 @@ static void in_contexts(void)
     SAY(cuEventRecord(there, other));
     SAY(cuEventRecord(event, other)); /* of two contexts */
     SAY(cuEventRecord(event, stream));
-    SAY(cuStreamQuery(stream));
+    SAY(cuStreamSynchronize(stream));
     SAY(cuStreamWaitEvent(other, event, 0));
     SAY(cuStreamDestroy(stream)); /* from another context */
     SAY(cuStreamQuery(stream));

@@ -155,7 +155,8 @@ static struct lane *adopt_lane(uint64_t stream, uint64_t *told)
     return lane;
 }
 
-/* What C appends to from now on; null without memory. */
+/* What C appends to from now on; null without memory. Until it begins it counts as an unfinished item,
+ * for the work before it. */
 static struct batch *open_lane(struct lane *lane)
 {
     struct batch *made = is_gone() ? NULL : calloc(1, sizeof *made);
@@ -163,6 +164,7 @@ static struct batch *open_lane(struct lane *lane)
         return NULL;
     gl_lock_order();
     gl_set_open(lane, made);
+    gl_begin_items(1);
     lane->idle = 0;
     gl_lane_changed(lane);
     gl_unlock_order();
@@ -260,7 +262,7 @@ static void end_batch(struct lane *lane, struct batch *batch)
         gl_set_open(lane, NULL);
         gl_lane_changed(lane);
     }
-    gl_finish(batch->appended - batch->done);
+    gl_finish(batch->appended - batch->done + !batch->begun);
     gl_unlock_order();
     for (struct item *item = batch->first, *next; item; item = next) {
         next = item->next;
@@ -324,6 +326,8 @@ static void finish(struct lane *lane, struct batch *batch)
 static struct item *take_item(struct lane *lane, struct batch *batch)
 {
     gl_lock_order();
+    if (!batch->begun)
+        gl_finish(1);
     batch->begun = 1;
     finish(lane, batch);
     if (waits_for_item(lane, batch))

@@ -68,7 +68,7 @@ struct event {
 /* The streams and events of all libraries of the process; see hot_order.c. */
 struct gl_order {
     pthread_mutex_t lock; /* of all that is here; see hot_memory.c about the child of a fork */
-    uint64_t unfinished;  /* items of all lanes */
+    uint64_t unfinished;  /* items of all lanes, and lanes whose work has not begun */
     uint32_t waiting;     /* how many threads wait for "passed" */
     pthread_cond_t passed; /* a mark was, or no item is unfinished */
     uint64_t handle;       /* the last one that C made */
@@ -149,7 +149,12 @@ void gl_drop_mark(struct gl_mark *mark);
  * the lock meanwhile. */
 int gl_wait_for_mark(struct gl_mark *mark, int64_t ns);
 
-/* Note that so many items of all lanes are done. */
+/* Note that so many items of all lanes are to be done, or that they are. */
+static inline void gl_begin_items(uint64_t items)
+{
+    __atomic_store_n(&gl_order()->unfinished, gl_order()->unfinished + items, __ATOMIC_RELAXED);
+}
+
 void gl_finish(uint64_t items);
 
 /* Let the work of a lane pass a mark, or wait for it; false if the lane is not open. */

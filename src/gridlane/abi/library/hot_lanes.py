@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from gridlane.abi.library.hot_marks import Marks, OutsideMark
 from gridlane.abi.state import contexts, streams
 from gridlane.abi.state.streams import Stream
-from gridlane.core import epochs
 from gridlane.runtime.queues.host_queue import HostPiece, HostQueue
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
@@ -145,11 +144,10 @@ class Lane:
                 return
             if why == _FAILED:
                 functions.close(self._address)
-                epochs.work.changed()  # before C sees that all is done
                 try:
                     functions.raising(failure)
                 except BaseException as error:
-                    found.fail(error)
+                    found.fail(error)  # before C sees that all is done
                     raise
                 finally:
                     functions.release(failure.plan)

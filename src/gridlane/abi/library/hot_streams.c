@@ -75,7 +75,7 @@ static int put_item(struct lane *lane, struct item *item)
     batch->last = item;
     batch->count++;
     batch->appended++;
-    __atomic_store_n(&gl_order()->unfinished, gl_order()->unfinished + 1, __ATOMIC_RELAXED);
+    gl_begin_items(1);
     if (lane->lingers)
         gl_lane_changed(lane);
     return 1;

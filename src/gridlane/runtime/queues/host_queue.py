@@ -161,10 +161,9 @@ class HostQueue(SoftwareQueue[HostPiece]):
                     self.close_lane()
 
     def has_only_lane(self) -> bool:
-        """Whether there is no unfinished work beside that of an open lane."""
-        if not self.pending:
-            return True
-        return len(self.pending) == 1 and self.lane is not None and self.lane.is_open()
+        """Whether there is no unfinished work, or all of it comes before the end of an open lane's:
+        who appends to that knows when it is done."""
+        return not self.pending or (self.lane is not None and self.lane.is_open())
 
     def has_work(self) -> bool:
         """Whether there is unfinished work, beside the end of a piece whose work is done."""
@@ -193,10 +192,12 @@ class HostQueue(SoftwareQueue[HostPiece]):
                 epochs.work.changed()
 
     def fail(self, error: BaseException) -> None:
-        """As for every queue. The owner knows the first error before the piece counts as done."""
+        """As for every queue. The owner knows the first error before the piece counts as done, and
+        so do those who noted that there is none."""
         if self.error is None and self.owner is not None:
             self.owner.note(error)
         super().fail(error)
+        epochs.work.changed()
 
     def raise_error(self) -> None:
         """Raise the error, once."""
