@@ -31,8 +31,14 @@ def members(
         yield f"    {declared(each.type, name, scalars, scope)}; {note(each, name)}"
 
 
-def struct(layout: Layout, scalars: Mapping[str, str], scope: Scope) -> Iterator[str]:
-    """A structure of C++ with assertions of its size, its alignment and each field's place."""
+def struct(
+    layout: Layout, scalars: Mapping[str, str], scope: Scope, offset: str = "__builtin_offsetof"
+) -> Iterator[str]:
+    """A structure of C++ with assertions of its size, its alignment and each field's place.
+
+    Args:
+        offset: what gives the offset of a structure's field.
+    """
     title = scope.struct(layout)
     _, names = scope.members(layout)
     yield comment(layout.meaning or layout.name)
@@ -43,7 +49,7 @@ def struct(layout: Layout, scalars: Mapping[str, str], scope: Scope) -> Iterator
     yield f'static_assert(alignof({title}) == {layout.align}, "{title}: its alignment");'
     for each in layout.fields:
         name = names[each.name]
-        place = f"__builtin_offsetof({title}, {name}) == {each.offset}"
+        place = f"{offset}({title}, {name}) == {each.offset}"
         size = f"sizeof({title}::{name}) == {each.size}"
         yield f'static_assert({place} && {size}, "{title}.{name}: its place");'
 

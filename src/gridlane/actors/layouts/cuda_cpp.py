@@ -34,6 +34,17 @@ _HEAD = """\
 #error "gridlane's messages are little-endian"
 #endif
 """
+_OFFSET = "GRIDLANE_OFFSET"
+# NVRTC has the usual builtin since 13.4; this one is of the compiler that is its front end.
+_OFFSETS = f"""\
+#ifndef {_OFFSET}
+#if defined(__CUDACC_RTC__) && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1304
+#define {_OFFSET}(type, field) __INTADDR__(&((type*)0)->field)
+#else
+#define {_OFFSET}(type, field) __builtin_offsetof(type, field)
+#endif
+#endif
+"""
 _HALVES = f"""\
 #ifndef GRIDLANE_FLOAT16
 #define GRIDLANE_FLOAT16
@@ -66,7 +77,7 @@ def text(layouts: Sequence[Layout]) -> str:
     """
     scope = scope_of(layouts)
     halves = any(c_structs.uses(each, "float16") for each in scope.layouts)
-    parts = [_HEAD + (_HALVES if halves else "")]
+    parts = [_HEAD + _OFFSETS + (_HALVES if halves else "")]
     parts += ["\n".join(_guarded(each, scope)) + "\n" for each in scope.layouts]
     return "\n".join(parts)
 
@@ -76,6 +87,6 @@ def _guarded(layout: Layout, scope: Scope) -> Iterator[str]:
     constant = scope.names.take(joined(scope.struct(layout), "type_id"))
     yield f"#ifndef {guard}"
     yield f"#define {guard}"
-    yield from c_structs.struct(layout, SCALARS, scope)
+    yield from c_structs.struct(layout, SCALARS, scope, _OFFSET)
     yield f"static constexpr unsigned long long {constant} = 0x{layout.type_id:016x}ull;"
     yield "#endif"
