@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,20 @@ def test_the_same_comes_out(options, headers, monkeypatch):
     plain = compiled(options)
     assert [each.ptx for each in behind] == [plain.ptx] * 2
     assert behind[0].log == plain.log and "told" in plain.log
+
+
+def test_names_of_statics_are_those_that_the_host_s_part_has(headers):
+    """By the mark among the options, not by one of the source."""
+    code = (
+        "static __device__ int kept;void host(int n) {{ cudaMemcpyToSymbol(kept, &n, 4); }} // {}"
+    )
+
+    def name(mark: str, comment: str) -> str:
+        made = compiled(("-rdc=true", f"-cuid={mark}"), code.format(comment)).ptx
+        return re.findall(r"kept__static__\w+", made)[0]
+
+    assert name("1", "") == name("1", "other") != name("2", "")
+    assert len(files(headers)) == 1
 
 
 def test_messages_of_failures_are_those_without_it(headers, monkeypatch):

@@ -79,6 +79,9 @@ _LIBCXX = (
 """The configuration that libc++ expects from its builder."""
 
 
+_MARK = "-cuid="
+"""What the names of a unit's static kernels and variables end in, which no header knows: the host's
+part of a program says its own."""
 _OWN_HEADER = re.compile(r"#\s*include\s*[^<\s]")
 _READS = re.compile(r"tex|surf")
 _REFERS = re.compile(r"\b(?:texture|surface)\s*<")
@@ -128,10 +131,11 @@ class Clang:
                     f"--cuda-gpu-arch=sm_{given.arch}",
                     f"--cuda-feature=+ptx{_isa(given.arch)}",
                 ),
-                given.words,
+                [word for word in given.words if not word.startswith(_MARK)],
                 ("-isystem", str(INCLUDE), *self.host, *textures(source)),
                 (
-                    *((f"-cuid={digest(source)}",) if given.is_relocatable else ()),
+                    *((_MARK + digest(source),) if given.is_relocatable else ()),
+                    *(word for word in given.words if word.startswith(_MARK)),
                     *("-iquote", str(Path(source.name).parent)),
                     *("-MD", "-MT", "made", "-MF", str(read), "-o", str(made), "-"),
                 ),
