@@ -9,6 +9,8 @@ OUT    ?= build
 # Empty, so that compiled modules are kept whatever the environment says: the tests start hundreds
 # of processes, each of which would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
+# numpy's BLAS starts a thread for each core, in hundreds of processes that use none of them.
+export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all checks lint fuzz fuzz-ptx conformance oracle bench clean
