@@ -770,7 +770,7 @@ def on(stream):
 
 def without_python(call):
     '''Whether a call enters no Python, but where a busy machine took longer than C waits.'''
-    return any(calls_of_python(call) < 20 for _ in range(20))
+    return any(calls_of_python(call) < 20 for _ in range(100))
 """
 )
 
