@@ -32,15 +32,16 @@ def launch_of(case: Case) -> tuple[Any, ...]:
 
 
 AT_NIGHT = (
-    r"(?!(i32|u32|f32)-)\w+-constants",
-    r"(\w+)-by-(?!(i32|\1)$)\w+",
-    "f64-f64-16-8-f64",
-    "(zero|down)-f32-constants",
+    r"\w+-(?!(i32|u32|f32)-)\w+-constants",
+    r"\w+-(\w+)-by-(?!(i32|\1)$)\w+",
+    "mma-f64-f64-16-8-f64",
+    r"\w+-(zero|down)-f32-constants",
+    r"(ne|le|gt|ge)-\w+-constants",  # eq and lt are as these
 )
-"""Labels of cases that devices of 32-bit words take at night alone: they compute the other types in
-those words, and their compilers take most of the time."""
+"""Cases that devices of 32-bit words take at night alone: they compute the other types in those
+words, and their compilers take most of the time."""
 
-OF_WARPS_AT_NIGHT = (r"\w+-(?!i32|i64)\w+-whole", "beside-others-96")
+OF_WARPS_AT_NIGHT = (r"warp_reduce-\w+-(?!i32|i64)\w+-whole", "active_mask-beside-others-96")
 """The same of devices that compute ops of warps by shared memory and barriers."""
 
 
@@ -48,11 +49,9 @@ def is_late(case: Case, device: str) -> bool:
     """Whether a case is for the night."""
     if case.op in MATRIX and device != "cuda":
         return not re.fullmatch(FRAGMENTS_BY_DAY, case.label)
-    if device in WORDS and case.op in ("ne", "le", "gt", "ge") and "constants" in case.label:
-        return True  # eq and lt are as these
     late = AT_NIGHT if device in WORDS else ()
     late += OF_WARPS_AT_NIGHT if device not in ("cpu", "cuda") else ()
-    return any(re.fullmatch(each, case.label) for each in late)
+    return any(re.fullmatch(each, str(case)) for each in late)
 
 
 def tried() -> Iterator[Any]:

@@ -86,6 +86,15 @@ def test_a_thread_serves_one_queue_after_the_other():
     assert len({ident for _, ident in seen}) < 50
 
 
+def together(use, count):
+    """Call a function in so many threads, each with a number of its own."""
+    threads = [threading.Thread(target=use, args=(1000 * k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+
 def test_queues_that_begin_and_end_at_once():
     seen = []
 
@@ -96,11 +105,7 @@ def test_queues_that_begin_and_end_at_once():
             queue.end()
             queue.wait()
 
-    threads = [threading.Thread(target=use, args=(1000 * k,)) for k in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    together(use, 6)
     assert sorted(seen) == [1000 * k + n for k in range(6) for n in range(300)]
 
 
@@ -112,11 +117,7 @@ def test_many_threads_append_and_wait():
             queue.append(lambda: seen.append(start + n))
             queue.wait()
 
-    threads = [threading.Thread(target=use, args=(1000 * k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
+    together(use, 4)
     assert len(seen) == 800 and not queue.pending
 
 

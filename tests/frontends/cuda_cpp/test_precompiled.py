@@ -88,12 +88,12 @@ def test_messages_of_failures_are_those_without_it(headers, monkeypatch):
     assert str(behind.value) == str(plain.value)
 
 
-@pytest.mark.parametrize("word", ["-I", "-include", "-isystem"])
+@pytest.mark.parametrize("word", ["-I", "-include", "-isystem", "-Wp,-I,"])
 def test_folders_of_the_user_stand_in_front_of_it(word, headers, tmp_path):
     """They may hold any header that ours includes."""
     (tmp_path / "cmath").write_text("#include_next <cmath>\n#define N 7\n")
     given = str(tmp_path / "cmath") if word == "-include" else str(tmp_path)
-    made = compiled((f"-I{given}",) if word == "-I" else (word, given))
+    made = compiled((word + given,) if word.endswith(("I", ",")) else (word, given))
     assert "0f40E00000" in made.ptx and not headers._made
 
 

@@ -148,8 +148,7 @@ class Context:
             self.device.synchronize(self)
         except GridlaneError as error:
             raise self.failed_by(error) from None
-        if self._fault is not None:  # whose error another caller took
-            raise Failure(self._fault.number, self._fault.what)
+        self.check()  # another caller may have taken the error
         waited(self.device)
 
     def finish(self) -> None:

@@ -23,7 +23,9 @@ HEADER = "gridlane/runtime.h"
 _MOST = 8
 """How many a process keeps: a file of each is 3 MB."""
 _PLAIN = ("-D", "-U", "-std=", "-f", "-W", "-w", "-g", "-O")
-"""Options that name no file: folders and files of the user's may stand in front of any header."""
+_TO_PREPROCESSOR = "-Wp,"
+"""Options that name no file, but for those that one hands on: folders and files of the user's may
+stand in front of any header."""
 
 
 class Headers:
@@ -109,7 +111,7 @@ def compile_behind(
     Raises:
         CompileError: clang does not start, or runs too long.
     """
-    if all(word.startswith(_PLAIN) for word in given):
+    if all(word.startswith(_PLAIN) and not word.startswith(_TO_PREPROCESSOR) for word in given):
         header = HEADERS.of((*command, *given, *system))
         if header is not None:
             behind = ("-Xclang", "-include-pch", "-Xclang", str(header))
