@@ -43,11 +43,15 @@ Whether the handler has ended. Whether the second warp is to pause (odd numbers)
 number it does. How many sources there may be, and which is looked at first. How many of the
 kernel's messages the host has taken, which nobody reads; see ``from_host``."""
 TOLD_WORDS = 16
+_SIGNALS = 1 << ENDED | 1 << PAUSE
+"""Those that are odd where a warp that reads is to stop."""
 
 ROOM = 8 << 10
 """Bytes of shared memory for messages that have come from one side."""
 _IDLE, _LONG = 1 << 12, 1 << 16
 """Looks in vain after which a warp begins to sleep, and after which it sleeps longer."""
+_SPIN = 32
+"""Looks at the only ring of another actor before anything else is done."""
 _NAP, _LONGEST = 100, 1000
 """Nanoseconds of these sleeps."""
 
@@ -120,6 +124,18 @@ Box: Any = namedtuple("Box", "words told")  # pyright: ignore[reportUntypedNamed
 Came: Any = namedtuple("Came", "origin next")  # pyright: ignore[reportUntypedNamedTuple]
 """Shared memory: the source of each message of another actor, and each source's next ticket."""
 
+Ring: Any = namedtuple("Ring", "slots ticket shift after")  # pyright: ignore[reportUntypedNamedTuple]
+"""Another actor's ring whose turn it is, in registers: where its slots are, or 0; its next ticket;
+log2 of its capacity; after how many of the host's messages its own come."""
+
+
+@jit(device=True)
+def ring_of(sources: Any, came: Any, number: Any) -> Any:
+    """The ring of a source."""
+    at = sources.at[number]
+    slots = at + wire.INBOX_HEAD if at != 0 else at
+    return Ring(slots, came.next[number], int32(sources.shift[number]), sources.after[number])
+
 
 @jit(device=True)
 def told(box: Any, number: Any) -> Any:
@@ -157,6 +173,43 @@ def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
     chunks, words, depth, lanes = shape.chunks, shape.words, shape.depth, shape.lanes
     together = 32 // lanes
     slot, long = shape.slot, chunks > 32
+    first = (1 << lanes) - 1
+    """The lanes that read the first message."""
+
+    def keep(lane: Any, box: Any, at: Any, count: Any, missing: Any, most: Any, abc: Any) -> Any:
+        """Put what a warp has read at once behind ``count`` others; how many messages are whole."""
+        part, chunk = lane // lanes, lane & (lanes - 1)
+        whole = int32(together)
+        if missing != 0:
+            whole = int32((ffs(missing) - 1) // lanes)
+        whole = int32(min(whole, most - count))
+        if part < whole and chunk < chunks:
+            to = (at[0] + ((at[1] + count + part) & (depth - 1))) * words + 3 * chunk
+            box.words[to], box.words[to + 1], box.words[to + 2] = abc
+        return whole
+
+    _keep = jit(device=True)(keep)
+
+    def single(
+        lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any, looks: Any
+    ) -> Any:
+        """As a volley of one read, but look again, up to ``looks`` times, while there is nothing
+        and the other warps want nothing: such a look takes little more than the way there and
+        back."""
+        mine = ticket + lane // lanes
+        place = ring + (mine & ((int64(1) << shift) - 1)) * slot
+        place += wire.CHUNK * min(lane & (lanes - 1), chunks - 1)
+        sequence, wanted = uint32((mine >> shift) + 1), uint32(_SIGNALS)
+        while True:
+            a, b, c, d = load_words(place)
+            heard = _all_told(lane, box)
+            signals = ballot_sync(ALL, heard & 1 != 0)
+            missing = ballot_sync(ALL, d != sequence)
+            looks = int32(looks - 1)
+            if looks <= 0 or missing & first == 0 or signals & wanted != 0:
+                break
+            rest(0)
+        return _keep(lane, box, at, int32(0), missing, most, (a, b, c)), heard
 
     def volley_of(reads: int) -> Any:
         def volley(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any):
@@ -172,25 +225,17 @@ def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
                 a[n], b[n], c[n], d = load_words(place)
                 there[n] = int32(d == uint32((mine >> shift) + 1))
             heard = _all_told(lane, box)
-            count = 0
+            count = int32(0)
             for n in range(reads):
                 missing = ~ballot_sync(ALL, there[n] != 0)
                 if count == n * together:
-                    whole = together
-                    if missing != 0:
-                        whole = (ffs(missing) - 1) // lanes
-                    whole = min(whole, most - count)
-                    if part < whole and chunk < chunks:
-                        to = (at[0] + ((at[1] + count + part) & (depth - 1))) * words + 3 * chunk
-                        box.words[to] = a[n]
-                        box.words[to + 1] = b[n]
-                        box.words[to + 2] = c[n]
-                    count += whole
-            return int32(count), heard
+                    count += _keep(lane, box, at, count, missing, most, (a[n], b[n], c[n]))
+                    count = int32(count)
+            return count, heard
 
         return jit(device=True)(volley)
 
-    single, far, near = volley_of(1), volley_of(shape.far), volley_of(shape.near)
+    _single, far, near = jit(device=True)(single), volley_of(shape.far), volley_of(shape.near)
 
     def keep_rest(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, first: Any) -> Any:
         """The chunks after those that a warp has at once; the sender is writing them."""
@@ -207,8 +252,10 @@ def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
 
     _keep_rest = jit(device=True)(keep_rest)
 
-    def one(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any) -> Any:
-        count, heard = single(lane, box, ring, ticket, shift, at, most)
+    def one(
+        lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any, looks: Any
+    ) -> Any:
+        count, heard = _single(lane, box, ring, ticket, shift, at, most, looks)
         if long and count != 0:
             syncwarp()
             first = at[0] + (at[1] & (depth - 1))
@@ -239,7 +286,7 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
             if deep_far and last >= together and free > 1:
                 count, heard = far(lane, box, place.inbox, arrived, place.shift, at, free)
             else:
-                count, heard = one(lane, box, place.inbox, arrived, place.shift, at, free)
+                count, heard = one(lane, box, place.inbox, arrived, place.shift, at, free, 1)
         else:
             heard = _all_told(lane, box)
         syncwarp()
@@ -254,7 +301,16 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
         return count, heard
 
     def from_actors(
-        lane: Any, sources: Any, box: Any, came: Any, turn: Any, free: Any, head: Any, last: Any
+        lane: Any,
+        sources: Any,
+        box: Any,
+        came: Any,
+        turn: Any,
+        ring: Any,
+        free: Any,
+        head: Any,
+        last: Any,
+        looks: Any,
     ) -> Any:
         many, first, before = turn
         count, following = int32(0), int32(first)
@@ -269,28 +325,30 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
                     _, _, _, d = load_words(slot)
                     ready = d == uint32((ticket >> shift) + 1)
                 others = ballot_sync(ALL, ready)
-            if sources.at[first] != 0 and head >= sources.after[first]:
-                ring, ticket = sources.at[first] + wire.INBOX_HEAD, came.next[first]
+            if ring.slots != 0 and head >= ring.after:
                 at = (depth if apart else 0, int32(before) & (depth - 1))
                 if deep_near and last >= together and free > 1:
-                    count, heard = near(lane, box, ring, ticket, sources.shift[first], at, free)
+                    count, heard = near(lane, box, ring.slots, ring.ticket, ring.shift, at, free)
                 else:
-                    count, heard = one(lane, box, ring, ticket, sources.shift[first], at, free)
+                    count, heard = one(
+                        lane, box, ring.slots, ring.ticket, ring.shift, at, free, looks
+                    )
                 if lane < count:
                     came.origin[(int32(before) + lane) & (depth - 1)] = first
             else:
                 heard = _all_told(lane, box)
+            syncwarp()
+            if lane == 0 and count > 0:
+                threadfence_block()
+                store_volatile(box.told, CAME, int64(before + count))
+                came.next[first] = ring.ticket + count
             # The next one that has a message comes next, so that each has its turns.
             others &= ~(uint32(1) << first)
             if others != 0:
                 behind = others & (uint32(0xFFFFFFFE) << first)
                 following = int32(ffs(behind if behind != 0 else others) - 1)
-            syncwarp()
-            if lane == 0 and (count > 0 or following != first):
-                came.next[first] += count
-                threadfence_block()
-                store_volatile(box.told, FIRST, int64(following))
-                store_volatile(box.told, CAME, int64(before + count))
+                if lane == 0:
+                    store_volatile(box.told, FIRST, int64(following))
             syncwarp()
         else:
             heard = _all_told(lane, box)
@@ -320,7 +378,8 @@ def warps_of(shape: Shape) -> tuple[Any, Any]:
     def keep_actors(lane: Any, sources: Any, box: Any, came: Any) -> Any:
         many, first, before = int32(0), int32(0), int64(0)
         free, head, last, vain = int32(depth), int64(0), int32(0), int32(0)
-        heard, stands = _all_told(lane, box), True
+        heard, stands, looks = _all_told(lane, box), True, int32(1)
+        ring = ring_of(sources, came, int32(0))
         while _heard(heard, ENDED) == 0:
             pause = _heard(heard, PAUSE)
             if pause & 1 != 0:
@@ -332,15 +391,22 @@ def warps_of(shape: Shape) -> tuple[Any, Any]:
                 if stands:
                     many, first = _heard(heard, SOURCES), _heard(heard, FIRST)
                     before, stands = shfl_sync(ALL, heard, CAME), False
+                    ring = ring_of(sources, came, first)
                 head = shfl_sync(ALL, heard, HANDLED)
                 free = int32(depth - (int32(before) - _heard(heard, TAKEN)))
-                last, heard, first = from_actors(
-                    *(lane, sources, box, came, (many, first, before), free, head, last)
+                looks = int32(_SPIN if many == 1 and vain < _IDLE else 1)
+                last, heard, following = from_actors(
+                    *(lane, sources, box, came, (many, first, before), ring, free, head, last),
+                    looks,
                 )
                 before += last
                 if last > 0:
                     heard = _all_told(lane, box)
-            vain = _wait(int32(0) if last > 0 else vain)
+                    ring = Ring(ring.slots, ring.ticket + last, ring.shift, ring.after)
+                if following != first:
+                    first = following
+                    ring = ring_of(sources, came, first)
+            vain = _wait(int32(0) if last > 0 else vain + looks - 1)
 
     return jit(device=True)(keep_host), jit(device=True)(keep_actors)
 

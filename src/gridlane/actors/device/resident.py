@@ -38,6 +38,7 @@ from gridlane.core import argtypes
 from gridlane.core.argtypes import RecordType
 from gridlane.cuda import (
     atomic,
+    ballot_sync,
     blockIdx,
     int32,
     int64,
@@ -165,21 +166,25 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
             *(row.inbox, row.orders, row.status, row.control, row.answers, row.out, row.routes),
             *(row.sources, row.number, row.drift, row.shift, row.out_shift),
         )
-        arrivals = shared.array(places * words, uint32)
-        box = Box(arrivals, shared.array(receiving.TOLD_WORDS, int64))
-        came = Came(shared.array(32, int32), shared.array(32, int64))
-        outputs = shared.array(emits, output)
-        info = shared.array(16, int32)
-        held = shared.array(1, held_record)
-        time = shared.array(1, int64)
+        # Arrays begin at ``none``, which the compiler does not know to be 0: it would work out each
+        # address anew where it is used, from a register that takes tens of cycles to read.
+        none = row.none
+        arrivals = shared.array(places * words, uint32)[none:]
+        box = Box(arrivals, shared.array(receiving.TOLD_WORDS, int64)[none:])
+        came = Came(shared.array(32, int32)[none:], shared.array(32, int64)[none:])
+        outputs = shared.array(emits, output)[none:]
+        info = shared.array(16, int32)[none:]
+        held = shared.array(1, held_record)[none:]
+        time = shared.array(1, int64)[none:]
         routes = Routes(
-            *(shared.array(32, int64), shared.array(32, int64), shared.array(32, int64)),
-            *(shared.array(32, int64), shared.array(32, int32), shared.array(32, int32)),
-            *(shared.array(32, int64), shared.array(32, int64)),
+            *(shared.array(32, int64)[none:], shared.array(32, int64)[none:]),
+            *(shared.array(32, int64)[none:], shared.array(32, int64)[none:]),
+            *(shared.array(32, int32)[none:], shared.array(32, int32)[none:]),
+            *(shared.array(32, int64)[none:], shared.array(32, int64)[none:]),
         )
         sources = Sources(
-            *(shared.array(32, int64), shared.array(32, int32)),
-            *(shared.array(32, int64), shared.array(32, int64)),
+            *(shared.array(32, int64)[none:], shared.array(32, int32)[none:]),
+            *(shared.array(32, int64)[none:], shared.array(32, int64)[none:]),
         )
         messages, emitted = arrivals.view(record), outputs.view(uint32)
         head = row.head
@@ -208,7 +213,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
             source, last, where, there = int32(-1), int32(-1), int32(0), int32(1)
             several, reason, news = int32(1), int32(0), int32(0)
             while True:
-                found, done = int32(0), int32(1)
+                found, done, did = int32(0), int32(1), int32(0)
                 if not wide or thread < 32:
                     while found == 0 or (found == END and news > 0):
                         # What is new is told when there is time, or after many messages.
@@ -265,7 +270,8 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                             tail = uint32(out_tail >> 32)
                             low = uint32(out_tail)
                             store_words(place.status + 16, low, tail, orders.version, source)
-                        syncwarp()
+                        if together:
+                            syncwarp()
                     if wide and thread == 0:
                         info[WHAT] = found
                         time[0] = clock.physical
@@ -282,7 +288,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         handler(ctx, state[block], messages[0].payload, *arrays)
                         atomic.add(info, DONE, 1)
                     elif thread == 0:
-                        run(
+                        did = run(
                             *(info, outputs, clock.physical, thread, block, state, held),
                             *(messages, first, where, several, arrays),
                         )
@@ -290,8 +296,15 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         syncthreads()
                     else:
                         syncwarp()
-                    done = int32(info[DONE] if not together else 1)
-                    if (together and info[DONE] != threads) or (not together and info[WHAT] != 1):
+                    # A lane whose handler has failed has ended, and says nothing.
+                    if together:
+                        failed = info[DONE] != threads
+                    else:
+                        failed = ballot_sync(ALL, did != 0) == 0
+                        did = shfl_sync(ALL, did, 0)
+                        done = int32(did & 0xFF)
+                    if failed:
+                        done = int32(info[DONE] if not together else 1)
                         if kept:
                             store_state(lane, state, block, held, state_words)
                         if lazy:
@@ -311,7 +324,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     if wide:
                         syncthreads()  # the counts begin anew after this
                 if not wide or thread < 32:
-                    sent = info[EMITTED]
+                    sent = int32(info[EMITTED] if together else did >> 8)
                     one = first + int32((where + done - 1) & (depth - 1))
                     header = arrivals[one * words :]
                     physical, logical = clock.physical, clock.logical + (done - 1)

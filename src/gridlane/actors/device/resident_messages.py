@@ -10,13 +10,14 @@ from gridlane.actors.device.layout import OUTPUT_BYTES, PUBLISH, REPLY
 from gridlane.actors.device.resident_parts import (
     ALL,
     answerer_of,
-    at_last,
     is_open,
     look_for_room,
     poster_of,
     putter_of,
     room,
+    way_on,
     way_to,
+    way_with,
 )
 from gridlane.cuda import ballot_sync, ffs, int32, int64, jit, syncwarp, uint32
 from gridlane.frontends.python.stubs import load_words, store_words
@@ -73,18 +74,24 @@ def _letter_word(place: Any, lane: Any, at: Any, header: Any, kind: Any, key: An
 
 
 @jit(device=True)
-def _letter_chunk(lane: Any, number: Any, at: Any, header: Any, one: Any) -> Any:
+def _asked(lane: Any, header: Any) -> Any:
+    """What ``_letter_chunk`` takes over from the message that was handled."""
+    pair = wire.CORRELATION if lane == 1 else wire.TRACE if lane == 6 else wire.SIZES >> 1
+    return header.view(int64)[uint32(pair)]
+
+
+@jit(device=True)
+def _letter_chunk(
+    lane: Any, number: Any, at: Any, asked: Any, is_reply: Any, kind: Any, size: Any
+) -> Any:
     """A chunk of the header of what the handler has sent to another actor: each of eight lanes has
     one. The words with the event, in the fourth, are to be added."""
-    pair = wire.CORRELATION if lane == 1 else wire.TRACE if lane == 6 else wire.SIZES >> 1
-    asked = header.view(int64)[uint32(pair)]
     x, y = uint32(asked), uint32(asked >> 32)
     low, high = uint32(number), uint32(number >> 32)
-    is_reply = int32(one.kind) == REPLY
-    sizes = uint32(one.payload_bytes) | uint32(wire.IS_REPLY << 16 if is_reply else 0)
+    sizes = uint32(size) | uint32(wire.IS_REPLY << 16 if is_reply else 0)
     a, b, c = uint32(0), uint32(0), uint32(0)
     if lane == 0:
-        a, b, c = uint32(one.type), uint32(one.type >> 32), low
+        a, b, c = uint32(kind), uint32(kind >> 32), low
     if lane == 1:
         a, b, c = high, x, y
     if lane == 2:
@@ -118,7 +125,7 @@ def _wait_for_room(place: Any, at: Any, way: Any, beats: Any) -> Any:
             number = -1
         else:
             free = look_for_room(way)
-    return at_last(way, number, way.tail, free), beats
+    return way_with(way, number, free), beats
 
 
 def _sender_of(payload_at: int, tier: int, out_words: int) -> Any:
@@ -127,51 +134,67 @@ def _sender_of(payload_at: int, tier: int, out_words: int) -> Any:
     chunks, last = wire.HEADER_CHUNKS, max((tier // 4 - 1) // 3, 0)
     long = chunks + last >= 32
 
+    def payload(lane: Any, emitted: Any, n: Any) -> Any:
+        """The lane's chunk of an output's payload."""
+        word = uint32(n * out_words + payload_at + 3 * min(max(lane - chunks, 0), last))
+        return emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
+
+    _payload = jit(device=True)(payload)
+
+    def put(lane: Any, way: Any, size: Any, emitted: Any, n: Any, header: Any, body: Any) -> Any:
+        """One message: each of eight lanes has a chunk of its header, the others one of the
+        payload."""
+        a, b, c = header
+        d, e, f = body
+        a, b, c = a if lane < chunks else d, b if lane < chunks else e, c if lane < chunks else f
+        if 12 * (lane - chunks) < size:
+            store_words(way.to, a, b, c, way.lap)
+        if long:
+            chunk = lane + 32 - chunks
+            while 12 * chunk < size:
+                word = uint32(n * out_words + payload_at + 3 * chunk)
+                d, e, f = emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
+                store_words(way.to + wire.CHUNK * (chunk + chunks - lane), d, e, f, way.lap)
+                chunk += 32
+
+    _put = jit(device=True)(put)
+
     def send(
         place: Any,
         lane: Any,
         routes: Any,
         at: Any,
-        header: Any,
+        asked: Any,
         one: Any,
         emitted: Any,
         first: Any,
         run: Any,
         way: Any,
     ) -> Any:
-        a, b, c = _letter_chunk(lane, int64(place.number), at, header, one)
-        size = int32(one.payload_bytes)
-        mask = uint32((uint32(1) << uint32(way.shift)) - 1)
-        event, tail = at.logical + 1 + first, way.tail
-        start = uint32(first * out_words + payload_at)
-        behind = 3 * min(max(lane - chunks, 0), last)
-        mine = way.at + wire.CHUNK * lane
-        for _ in range(run):
-            if lane == 3:
-                b, c = uint32(event), uint32(event >> 32)
-            if lane >= chunks:
-                word = uint32(start + behind)
-                a, b, c = emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
-            slot = int64(uint32(uint32(tail) & mask)) * int64(way.slot)
-            sequence = uint32((tail >> way.shift) + 1)
-            if 12 * (lane - chunks) < size:
-                store_words(mine + slot, a, b, c, sequence)
-            if long:
-                chunk = lane + 32 - chunks
-                while 12 * chunk < size:
-                    word = uint32(start + 3 * chunk)
-                    target = way.at + slot + wire.CHUNK * (chunk + chunks)
-                    d, e, f = emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
-                    store_words(target, d, e, f, sequence)
-                    chunk += 32
+        is_reply, kind, size = one
+        body = _payload(lane, emitted, first)
+        a, b, c = _letter_chunk(lane, int64(place.number), at, asked, is_reply, kind, size)
+        event = at.logical + 1 + int64(first)
+        b = uint32(event) if lane == 3 else b
+        c = uint32(event >> 32) if lane == 3 else c
+        _put(lane, way, size, emitted, first, (a, b, c), body)
+        way = way_on(lane, way, int32(1))
+        # The first one is apart: a loop of one turn would be unrolled, and cost more than that.
+        n = int32(1)
+        while n < run:
             event += 1
-            tail += 1
-            start = uint32(start + out_words)
+            b = uint32(event) if lane == 3 else b
+            c = uint32(event >> 32) if lane == 3 else c
+            number = int32(first + n)
+            _put(lane, way, size, emitted, number, (a, b, c), _payload(lane, emitted, number))
+            way = way_on(lane, way, int32(1))
+            n = int32(n + 1)
         if lane == 0:
-            routes.tail[way.number] = tail
-            low, high = uint32(tail), uint32(tail >> 32)
-            store_words(way.at - wire.INBOX_HEAD, mask + 1, uint32(way.slot), low, high)
-        return at_last(way, way.number, tail, int32(way.free - run))
+            routes.tail[way.number] = way.tail
+            low, high = uint32(way.tail), uint32(way.tail >> 32)
+            slots = uint32(1) << uint32(way.shift)
+            store_words(way.at - wire.INBOX_HEAD, slots, uint32(way.slot), low, high)
+        return way
 
     return jit(device=True)(send)
 
@@ -190,9 +213,7 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int) -> Any:
 
     def run_of(lane: Any, outputs: Any, n: Any, sent: Any, most: Any) -> Any:
         """How many outputs from one on are for the same actor, of one type and size."""
-        if n + 1 == sent:
-            return 1
-        one, other = outputs[n], outputs[min(n + lane, sent - 1)]
+        one, other = outputs[uint32(n)], outputs[uint32(min(n + lane, sent - 1))]
         same = n + lane < sent and lane < most and other.kind == one.kind and other.key == one.key
         same = same and other.type == one.type and other.payload_bytes == one.payload_bytes
         differs = ~ballot_sync(ALL, same)
@@ -231,40 +252,44 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int) -> Any:
     ) -> Any:
         """Send what the handler has emitted, whose events follow the clock of ``at``: signs of
         life, messages to the host, how many it took, the route that was found last."""
-        reply_to = header.view(int64)[wire.REPLY_TO]
         beats, out_tail, out_head = at.beats, at.out_tail, at.out_head
-        n, has_place = 0, reply_to < 0 and reply_to & wire.DIRECT != 0
+        asked, reply_to = _asked(lane, header), header.view(int64)[wire.REPLY_TO]
+        n, has_place = int32(0), True
         while n < sent:
-            one = outputs[n]
-            kind, run = int32(one.kind), 1
-            if kind == REPLY and has_place:
-                has_place = False  # the caller may be reading: more replies are the host's
-                size = int32(one.payload_bytes)
-                put_answer(
-                    place.answers + (reply_to & _NUMBERS) * answer_slot,
-                    *(lane, uint32(((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1)),
-                    *(one.type, at.physical, at.logical + 1 + n, place.number, size),
-                    *(emitted, n * out_words + payload_at, (size + 3) // 4),
-                )
-            elif kind != REPLY or reply_to != 0:
-                number = int32(-1)
-                if kind != PUBLISH:
-                    key = reply_to if kind == REPLY else one.key
-                    if way.key != key or way.kind != one.type:
-                        way = way_to(lane, routes, key, one.type)
-                    if way.number >= 0 and way.free <= 0:
-                        way, beats = _wait_for_room(place, at, way, beats)
-                    number = way.number
-                if number >= 0:
-                    run = _run_of(lane, outputs, n, sent, way.free)
-                    way = send(
-                        *(place, lane, routes, at, header, one, emitted, n, run, way),
+            one = outputs[uint32(n)]
+            kind, run, size = int32(one.kind), int32(1), int32(one.payload_bytes)
+            key, numbered, is_done = one.key, one.type, False
+            if kind == REPLY:
+                key, is_done = reply_to, reply_to == 0
+                if has_place and reply_to < 0 and reply_to & wire.DIRECT != 0:
+                    # The caller may be reading: more replies are the host's.
+                    has_place, is_done = False, True
+                    put_answer(
+                        place.answers + (reply_to & _NUMBERS) * answer_slot,
+                        *(lane, uint32(((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1)),
+                        *(numbered, at.physical, at.logical + 1 + n, place.number, size),
+                        *(emitted, int32(n * out_words + payload_at), int32(size + 3) >> 2),
                     )
+            if not is_done:
+                number = way.number
+                if way.key != key or way.kind != numbered or way.free <= 0 or kind == PUBLISH:
+                    number = int32(-1)
+                    if kind != PUBLISH:
+                        if way.key != key or way.kind != numbered:
+                            way = way_to(lane, routes, key, numbered)
+                        if way.number >= 0 and way.free <= 0:
+                            way, beats = _wait_for_room(place, at, way, beats)
+                        number = way.number
+                if number >= 0:
+                    if n + 1 < sent:
+                        run = int32(_run_of(lane, outputs, n, sent, way.free))
+                    letter = (kind == REPLY, numbered, size)
+                    way = send(place, lane, routes, at, asked, letter, emitted, n, run, way)
                 else:
                     out_head = room(place, out_tail, out_head)
                     _to_host(place, lane, at, header, one, emitted, n, out_tail)
                     out_tail += 1
-            n += run
+            n = int32(n + run)
         syncwarp()
         return beats, out_tail, out_head, way
 

@@ -42,10 +42,11 @@ Position: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
 """Where a kernel is while it delivers what its handler has emitted."""
 
 Way: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
-    "Way", "key kind number at slot shift tail free"
+    "Way", "key kind number at slot shift tail free to lap"
 )
 """The route that was found last, or -1, and for what: where its slots are, how large, log2 of their
-number, how many messages there have been, and room for how many is known."""
+number, how many messages there have been, and room for how many is known. The lane's chunk of the
+next message goes to ``to``, with the sequence word ``lap``."""
 
 ALL = 0xFFFFFFFF
 
@@ -221,7 +222,14 @@ def route_of(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
 def no_way() -> Any:
     """No route is known."""
     zero = int64(0)
-    return Way(zero, zero, int32(-1), zero, int32(0), int32(0), zero, int32(0))
+    return Way(zero, zero, int32(-1), zero, int32(0), int32(0), zero, int32(0), zero, uint32(0))
+
+
+@jit(device=True)
+def _next_of(lane: Any, at: Any, slot: Any, shift: Any, tail: Any) -> Any:
+    """Where the lane's chunk of a message goes, and its sequence word."""
+    place = tail & ((int64(1) << shift) - 1)
+    return at + wire.CHUNK * lane + place * slot, uint32((tail >> shift) + 1)
 
 
 @jit(device=True)
@@ -231,8 +239,10 @@ def way_to(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
     some = max(number, 0)
     shift, tail = int32(routes.shift[some]), routes.tail[some]
     free = int32((int64(1) << shift) - (tail - routes.seen[some]))
-    at = routes.at[some] + wire.INBOX_HEAD
-    return Way(key, kind, number, at, int32(routes.slot[some]), shift, tail, free)
+    free = free if number >= 0 else int32(0)
+    at, slot = routes.at[some] + wire.INBOX_HEAD, int32(routes.slot[some])
+    to, lap = _next_of(lane, at, slot, shift, tail)
+    return Way(key, kind, number, at, slot, shift, tail, free, to, lap)
 
 
 @jit(device=True)
@@ -244,9 +254,22 @@ def look_for_room(way: Any) -> Any:
 
 
 @jit(device=True)
-def at_last(way: Any, number: Any, tail: Any, free: Any) -> Any:
-    """A way as it is later."""
-    return Way(way.key, way.kind, number, way.at, way.slot, way.shift, tail, free)
+def way_on(lane: Any, way: Any, count: Any) -> Any:
+    """A way after so many messages more."""
+    tail = way.tail + count
+    to, lap = _next_of(lane, way.at, way.slot, way.shift, tail)
+    free = int32(way.free - count)
+    return Way(
+        *(way.key, way.kind, way.number, way.at, way.slot, way.shift, tail, free, to, lap),
+    )
+
+
+@jit(device=True)
+def way_with(way: Any, number: Any, free: Any) -> Any:
+    """A way with another number, -1 where there is none, and room for so many."""
+    return Way(
+        *(way.key, way.kind, number, way.at, way.slot, way.shift, way.tail, free, way.to, way.lap),
+    )
 
 
 @jit(device=True)

@@ -16,6 +16,7 @@ from gridlane.cuda import (
     int32,
     int64,
     jit,
+    local,
     shfl_sync,
     syncwarp,
     threadfence_system,
@@ -26,7 +27,7 @@ from gridlane.frontends.python.volatile_stubs import load_volatile, store_volati
 
 DONE, WHAT = 4, 5
 """Words of the block's ``info``, besides those of a step: how many threads, or in a row messages,
-have been handled; what a look has found, or whether the handler has ended."""
+have been handled; what a look has found."""
 
 Orders: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Orders", "both version order loaded"
@@ -54,7 +55,8 @@ def looker_of(shape: Shape) -> Any:
         before, taken = receiving.told(box, receiving.CAME), receiving.told(box, receiving.TAKEN)
         head, free = receiving.told(box, receiving.HANDLED), int32(1 - (before - taken))
         turn = (many, first, before)
-        found, _, _ = from_actors(lane, sources, box, came, turn, free, head, 0)
+        ring = receiving.ring_of(sources, came, first)
+        found, _, _ = from_actors(lane, sources, box, came, turn, ring, free, head, 0, 1)
         return found
 
     _from_actors = jit(device=True)(actors)
@@ -257,7 +259,9 @@ def taker_of(shape: Shape, lazy: bool) -> Any:
 
 def runner_of(handler: Any, context: Any, kept: bool, depth: int) -> Any:
     """A device function by which one thread handles several messages in a row, up to one that emits
-    something: if its handler fails, there is nothing that had to be sent before."""
+    something: if its handler fails, there is nothing that had to be sent before. It returns how
+    many are handled, and above 8 bits how many outputs there are; ``info`` has how many are handled
+    where the handler fails. The counts of outputs are the thread's own, and are in registers."""
 
     def run(
         info: Any,
@@ -273,9 +277,10 @@ def runner_of(handler: Any, context: Any, kept: bool, depth: int) -> Any:
         several: Any,
         arrays: Any,
     ) -> Any:
-        n = int32(0)
-        while n < several and info[EMITTED] == 0:
-            ctx = context(info, outputs, 0, 0, physical, thread, block)
+        n, counts = int32(0), local.array(EMITTED + 1, int32)
+        counts[EMITTED] = 0
+        while n < several and counts[EMITTED] == 0:
+            ctx = context(counts, outputs, 0, 0, physical, thread, block)
             one = first + int32((where + n) & (depth - 1))
             if kept:
                 handler(ctx, held[0], messages[one].payload, *arrays)
@@ -283,7 +288,7 @@ def runner_of(handler: Any, context: Any, kept: bool, depth: int) -> Any:
                 handler(ctx, state[block], messages[one].payload, *arrays)
             n = int32(n + 1)
             info[DONE] = n
-        info[WHAT] = 1
+        return int32(n | counts[EMITTED] << 8)
 
     return jit(device=True)(run)
 
@@ -305,7 +310,6 @@ def give_back(
     if lane == 0:
         info[EMITTED] = 0
         info[DONE] = 0
-        info[WHAT] = 0
         if source < 0:
             store_volatile(box.told, receiving.HANDLED, head)
         else:

@@ -60,13 +60,14 @@ ROW = np.dtype(
         *((name, np.int64) for name in ("routes", "sources")),
         *((name, np.int64) for name in ("number", "drift", "started", "head", "out_tail")),
         *((name, np.int64) for name in ("physical", "logical", "received", "answered")),
-        *((name, np.int32) for name in ("shift", "out_shift", "order", "spare")),
+        *((name, np.int32) for name in ("shift", "out_shift", "order", "none")),
     ],
     align=True,
 )
 """What a kernel reads of an actor when it starts: addresses, sizes, and where it goes on.
 
-``started`` is the host's time; ``shift`` and ``out_shift`` are log2 of the rings' capacities.
+``started`` is the host's time; ``shift`` and ``out_shift`` are log2 of the rings' capacities;
+``none`` is 0.
 """
 
 ORDERS_BYTES = 64
