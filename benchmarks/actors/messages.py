@@ -71,24 +71,22 @@ def take_order(ctx, state, order: Order):
 @actors.message
 class Go:
     left: int64
+    target: int64
+    own: int64
 
 
 RUN = 31
 """Messages that a sender sends for one of its own."""
 
 
-def sender_to(name: str, own: str):
-    """An actor that sends to another one, in runs, and to itself to go on."""
-
-    @actors.kernel(state=Sum)
-    def flood(ctx, state, go: Go):
-        values = (float32(1.0),) * 30
-        for _ in range(RUN):
-            ctx.send(name, Wide(go.left, values))
-        if go.left > 0:
-            ctx.send(own, Go(go.left - 1))
-
-    return flood
+@actors.kernel(state=Sum)
+def flood(ctx, state, go: Go):
+    """Send to another actor, in runs, and to itself to go on."""
+    values = (float32(1.0),) * 30
+    for _ in range(RUN):
+        ctx.send_to(go.target, Wide(go.left, values))
+    if go.left > 0:
+        ctx.send_to(go.own, Go(go.left - 1, go.target, go.own))
 
 
 @actors.message
@@ -187,8 +185,9 @@ def pairs(runtime: actors.Runtime, count: int, number: int) -> None:
     for n in range(number):
         sinks.append(runtime.launch(take, name=f"sink{n}", capacity=4096))
         sinks[-1].activate()
-        made = sender_to(f"sink{n}", f"flood{n}")
-        floods.append(runtime.launch(made, name=f"flood{n}", emits=32))
+        floods.append(runtime.launch(flood, name=f"flood{n}", emits=32))
+        for other in (sinks[-1], floods[-1]):
+            runtime.connect(floods[-1], other)
         floods[-1].activate()
 
     def received() -> int:
@@ -196,8 +195,8 @@ def pairs(runtime: actors.Runtime, count: int, number: int) -> None:
 
     for left in (10, count // RUN):
         before, begin = received(), time.perf_counter()
-        for ref in floods:
-            ref.send(Go(left), replies=False)
+        for sink, ref in zip(sinks, floods, strict=True):
+            ref.send(Go(left, sink.id, ref.id), replies=False)
         wanted = before + number * (left + 1) * RUN
         while received() < wanted:
             time.sleep(0.0001)
@@ -261,7 +260,7 @@ def main() -> None:
         for kernel in (take_order, take):
             for receivers in (1, 8):
                 one_way(runtime, given.count, kernel, receivers)
-        for number in (1, 16):
+        for number in (1, 16, 60):
             pairs(runtime, 20 * given.count, number)
 
 

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.actors.samples import Ball, player
 from tests.actors.waiting import until
 
 from gridlane import actors
@@ -254,6 +255,35 @@ def test_actors_send_to_each_other_without_the_host(runtime, ref):
     first.send(Number(1_000_009), replies=False)
     until(lambda: found.extend(runtime.dead_letters()) or found)
     assert (found[0].reason, found[0].message(Number)) == (Reason.NO_ACTOR, Number(9))
+    first.terminate()
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_connected_actors_send_by_number_without_the_host(runtime, later):
+    first, second = (runtime.launch(player, name=name) for name in ("first", "second"))
+    if not later:
+        runtime.connect(first, second)
+        runtime.connect(second, first)
+    first.activate()
+    second.activate()
+    if later:
+        second.deactivate()
+        runtime.connect(first, second)
+        runtime.connect(second, first)
+        second.activate()
+    runtime.connect(first, second)  # again
+    first.send(Ball(50, second.id, first.id), replies=False)
+    until(lambda: first.metrics()["received"] + second.metrics()["received"] == 51)
+    assert first._there.position[2] == second._there.position[2] == 0  # nothing by the host
+    assert second._there.position[1] == 0
+    second.terminate()
+    with pytest.raises(actors.ActorError, match="has ended"):
+        runtime.connect(first, second)
+    # A number that nobody has is found by the host.
+    first.send(Ball(1, second.id, first.id), replies=False)
+    found: list[actors.DeadLetter] = []
+    until(lambda: found.extend(runtime.dead_letters()) or found)
+    assert found[0].reason is Reason.NO_ACTOR
     first.terminate()
 
 

@@ -85,6 +85,8 @@ class Directory:
         engine is asked for that once for many of them."""
         with fork_waits(), self.lock:
             self.channels.end(instance)
+            for each in self.by_number.values():
+                each.partners = [other for other in each.partners if other is not instance]
             self.by_number.pop(instance.number, None)
             self._route(instance.number, None)
             if self.by_name.get(instance.name) is instance:
@@ -224,6 +226,18 @@ class Directory:
                     if other.accepts:
                         self.channels.open(instance, other)
                     self.channels.open(other, instance)
+            for sender in self.by_number.values():
+                for partner in sender.partners:
+                    if instance in (sender, partner) and partner.accepts:
+                        self.channels.open(sender, partner)
+
+    def connect(self, sender: Instance, receiver: Instance) -> None:
+        """Make a way on the device from one actor to another, now or once that takes messages."""
+        with fork_waits(), self.lock:
+            if receiver not in sender.partners:
+                sender.partners.append(receiver)
+            if receiver.accepts:
+                self.channels.open(sender, receiver)
 
     def settle_channels(self) -> None:
         """Do what had to wait, of ways on the device."""

@@ -315,6 +315,17 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         self._home.require_open()
         self._home.directory.unsubscribe(self._of(ref), pattern)
 
+    def connect(self, sender: ActorRef, receiver: ActorRef) -> None:
+        """Make a way on the device from one actor to another that it sends to by its number, with
+        ``ctx.send_to``, as there is for those that its handler names. Messages take it on a GPU
+        whose kernels do not end, go by the host while there is none, and arrive on all devices.
+
+        Raises:
+            ActorError: one of them has ended, or is of another runtime.
+        """
+        self._home.require_open()
+        self._home.directory.connect(self._of(sender), self._of(receiver))
+
     def _of(self, ref: ActorRef) -> Instance:
         found = self._home.directory.by_number.get(ref.id)
         if found is None or ref != ActorRef(self._home, found):

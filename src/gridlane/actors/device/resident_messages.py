@@ -134,27 +134,21 @@ def _sender_of(payload_at: int, tier: int, out_words: int) -> Any:
     chunks, last = wire.HEADER_CHUNKS, max((tier // 4 - 1) // 3, 0)
     long = chunks + last >= 32
 
-    def payload(lane: Any, emitted: Any, n: Any) -> Any:
-        """The lane's chunk of an output's payload."""
-        word = uint32(n * out_words + payload_at + 3 * min(max(lane - chunks, 0), last))
-        return emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
-
-    _payload = jit(device=True)(payload)
-
-    def put(lane: Any, way: Any, size: Any, emitted: Any, n: Any, header: Any, body: Any) -> Any:
-        """One message: each of eight lanes has a chunk of its header, the others one of the
-        payload."""
-        a, b, c = header
-        d, e, f = body
+    def put(lane: Any, to: Any, lap: Any, size: Any, emitted: Any, start: Any, abc: Any) -> Any:
+        """One message, whose payload begins at a word: each of eight lanes has a chunk of its
+        header, the others send one of the payload."""
+        word = uint32(start + 3 * min(max(lane - chunks, 0), last))
+        d, e, f = emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
+        a, b, c = abc
         a, b, c = a if lane < chunks else d, b if lane < chunks else e, c if lane < chunks else f
         if 12 * (lane - chunks) < size:
-            store_words(way.to, a, b, c, way.lap)
+            store_words(to, a, b, c, lap)
         if long:
             chunk = lane + 32 - chunks
             while 12 * chunk < size:
-                word = uint32(n * out_words + payload_at + 3 * chunk)
+                word = uint32(start + 3 * chunk)
                 d, e, f = emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
-                store_words(way.to + wire.CHUNK * (chunk + chunks - lane), d, e, f, way.lap)
+                store_words(to + wire.CHUNK * (chunk + chunks - lane), d, e, f, lap)
                 chunk += 32
 
     _put = jit(device=True)(put)
@@ -172,23 +166,26 @@ def _sender_of(payload_at: int, tier: int, out_words: int) -> Any:
         way: Any,
     ) -> Any:
         is_reply, kind, size = one
-        body = _payload(lane, emitted, first)
         a, b, c = _letter_chunk(lane, int64(place.number), at, asked, is_reply, kind, size)
-        event = at.logical + 1 + int64(first)
+        event, start = at.logical + 1 + int64(first), uint32(first * out_words + payload_at)
         b = uint32(event) if lane == 3 else b
         c = uint32(event >> 32) if lane == 3 else c
-        _put(lane, way, size, emitted, first, (a, b, c), body)
-        way = way_on(lane, way, int32(1))
+        _put(lane, way.to, way.lap, size, emitted, start, (a, b, c))
         # The first one is apart: a loop of one turn would be unrolled, and cost more than that.
-        n = int32(1)
+        n, lap, base = int32(1), way.lap, way.at + wire.CHUNK * lane
+        mask = uint32((uint32(1) << uint32(way.shift)) - 1)
+        at_slot = uint32(uint32(way.tail) & mask)
         while n < run:
             event += 1
+            start = uint32(start + out_words)
+            at_slot = uint32((at_slot + 1) & mask)
+            lap = uint32(lap + 1 if at_slot == 0 else lap)
             b = uint32(event) if lane == 3 else b
             c = uint32(event >> 32) if lane == 3 else c
-            number = int32(first + n)
-            _put(lane, way, size, emitted, number, (a, b, c), _payload(lane, emitted, number))
-            way = way_on(lane, way, int32(1))
+            to = base + int64(at_slot) * int64(uint32(way.slot))
+            _put(lane, to, lap, size, emitted, start, (a, b, c))
             n = int32(n + 1)
+        way = way_on(lane, way, int32(run))
         if lane == 0:
             routes.tail[way.number] = way.tail
             low, high = uint32(way.tail), uint32(way.tail >> 32)
