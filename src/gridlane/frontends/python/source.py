@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.frontends.python.liveness import Flow, analyse
+from gridlane.frontends.python.matching import without_matches
 from gridlane.frontends.python.reads import Reads
 
 Definition = ast.FunctionDef | ast.Lambda
@@ -90,6 +91,7 @@ def _parse(function: types.FunctionType) -> FunctionSource:
     node, offset = _block(lines, code) or _whole_file(lines, code)
     text = "".join(lines[node.lineno + offset - 1 : (node.end_lineno or 0) + offset])
     source = FunctionSource(node, code.co_filename, _display_name(function), offset, text)
+    without_matches(source.node, source.locate)
     source.flows = analyse(source.body, source.node)
     return source
 

@@ -285,7 +285,6 @@ _SPELLED = {
     "ImportFrom": ("imports", "an import at the top of the file"),
     "JoinedStr": ("f-strings", "print(text, value)"),
     "Delete": ("del statements", "nothing: variables end by themselves"),
-    "Match": ("match statements", "if and elif"),
     "Starred": ("starred expressions", "the items one by one"),
 }
 
