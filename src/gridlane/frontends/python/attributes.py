@@ -188,7 +188,10 @@ _ARRAY: dict[str, Callable[[Translator, ArrayView], Operand]] = {
     "dtype": lambda t, base: Static(base.type.element),
 }
 
-ARRAY_METHODS = ("view", "reshape", "ravel", "transpose", "copy", "item", "fill")
+ARRAY_METHODS = (
+    *("view", "reshape", "ravel", "transpose", "copy", "item", "fill"),
+    *("sum", "prod", "min", "max", "mean", "var", "std", "all", "any", "argmin", "argmax"),
+)
 
 
 def _attributes_of(base: Operand) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import math as math_
 
-from gridlane.core.dtypes import DType, i8, i32, i64, u64
+from gridlane.core.dtypes import DType, b1, i8, i32, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
-from gridlane.frontends.python import bounds, complexes, division, promotion
+from gridlane.frontends.python import bounds, complexes, division, promotion, reductions
 from gridlane.frontends.python.attributes import extent
 from gridlane.frontends.python.calls.mathematics import is_finite
 from gridlane.frontends.python.calls.printing import print_parts
+from gridlane.frontends.python.calls.reductions import of_items
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.compare import OPS
-from gridlane.frontends.python.conversion import cast_scalar, integer, scalar
+from gridlane.frontends.python.conversion import cast_scalar, integer, scalar, truth
 from gridlane.frontends.python.iteration import length, static_items
 from gridlane.frontends.python.operands import (
     ArrayView,
@@ -60,6 +61,9 @@ def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Ope
     the number, as in numba."""
     if len(operands) == 1 and isinstance(operands[0], TupleOperand):
         operands = list(operands[0].items)
+    if len(operands) == 1 and isinstance(operands[0], ArrayView):
+        function = reductions.least if name == "min" else reductions.greatest
+        return of_items(t, function, operands[0], name)
     if not operands or (len(operands) == 1 and not isinstance(operands[0], Scalar)):
         raise t.fail(TypingError, f"{name}() takes two numbers or more, or a tuple of them")
     numbers = [scalar(t, operand, f"a number in {name}()") for operand in operands]
@@ -237,15 +241,34 @@ def _tuple(t: Translator, iterable: Operand | None) -> Operand:
 @handles(sum, params="iterable, start=")
 def _sum(t: Translator, iterable: Operand, start: Operand | None) -> Operand:
     items = static_items(t, iterable)
-    if items is None:
-        raise t.fail(
-            UnsupportedError,
-            f"sum({iterable.type_name}) cannot be compiled; add the items in a loop",
-        )
     total: Operand = t.integer(0) if start is None else start
+    if items is None:
+        return of_items(t, reductions.added, iterable, "sum", total)
     for item in items:
         total = BINARY[ast.Add](t, total, item)
     return total
+
+
+@handles(any, params="iterable")
+def _any(t: Translator, iterable: Operand) -> Operand:
+    items = static_items(t, iterable)
+    if items is None:
+        return of_items(t, reductions.some, iterable, "any")
+    found = t.b.const(False, b1)
+    for item in items:
+        found = t.b.or_(found, truth(t, item))
+    return Scalar(found)
+
+
+@handles(all, params="iterable")
+def _all(t: Translator, iterable: Operand) -> Operand:
+    items = static_items(t, iterable)
+    if items is None:
+        return of_items(t, reductions.every, iterable, "all")
+    found = t.b.const(True, b1)
+    for item in items:
+        found = t.b.and_(found, truth(t, item))
+    return Scalar(found)
 
 
 @handles(print, params="*")

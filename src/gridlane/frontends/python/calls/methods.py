@@ -11,6 +11,7 @@ from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python.attributes import size, transposed
 from gridlane.frontends.python.calls.casts import as_type
+from gridlane.frontends.python.calls.reductions import REDUCTIONS
 from gridlane.frontends.python.compare import compare
 from gridlane.frontends.python.conversion import cast_scalar, integer
 from gridlane.frontends.python.indexing import subscript
@@ -54,7 +55,16 @@ def call_method(
     if isinstance(receiver, TupleOperand):
         return _tuple_method(t, receiver, method.name, arguments)
     assert isinstance(receiver, ArrayView)
-    return _ARRAY[method.name](t, receiver, arguments)
+    reduce = REDUCTIONS.get(method.name)
+    if reduce is None:
+        return _ARRAY[method.name](t, receiver, arguments)
+    if arguments:
+        raise t.fail(
+            UnsupportedError,
+            f"{method.name}() reduces the whole array in a kernel, without an axis: write a loop "
+            "over the others",
+        )
+    return reduce(t, receiver)
 
 
 def _bit_count(t: Translator, receiver: Scalar) -> Scalar:

@@ -1,0 +1,172 @@
+"""Reductions: methods of arrays, and numpy's functions of the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridlane.core import argtypes
+from gridlane.core.dtypes import DType, f64, i64, u64
+from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.frontends.python import reductions
+from gridlane.frontends.python.calls.device import call_device
+from gridlane.frontends.python.calls.registry import HANDLERS, Handler, handles
+from gridlane.frontends.python.conversion import cast_to, integer
+from gridlane.frontends.python.indexing import element_at, subscript
+from gridlane.frontends.python.operands import (
+    ArrayView,
+    ComplexNumber,
+    Operand,
+    Scalar,
+    TupleOperand,
+)
+from gridlane.frontends.python.translator import Translator
+from gridlane.ir.ops import arith
+
+Reduce = Callable[[Translator, ArrayView], Operand]
+
+
+@handles(reductions.element_of)
+def _element_of(t: Translator, array: Operand, index: Operand) -> Operand:
+    """The element of an array at a place in C order, without a check."""
+    assert isinstance(array, ArrayView)
+    b, place = t.b, integer(t, index, "an index")
+    if array.type.layout == "C" or array.type.ndim < 2:
+        kind = argtypes.ArrayType(array.type.element, 1, array.type.layout, array.type.readonly)
+        if array.type.ndim == 1:
+            return element_at(t, array, place)
+        flat = ArrayView(kind, array.pointer, (b.const(1, i64),))
+        return element_at(t, flat, place)
+    left, found = b.cast(place.value, i64), list[Operand]()
+    for extent in reversed(array.shape):
+        found.append(Scalar(b.binary(arith.Rem, left, extent), 0, i64.max))
+        left = b.binary(arith.Div, left, extent)
+    return subscript(t, array, TupleOperand(tuple(reversed(found))))
+
+
+def _call(t: Translator, function: Any, *arguments: Operand) -> Operand:
+    return call_device(t, reductions.FUNCTIONS[function], list(arguments), {})
+
+
+def _number(t: Translator, array: ArrayView, value: int, integers: DType | None) -> Operand:
+    """A number of the type of a sum: of 64 bits for integers, or ``integers``."""
+    element = array.type.element
+    if isinstance(element, argtypes.ComplexType):
+        part = element.part
+        return ComplexNumber(t.b.const(float(value), part), t.b.const(0.0, part))
+    if not isinstance(element, argtypes.ScalarType):
+        raise t.fail(TypingError, f"{array.type} holds no numbers that could be reduced")
+    dtype = element.dtype
+    if dtype.is_float:
+        return Scalar(t.b.const(float(value), dtype))
+    wide = integers or (u64 if dtype.is_integer and not dtype.is_signed else i64)
+    return Scalar(t.b.const(float(value) if wide.is_float else value, wide))
+
+
+def _with(function: Any, value: int, integers: DType | None = None) -> Reduce:
+    return lambda t, array: _call(t, function, array, _number(t, array, value, integers))
+
+
+def _ordered(function: Any) -> Reduce:
+    def reduce(t: Translator, array: ArrayView) -> Operand:
+        if not isinstance(array.type.element, argtypes.ScalarType):
+            raise t.fail(TypingError, f"{array.type} holds nothing that has an order")
+        return _call(t, function, array)
+
+    return reduce
+
+
+def _truth(function: Any) -> Reduce:
+    return lambda t, array: _call(t, function, array)
+
+
+_quotient = _with(reductions.mean, 0, f64)
+_mean_of_numbers = _with(reductions.mean_of_numbers, 0, f64)
+
+
+def _mean(t: Translator, array: ArrayView) -> Operand:
+    """A mean of floats is a float of their type, as in numba; that without NaNs is not."""
+    found, element = _quotient(t, array), array.type.element
+    is_float = isinstance(element, argtypes.ScalarType) and element.dtype.is_float
+    if is_float or isinstance(element, argtypes.ComplexType):
+        return cast_to(t, found, element)
+    return found
+
+
+def _variance(t: Translator, array: ArrayView) -> Operand:
+    is_complex = isinstance(array.type.element, argtypes.ComplexType)
+    function = reductions.variance_of_complex if is_complex else reductions.variance
+    return _call(t, function, array, _mean(t, array))
+
+
+def _variance_of_numbers(t: Translator, array: ArrayView) -> Operand:
+    if isinstance(array.type.element, argtypes.ComplexType):
+        raise t.fail(UnsupportedError, "nanvar() of complex numbers cannot be compiled")
+    return _call(t, reductions.variance_of_numbers, array, _mean_of_numbers(t, array))
+
+
+def of_items(t: Translator, function: Any, array: Operand, name: str, *more: Operand) -> Operand:
+    """One of Python's functions of an iterable, for an array of one dimension.
+
+    Raises:
+        TypingError: it is something else.
+    """
+    if not isinstance(array, ArrayView) or array.type.ndim != 1:
+        raise t.fail(
+            TypingError,
+            f"{name}() takes a tuple or an array of one dimension, not {array.type_name}",
+        )
+    return _call(t, function, array, *more)
+
+
+REDUCTIONS: dict[str, Reduce] = {
+    "sum": _with(reductions.total, 0),
+    "prod": _with(reductions.product, 1),
+    "all": _truth(reductions.every),
+    "any": _truth(reductions.some),
+    "mean": _mean,
+    "var": _variance,
+    "std": lambda t, array: _call(t, reductions.root, _variance(t, array)),
+    "min": _ordered(reductions.smallest),
+    "max": _ordered(reductions.largest),
+    "argmin": _ordered(reductions.place_of_smallest),
+    "argmax": _ordered(reductions.place_of_largest),
+}
+"""Methods of arrays, by their names."""
+
+_OF_NUMBERS: dict[str, Reduce] = {
+    "nansum": _with(reductions.total_of_numbers, 0),
+    "nanprod": _with(reductions.product_of_numbers, 1),
+    "nanmean": _mean_of_numbers,
+    "nanvar": _variance_of_numbers,
+    "nanstd": lambda t, array: _call(t, reductions.root, _variance_of_numbers(t, array)),
+    "nanmin": _ordered(reductions.smallest_number),
+    "nanmax": _ordered(reductions.largest_number),
+}
+
+
+def _register() -> None:
+    for name, reduce in (REDUCTIONS | _OF_NUMBERS).items():
+
+        def emit(
+            t: Translator, a: Operand, axis: Operand | None, name=name, reduce=reduce
+        ) -> Operand:
+            if axis is not None:
+                raise t.fail(
+                    UnsupportedError,
+                    f"np.{name} reduces the whole array in a kernel, without an axis: write a loop "
+                    "over the others",
+                )
+            if not isinstance(a, ArrayView):
+                raise t.fail(TypingError, f"np.{name} takes an array in a kernel")
+            return reduce(t, a)
+
+        handler = Handler(f"np.{name}", emit, ("a", "axis"), 1)
+        HANDLERS[getattr(np, name)] = handler
+        if name in ("min", "max"):
+            HANDLERS[getattr(np, f"a{name}")] = handler
+
+
+_register()

@@ -1,0 +1,255 @@
+"""Reductions of arrays in kernels: values against numpy, types against numba 0.68.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.frontends.running import launch, type_of
+
+from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.core.options import KernelOptions
+from gridlane.frontends.python.translation import translate_device
+
+
+def methods(a, out):
+    out[0] = a.sum()
+    out[1] = a.prod()
+    out[2] = a.mean()
+    out[3] = a.var()
+    out[4] = a.std()
+    out[5] = a.all()
+    out[6] = a.any()
+
+
+def ordered_methods(a, out):
+    out[0] = a.min()
+    out[1] = a.max()
+    out[2] = a.argmin()
+    out[3] = a.argmax()
+
+
+def functions(a, out):
+    out[0] = np.sum(a)
+    out[1] = np.prod(a)
+    out[2] = np.mean(a)
+    out[3] = np.var(a)
+    out[4] = np.std(a)
+    out[5] = np.all(a)
+    out[6] = np.any(a)
+
+
+def ordered_functions(a, out):
+    out[0] = np.min(a)
+    out[1] = np.max(a)
+    out[2] = np.argmin(a)
+    out[3] = np.argmax(a)
+    out[4] = np.amin(a)
+    out[5] = np.amax(a)
+
+
+def of_numbers(a, out):
+    out[0] = np.nansum(a)
+    out[1] = np.nanprod(a)
+    out[2] = np.nanmean(a)
+
+
+def ordered_of_numbers(a, out):
+    out[0] = np.nanmin(a)
+    out[1] = np.nanmax(a)
+    out[2] = np.nanvar(a)
+    out[3] = np.nanstd(a)
+
+
+KINDS = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"]
+
+
+def layouts(values: np.ndarray) -> list[np.ndarray]:
+    """Arrays of these values of several shapes and layouts."""
+    cube = values[:12].reshape(2, 3, 2)
+    return [values, values[::-2], cube, np.asfortranarray(cube), cube.T[::-1, :, :1]]
+
+
+def same(function: Any, array: np.ndarray) -> None:
+    wanted, found = np.zeros(7, np.complex128), np.zeros(7, np.complex128)
+    with np.errstate(all="ignore"):
+        function(array, wanted)
+    launch(function, 1, 1, array, found)
+    loose = array.dtype.itemsize == 2 and array.dtype.kind == "f"
+    np.testing.assert_allclose(found, wanted, rtol=2e-2 if loose else 1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_in_all_layouts(kind):
+    values = np.array([1, 0, 2, 1, 3, 1, 1, 2, 1, 0, 1, 2, 1]).astype(kind)
+    if kind[0] == "c":
+        values = values + (values[::-1] * 2j).astype(kind)
+    is_complex = kind[0] == "c"
+    for array in layouts(values)[:: 1 if kind == "f4" else 2]:
+        same(methods, array)
+        if not is_complex:
+            same(ordered_methods, array)
+    same(functions, values)
+    same(of_numbers, values)
+    if not is_complex:
+        same(ordered_functions, values)
+        same(ordered_of_numbers, values)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.one_of(st.integers(-9, 9).map(float), st.sampled_from([np.nan, np.inf, -0.0])),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_nans_and_infinities(values):
+    array = np.array(values)
+    if not np.isinf(array).any():
+        same(methods, array)
+        same(of_numbers, array)
+        if not np.isnan(array).all():
+            same(ordered_of_numbers, array)
+    same(ordered_methods, array)
+
+
+def test_an_empty_array():
+    empty, found = np.zeros(0), np.ones(7, np.complex128)
+    launch(methods, 1, 1, empty, found)
+    assert found[[0, 1, 5, 6]].tolist() == [0, 1, 1, 0]
+    assert np.isnan(found[2:5]).all()
+
+
+def test_one_sum_goes_from_the_first_element_to_the_last():
+    array = np.array([[1e8, 1.0], [1.0, -1e8]], np.float32)
+    found = np.zeros(7, np.complex128)
+    launch(methods, 1, 1, np.asfortranarray(array), found)
+    c = np.float32(0)
+    for x in array.reshape(-1):
+        c += x
+    assert found[0] == c
+
+
+# numba 0.68.1: by dtype of the array, i1 u2 i4 u8 f4 f8 ? c8
+TYPES = {
+    "sum": "i8 u8 i8 u8 f4 f8 i8 c8",
+    "prod": "i8 u8 i8 u8 f4 f8 i8 c8",
+    "min": "i1 u2 i4 u8 f4 f8 ?",
+    "max": "i1 u2 i4 u8 f4 f8 ?",
+    "mean": "f8 f8 f8 f8 f4 f8 f8 c8",
+    "var": "f8 f8 f8 f8 f8 f8 f8 f8",
+    "std": "f8 f8 f8 f8 f8 f8 f8 f8",
+    "all": "? ? ? ? ? ? ? ?",
+    "any": "? ? ? ? ? ? ? ?",
+    "argmin": "i8 i8 i8 i8 i8 i8 i8",
+    "argmax": "i8 i8 i8 i8 i8 i8 i8",
+    "nansum": "i8 u8 i8 u8 f4 f8 i8 c8",
+    "nanprod": "i8 u8 i8 u8 f4 f8 i8 c8",
+    "nanmean": "f8 f8 f8 f8 f8 f8 f8 c16",
+    "nanvar": "f8 f8 f8 f8 f8 f8 f8",
+    "nanstd": "f8 f8 f8 f8 f8 f8 f8",
+    "nanmin": "i1 u2 i4 u8 f4 f8 ?",
+    "nanmax": "i1 u2 i4 u8 f4 f8 ?",
+}
+OF_ONE = {
+    "sum": lambda a: np.sum(a),
+    "prod": lambda a: np.prod(a),
+    "min": lambda a: np.min(a),
+    "max": lambda a: np.max(a),
+    "mean": lambda a: np.mean(a),
+    "var": lambda a: np.var(a),
+    "std": lambda a: np.std(a),
+    "all": lambda a: np.all(a),
+    "any": lambda a: np.any(a),
+    "argmin": lambda a: np.argmin(a),
+    "argmax": lambda a: np.argmax(a),
+    "nansum": lambda a: np.nansum(a),
+    "nanprod": lambda a: np.nanprod(a),
+    "nanmean": lambda a: np.nanmean(a),
+    "nanvar": lambda a: np.nanvar(a),
+    "nanstd": lambda a: np.nanstd(a),
+    "nanmin": lambda a: np.nanmin(a),
+    "nanmax": lambda a: np.nanmax(a),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_result_types_of_numba(name):
+    kinds = ["i1", "u2", "i4", "u8", "f4", "f8", "?", "c8"]
+    for kind, wanted in zip(kinds, TYPES[name].split(), strict=False):
+        argument = type_of(np.zeros(1, kind))
+        found = translate_device(OF_ONE[name], (argument,), KernelOptions())[1]
+        assert np.dtype(wanted).name == str(found), kind
+
+
+def builtins(a, out):
+    out[0] = sum(a)
+    out[1] = sum(a, 2.5)
+    out[2] = min(a)
+    out[3] = max(a)
+    out[4] = any(a)
+    out[5] = all(a)
+    both = (a[0], a[1])
+    out[6] = 10 * any(both) + all(both)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from([0.0, 1.0, -2.5, 7.0, np.nan]), min_size=2, max_size=6))
+def test_builtins(values):
+    wanted, found = np.zeros(7), np.zeros(7)
+    builtins(np.array(values), wanted)
+    launch(builtins, 1, 1, np.array(values), found)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def with_an_axis(a, out):
+    out[0] = a.sum(0)
+
+
+def with_an_axis_by_name(a, out):
+    out[0] = np.sum(a, axis=0)
+
+
+def of_records(a, out):
+    out[0] = a.sum()
+
+
+def of_a_number(a, out):
+    out[0] = np.sum(out[0])
+
+
+def smallest_complex(a, out):
+    out[0] = a.min()
+
+
+def builtin_of_a_matrix(a, out):
+    out[0] = sum(a)
+
+
+REFUSED = [
+    (builtin_of_a_matrix, np.zeros((2, 2)), TypingError, "one dimension"),
+    (with_an_axis, np.zeros((2, 2)), UnsupportedError, "without an axis"),
+    (with_an_axis_by_name, np.zeros((2, 2)), UnsupportedError, "without an axis"),
+    (of_records, np.zeros(2, [("x", "f4")]), TypingError, "holds no numbers"),
+    (of_a_number, np.zeros(2), TypingError, "takes an array"),
+    (smallest_complex, np.zeros(2, "c8"), TypingError, "order"),
+]
+
+
+@pytest.mark.parametrize(("function", "array", "error", "words"), REFUSED)
+def test_refused_in_words(function, array, error, words):
+    with pytest.raises(error, match=words):
+        launch(function, 1, 1, array, np.zeros(2))
+
+
+def minimum_of_nothing(a, out):
+    out[0] = a.min()
+
+
+def test_the_minimum_of_nothing_is_an_error():
+    _, result = launch(minimum_of_nothing, 1, 1, np.zeros(0), np.zeros(1))
+    assert result.error is not None
