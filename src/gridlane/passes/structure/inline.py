@@ -36,6 +36,15 @@ def inline_calls(module: Module) -> None:
     module.functions[kernel.name] = kernel
 
 
+def inline_into(module: Module, function: Function) -> None:
+    """Inline all calls of a device function.
+
+    Raises:
+        TargetError: a device function calls itself.
+    """
+    _inline_into(module, function, (), set(), lambda call: True)
+
+
 def inline_others(module: Module) -> None:
     """Inline all calls but those of library functions; afterwards the module has the kernel and
     the library functions that it needs.
