@@ -16,6 +16,7 @@ from gridlane.actors.actor import Actor
 from gridlane.actors.channels import TABLE_BYTES, Table
 from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
+from gridlane.actors.device.heeding import HeedingSource
 from gridlane.actors.device.resident import Form, resident_of
 from gridlane.actors.errors import ActorError
 from gridlane.actors.program import EMPTY
@@ -24,7 +25,6 @@ from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.compact import Variant
 from gridlane.core.errors import DeviceError, LaunchError
 from gridlane.core.forks import fork_waits
-from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.launch.compact import array_checker
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.parameters import array_layout
@@ -127,7 +127,7 @@ class ResidentProgram:
         options = actor.handler.options
         if device.name == "cpu":  # for tests, in which compiling takes longer than running
             options = dataclasses.replace(options, opt=False)
-        kernel = Kernel(PythonSource(function), types, options)
+        kernel = Kernel(HeedingSource(function), types, options)
         self.plan = kernel.plan((form.block, 1, 1), variant, device)
 
 
@@ -396,10 +396,13 @@ class Residence:
 
 
 def end_residence(instance: Any, residence: Residence) -> None:
-    """End the kernel of an actor that ends. One whose handler does not end stays on the device, and
-    the actor's failure says so; one whose context is lost is gone already."""
+    """End the kernel of an actor that ends. A handler that does not end is asked to give up its
+    message; where it does not, the kernel stays on the device, and the actor's failure says so. One
+    whose context is lost is gone already."""
     try:
         ended = residence.finish(PATIENCE)
+        if not ended and residence.there.give_up(0):
+            ended = residence.wait(PATIENCE)
     except DeviceError as error:
         residence.lost()
         instance.failure = instance.failure or error

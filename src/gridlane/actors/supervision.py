@@ -7,10 +7,13 @@ import time
 from typing import Any
 
 from gridlane.actors._engine import Engine
+from gridlane.actors.device.heeding import GAVE_UP
 from gridlane.actors.directory import Directory
 from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.instance import Instance
+from gridlane.actors.residence import PATIENCE
 from gridlane.core.cpu_abi import STOPPED
+from gridlane.core.device_errors import KernelStop
 from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 
@@ -39,6 +42,7 @@ class Supervisor:
         self._drift, self._residents = drift, residents
         self._lock = threading.RLock()
         self._hung: dict[int, int] = {}
+        self._asked: dict[int, tuple[int, float]] = {}
         self._next = 0.0
 
     def look(self, number: int | None) -> None:
@@ -71,6 +75,7 @@ class Supervisor:
             instance.note_failure(self.error_of(instance, instance.control.error))
             before, instance.raised = instance.raised, None
             self._hung.pop(instance.number, None)
+            self._asked.pop(instance.number, None)
             if instance.residence is not None and before is None:
                 self._skip(instance)
             if instance.restart == "never" or instance.ending:
@@ -93,15 +98,13 @@ class Supervisor:
         if instance.residence is not None:
             instance.residence.wait(5)
             error = instance.residence.error()
+            if isinstance(error, KernelStop) and error.text == GAVE_UP:
+                stopped = self._stopped(instance)
+                stopped.__cause__ = error  # it has the loop's line
+                return stopped
             return error or ActorError(f"{instance.name} failed with the error {code}")
         if code == STOPPED & 0xFFFFFFFF:
-            message = self._hung.get(instance.number)
-            if message is None:
-                return ActorError(f"{instance.name} was stopped before its end")
-            return ActorError(
-                f"{instance.name} was stopped after {self.limit:g} s, by the watchdog, in its "
-                f"message {message}"
-            )
+            return self._stopped(instance)
         kernel: Any = instance.program.plan.kernel
         try:
             kernel.machine_code.fail(code, instance.there.report, 1, 1)
@@ -109,12 +112,22 @@ class Supervisor:
             return error
         return ActorError(f"{instance.name} failed with the error {code}")
 
+    def _stopped(self, instance: Instance) -> ActorError:
+        """The error of a handler that was stopped."""
+        message = self._hung.get(instance.number)
+        if message is None:
+            return ActorError(f"{instance.name} was stopped before its end")
+        return ActorError(
+            f"{instance.name} was stopped after {self.limit:g} s, by the watchdog, in its message "
+            f"{message}"
+        )
+
     def _stop_hung(self, limit: int) -> None:
         for number in self._engine.hung(limit):
             instance = self._directory.by_number.get(number)
             since = 0 if instance is None else instance.there.since
             if instance is not None and since and instance.residence is not None:
-                self._give_up(instance)
+                self._stop_kernel(instance, since)
             elif instance is not None and since:
                 self._hung[number] = instance.control.last_message + instance.handled()
                 instance.there.stop(since)
@@ -129,14 +142,31 @@ class Supervisor:
         else:
             self._directory.channels.skip(instance, source, Reason.FAILED)
 
+    def _stop_kernel(self, instance: Instance, since: int) -> None:
+        """Ask a handler that hangs to give up its message. Its loops look whether they are asked;
+        end the actor where it does not."""
+        if instance.control.error:
+            return  # it has given up, and that is followed up
+        now, number = time.monotonic(), instance.number
+        of, first = self._asked.get(number, (0, 0.0))
+        if of != since:
+            self._asked[number] = since, now
+        elif now - first > PATIENCE:
+            self._give_up(instance)
+            return
+        if instance.there.give_up(since):
+            self._hung[number] = instance.control.received
+
     def _give_up(self, instance: Instance) -> None:
-        """End an actor whose kernel hangs; nothing stops its block."""
+        """End an actor whose handler hangs outside of loops; nothing stops its block."""
         with fork_waits(), self._lock:
+            self._asked.pop(instance.number, None)
             instance.note_failure(
                 ActorError(
                     f"{instance.name} has handled its message {instance.control.received} for more "
-                    f"than {self.limit:g} s: it is ended, but nothing stops a block of a GPU from "
-                    "outside, and it stays there until the process ends"
+                    f"than {self.limit:g} s, and is in no loop that it could give up: it is ended, "
+                    "but nothing stops a block of a GPU from outside, and it stays there until the "
+                    "process ends"
                 )
             )
             instance.end(Reason.FAILED)

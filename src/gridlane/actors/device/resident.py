@@ -9,6 +9,7 @@ import numpy as np
 
 from gridlane.actors.device import receiving, wire
 from gridlane.actors.device import resident_steps as steps
+from gridlane.actors.device.heeding import heeding_of
 from gridlane.actors.device.layout import EMITTED, OUTPUT_BYTES
 from gridlane.actors.device.receiving import Box, Came, Shape
 from gridlane.actors.device.resident_messages import deliverer_of, refuser_of
@@ -154,7 +155,8 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
     state_words, held_record = size // 4, form.state if kept else output
     keep_host, keep_actors = receiving.warps_of(shape)
     look, obey = steps.looker_of(shape), steps.obeyer_of(apart, kept, state_words)
-    take, run = steps.taker_of(shape, lazy), steps.runner_of(handler, context, kept, depth)
+    heeding = heeding_of(handler)
+    take, run = steps.taker_of(shape, lazy), steps.runner_of(heeding, context, kept, depth)
     deliver = deliverer_of(tier, out_slot, form.answer_bytes)
     refuse = refuser_of(-(-form.message.size // 4), out_slot)
 
@@ -285,11 +287,13 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                 if found == MESSAGE:
                     if together:
                         ctx = context(info, outputs, 0, 0, clock.physical, thread, block)
-                        handler(ctx, state[block], messages[0].payload, *arrays)
+                        requests = place.orders + wire.REQUESTS
+                        heeding(requests, ctx, state[block], messages[0].payload, arrays)
                         atomic.add(info, DONE, 1)
                     elif thread == 0:
                         did = run(
-                            *(info, outputs, clock.physical, thread, block, state, held),
+                            *(place.orders + wire.REQUESTS, info, outputs, clock.physical),
+                            *(thread, block, state, held),
                             *(messages, first, where, several, arrays),
                         )
                     if wide:

@@ -257,13 +257,14 @@ def taker_of(shape: Shape, lazy: bool) -> Any:
 # ---- handling
 
 
-def runner_of(handler: Any, context: Any, kept: bool, depth: int) -> Any:
+def runner_of(heeding: Any, context: Any, kept: bool, depth: int) -> Any:
     """A device function by which one thread handles several messages in a row, up to one that emits
     something: if its handler fails, there is nothing that had to be sent before. It returns how
     many are handled, and above 8 bits how many outputs there are; ``info`` has how many are handled
     where the handler fails. The counts of outputs are the thread's own, and are in registers."""
 
     def run(
+        requests: Any,
         info: Any,
         outputs: Any,
         physical: Any,
@@ -283,9 +284,9 @@ def runner_of(handler: Any, context: Any, kept: bool, depth: int) -> Any:
             ctx = context(counts, outputs, 0, 0, physical, thread, block)
             one = first + int32((where + n) & (depth - 1))
             if kept:
-                handler(ctx, held[0], messages[one].payload, *arrays)
+                heeding(requests, ctx, held[0], messages[one].payload, arrays)
             else:
-                handler(ctx, state[block], messages[one].payload, *arrays)
+                heeding(requests, ctx, state[block], messages[one].payload, arrays)
             n = int32(n + 1)
             info[DONE] = n
         return int32(n | counts[EMITTED] << 8)

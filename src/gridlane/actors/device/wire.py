@@ -70,9 +70,9 @@ ROW = np.dtype(
 ``none`` is 0.
 """
 
-ORDERS_BYTES = 64
+ORDERS_BYTES, REQUESTS = 64, 16
 """What the host tells: the order, the version of the tables, and how many of the kernel's messages
-it has taken."""
+it has taken. Behind that, how often it has asked the handler to give up its message, and 1 more."""
 STATUS_BYTES = 64
 """What the kernel tells: chunks with (order that it follows, beats, messages taken), (messages
 sent, version of the tables that it uses, source of the message that it handles), (physical,

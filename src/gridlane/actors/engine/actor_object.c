@@ -339,6 +339,7 @@ static PyMethodDef Actor_methods[] = {
     {"resides", (PyCFunction)Actor_resides, METH_VARARGS, NULL},
     {"ends", (PyCFunction)Actor_ends, METH_NOARGS, NULL},
     {"leaves", (PyCFunction)Actor_leaves, METH_NOARGS, NULL},
+    {"give_up", (PyCFunction)Actor_give_up, METH_VARARGS, NULL},
     {"tables", (PyCFunction)Actor_tables, METH_VARARGS, NULL},
     {"refuse", (PyCFunction)Actor_refuse, METH_VARARGS, NULL},
     {"ended", (PyCFunction)Actor_ended, METH_NOARGS, NULL},

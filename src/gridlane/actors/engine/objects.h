@@ -90,6 +90,7 @@ PyObject *Actor_connect(ActorObject *self, PyObject *args);
 PyObject *Actor_resides(ActorObject *self, PyObject *args);
 PyObject *Actor_ends(ActorObject *self, PyObject *unused);
 PyObject *Actor_leaves(ActorObject *self, PyObject *unused);
+PyObject *Actor_give_up(ActorObject *self, PyObject *args);
 PyObject *Actor_tables(ActorObject *self, PyObject *args);
 PyObject *Actor_refuse(ActorObject *self, PyObject *args);
 PyObject *Actor_ended(ActorObject *self, PyObject *unused);

@@ -28,9 +28,11 @@ typedef struct {
     uint32_t bytes;
 } gl_wire_answer; /* 36 bytes on the wire */
 
+/* `requests`: how often a handler has been asked to give up its message, and 1 more. */
 typedef struct {
     _Atomic uint32_t order, version;
     _Atomic uint64_t out_head;
+    _Atomic uint32_t requests;
 } gl_orders;
 
 typedef struct {
@@ -103,6 +105,7 @@ int gl_wire_follows(const gl_actor *actor);
 int gl_wire_hold(gl_actor *actor, uint64_t until);
 void gl_wire_release(gl_actor *actor);
 void gl_wire_fail(gl_actor *actor, uint32_t code);
+int gl_wire_give_up(gl_actor *actor, uint64_t since);
 int gl_wire_read(gl_wire *wire);
 
 /* wire_telemetry.c */

@@ -43,6 +43,7 @@ PyObject *Actor_connect(ActorObject *self, PyObject *args)
     wire->out_slot = out_slot;
     wire->answer_bytes = answer_bytes;
     atomic_store(&wire->free, ~0ull);
+    atomic_store(&wire->orders->requests, 1);
     gl_control *there = (gl_control *)(uintptr_t)control;
     memcpy(there, a->control, sizeof *there);
     free(a->control);
@@ -85,6 +86,20 @@ PyObject *Actor_leaves(ActorObject *self, PyObject *unused)
     self->actor->wire->leaving = 1;
     gl_wire_order(self->actor);
     Py_RETURN_NONE;
+}
+
+/* give_up(since): ask the kernel's handler to give up the message of which there is no sign of life
+   since then, or any (0); whether it is asked */
+PyObject *Actor_give_up(ActorObject *self, PyObject *args)
+{
+    unsigned long long since;
+    int asked;
+    if (!PyArg_ParseTuple(args, "K", &since) || closed(self->owner))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    asked = gl_wire_give_up(self->actor, since);
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(asked);
 }
 
 /* tables(version): the version of the tables of routes that the kernel is to use */

@@ -301,6 +301,19 @@ void gl_wire_release(gl_actor *actor)
     gl_wire_order(actor);
 }
 
+/* Ask the handler to give up its message, unless there is a sign of life since then (0: in any case);
+   whether it is asked. A handler whose loops look later than that is not meant. */
+int gl_wire_give_up(gl_actor *actor, uint64_t since)
+{
+    pthread_mutex_lock(&actor->engine->wire_mutex);
+    watch(actor, gl_elapsed());
+    int asked = actor->wire->resident && (!since || atomic_load(&actor->since) == since);
+    if (asked)
+        atomic_fetch_add(&actor->wire->orders->requests, 1);
+    pthread_mutex_unlock(&actor->engine->wire_mutex);
+    return asked;
+}
+
 /* The kernel has ended with an error: Python decides what follows. */
 void gl_wire_fail(gl_actor *actor, uint32_t code)
 {
