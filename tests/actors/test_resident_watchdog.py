@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.actors.samples import Number, Total, looping
+from tests.actors.samples import Number, Total, looping, total
 from tests.actors.waiting import until
+from tests.devices import DEVICES
 
 from gridlane import actors, cuda
 from gridlane.actors import residence, supervision
 from gridlane.actors.errors import Reason
+from gridlane.actors.using import using
 from gridlane.core.errors import KernelError
 from gridlane.cuda import jit
 from gridlane.frontends.python.kernel_source import PythonSource
@@ -19,11 +21,11 @@ WAIT = 20
 ENDLESS = Number(1_000_000)
 
 
-@pytest.fixture
-def runtime(monkeypatch):
+@pytest.fixture(params=["cpu", *({"cuda"} & {*DEVICES})])
+def runtime(request, monkeypatch):
     """A runtime whose kernels stay, with a watchdog that does not wait for long."""
     monkeypatch.setattr(residence, "ON_CPU", True)
-    with actors.Runtime("cpu", persistent=True, watchdog=0.3) as made:
+    with actors.Runtime(request.param, persistent=True, watchdog=0.3) as made:
         yield made
 
 
@@ -51,6 +53,24 @@ def test_the_error_has_the_line_of_the_loop(runtime):
     until(lambda: ref.state is actors.State.TERMINATED)
     assert str(ref.failure) == str(found.value)
     assert not residence.LEAKED
+
+
+def double(out):
+    out[cuda.threadIdx.x] *= 2
+
+
+def test_code_is_loaded_afterwards(runtime):
+    """Kernels that run on would keep the driver from it."""
+    ref, other = runtime.launch(looping), runtime.launch(total)
+    for each in (ref, other):
+        each.activate()
+    with pytest.raises(actors.ActorError, match="watchdog"):
+        ref.call(ENDLESS, timeout=WAIT)
+    with using(runtime.device):
+        out = cuda.to_device(np.arange(4))
+        cuda.jit(double)[1, 4](out)
+        assert out.copy_to_host().tolist() == [0, 2, 4, 6]
+    assert other.call(Number(2), timeout=WAIT).value == 2
 
 
 def test_its_state_is_that_of_the_last_checkpoint(runtime, tmp_path):
