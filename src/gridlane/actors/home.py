@@ -43,6 +43,7 @@ class Home:
         by_host: whether Python launches the steps.
         residents: whether the device keeps actors' kernels that do not end.
         must_reside: whether all actors have such kernels.
+        timed: whether these count how long messages wait and are handled.
         drift: nanoseconds that a message's clock may be ahead.
         spin: nanoseconds that a call spins.
         closed: whether the engine has ended, or is another process's.
@@ -63,7 +64,9 @@ class Home:
         dead_letters: int,
         drift: float,
         persistent: bool | None,
+        telemetry: bool,
     ) -> None:
+        self.timed = telemetry
         self.device = get_device(device)
         refused = refusal(self.device)
         if persistent and refused:

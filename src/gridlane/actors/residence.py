@@ -19,6 +19,7 @@ from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.heeding import HeedingSource
 from gridlane.actors.device.resident import Form, resident_of
 from gridlane.actors.errors import ActorError
+from gridlane.actors.layouts.blocks import Latencies
 from gridlane.actors.program import EMPTY
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
@@ -54,14 +55,14 @@ def refusal(device: Any) -> str:
     return ""
 
 
-def form_of(actor: Actor, tier: int, emits: int, lazy: bool) -> Form:
+def form_of(actor: Actor, tier: int, emits: int, lazy: bool, timed: bool = False) -> Form:
     """The form of an actor's kernel; ``Form`` has the arguments.
 
     Raises:
         LaunchError: a kernel that does not end cannot have this one.
     """
     state = None if actor.state is None else actor.state.record
-    form = Form(actor.message.record, tier, emits, actor.threads, lazy, state)
+    form = Form(actor.message.record, tier, emits, actor.threads, lazy, state, timed=timed)
     if not lazy:  # a CPU, where longer code is no gain
         form = form._replace(**ON_CPU_HAS)
     if actor.threads > 1 and actor.threads % 32:
@@ -82,7 +83,7 @@ def form_of(actor: Actor, tier: int, emits: int, lazy: bool) -> Form:
 def fitting_form(actor: Actor, tier: int, emits: int, home: Any) -> Form | None:
     """The form of an actor's kernel; None for one that handles batches instead, where it may."""
     try:
-        return form_of(actor, tier, emits, home.by_host)
+        return form_of(actor, tier, emits, home.by_host, home.timed)
     except LaunchError:
         if home.must_reside:
             raise
@@ -222,6 +223,7 @@ class Residence:
             "row": -(-wire.ROW.itemsize // 128) * 128,
             "routes": TABLE_BYTES,
             "sources": TABLE_BYTES,
+            "latencies": Latencies.size,
             "answers": PLACES * form.answer_bytes,
             "inbox": capacity * slot,
             "out": outbox * out_slot,
@@ -236,13 +238,23 @@ class Residence:
         shift, out_shift = capacity.bit_length() - 1, outbox.bit_length() - 1
         there.connect(
             *(self.memory, at["inbox"], at["out"], at["answers"], at["orders"], at["status"]),
-            *(at["control"], shift, form.chunks, slot, out_shift, out_slot, form.answer_bytes),
+            *(
+                at["control"],
+                at["latencies"] if form.timed else 0,
+                shift,
+                form.chunks,
+                slot,
+                out_shift,
+                out_slot,
+                form.answer_bytes,
+            ),
         )
         bytes_: Any = (ctypes.c_uint8 * wire.ROW.itemsize).from_address(at["row"])
         self._row: Any = np.frombuffer(bytes_, wire.ROW)[0:1]
         self._row_address = at["row"]
-        for name in ("inbox", "orders", "status", "control", "answers", "out", "routes", "sources"):
+        for name in ("inbox", "orders", "status", "control", "answers", "out", "latencies"):
             self._row[name] = at[name]
+        self._row["routes"], self._row["sources"] = at["routes"], at["sources"]
         self.capacity, self.slot = capacity, slot
         self._inbox: Any = (ctypes.c_uint8 * (capacity * slot)).from_address(at["inbox"])
         self.routes, self.sources = Table(at["routes"]), Table(at["sources"])

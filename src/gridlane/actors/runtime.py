@@ -56,8 +56,8 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         watchdog: seconds after which a step counts as hung and is stopped; None never.
         dead_letters: how many are kept.
         drift: seconds that a message's clock may be ahead of this node's.
-        telemetry: whether ``gridlane actors top`` of this user shows it; by default as
-            GRIDLANE_TELEMETRY says.
+        telemetry: whether ``gridlane actors top`` of this user shows it, and kernels that do not
+            end count how long messages wait and are handled; by default as GRIDLANE_TELEMETRY says.
         persistent: whether actors have kernels that do not end, which take messages without a
             launch. None has them where the device can keep them; True makes that an error
             elsewhere.
@@ -105,11 +105,13 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         _verify_settings(
             workers, dead_letters, spin=spin, idle=idle, watchdog=watchdog, drift=drift
         )
-        self._home = Home(device, workers, spin, idle, watchdog, dead_letters, drift, persistent)
+        telemetry = config().telemetry if telemetry is None else telemetry
+        limits = watchdog, dead_letters, drift
+        self._home = Home(device, workers, spin, idle, *limits, persistent, telemetry)
         self._lock = threading.RLock()
         self._numbers = Numbers(1)
         self._programs: dict[Any, Program | ResidentProgram] = {}
-        if config().telemetry if telemetry is None else telemetry:
+        if telemetry:
             publish(self._home)
 
     def __enter__(self) -> Runtime:

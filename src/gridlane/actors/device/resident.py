@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gridlane.actors.device import receiving, wire
+from gridlane.actors.device import receiving, resident_times, wire
 from gridlane.actors.device import resident_steps as steps
 from gridlane.actors.device.heeding import heeding_of
 from gridlane.actors.device.layout import EMITTED, OUTPUT_BYTES
@@ -35,6 +35,7 @@ from gridlane.actors.device.resident_steps import (
     hear,
     store_state,
 )
+from gridlane.actors.device.resident_times import Times, load_counts, note_handled, note_wait
 from gridlane.core import argtypes
 from gridlane.core.argtypes import RecordType
 from gridlane.cuda import (
@@ -79,6 +80,7 @@ class Form(NamedTuple):
             other lanes run on where the first one has failed.
         state: the type of its state, if it has one.
         far, near: as of ``receiving.Shape``.
+        timed: whether it counts how long messages wait and are handled.
     """
 
     message: RecordType
@@ -89,6 +91,7 @@ class Form(NamedTuple):
     state: RecordType | None = None
     far: int = 8
     near: int = 8
+    timed: bool = False
 
     @property
     def shape(self) -> Shape:
@@ -119,7 +122,9 @@ class Form(NamedTuple):
     def shared(self) -> int:
         """Bytes of shared memory, and a little more."""
         arrivals = 4 * self.shape.words * self.shape.places
-        return arrivals + self.emits * (self.tier + OUTPUT_BYTES + wire.HEADER.itemsize) + 4096
+        counts = 8 * resident_times.WORDS if self.timed else 0
+        outputs = self.emits * (self.tier + OUTPUT_BYTES + wire.HEADER.itemsize)
+        return arrivals + counts + outputs + 4096
 
 
 def output_record(tier: int) -> RecordType:
@@ -155,9 +160,10 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
     state_words, held_record = size // 4, form.state if kept else output
     keep_host, keep_actors = receiving.warps_of(shape)
     look, obey = steps.looker_of(shape), steps.obeyer_of(apart, kept, state_words)
-    heeding = heeding_of(handler)
-    take, run = steps.taker_of(shape, lazy), steps.runner_of(heeding, context, kept, depth)
-    deliver = deliverer_of(tier, out_slot, form.answer_bytes)
+    heeding, timed, block_threads = heeding_of(handler), form.timed, form.block
+    take = steps.taker_of(shape, lazy)
+    run = steps.runner_of(heeding, context, kept, depth, timed)
+    deliver = deliverer_of(tier, out_slot, form.answer_bytes, timed)
     refuse = refuser_of(-(-form.message.size // 4), out_slot)
 
     def actor(rows: Any, state: Any, arrays: Any) -> None:
@@ -166,7 +172,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         row = rows[block]
         place = Place(
             *(row.inbox, row.orders, row.status, row.control, row.answers, row.out, row.routes),
-            *(row.sources, row.number, row.drift, row.shift, row.out_shift),
+            *(row.sources, row.latencies, row.number, row.drift, row.shift, row.out_shift),
         )
         # Arrays begin at ``none``, which the compiler does not know to be 0: it would work out each
         # address anew where it is used, from a register that takes tens of cycles to read.
@@ -178,6 +184,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         info = shared.array(16, int32)[none:]
         held = shared.array(1, held_record)[none:]
         time = shared.array(1, int64)[none:]
+        counts = shared.array(resident_times.WORDS, int64)[none:] if timed else time
         routes = Routes(
             *(shared.array(32, int64)[none:], shared.array(32, int64)[none:]),
             *(shared.array(32, int64)[none:], shared.array(32, int64)[none:]),
@@ -197,6 +204,8 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                 box.told[thread] = head
             elif thread == receiving.ORDERS:
                 box.told[thread] = int64(-1)
+        if timed:
+            load_counts(thread, block_threads, counts, place.latencies)
         syncthreads()
         if apart and thread >= 64:
             keep_actors(lane, sources, box, came)
@@ -285,14 +294,18 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                 if found == END:
                     break
                 if found == MESSAGE:
+                    times = Times(counts, place.latencies, clock.since, source)
+                    begin = int64(0)
                     if together:
+                        if timed and thread == 0:
+                            begin = note_wait(times, messages[0])
                         ctx = context(info, outputs, 0, 0, clock.physical, thread, block)
                         requests = place.orders + wire.REQUESTS
                         heeding(requests, ctx, state[block], messages[0].payload, arrays)
                         atomic.add(info, DONE, 1)
                     elif thread == 0:
                         did = run(
-                            *(place.orders + wire.REQUESTS, info, outputs, clock.physical),
+                            *(times, place.orders + wire.REQUESTS, info, outputs, clock.physical),
                             *(thread, block, state, held),
                             *(messages, first, where, several, arrays),
                         )
@@ -325,6 +338,8 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                                 ),
                             )
                         break
+                    if timed and together and thread == 0:
+                        note_handled(times, begin)
                     if wide:
                         syncthreads()  # the counts begin anew after this
                 if not wide or thread < 32:

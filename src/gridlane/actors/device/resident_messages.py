@@ -20,7 +20,7 @@ from gridlane.actors.device.resident_parts import (
     way_with,
 )
 from gridlane.cuda import ballot_sync, ffs, int32, int64, jit, syncwarp, uint32
-from gridlane.frontends.python.stubs import load_words, store_words
+from gridlane.frontends.python.stubs import load_words, nanoseconds, store_words
 
 _NUMBERS, _GENERATIONS = (1 << wire.NUMBER_BITS) - 1, (1 << wire.GENERATION_BITS) - 1
 
@@ -82,7 +82,7 @@ def _asked(lane: Any, header: Any) -> Any:
 
 @jit(device=True)
 def _letter_chunk(
-    lane: Any, number: Any, at: Any, asked: Any, is_reply: Any, kind: Any, size: Any
+    lane: Any, number: Any, span: Any, at: Any, asked: Any, is_reply: Any, kind: Any, size: Any
 ) -> Any:
     """A chunk of the header of what the handler has sent to another actor: each of eight lanes has
     one. The words with the event, in the fourth, are to be added."""
@@ -105,9 +105,9 @@ def _letter_chunk(
     if lane == 4:
         a, b = low, high
     if lane == 6:
-        a, b, c = x, y, low
+        a, b, c = x, y, uint32(span)
     if lane == 7:
-        a, b, c = high, sizes, (y & 0xFFFF) + 1
+        a, b, c = uint32(span >> 32), sizes, (y & 0xFFFF) + 1
     return a, b, c
 
 
@@ -128,9 +128,10 @@ def _wait_for_room(place: Any, at: Any, way: Any, beats: Any) -> Any:
     return way_with(way, number, free), beats
 
 
-def _sender_of(payload_at: int, tier: int, out_words: int) -> Any:
+def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool) -> Any:
     """A device function that puts messages of one type and size, a run of the outputs, into the
-    inbox of another actor, which has room; and the way after that."""
+    inbox of another actor, which has room; and the way after that. ``timed``: whether they say when
+    they are sent, by the device's clock."""
     chunks, last = wire.HEADER_CHUNKS, max((tier // 4 - 1) // 3, 0)
     long = chunks + last >= 32
 
@@ -166,7 +167,9 @@ def _sender_of(payload_at: int, tier: int, out_words: int) -> Any:
         way: Any,
     ) -> Any:
         is_reply, kind, size = one
-        a, b, c = _letter_chunk(lane, int64(place.number), at, asked, is_reply, kind, size)
+        number = int64(place.number)
+        span = int64(nanoseconds()) if timed else number
+        a, b, c = _letter_chunk(lane, number, span, at, asked, is_reply, kind, size)
         event, start = at.logical + 1 + int64(first), uint32(first * out_words + payload_at)
         b = uint32(event) if lane == 3 else b
         c = uint32(event >> 32) if lane == 3 else c
@@ -196,17 +199,18 @@ def _sender_of(payload_at: int, tier: int, out_words: int) -> Any:
     return jit(device=True)(send)
 
 
-def deliverer_of(tier: int, out_slot: int, answer_slot: int) -> Any:
+def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool) -> Any:
     """A device function that sends what a handler has emitted.
 
     Args:
         tier: bytes of the largest message.
         out_slot, answer_slot: bytes of a slot of the ring to the host, and of an answer's place.
+        timed: as of ``_sender_of``.
     """
     letter_at, payload_at = OUTPUT_BYTES // 4, OUTPUT_BYTES // 4 + wire.HEADER_WORDS
     out_words = payload_at + tier // 4
     put, put_answer = putter_of(wire.HEADER_WORDS + tier // 4), answerer_of(tier // 4)
-    post, send = poster_of(put), _sender_of(payload_at, tier, out_words)
+    post, send = poster_of(put), _sender_of(payload_at, tier, out_words, timed)
 
     def run_of(lane: Any, outputs: Any, n: Any, sent: Any, most: Any) -> Any:
         """How many outputs from one on are for the same actor, of one type and size."""

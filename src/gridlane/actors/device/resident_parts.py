@@ -13,7 +13,7 @@ from gridlane.frontends.python.stubs import load_words, store_words
 # The types of their fields are those of a kernel's variables.
 Place: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Place",
-    "inbox orders status control answers out routes sources number drift shift out_shift",
+    "inbox orders status control answers out routes sources latencies number drift shift out_shift",
 )
 """What of its row an actor needs while it runs: a kernel would read the row anew each time, from
 the host's memory."""

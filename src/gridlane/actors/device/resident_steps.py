@@ -10,6 +10,7 @@ from gridlane.actors.device import receiving, wire
 from gridlane.actors.device.layout import EMITTED
 from gridlane.actors.device.receiving import Shape
 from gridlane.actors.device.resident_parts import ALL, learn
+from gridlane.actors.device.resident_times import note_handled, note_wait
 from gridlane.cuda import (
     ballot_sync,
     ffs,
@@ -257,13 +258,15 @@ def taker_of(shape: Shape, lazy: bool) -> Any:
 # ---- handling
 
 
-def runner_of(heeding: Any, context: Any, kept: bool, depth: int) -> Any:
+def runner_of(heeding: Any, context: Any, kept: bool, depth: int, timed: bool) -> Any:
     """A device function by which one thread handles several messages in a row, up to one that emits
     something: if its handler fails, there is nothing that had to be sent before. It returns how
     many are handled, and above 8 bits how many outputs there are; ``info`` has how many are handled
-    where the handler fails. The counts of outputs are the thread's own, and are in registers."""
+    where the handler fails. The counts of outputs are the thread's own, and are in registers. ``timed``:
+    whether it counts the times of messages."""
 
     def run(
+        times: Any,
         requests: Any,
         info: Any,
         outputs: Any,
@@ -282,11 +285,15 @@ def runner_of(heeding: Any, context: Any, kept: bool, depth: int) -> Any:
         counts[EMITTED] = 0
         while n < several and counts[EMITTED] == 0:
             ctx = context(counts, outputs, 0, 0, physical, thread, block)
-            one = first + int32((where + n) & (depth - 1))
+            one, begin = first + int32((where + n) & (depth - 1)), int64(0)
+            if timed:
+                begin = note_wait(times, messages[one])
             if kept:
                 heeding(requests, ctx, held[0], messages[one].payload, arrays)
             else:
                 heeding(requests, ctx, state[block], messages[one].payload, arrays)
+            if timed:
+                note_handled(times, begin)
             n = int32(n + 1)
             info[DONE] = n
         return int32(n | counts[EMITTED] << 8)

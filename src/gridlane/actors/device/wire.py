@@ -61,6 +61,7 @@ ROW = np.dtype(
         *((name, np.int64) for name in ("number", "drift", "started", "head", "out_tail")),
         *((name, np.int64) for name in ("physical", "logical", "received", "answered")),
         *((name, np.int32) for name in ("shift", "out_shift", "order", "none")),
+        ("latencies", np.int64),
     ],
     align=True,
 )

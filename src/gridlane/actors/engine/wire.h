@@ -70,6 +70,7 @@ struct gl_wire {
     _Atomic uint32_t *raised; /* the kernel's error, where the device says so while it runs */
     uint32_t shift, chunks, slot_bytes, out_shift, out_slot, answer_bytes;
     uint32_t resident; /* whether a kernel runs, or may */
+    uint32_t timed;    /* whether the kernel counts how long messages wait and are handled */
     uint32_t stopping, leaving, holds, number;
     uint64_t out_head;
     uint8_t *letter; /* the message of `out` that is delivered now */

@@ -8,19 +8,20 @@
 #define HELD 100000ull /* nanoseconds that a call spins with Python's lock; letting go costs time */
 #define SILENT 20000000ull /* nanoseconds after which a message that is handled has no answer */
 
-/* connect(keep, inbox, out, answers, orders, status, control, shift, chunks, slot_bytes, out_shift,
-   out_slot, answer_bytes): the memory that a kernel and the host share; `keep` owns it */
+/* connect(keep, inbox, out, answers, orders, status, control, latencies, shift, chunks, slot_bytes,
+   out_shift, out_slot, answer_bytes): the memory that a kernel and the host share; `keep` owns it.
+   Where the kernel counts latencies they are there, of zeros; elsewhere their address is 0. */
 PyObject *Actor_connect(ActorObject *self, PyObject *args)
 {
-    unsigned long long inbox, out, answers, orders, status, control;
+    unsigned long long inbox, out, answers, orders, status, control, latencies;
     unsigned int shift, chunks, slot_bytes, out_shift, out_slot, answer_bytes;
     PyObject *keep;
     gl_actor *a = self->actor;
     void *memory = NULL;
     if (closed(self->owner)
-        || !PyArg_ParseTuple(args, "OKKKKKKIIIIII", &keep, &inbox, &out, &answers, &orders, &status,
-                             &control, &shift, &chunks, &slot_bytes, &out_shift, &out_slot,
-                             &answer_bytes))
+        || !PyArg_ParseTuple(args, "OKKKKKKKIIIIII", &keep, &inbox, &out, &answers, &orders, &status,
+                             &control, &latencies, &shift, &chunks, &slot_bytes, &out_shift,
+                             &out_slot, &answer_bytes))
         return NULL;
     if (a->wire || posix_memalign(&memory, 64, sizeof(gl_wire)))
         return PyErr_NoMemory();
@@ -48,6 +49,11 @@ PyObject *Actor_connect(ActorObject *self, PyObject *args)
     memcpy(there, a->control, sizeof *there);
     free(a->control);
     a->control = there;
+    if (latencies) {
+        free(a->latencies);
+        a->latencies = (gl_latencies *)(uintptr_t)latencies;
+        wire->timed = 1;
+    }
     a->wire = wire;
     self->keep = Py_NewRef(keep);
     gl_wire_order(a);
@@ -200,6 +206,8 @@ void wire_free(gl_actor *actor)
     if (!actor->wire)
         return;
     gl_wire_forget(actor->wire);
+    if (actor->wire->timed)
+        actor->latencies = NULL;
     free(actor->wire->letter);
     free(actor->wire);
     actor->control = NULL; /* it is part of the memory that `keep` owns */

@@ -28,7 +28,9 @@ void gl_wire_note_call(gl_actor *actor, const gl_letter *asked, const gl_wire_an
 {
     gl_trace *trace = gl_tracing(actor->engine);
     gl_note(&actor->latencies->calls, gl_between(begin, end), 1);
-    gl_note(&actor->latencies->wait, gl_between(asked->clock.physical, answer->clock.physical), 1);
+    if (!actor->wire->timed)
+        gl_note(&actor->latencies->wait,
+                gl_between(asked->clock.physical, answer->clock.physical), 1);
     if (trace)
         gl_trace_put(trace, &(gl_traced){GL_EVENT_ANSWER, gl_now(), 0, actor->id, 0, asked->trace,
                                          gl_trace_span(trace)});
