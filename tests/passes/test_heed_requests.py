@@ -10,7 +10,7 @@ from gridlane.core.argtypes import int64
 from gridlane.core.options import KernelOptions
 from gridlane.cuda import jit
 from gridlane.frontends.python.translation import translate
-from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
 from gridlane.passes.structure.heed_requests import BETWEEN, heed_requests
@@ -71,7 +71,7 @@ def looks_of(loop: control.Loop) -> list[int]:
     weights: list[int] = []
     for number, op in enumerate(loop.body.ops):
         inside = list(op.then.walk()) if isinstance(op, control.If) else []
-        if any(isinstance(each, memory.Load) and each.volatile for each in inside):
+        if any(isinstance(each, grid.Fence) for each in inside):
             total = loop.body.ops[number - 3 : number]
             added = next(each for each in total if isinstance(each, memory.WriteVar)).value.op
             assert isinstance(added, arith.Add)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from gridlane.core.dtypes import i32, u32, u64
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import ErrorSite, Module, Region, Value
 from gridlane.passes.optimise.unroll import trip_count
@@ -111,7 +111,10 @@ class _Looks:
             b.write(self.count, count)
             with b.if_(b.value(arith.Ge(count, b.const(BETWEEN, i32)))):
                 b.write(self.count, b.const(0, i32))
-                word, seen = b.load(address, volatile=True), b.read(self.seen)
+                # A volatile load would do, but in a loop with one NVIDIA's compiler lets other warps
+                # run in each iteration.
+                b.emit(grid.Fence(grid.MemoryScope.SYSTEM))
+                word, seen = b.load(address), b.read(self.seen)
                 first = b.eq(seen, b.const(0, u32))
                 with b.if_(b.not_(b.or_(first, b.eq(word, seen)))):
                     self.module.errors.append(ErrorSite("RuntimeError", self.error, b.loc))
