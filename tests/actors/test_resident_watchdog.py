@@ -201,6 +201,8 @@ def test_an_end_stops_a_handler_that_loops(monkeypatch):
 
 @actors.kernel(replies=Number)
 def gated(ctx, state, number: Number, gate):
+    if number.value < 0:
+        raise ValueError("negative")
     while gate[0] == 0:
         cuda.threadfence()
     ctx.reply(number)
@@ -217,10 +219,32 @@ def test_a_handler_that_nothing_stops_ends_its_actor(monkeypatch):
         gate = np.zeros(1, np.int64)
         ref = runtime.launch(gated, args=(gate,), restart="fresh")
         ref.activate()
-        ref.send(Number(1), replies=False)
+        with pytest.raises(ValueError, match="negative"):
+            ref.call(Number(-1), timeout=WAIT)
+        with pytest.raises(actors.ActorError, match="nothing stops a block of a GPU"):
+            ref.call(Number(1), timeout=WAIT)
         until(lambda: ref.state is actors.State.TERMINATED, WAIT)
+        # A caller of the first failure who asks only now has that one's error.
+        first, second = (ref._instance.failure_of(number) for number in (1, 2))
+        assert isinstance(first, ValueError)
+        assert second is ref.failure
         assert "nothing stops a block of a GPU from outside" in str(ref.failure)
         ((kept, *_),) = residence.LEAKED
         ref.arrays[0].copy_to_device(np.ones(1, np.int64))
         kept._kernel._thread.join(WAIT)
         assert not kept._kernel._thread.is_alive()
+
+
+def test_an_actor_that_is_lost_keeps_its_earlier_failures(runtime, monkeypatch):
+    """As where another one's fault has brought the context down."""
+    ref = runtime.launch(total, restart="fresh")
+    ref.activate()
+    with pytest.raises(ValueError, match="negative"):
+        ref.call(Number(-1), timeout=WAIT)
+    until(lambda: ref.metrics()["restarts"] == 1)
+    monkeypatch.setattr(ref._instance.residence, "is_gone", lambda: True)
+    until(lambda: ref.state is actors.State.TERMINATED, WAIT)
+    first, second = (ref._instance.failure_of(number) for number in (1, 2))
+    assert isinstance(first, ValueError)
+    assert second is ref.failure
+    assert "is lost with its state" in str(second)

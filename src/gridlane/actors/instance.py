@@ -173,6 +173,12 @@ class Instance:
         if len(self._failures) > KEPT:
             del self._failures[next(iter(self._failures))]
 
+    def note_end(self, error: BaseException) -> None:
+        """Keep the error that ends it, as a failure with a number of its own: callers of earlier
+        ones may ask for theirs later. Its kernel is gone, or hangs."""
+        self.control.failed += 1
+        self.note_failure(error)
+
     def failure_of(self, number: int) -> BaseException | None:
         """The error of a failure by its number, 0 for the last one; None where it is not kept."""
         return self._failures.get(number) if number else self.failure

@@ -161,7 +161,7 @@ class Supervisor:
         """End an actor whose handler hangs outside of loops; nothing stops its block."""
         with fork_waits(), self._lock:
             self._asked.pop(instance.number, None)
-            instance.note_failure(
+            instance.note_end(
                 ActorError(
                     f"{instance.name} has handled its message {instance.control.received} for more "
                     f"than {self.limit:g} s, and is in no loop that it could give up: it is ended, "
@@ -185,7 +185,7 @@ class Supervisor:
                 found = error
             with fork_waits(), self._lock:
                 if residence.started and not instance.control.error and not instance.is_ending:
-                    instance.note_failure(
+                    instance.note_end(
                         ActorError(
                             f"{instance.name} is lost with its state, at message "
                             f"{instance.control.received}: {found}"

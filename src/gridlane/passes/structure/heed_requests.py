@@ -111,7 +111,7 @@ class _Looks:
             b.write(self.count, count)
             with b.if_(b.value(arith.Ge(count, b.const(BETWEEN, i32)))):
                 b.write(self.count, b.const(0, i32))
-                # A volatile load would do, but in a loop with one NVIDIA's compiler lets other warps
+                # A volatile load would do, but with one in a loop NVIDIA's compiler lets other warps
                 # run in each iteration.
                 b.emit(grid.Fence(grid.MemoryScope.SYSTEM))
                 word, seen = b.load(address), b.read(self.seen)
