@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -246,6 +247,60 @@ def test_an_end_keeps_the_order_of_what_was_held_back(tmp_path, graceful):
             [] if graceful else list(range(2, 9))
         )
         assert {each.reason for each in letters} <= {Reason.FULL}
+
+
+@actors.message
+class Fork:
+    value: int64
+    other: int64
+
+
+@actors.kernel
+def forks(ctx, state, fork: Fork):
+    """Sends three numbers to ``sink`` and one to another actor, by the host."""
+    for n in range(3):
+        ctx.send("sink", Number(3 * fork.value + n))
+    ctx.send_to(fork.other, Number(fork.value))
+
+
+@pytest.mark.parametrize("drains", [False, True])
+def test_what_was_held_back_goes_where_there_is_room(tmp_path, drains):
+    """An end by force makes dead letters only of what is for an inbox that is still full."""
+    with persistent() as runtime:
+        first = runtime.launch(forks, capacity=16, outbox=64)
+        last = runtime.launch(sink, capacity=2)
+        other = runtime.launch(sink, name="other")
+        for each in (last, first, other):
+            each.activate()
+        last.suspend()
+        channels = runtime._home.directory.channels
+        for n in range(3):
+            first.send(Fork(n, other.id), replies=False)
+        until(lambda: sum(each.length for each in channels._all.values()) == 2)
+        runtime.checkpoint(tmp_path / "a")
+        until(lambda: first._instance.residence.unsent() == 10)
+        with channels_stand(channels):
+            if drains:
+                last.resume()
+            first.terminate(graceful=False)
+        until(lambda: other.read_state() == Total(0, 3))
+        letters = runtime.dead_letters()
+        assert {each.reason for each in letters} <= {Reason.FULL}
+        dead = [each.message(Number).value for each in letters]
+        last.resume() if not drains else None
+        until(lambda: last.read_state().seen + len(dead) == 9)
+        assert dead == sorted(dead)
+        assert (len(dead) < 7) if drains else (dead == list(range(2, 9)))
+
+
+@contextmanager
+def channels_stand(channels):
+    """Let nothing but an end deliver what was held back."""
+    settle, channels.settle = channels.settle, lambda: None
+    try:
+        yield
+    finally:
+        channels.settle = settle
 
 
 @pytest.mark.parametrize(("capacity", "count"), [(4, 8), (2, 5)])

@@ -19,6 +19,7 @@ from gridlane.actors.errors import Reason
 from gridlane.actors.keys import key_of
 from gridlane.actors.layouts.blocks import ROUTES, InboxHeader, RoutingTable
 from gridlane.actors.layouts.python import dtype
+from gridlane.core.errors import DeviceError
 from gridlane.memory.resource import Buffer
 
 TABLE_BYTES = wire.TABLE_KINDS + wire.CHUNK * ROUTES
@@ -135,6 +136,14 @@ class Channel:
         head, tail = self._ends()
         return tail - head
 
+    def is_free(self) -> bool:
+        """Whether what comes by the host is behind all that has been sent here: it is handled, or
+        its receiver soon handles it, or has ended."""
+        try:
+            return _wait_for(lambda: self.receiver.has_ended() or not self.length, BRIEF)
+        except DeviceError:
+            return False
+
     def waiting(self) -> list[bytes]:
         """The messages that it holds, headers and payloads; both kernels are held."""
         head, tail = self._ends()
@@ -161,6 +170,14 @@ class Channel:
         while self.skip(Reason.STOPPED):
             continue
         return noted
+
+
+def shut_keys(channels: list[Channel]) -> bytes:
+    """The numbers of the receivers that get nothing more of a sender that ends, and the keys of
+    their names: what they have of it is still on the device."""
+    shut = [each.receiver for each in channels if not each.is_free()]
+    keys = [key for each in shut for key in (each.number, key_of(each.name))]
+    return np.array(keys, np.uint64).tobytes()
 
 
 def _free(used: set[int]) -> int | None:
@@ -228,6 +245,7 @@ class Channels:
             if channel.length >= channel.capacity:
                 sender.there.dam(1)
                 self._diverted.append(channel)
+                sender.residence.diverted.append(channel)
                 channel.withdraw()
         sender.there.keep()
 
@@ -241,6 +259,7 @@ class Channels:
         for channel in list(self._diverted):
             if channel.receiver.has_ended() or channel.sender.has_ended() or not channel.length:
                 self._diverted.remove(channel)
+                channel.sender.residence.diverted.remove(channel)
                 channel.sender.there.dam(-1)
                 self.later.append((channel.sender, channel.receiver))
         while self.later:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors.actor import Actor
-from gridlane.actors.channels import TABLE_BYTES, Table
+from gridlane.actors.channels import TABLE_BYTES, Channel, Table, shut_keys
 from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.heeding import HeedingSource
@@ -197,6 +197,8 @@ class Residence:
 
     Attributes:
         started: whether its kernel runs, as far as is known.
+        diverted: ways that a checkpoint has taken from it, as they were full: what it sends there
+            comes by the host, once their messages are handled.
     """
 
     def __init__(
@@ -259,6 +261,7 @@ class Residence:
         self._inbox: Any = (ctypes.c_uint8 * (capacity * slot)).from_address(at["inbox"])
         self.routes, self.sources = Table(at["routes"]), Table(at["sources"])
         self._version = 0
+        self.diverted: list[Channel] = []
         self._row["number"], self._row["shift"], self._row["out_shift"] = number, shift, out_shift
         self._kernel: Any = (
             device.resident(program.plan.kernel.artifact, (form.block, 1, 1), self)
@@ -427,4 +430,4 @@ def end_residence(instance: Any, residence: Residence) -> None:
             "stays there until the process ends"
         )
         residence.there.ended()
-    residence.there.retire()
+    residence.there.retire(shut_keys(residence.diverted))

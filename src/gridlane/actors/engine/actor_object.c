@@ -33,7 +33,7 @@ static void Actor_dealloc(ActorObject *self)
     gl_engine *engine = self->owner ? self->owner->engine : NULL;
     int runs = engine && !atomic_load(&engine->stop);
     if (self->actor && self->actor->wire && engine)
-        gl_wire_remove(self->actor);
+        gl_wire_remove(self->actor, NULL, 0);
     if (self->actor && !(runs && actor_is_listed(self->actor)))
         actor_free(self->actor);
     Py_XDECREF(self->owner);
@@ -343,7 +343,7 @@ static PyMethodDef Actor_methods[] = {
     {"tables", (PyCFunction)Actor_tables, METH_VARARGS, NULL},
     {"refuse", (PyCFunction)Actor_refuse, METH_VARARGS, NULL},
     {"ended", (PyCFunction)Actor_ended, METH_NOARGS, NULL},
-    {"retire", (PyCFunction)Actor_retire, METH_NOARGS, NULL},
+    {"retire", (PyCFunction)Actor_retire, METH_VARARGS, NULL},
     {"fail", (PyCFunction)Actor_fail, METH_VARARGS, NULL},
     {"skip", (PyCFunction)Actor_skip, METH_VARARGS, NULL},
     {"pause", (PyCFunction)Actor_pause, METH_VARARGS, NULL},

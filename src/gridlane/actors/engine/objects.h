@@ -94,7 +94,7 @@ PyObject *Actor_give_up(ActorObject *self, PyObject *args);
 PyObject *Actor_tables(ActorObject *self, PyObject *args);
 PyObject *Actor_refuse(ActorObject *self, PyObject *args);
 PyObject *Actor_ended(ActorObject *self, PyObject *unused);
-PyObject *Actor_retire(ActorObject *self, PyObject *unused);
+PyObject *Actor_retire(ActorObject *self, PyObject *args);
 PyObject *Actor_fail(ActorObject *self, PyObject *args);
 PyObject *Actor_skip(ActorObject *self, PyObject *args);
 PyObject *Actor_position(ActorObject *self, void *closure);

@@ -77,6 +77,8 @@ struct gl_wire {
     uint32_t letter_bytes;
     gl_kept *kept;
     uint32_t dams; /* by checkpoints: nothing that the kernel sends is delivered */
+    const uint64_t *shut; /* at the end: keys of actors that get nothing more */
+    uint32_t shut_count;
     _Atomic uint32_t kept_count;
     uint64_t looked;         /* when the thread of kernels has looked at it last, in a trace */
     uint64_t beats, heard_of; /* signs of life, and how many messages are handled, as last seen */
@@ -99,7 +101,7 @@ uint32_t gl_wire_drain(gl_actor *actor, uint32_t most, uint32_t reason);
 /* wire_thread.c: what the kernels send, and their orders */
 int gl_wire_start(gl_engine *engine);
 int gl_wire_add(gl_actor *actor);
-void gl_wire_remove(gl_actor *actor);
+void gl_wire_remove(gl_actor *actor, const uint64_t *shut, uint32_t count);
 int gl_wire_poll(gl_actor *actor, int last);
 void gl_wire_order(gl_actor *actor);
 int gl_wire_follows(const gl_actor *actor);

@@ -153,15 +153,19 @@ PyObject *Actor_ended(ActorObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* retire(): nothing of it runs any more */
-PyObject *Actor_retire(ActorObject *self, PyObject *unused)
+/* retire(shut): nothing of it runs any more. What it has sent is delivered where there is room, but
+   not to actors whose numbers and keys of names are in `shut`, each a uint64. */
+PyObject *Actor_retire(ActorObject *self, PyObject *args)
 {
-    (void)unused;
+    Py_buffer shut;
+    if (!PyArg_ParseTuple(args, "y*", &shut))
+        return NULL;
     if (self->actor->wire && self->owner->engine) {
         Py_BEGIN_ALLOW_THREADS
-        gl_wire_remove(self->actor);
+        gl_wire_remove(self->actor, shut.buf, (uint32_t)(shut.len / 8));
         Py_END_ALLOW_THREADS
     }
+    PyBuffer_Release(&shut);
     Py_RETURN_NONE;
 }
 

@@ -58,14 +58,18 @@ static void pop(gl_wire *wire)
     }
 }
 
-static int is_for_host(uint32_t kind, const gl_wire_header *header)
+/* Whether a message must not be delivered at the end: those before it are on the device still. */
+static int is_shut(const gl_wire *wire, uint32_t kind, const gl_wire_header *header)
 {
-    uint64_t to = header->reply_to;
-    return kind == GL_REPLY && (!to || to & (GL_TO_WAITER | GL_TO_OUTBOX | GL_TO_OUTSIDE));
+    uint64_t to = kind == GL_REPLY ? header->reply_to : header->source;
+    for (uint32_t n = 0; kind != GL_PUBLISH && n < wire->shut_count; n++)
+        if (wire->shut[n] == to)
+            return 1;
+    return 0;
 }
 
-/* Deliver one message that the kernel has sent; 0 if there is none, or no room for it. What a dam
-   holds back from actors at the `last` is dead: the messages before it are on the device still. */
+/* Deliver one message that the kernel has sent; 0 if there is none, or no room for it. At the `last`
+   that is dead, and what a dam has held back goes to those who are not shut. */
 static int deliver_one(gl_actor *actor, int last)
 {
     gl_wire *wire = actor->wire;
@@ -85,8 +89,7 @@ static int deliver_one(gl_actor *actor, int last)
                            .reply_to = header.reply_to};
         letter.source = actor->id;
         actor->clock = letter.clock;
-        int held_back = wire->dams && !is_for_host(kind, &header);
-        if (held_back || !gl_hand_over(actor, kind, header.source, &asked, &letter, payload)) {
+        if ((last && is_shut(wire, kind, &header)) || !gl_hand_over(actor, kind, header.source, &asked, &letter, payload)) {
             if (!last)
                 return 0;
             gl_bury(actor->engine, header.source, &letter, payload, GL_FULL);
@@ -208,16 +211,20 @@ int gl_wire_add(gl_actor *actor)
     return poor ? -1 : gl_wire_start(engine);
 }
 
-/* Look no more at an actor whose kernel has ended; what it has sent is delivered first. */
-void gl_wire_remove(gl_actor *actor)
+/* Look no more at an actor whose kernel has ended; what it has sent is delivered first, but to those
+   who are `shut`, by numbers and keys of names. */
+void gl_wire_remove(gl_actor *actor, const uint64_t *shut, uint32_t count)
 {
     gl_engine *engine = actor->engine;
     pthread_mutex_lock(&engine->wire_mutex);
     for (uint32_t n = 0; n < engine->wire_count; n++)
         if (engine->wires[n] == actor) {
             engine->wires[n] = engine->wires[--engine->wire_count];
+            actor->wire->shut = shut;
+            actor->wire->shut_count = count;
             while (deliver_one(actor, 1))
                 continue;
+            actor->wire->shut_count = 0;
             break;
         }
     pthread_mutex_unlock(&engine->wire_mutex);
