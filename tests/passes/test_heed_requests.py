@@ -66,40 +66,93 @@ def module_of(function=kernel) -> Module:
     return made
 
 
-def looks_of(loop: control.Loop) -> list[int]:
-    """The weights of the looks of a loop, without those of inner ones."""
-    weights: list[int] = []
-    for number, op in enumerate(loop.body.ops):
-        inside = list(op.then.walk()) if isinstance(op, control.If) else []
-        if any(isinstance(each, grid.Fence) for each in inside):
-            total = loop.body.ops[number - 3 : number]
-            added = next(each for each in total if isinstance(each, memory.WriteVar)).value.op
-            assert isinstance(added, arith.Add)
-            assert isinstance(added.rhs.op, arith.Const)
-            weights.append(int(added.rhs.op.value))
-    return weights
+def looks_in(region) -> int:
+    return sum(isinstance(op, grid.Fence) for op in region.walk())
+
+
+def shape_of(region) -> list:
+    """The loops of a region: those with looks are in an outer one, whose shape is a tuple."""
+    found: list = []
+    for op in region.ops:
+        inside = [each for inner in op.regions() for each in shape_of(inner)]
+        if not isinstance(op, control.Loop):
+            found += inside
+            continue
+        tests = [each for each in op.body.ops if isinstance(each, control.If)]
+        looks = any(looks_in(each.then) for each in tests)
+        found.append((inside,) if looks else inside)
+    return found
 
 
 def test_which_loops_look():
     made = module_of()
-    loops = [op for op in made.functions["heeds"].body.walk() if isinstance(op, control.Loop)]
-    found = [looks_of(loop) for loop in loops]
-    assert found == [[], [11], [], [1], [66], [], [1], [1]]
-    own = [op for op in made.kernel.body.ops if isinstance(op, control.Loop)]
-    assert [looks_of(loop) for loop in own] == [[]]
-    raised = [op for op in made.functions["heeds"].body.walk() if isinstance(op, control.Raise)]
+    body = made.functions["heeds"].body
+    inner = []  # a loop without loops in it
+    looking = ([inner],)
+    assert shape_of(body) == [inner, ([[inner]],), looking, ([[inner]],), looking, looking]
+    assert shape_of(made.kernel.body) == [inner]  # the kernel's own
+    raised = [op for op in body.walk() if isinstance(op, control.Raise)]
     assert [made.errors[op.code].message for op in raised] == [ERROR] * 5
     assert len({made.errors[op.code].loc for op in raised}) == 5
 
 
-def test_a_look_stands_behind_the_test_of_a_counted_loop():
-    """Where the passes for loops with a trip count look for that."""
-    made = module_of()
-    loops = [op for op in made.functions["heeds"].body.walk() if isinstance(op, control.Loop)]
-    first = [next(op for op in loop.body.ops if op.REGION_FIELDS) for loop in (loops[3], loops[6])]
-    tests = [[type(op) for op in each.then.ops] for each in first if isinstance(each, control.If)]
-    assert tests[0] == [control.Break]
-    assert tests[1] != [control.Break]  # an iteration that goes on before its test looks, too
+def weights_of(module: Module) -> list[int]:
+    """What an iteration of each loop counts."""
+    added = []
+    for op in module.functions["heeds"].body.walk():
+        if isinstance(op, memory.WriteVar) and op.var.name == "iterations":
+            by = op.value.op.rhs.op if isinstance(op.value.op, arith.Add) else None
+            by = by.rhs.op if isinstance(by, arith.Mul) else by
+            added += [int(by.value)] if isinstance(by, arith.Const) else [1] if by else []
+    return added
+
+
+def test_what_an_iteration_counts():
+    """Those of the loops in it that do not look, too."""
+    assert weights_of(module_of()) == [11, 1, 66, 1, 1]
+
+
+@jit(device=True)
+def ways(word, out, n):
+    """Loops in each other, left by all ways, with counters that are used behind them."""
+    for i in range(n, 3 * n):
+        for j in range(i):
+            if (i + j) % 7 == 0:
+                continue
+            if j > 40:
+                break
+            out[0] += i * j
+            while out[0] % 3:
+                out[0] += 1
+                if out[0] % 1000 == 998:
+                    out[1] = i * 100 + j
+                    return
+        out[2] += i
+    k = n
+    for k in range(n, -n - 5000, -1):
+        out[3] ^= k
+    for k in range(-5, n * 1000):
+        out[4] += k
+    out[5] = k
+
+
+def leaves(out, n, word):
+    ways(word, out, n)
+
+
+@pytest.mark.parametrize("n", [-1, 0, 1, 2, 9, 30])
+def test_all_ways_out_of_loops(n):
+    word = np.array([7], np.uint32)
+    flat = (6, 8, n, word.ctypes.data)
+    types = (int64[::1], int64, int64)
+    before, after = (translate(leaves, types, KernelOptions()) for _ in range(2))
+    heed_requests(after, "ways", ERROR)
+    verify(after)
+    one = (1, 1, 1)
+    wanted = run_on("interp", before, one, one, [np.zeros(6, np.int64)], flat)
+    got = run_on("cpu", after, one, one, [np.zeros(6, np.int64)], flat)
+    assert not got.raised
+    assert_same(got.arrays, wanted.arrays, ["out"])
 
 
 def adds(out, n, word):
@@ -109,11 +162,11 @@ def adds(out, n, word):
 @pytest.mark.parametrize("n", [0, 3, 20])
 def test_the_answer_stays(n):
     """The word is what it was at the first look, whatever that was: nobody is asked."""
-    word, grid, out = np.array([7], np.uint32), (1, 1, 1), np.zeros(1, np.int64)
+    word, one, out = np.array([7], np.uint32), (1, 1, 1), np.zeros(1, np.int64)
     flat = (1, 8, n, word.ctypes.data)
     before = translate(adds, (int64[::1], int64, int64), KernelOptions())
-    wanted = run_on("interp", before, grid, grid, [out], flat)
-    got = run_on("cpu", module_of(adds), grid, grid, [out], flat)
+    wanted = run_on("interp", before, one, one, [out], flat)
+    got = run_on("cpu", module_of(adds), one, one, [out], flat)
     assert not got.raised
     assert_same(got.arrays, wanted.arrays, ["out"])
     assert wanted.arrays[0][0]

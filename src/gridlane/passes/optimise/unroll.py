@@ -86,7 +86,7 @@ def trip_count(loop: control.Loop, before: list[Op]) -> int:
     if not isinstance(compare, arith.Ge) or not isinstance(compare.lhs.op, memory.ReadVar):
         return 0
     counter, stop = compare.lhs.op.var, _constant(compare.rhs)
-    start, step = _start(counter, before), _step(counter, loop)
+    start, step = _start(counter, before), step_of(counter, loop)
     if stop is None or start is None or step <= 0 or _writes(loop.body, counter):
         return 0
     return max(0, -(-(stop - start) // step))
@@ -106,7 +106,7 @@ def _start(counter: Var, before: list[Op]) -> int | None:
     return None
 
 
-def _step(counter: Var, loop: control.Loop) -> int:
+def step_of(counter: Var, loop: control.Loop) -> int:
     """The constant that the step adds to the counter; 0 where it does something else."""
     writes = [op for op in loop.step.ops if isinstance(op, memory.WriteVar) and op.var is counter]
     added = writes[0].value.op if len(writes) == 1 else None

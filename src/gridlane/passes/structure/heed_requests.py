@@ -11,14 +11,16 @@ loop, their iterations count among that one's, so that two looks are not far apa
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import i32, u32, u64
+from gridlane.core.dtypes import DType, i32, u32, u64
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory
+from gridlane.ir.rewriting import Labels
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import ErrorSite, Module, Region, Value
-from gridlane.passes.optimise.unroll import trip_count
+from gridlane.passes.optimise.unroll import step_of, trip_count
 from gridlane.passes.structure.inline import inline_into
+from gridlane.passes.structure.release_first import name_scopes
 
 BETWEEN = 1 << 12
 """Iterations of a thread between two looks, and the most of loops that need none. A look at the
@@ -70,7 +72,7 @@ class _Looks:
 
     def __init__(self, module: Module, name: str, error: str) -> None:
         self.module, self.function, self.error = module, module.functions[name], error
-        self.builder = Builder(module, self.function)
+        self.builder, self.labels = Builder(module, self.function), Labels(self.function)
         self.count = self.builder.variable("iterations", i32)
         self.seen = self.builder.variable("request", u32)
 
@@ -79,57 +81,117 @@ class _Looks:
         b, body = self.builder, self.function.body
         b.loc = self.function.loc
         with b.inside(Region()) as start:
-            address = b.value(
-                memory.FromAddress(
-                    b.cast(self.function.params[0].value, u64), pointer(u32, Space.GLOBAL)
-                )
-            )
+            number = b.cast(self.function.params[0].value, u64)
+            self.address = b.value(memory.FromAddress(number, pointer(u32, Space.GLOBAL)))
             b.write(self.count, b.const(0, i32))
             b.write(self.seen, b.const(0, u32))
-        self._region(body, address)
+        name_scopes(body, self.labels)
+        self._region(body)
         body.ops[:0] = start.ops
 
-    def _region(self, region: Region, address: Value) -> int:
+    def _region(self, region: Region) -> int:
         """Rewrite what is in a region; the iterations of its loops without a look."""
-        quiet = 0
-        for number, op in enumerate(list(region.ops)):
-            count = _iterations_of(op, region.ops[:number])
+        quiet, ops = 0, list(region.ops)
+        for number, op in enumerate(ops):
+            count = _iterations_of(op, ops[:number])
             if count is None:
-                count = sum(self._region(each, address) for each in op.regions())
+                count = sum(self._region(each) for each in op.regions())
                 if isinstance(op, control.Loop):
-                    self._look(op, address, min(1 + count, BETWEEN))
+                    region.ops[number] = self._look(op, min(1 + count, BETWEEN))
                     count = 0
             quiet += count
         return quiet
 
-    def _look(self, loop: control.Loop, address: Value, weight: int) -> None:
-        """Let a loop look. ``weight``: what an iteration counts."""
-        b = self.builder
+    def _look(self, loop: control.Loop, weight: int) -> control.ScopeOp:
+        """The loop with looks. ``weight``: what an iteration counts.
+
+        It is in another loop, which looks and enters it again: a look in the loop itself would cost
+        each iteration more, as threads reconverge behind a branch, and would keep compilers from
+        moving memory accesses over it.
+        """
+        b, label = self.builder, self.labels.fresh()
         b.loc = loop.loc or next((op.loc for op in loop.body.walk() if op.loc), b.loc)
-        with b.inside(Region()) as look:
-            count = b.add(b.read(self.count), b.const(weight, i32))
-            b.write(self.count, count)
-            with b.if_(b.value(arith.Ge(count, b.const(BETWEEN, i32)))):
-                b.write(self.count, b.const(0, i32))
-                # A volatile load would do, but with one in a loop NVIDIA's compiler lets other warps
-                # run in each iteration.
-                b.emit(grid.Fence(grid.MemoryScope.SYSTEM))
-                word, seen = b.load(address), b.read(self.seen)
-                first = b.eq(seen, b.const(0, u32))
-                with b.if_(b.not_(b.or_(first, b.eq(word, seen)))):
-                    self.module.errors.append(ErrorSite("RuntimeError", self.error, b.loc))
-                    b.emit(control.Raise(len(self.module.errors) - 1))
-                b.write(self.seen, word)
-        at = _behind_test(loop.body.ops)
-        loop.body.ops[at:at] = look.ops
+        _leave_instead_of_break(loop.body, label)
+        counted = _counted(loop, label)
+        with b.inside(Region()) as whole, b.loop() as outer:
+            if counted is None:
+                self._heed()
+                with b.inside(Region()) as top:
+                    self._count(b.const(weight, i32))
+                    b.break_if(self._is_due())
+                loop.body.ops[:0] = top.ops
+            else:
+                self._begin_part(loop, counted, weight)
+            outer.body.ops.append(loop)
+        return control.ScopeOp(whole, label, loc=b.loc)
+
+    def _begin_part(self, loop: control.Loop, test: control.If, weight: int) -> None:
+        """End a counted loop after some iterations, in front of it: the test of each is the one
+        that it has, for another number."""
+        b, ge = self.builder, test.condition.op
+        assert isinstance(ge, arith.Ge) and isinstance(ge.lhs.op, memory.ReadVar)
+        counter, stop = b.read(ge.lhs.op.var), ge.rhs
+        kind, most = _type_of(ge.lhs).unsigned, max(BETWEEN // weight, 1)
+        with b.if_(b.value(arith.Ge(counter, stop))):
+            b.region.ops += test.then.ops
+        self._heed()
+        left = b.cast(b.sub(stop, counter), kind)
+        part = b.value(arith.Min(left, b.const(most, kind)))
+        self._count(b.mul(b.cast(part, i32), b.const(weight, i32)))
+        ge.rhs = b.add(counter, b.cast(part, counter.type))
+        test.then.ops = [control.Break(loc=test.loc)]
+
+    def _count(self, iterations: Value) -> None:
+        self.builder.write(self.count, self.builder.add(self.builder.read(self.count), iterations))
+
+    def _is_due(self) -> Value:
+        b = self.builder
+        return b.value(arith.Ge(b.read(self.count), b.const(BETWEEN, i32)))
+
+    def _heed(self) -> None:
+        """Look, where it is time for that."""
+        b = self.builder
+        with b.if_(self._is_due()):
+            b.write(self.count, b.const(0, i32))
+            # A volatile load would do, but NVIDIA's compiler lets other warps run in each iteration
+            # of a loop with one.
+            b.emit(grid.Fence(grid.MemoryScope.SYSTEM))
+            word, seen = b.load(self.address), b.read(self.seen)
+            first = b.eq(seen, b.const(0, u32))
+            with b.if_(b.not_(b.or_(first, b.eq(word, seen)))):
+                self.module.errors.append(ErrorSite("RuntimeError", self.error, b.loc))
+                b.emit(control.Raise(len(self.module.errors) - 1))
+            b.write(self.seen, word)
 
 
-def _behind_test(ops: list[Op]) -> int:
-    """The place behind the test with which an iteration begins, where later passes look for it;
-    0 where it begins with something else."""
-    at = next((n for n, op in enumerate(ops) if op.REGION_FIELDS), None)
-    if at is None:
-        return 0
-    test = ops[at]
-    leaves = isinstance(test, control.If) and [type(op) for op in test.then.ops] == [control.Break]
-    return at + 1 if leaves else 0
+def _counted(loop: control.Loop, label: int) -> control.If | None:
+    """The test of a loop that begins with one of a counter, which its steps raise by 1. It leaves
+    the scope of the label."""
+    test = next((op for op in loop.body.ops if op.REGION_FIELDS), None)
+    if not isinstance(test, control.If) or len(test.then.ops) != 1 or test.orelse.ops:
+        return None
+    leave, ge = test.then.ops[0], test.condition.op
+    if not isinstance(leave, control.Leave) or leave.target != label:
+        return None
+    if not isinstance(ge, arith.Ge) or not isinstance(ge.lhs.op, memory.ReadVar):
+        return None
+    inside = {op for region in loop.regions() for op in region.walk()}
+    counter = ge.lhs.op.var
+    fits = ge.rhs.op not in inside and _type_of(ge.lhs).is_integer and _type_of(ge.lhs).bits >= 32
+    writes = any(isinstance(op, memory.WriteVar) and op.var is counter for op in loop.body.walk())
+    return test if fits and not writes and step_of(counter, loop) == 1 else None
+
+
+def _type_of(value: Value) -> DType:
+    assert isinstance(value.type, DType)
+    return value.type
+
+
+def _leave_instead_of_break(region: Region, label: int) -> None:
+    """Replace the breaks of the loop whose body a region is."""
+    for number, op in enumerate(region.ops):
+        if isinstance(op, control.Break):
+            region.ops[number] = control.Leave(label, loc=op.loc)
+        elif not isinstance(op, control.Loop):
+            for inner in op.regions():
+                _leave_instead_of_break(inner, label)

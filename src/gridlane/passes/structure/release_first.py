@@ -43,7 +43,7 @@ def release_first(module: Module) -> None:
     inline_calls(module)
     kernel = module.kernel
     labels = Labels(kernel)
-    _name_scopes(kernel.body, labels, 0)
+    name_scopes(kernel.body, labels)
     _Moves(Builder(module, kernel), labels).region(kernel.body)
 
 
@@ -294,7 +294,7 @@ def _to_scope(region: Region, leaves: Var, label: int) -> None:
     region.ops = ops
 
 
-def _name_scopes(region: Region, labels: Labels, innermost: int) -> None:
+def name_scopes(region: Region, labels: Labels, innermost: int = 0) -> None:
     """Give each scope a label, and each exit from one its target."""
     for op in region.ops:
         if isinstance(op, control.Leave):
@@ -303,7 +303,7 @@ def _name_scopes(region: Region, labels: Labels, innermost: int) -> None:
             op.label = op.label or labels.fresh()
         around = op.label if isinstance(op, control.ScopeOp) else innermost
         for inner in op.regions():
-            _name_scopes(inner, labels, around)
+            name_scopes(inner, labels, around)
 
 
 def _dissolve(region: Region) -> None:
