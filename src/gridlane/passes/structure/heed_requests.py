@@ -138,7 +138,7 @@ class _Looks:
         left = b.cast(b.sub(stop, counter), kind)
         part = b.value(arith.Min(left, b.const(most, kind)))
         self._count(b.mul(b.cast(part, i32), b.const(weight, i32)))
-        ge.rhs = b.add(counter, b.cast(part, counter.type))
+        ge.rhs = b.add(counter, b.cast(part, _type_of(counter)))
         test.then.ops = [control.Break(loc=test.loc)]
 
     def _count(self, iterations: Value) -> None:
