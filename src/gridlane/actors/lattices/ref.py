@@ -126,6 +126,7 @@ class LatticeRef(Running):
 
         Raises:
             StateError: it is not active, or stops being so.
+            ActorError: on a CPU, a step has not ended within the watchdog's time.
         """
         if not isinstance(count, int) or count < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"step({count!r}) takes a number of steps")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from gridlane.actors.lattices.memory import Memory
 from gridlane.actors.lattices.resident import Resident
 from gridlane.actors.lattices.space import Space
 from gridlane.actors.lattices.stepping import Stepping
+from gridlane.actors.lattices.stopper import Stopper
 from gridlane.actors.lattices.watch import Watch
 from gridlane.actors.states import State, after
 from gridlane.actors.using import using
@@ -44,6 +46,11 @@ class Running:
         self.lattice, self.device, self.name, self.space = lattice, device, name, space
         self.id = number
         self._watch = Watch(name, watchdog)
+        is_cpu = getattr(device, "is_plain", False)
+        self._stopper: Stopper | None = None
+        if is_cpu and watchdog is not None:
+            self._stopper = Stopper(name, watchdog)
+            weakref.finalize(self, self._stopper.end)
         self._posted = self._under_way = self.wanted = 0
         self._state = State.CREATED
         self.failure: BaseException | None = None
@@ -99,13 +106,16 @@ class Running:
             if self._resident is not None and self.failure is None:
                 self._resident.end()
             self._resident = None
+            if self._stopper is not None:
+                self._stopper.end()
             del self._memory
             self._state = State.TERMINATED
 
     def _fail(self, error: ActorError) -> None:
-        """End it, as a step does not end. What its blocks use is never freed."""
+        """End it, as a step does not end. What blocks of a GPU use is never freed."""
         self.failure = error
-        LEAKED.append((self._memory, self._resident, self._args, self._stepping))
+        if self._stopper is None:
+            LEAKED.append((self._memory, self._resident, self._args, self._stepping))
         self._end()
 
     def _require(self, *states: State) -> None:
@@ -122,7 +132,8 @@ class Running:
         memory = self._memory
         if self._resident is None:
             count = 1
-            self._stepping.launch(memory.pairs, memory.state, self._steps, self._args)
+            with self._stopping():
+                self._stepping.launch(memory.pairs, memory.state, self._steps, self._args)
             memory.turn()
             self._under_way += 1
         else:
@@ -135,14 +146,15 @@ class Running:
             self._settle()
         elif self._messages:
             messages, self._messages = self._messages, []
-            self._memory.handle(messages, self._steps)
+            with self._stopping():
+                self._memory.handle(messages, self._steps)
 
     def wait(self) -> None:
         """Wait until all steps are done.
 
         Raises:
             KernelError: the function of a cell raised this.
-            ActorError: a step has not ended within the watchdog's time, on a GPU.
+            ActorError: a step has not ended within the watchdog's time, on a GPU or a CPU.
         """
         with fork_waits(), self._lock, using(self.device):
             if self.failure is not None:
@@ -161,6 +173,16 @@ class Running:
         except ActorError as error:
             self._fail(error)
             raise
+
+    @contextmanager
+    def _stopping(self) -> Generator[None]:
+        """End the lattice where its launch on the CPU, which returns when it is done, has to be
+        stopped."""
+        if self._stopper is None:
+            yield
+            return
+        with self._watched(), self._stopper.watching(self._steps):
+            yield
 
     def _wait_for_launches(self) -> None:
         stream = self.device.default_stream
