@@ -262,8 +262,8 @@ def runner_of(heeding: Any, context: Any, kept: bool, depth: int, timed: bool) -
     """A device function by which one thread handles several messages in a row, up to one that emits
     something: if its handler fails, there is nothing that had to be sent before. It returns how
     many are handled, and above 8 bits how many outputs there are; ``info`` has how many are handled
-    where the handler fails. The counts of outputs are the thread's own, and are in registers. ``timed``:
-    whether it counts the times of messages."""
+    where the handler fails. The counts of outputs are the thread's own, and are in registers.
+    ``timed``: whether it counts the times of messages."""
 
     def run(
         times: Any,

@@ -17,7 +17,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.rewriting import Labels
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import ErrorSite, Module, Region, Value
+from gridlane.ir.values import ErrorSite, Module, Region, Value, Var
 from gridlane.passes.optimise.unroll import step_of, trip_count
 from gridlane.passes.structure.inline import inline_into
 from gridlane.passes.structure.release_first import name_scopes
@@ -111,8 +111,12 @@ class _Looks:
         """
         b, label = self.builder, self.labels.fresh()
         b.loc = loop.loc or next((op.loc for op in loop.body.walk() if op.loc), b.loc)
-        _leave_instead_of_break(loop.body, label)
-        counted = _counted(loop, label)
+        counted = _counted(loop)
+        # Where nothing else counts, the count says whether the loop has ended by itself. Two ways
+        # out to different places would cost each iteration more.
+        alone = counted is None and not _writes(loop.body, self.count)
+        if not alone:
+            _leave_instead_of_break(loop.body, label)
         with b.inside(Region()) as whole, b.loop() as outer:
             if counted is None:
                 self._heed()
@@ -123,6 +127,8 @@ class _Looks:
             else:
                 self._begin_part(loop, counted, weight)
             outer.body.ops.append(loop)
+            if alone:
+                b.break_if(b.not_(self._is_due()))
         return control.ScopeOp(whole, label, loc=b.loc)
 
     def _begin_part(self, loop: control.Loop, test: control.If, weight: int) -> None:
@@ -164,22 +170,25 @@ class _Looks:
             b.write(self.seen, word)
 
 
-def _counted(loop: control.Loop, label: int) -> control.If | None:
-    """The test of a loop that begins with one of a counter, which its steps raise by 1. It leaves
-    the scope of the label."""
+def _counted(loop: control.Loop) -> control.If | None:
+    """The test of a loop that begins with one of a counter, which its steps raise by 1."""
     test = next((op for op in loop.body.ops if op.REGION_FIELDS), None)
-    if not isinstance(test, control.If) or len(test.then.ops) != 1 or test.orelse.ops:
+    if not isinstance(test, control.If) or test.orelse.ops:
         return None
-    leave, ge = test.then.ops[0], test.condition.op
-    if not isinstance(leave, control.Leave) or leave.target != label:
+    ge = test.condition.op
+    if [type(op) for op in test.then.ops] != [control.Break] or not isinstance(ge, arith.Ge):
         return None
-    if not isinstance(ge, arith.Ge) or not isinstance(ge.lhs.op, memory.ReadVar):
+    if not isinstance(ge.lhs.op, memory.ReadVar):
         return None
     inside = {op for region in loop.regions() for op in region.walk()}
     counter = ge.lhs.op.var
     fits = ge.rhs.op not in inside and _type_of(ge.lhs).is_integer and _type_of(ge.lhs).bits >= 32
-    writes = any(isinstance(op, memory.WriteVar) and op.var is counter for op in loop.body.walk())
-    return test if fits and not writes and step_of(counter, loop) == 1 else None
+    fits = fits and not _writes(loop.body, counter)
+    return test if fits and step_of(counter, loop) == 1 else None
+
+
+def _writes(region: Region, var: Var) -> bool:
+    return any(isinstance(op, memory.WriteVar) and op.var is var for op in region.walk())
 
 
 def _type_of(value: Value) -> DType:
