@@ -235,6 +235,26 @@ def test_a_handler_that_nothing_stops_ends_its_actor(monkeypatch):
         assert not kept._kernel._thread.is_alive()
 
 
+def test_a_handler_that_ends_after_all_goes_on(monkeypatch):
+    """It was asked to give up, and has not heard that; nothing later is taken for that."""
+    monkeypatch.setattr(residence, "HeedingSource", PythonSource)
+    monkeypatch.setattr(residence, "ON_CPU", True)
+    monkeypatch.setattr(supervision, "PATIENCE", 60)
+    with actors.Runtime("cpu", persistent=True, watchdog=0.3) as runtime:
+        gate = np.zeros(1, np.int64)
+        ref = runtime.launch(gated, args=(gate,), restart="fresh")
+        ref.activate()
+        ref.send(Number(1))
+        asked = runtime._home.supervisor._asked
+        until(lambda: ref.id in asked, WAIT)
+        ref.arrays[0].copy_to_device(np.ones(1, np.int64))
+        assert ref.receive(timeout=WAIT) == Number(1)
+        until(lambda: not asked, WAIT)
+        assert not runtime._home.supervisor._hung
+        with pytest.raises(ValueError, match="negative"):
+            ref.call(Number(-1), timeout=WAIT)
+
+
 def test_an_actor_that_is_lost_keeps_its_earlier_failures(runtime, monkeypatch):
     """As where another one's fault has brought the context down."""
     ref = runtime.launch(total, restart="fresh")

@@ -123,7 +123,13 @@ class Supervisor:
         )
 
     def _stop_hung(self, limit: int) -> None:
-        for number in self._engine.hung(limit):
+        found = self._engine.hung(limit)
+        for number in self._asked.keys() - set(found):
+            instance = self._directory.by_number.get(number)
+            if instance is None or not instance.control.error:  # its handler has ended by itself
+                del self._asked[number]
+                self._hung.pop(number, None)
+        for number in found:
             instance = self._directory.by_number.get(number)
             since = 0 if instance is None else instance.there.since
             if instance is not None and since and instance.residence is not None:
