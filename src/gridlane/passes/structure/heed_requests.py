@@ -24,7 +24,7 @@ from gridlane.passes.structure.release_first import name_scopes
 
 BETWEEN = 1 << 12
 """Iterations of a thread between two looks, and the most of loops that need none. A look at the
-host's memory takes a microsecond."""
+host's memory takes some microseconds."""
 
 
 def heed_requests(module: Module, name: str, error: str) -> None:
