@@ -21,6 +21,12 @@ WAIT = 20
 ENDLESS = Number(1_000_000)
 
 
+@pytest.fixture(autouse=True)
+def nothing_leaked_so_far(monkeypatch):
+    """Other tests of the process may have left kernels that nothing stops."""
+    monkeypatch.setattr(residence, "LEAKED", [])
+
+
 @pytest.fixture(params=["cpu", *({"cuda"} & {*DEVICES})])
 def runtime(request, monkeypatch):
     """A runtime whose kernels stay, with a watchdog that does not wait for long."""
@@ -214,7 +220,6 @@ def test_a_handler_that_nothing_stops_ends_its_actor(monkeypatch):
     monkeypatch.setattr(residence, "ON_CPU", True)
     for each in (residence, supervision):
         monkeypatch.setattr(each, "PATIENCE", 0.2)
-    monkeypatch.setattr(residence, "LEAKED", [])
     with actors.Runtime("cpu", persistent=True, watchdog=0.3) as runtime:
         gate = np.zeros(1, np.int64)
         ref = runtime.launch(gated, args=(gate,), restart="fresh")
