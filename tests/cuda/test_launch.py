@@ -264,3 +264,32 @@ def test_forall(fake):
     assert len(fake.launches) == 1
     with pytest.raises(ValueError, match="negative task count"):
         kernel.forall(-1)
+
+
+def test_arguments_by_name_and_defaults():
+    @cuda.jit
+    def kernel(out, a=3, b=None):
+        out[0] = a
+        if b is not None:
+            out[1] = b
+
+    out, there = np.zeros(2), cuda.to_device(np.zeros(2))
+    for _ in range(3):  # the first launch, and those that know the plan
+        kernel[1, 1](out)
+        assert out.tolist() == [3, 0]
+        kernel[1, 1](out, b=2.5, a=7)
+        assert out.tolist() == [7, 2.5]
+        kernel[1, 1](b=1, out=there)
+        kernel.forall(1)(there, a=5)
+        assert there.copy_to_host().tolist() == [5, 1]
+        out[:] = 0
+    with cuda.defer_cleanup():
+        kernel[1, 1, cuda.stream()](out, 9)
+    for args, keywords, words in (
+        ((), {"a": 1}, "2 arguments|out is missing"),
+        ((out, 1), {"a": 1}, "'a' is given twice"),
+        ((out,), {"c": 1}, "'c' is no parameter"),
+        ((out, 1, 2, 3), {}, "takes 3 arguments, 4 were given"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            kernel[1, 1](*args, **keywords)

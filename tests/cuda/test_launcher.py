@@ -49,15 +49,19 @@ class Driver:
 
 
 def made(cls, driver, matchers, size, flag=0, sound=0, keep=None):
-    """A launcher with one profile; ``slow`` and ``failed`` collect what does not go to it."""
+    """A launcher with one profile; ``slow``, ``failed`` and ``named`` collect what does not go
+    to it."""
 
     class Mine(cls):
         def __init__(self):
             super().__init__()
-            self.slow, self.failed = [], []
+            self.slow, self.failed, self.named = [], [], []
 
         def _launch_slowly(self, args):
             self.slow.append(args)
+
+        def _launch_by_name(self, args, keywords):
+            self.named.append((args, keywords))
 
         def _failed(self, code, args):
             self.failed.append((code, args))
@@ -156,10 +160,11 @@ def test_the_number_of_arguments(cls, args):
     assert launch.slow == [args] and not driver.calls
 
 
-def test_keywords_are_refused(cls):
+def test_keywords_go_to_a_method_of_their_own(cls):
     launch = made(cls, Driver(), ((INTEGER, None, None, 0, 8),), 8)
-    with pytest.raises(TypeError):
-        launch(x=1)
+    launch(1, x=2)
+    launch(1)
+    assert launch.named == [((1,), {"x": 2})] and not launch.slow
 
 
 def test_a_refusal_of_the_driver(cls):

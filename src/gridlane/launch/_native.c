@@ -59,7 +59,7 @@ typedef struct {
 /* The device that this thread has selected; a launcher is for threads with the same one. */
 static _Thread_local int selected = -1;
 
-static PyObject *name_launch, *name_slowly, *name_failed, *name_elsewhere;
+static PyObject *name_launch, *name_slowly, *name_by_name, *name_failed, *name_elsewhere;
 
 static void release(Profile *profile)
 {
@@ -240,10 +240,8 @@ static PyObject *call_elsewhere(Launcher *self, PyObject *args)
 
 static PyObject *launcher_call(Launcher *self, PyObject *args, PyObject *keywords)
 {
-    if (keywords != NULL && PyDict_GET_SIZE(keywords)) {
-        PyErr_SetString(PyExc_TypeError, "a kernel takes no keyword arguments");
-        return NULL;
-    }
+    if (keywords != NULL && PyDict_GET_SIZE(keywords))
+        return PyObject_CallMethodObjArgs((PyObject *)self, name_by_name, args, keywords, NULL);
     if (self->selected != selected)
         return call_elsewhere(self, args);
     if (self->count) {
@@ -459,10 +457,11 @@ PyMODINIT_FUNC PyInit__native(void)
 {
     name_launch = PyUnicode_InternFromString("__gridlane_launch__");
     name_slowly = PyUnicode_InternFromString("_launch_slowly");
+    name_by_name = PyUnicode_InternFromString("_launch_by_name");
     name_failed = PyUnicode_InternFromString("_failed");
     name_elsewhere = PyUnicode_InternFromString("_elsewhere");
     PyObject *made = PyModule_Create(&module);
-    if (made == NULL || !name_launch || !name_slowly || !name_failed || !name_elsewhere ||
+    if (made == NULL || !name_launch || !name_slowly || !name_by_name || !name_failed || !name_elsewhere ||
         intern_foreign_names() < 0)
         return NULL;
     PyObject *type = PyType_FromSpec(&launcher_spec);

@@ -22,8 +22,8 @@ of ``_install``:
 
 A call that matches no profile goes to the hot function that ``_go`` was given, with the launcher
 and the tuple of arguments, or, if there is none, to ``_launch_slowly(args)``. A call that the
-driver refuses, and so has not launched, goes to ``_failed(code, args)``. A subclass has these
-methods.
+driver refuses, and so has not launched, goes to ``_failed(code, args)``, and one with keywords to
+``_launch_by_name(args, keywords)``. A subclass has these methods.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ class PythonLauncher:
         """Set this thread's device for launchers, -1 for the default one."""
         _thread.selected = number
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, **keywords: Any) -> None:
+        if keywords:
+            self._launch_by_name(args, keywords)
+            return
         here = _selected()
         if here != self._selected:
             if here not in self._others:
@@ -130,6 +133,9 @@ class PythonLauncher:
         raise NotImplementedError
 
     def _launch_slowly(self, args: tuple[Any, ...]) -> None:
+        raise NotImplementedError
+
+    def _launch_by_name(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         raise NotImplementedError
 
     def _failed(self, code: int, args: tuple[Any, ...]) -> None:

@@ -71,7 +71,11 @@ class Dispatcher(Inspection, Named):
         self.device_signatures: tuple[Signature, ...] = ()
         self.extensions: list[Any] = list(self.targetoptions.get("extensions") or ())
         self.launch_bounds = _first(self.targetoptions.get("launch_bounds"))
-        self._parameters = tuple(inspect.signature(py_func).parameters)
+        parameters = inspect.signature(py_func).parameters
+        self._parameters = tuple(parameters)
+        self._defaults = {
+            n: each.default for n, each in parameters.items() if each.default is not each.empty
+        }
         self._can_compile = True
         self._specialized = False
         self._configured: dict[Any, Configured] = {}
@@ -155,6 +159,31 @@ class Dispatcher(Inspection, Named):
     def plans_of(self, block: Dim3) -> dict[Hashable, Reading]:
         """The plans of launches with this block shape."""
         return self._plans.setdefault(block, {})
+
+    def bound(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the order of the parameters, with those given by name, and defaults for
+        those left out.
+
+        Raises:
+            ArgumentError: a name is of no parameter, or of one that is given already.
+        """
+        left = self._parameters[len(args) :]
+        for name in keywords:
+            if name not in left:
+                what = "is given twice" if name in self._parameters else "is no parameter"
+                names = ", ".join(self._parameters)
+                raise ArgumentError(f"{self.__name__}({names}): {name!r} {what}")
+        if not left:
+            return args
+        values = self._defaults | keywords
+        if any(name not in values for name in left):
+            missing = ", ".join(name for name in left if name not in values)
+            names = ", ".join(self._parameters)
+            raise ArgumentError(
+                f"{self.__name__}({names}) takes {len(self._parameters)} arguments, "
+                f"{len(args) + len(keywords)} were given: {missing} is missing"
+            )
+        return (*args, *(values[name] for name in left))
 
     def checked(self, args: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
         """Check the arguments of a launch on ``stream``, and resolve those of other libraries.
@@ -375,9 +404,9 @@ class ForAll:
         self.stream = stream
         self.sharedmem = sharedmem
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, **keywords: Any) -> None:
         if not self.ntasks:
             return
         block = self.thread_per_block or 256
         grid = -(-self.ntasks // block)
-        self.dispatcher[grid, block, self.stream, self.sharedmem](*args)
+        self.dispatcher[grid, block, self.stream, self.sharedmem](*args, **keywords)

@@ -112,7 +112,7 @@ class Launching(ProcessBound):
 
     if TYPE_CHECKING:  # a method here would hide the launcher's
 
-        def __call__(self, *args: Any) -> None: ...
+        def __call__(self, *args: Any, **keywords: Any) -> None: ...
 
     def __init__(
         self, dispatcher: Launchable, griddim: Dim3, blockdim: Dim3, stream: Any, sharedmem: int
@@ -153,6 +153,10 @@ class Launching(ProcessBound):
     def _launch_slowly(self, args: tuple[Any, ...]) -> None:
         """Launch on the slow path: create the plan, convert arguments, or submit to a stream."""
         dispatcher = self.dispatcher
+        whole = dispatcher.bound(args, {})
+        if len(whole) != len(args):
+            self(*whole)
+            return
         back = Writebacks()
         if dispatcher.extensions:
             args = self._extended(args, back)
@@ -199,6 +203,10 @@ class Launching(ProcessBound):
             stream.synchronize()
             for write in back:
                 write()
+
+    def _launch_by_name(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Launch with arguments given by the names of parameters."""
+        self(*self.dispatcher.bound(args, keywords))
 
     def _extended(self, args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
         """The arguments after the dispatcher's extensions, the last one first."""

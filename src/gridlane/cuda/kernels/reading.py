@@ -52,6 +52,10 @@ class Launchable(Protocol):
         """The plans of launches with a block shape."""
         ...
 
+    def bound(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the order of the parameters."""
+        ...
+
     def checked(self, args: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
         """The arguments in the kernel's form."""
         ...
