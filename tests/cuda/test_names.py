@@ -80,7 +80,11 @@ from numba.cuda import random
 from numba.cuda.cudadrv.devicearray import DeviceNDArray
 from numba.cuda.random import create_xoroshiro128p_states
 from numba.cuda.testing import CUDATestCase, skip_on_cudasim, unittest
-from numba.cuda.tests.support import override_config
+from numba.cuda.cudadrv import devicearray
+from numba.cuda.misc.special import literal_unroll
+from numba.cuda.tests.support import IS_NUMPY_2, MemoryLeakMixin, override_config
+from numba.cuda.typing import signature
+from numba.misc.special import literal_unroll as other
 from numba.np.numpy_support import from_dtype
 import gridlane
 assert cuda is numba.cuda is gridlane.cuda is sys.modules["gridlane.cuda"]
@@ -89,6 +93,13 @@ assert types.float32 is float32 is f4 and core_types is types
 def double(x):
     return 2 * x
 assert double(4) == 8
+assert not cuda.HAS_NUMBA and literal_unroll is other is numba.literal_unroll
+assert signature(void, int32, float32[:]) == void(int32, float32[:])
+assert devicearray.DeviceNDArray is DeviceNDArray and devicearray.to_device is not None
+try:
+    devicearray.verify_cuda_ndarray_interface(1)
+except TypeError as error:
+    assert "int is no device array" in str(error)
 for name in ("typed", "objmode"):
     try:
         getattr(numba, name)

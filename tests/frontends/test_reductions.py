@@ -55,6 +55,7 @@ def of_numbers(a, out):
     out[0] = np.nansum(a)
     out[1] = np.nanprod(a)
     out[2] = np.nanmean(a)
+    out[3] = np.count_nonzero(a)
 
 
 def ordered_of_numbers(a, out):
@@ -147,6 +148,7 @@ TYPES = {
     "any": "? ? ? ? ? ? ? ?",
     "argmin": "i8 i8 i8 i8 i8 i8 i8",
     "argmax": "i8 i8 i8 i8 i8 i8 i8",
+    "count_nonzero": "i8 i8 i8 i8 i8 i8 i8 i8",
     "nansum": "i8 u8 i8 u8 f4 f8 i8 c8",
     "nanprod": "i8 u8 i8 u8 f4 f8 i8 c8",
     "nanmean": "f8 f8 f8 f8 f8 f8 f8 c16",
@@ -167,6 +169,7 @@ OF_ONE = {
     "any": lambda a: np.any(a),
     "argmin": lambda a: np.argmin(a),
     "argmax": lambda a: np.argmax(a),
+    "count_nonzero": lambda a: np.count_nonzero(a),
     "nansum": lambda a: np.nansum(a),
     "nanprod": lambda a: np.nanprod(a),
     "nanmean": lambda a: np.nanmean(a),

@@ -7,6 +7,7 @@ import pytest
 from tests.frontends.running import DEBUG, cuda, device, launch
 
 from gridlane.core.errors import TypingError
+from gridlane.frontends.python.stubs import literal_unroll
 
 
 def test_rows_of_an_array_unpack():
@@ -76,3 +77,24 @@ def test_a_known_extent_is_checked_while_compiling():
 
     with pytest.raises(TypingError, match="3 values cannot be unpacked to 2 names"):
         launch(kernel, 1, 1, np.zeros(1))
+
+
+def test_a_tuple_of_several_types_is_unrolled():
+    def kernel(items, out):
+        for x in literal_unroll(items):
+            out[0] += x
+        for n, x in enumerate(literal_unroll(items)):
+            if n == 1:
+                out[1] = x
+
+    out = np.zeros(2)
+    launch(kernel, 1, 1, (1, 2.5, np.int8(3)), out)
+    assert out.tolist() == [6.5, 2.5]
+    assert literal_unroll((1, 2.5)) == (1, 2.5)
+
+    def wrong(items, out):
+        for x in literal_unroll(out):
+            out[0] += x
+
+    with pytest.raises(TypingError, match="takes a tuple, not array"):
+        launch(wrong, 1, 1, (1, 2), out)

@@ -46,7 +46,7 @@ _BY_MODULE: dict[str, str] = {
         uintp size_t ssize_t intc uintc byte char uchar short ushort int_ uint long_ ulong longlong
         ulonglong void none
     """,
-    "numba_compat": "install_as_numba",
+    "numba_compat": "install_as_numba HAS_NUMBA",
 }
 
 # name: (module under gridlane.cuda, name there)
@@ -87,7 +87,6 @@ INSTEAD: dict[str, str] = {
     "libdevice": "use the functions of math, cuda.cbrt, cuda.fma, and 1 / math.sqrt(x) for rsqrt",
     "CUSource": "device functions are written in Python: @cuda.jit(device=True)",
     "set_memory_manager": "the device's allocator is fixed",
-    "literal_unroll": "a loop over a tuple is unrolled when its items differ in type",
 }
 # Short vectors, which have two names each, float4 and float32x4.
 _VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double|(u?int|float)\d+x)[1-4]")

@@ -11,6 +11,8 @@ from gridlane.cuda.numba_compat.finder import Fallback, NumbaFinder
 
 SHIM = str(Path(__file__).with_name("shim"))
 """The folder on the PYTHONPATH of child processes."""
+HAS_NUMBA = False
+"""Whether numba's own compiler takes part: never, also where it is installed."""
 _SOURCES = Path(__file__).parents[3]
 
 

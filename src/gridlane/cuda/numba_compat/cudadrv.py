@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.cuda.arrays import devicearray
 from gridlane.cuda.host import errors as error
 from gridlane.cuda.names import missing
 from gridlane.cuda.numba_compat import api as devices
-from gridlane.cuda.numba_compat import driver
+from gridlane.cuda.numba_compat import devicearray, driver
 
 
 def __getattr__(name: str) -> Any:

@@ -22,10 +22,14 @@ import numpy as np
 
 from gridlane.cuda.host import settings
 from gridlane.cuda.names import missing
+from gridlane.cuda.numba_compat.numpy_support import numpy_version
 
 skip_unless_cffi = unittest.skipUnless(find_spec("cffi"), "requires cffi")
 linux_only = unittest.skipIf(not sys.platform.startswith("linux"), "linux only test")
 windows_only = unittest.skipIf(not sys.platform.startswith("win"), "Windows only test")
+
+
+IS_NUMPY_2 = numpy_version >= (2, 0)
 
 
 @contextlib.contextmanager
@@ -109,6 +113,17 @@ def run_in_subprocess(
     return done.stdout, done.stderr
 
 
+class EnableNRTStatsMixin:
+    """Nothing: kernels allocate no memory while they run, so that there are no counts of it."""
+
+
+class MemoryLeakMixin(EnableNRTStatsMixin):
+    """Nothing, as kernels allocate no memory that could leak."""
+
+    def disable_leak_check(self) -> None:
+        """Do nothing."""
+
+
 class CheckWarningsMixin:
     """Checks that a block warns."""
 
@@ -151,6 +166,11 @@ class TestCase(unittest.TestCase):
 
     longMessage = True
     __test__ = False  # tools that collect TestCase subclasses by name leave this one alone
+
+    def reset_module_warnings(self, module: Any) -> None:
+        """Forget the warnings that a module has caused, so that they are shown again."""
+        there = sys.modules[module] if isinstance(module, str) else module
+        vars(there).pop("__warningregistry__", None)
 
     def assertPreciseEqual(
         self,

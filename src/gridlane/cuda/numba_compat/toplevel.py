@@ -18,6 +18,7 @@ from gridlane.cuda.numba_compat.host import jit, njit, prange
 from gridlane.cuda.types import none, void
 from gridlane.cuda.ufuncs.gufunc import guvectorize
 from gridlane.cuda.ufuncs.vectorization import vectorize
+from gridlane.frontends.python.stubs import literal_unroll
 
 # The version of numba whose dialect this follows.
 __version__ = "0.61.2"
@@ -42,6 +43,7 @@ __all__ = [
     "from_dtype",
     "guvectorize",
     "jit",
+    "literal_unroll",
     "njit",
     "none",
     "prange",

@@ -50,6 +50,15 @@ def some(a: Any) -> Any:
     return False
 
 
+def count(a: Any) -> Any:
+    """How many elements are true."""
+    found = 0
+    for i in range(a.size):
+        if element_of(a, i):
+            found += 1
+    return found
+
+
 def mean(a: Any, zero: Any) -> Any:
     """The mean."""
     c = zero
@@ -241,7 +250,18 @@ def root(variance: Any) -> Any:
 FUNCTIONS = {
     each: DeviceFunction(each)
     for each in (
-        *(total, product, every, some, mean, variance, variance_of_complex, smallest, largest),
+        *(
+            total,
+            product,
+            every,
+            some,
+            count,
+            mean,
+            variance,
+            variance_of_complex,
+            smallest,
+            largest,
+        ),
         *(place_of_smallest, place_of_largest, total_of_numbers, product_of_numbers),
         *(mean_of_numbers, variance_of_numbers, smallest_number, largest_number, root),
         *(added, least, greatest),

@@ -34,6 +34,11 @@ class Stub:
         return f"<{self.name}, for kernels>"
 
 
+def literal_unroll(items: Any) -> Any:
+    """The items of a tuple of several types, as ``for`` takes them in kernels without it, too."""
+    return items
+
+
 class ValueStub:
     """Something that a kernel reads: ``cuda.laneid``, ``cuda.threadIdx.x``."""
 

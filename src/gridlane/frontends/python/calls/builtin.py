@@ -30,6 +30,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.operators import BINARY
 from gridlane.frontends.python.power import power
+from gridlane.frontends.python.stubs import literal_unroll
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, math
@@ -187,6 +188,14 @@ def _len(t: Translator, obj: Operand) -> Operand:
     if not isinstance(obj, ArrayView | RangeOperand):
         raise t.fail(TypingError, f"{obj.type_name} has no length")
     return extent(length(t, obj))
+
+
+@handles(literal_unroll, params="items")
+def _literal_unroll(t: Translator, items: Operand) -> Operand:
+    """A tuple; a loop over it is unrolled anyway."""
+    if not isinstance(items, TupleOperand):
+        raise t.fail(TypingError, f"literal_unroll() takes a tuple, not {items.type_name}")
+    return items
 
 
 @handles(range, params="*")

@@ -136,7 +136,8 @@ REDUCTIONS: dict[str, Reduce] = {
 }
 """Methods of arrays, by their names."""
 
-_OF_NUMBERS: dict[str, Reduce] = {
+_FUNCTIONS: dict[str, Reduce] = {
+    "count_nonzero": _truth(reductions.count),
     "nansum": _with(reductions.total_of_numbers, 0),
     "nanprod": _with(reductions.product_of_numbers, 1),
     "nanmean": _mean_of_numbers,
@@ -148,7 +149,7 @@ _OF_NUMBERS: dict[str, Reduce] = {
 
 
 def _register() -> None:
-    for name, reduce in (REDUCTIONS | _OF_NUMBERS).items():
+    for name, reduce in (REDUCTIONS | _FUNCTIONS).items():
 
         def emit(
             t: Translator, a: Operand, axis: Operand | None, name=name, reduce=reduce
