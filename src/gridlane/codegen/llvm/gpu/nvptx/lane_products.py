@@ -15,7 +15,8 @@ _LETTERS = {"float": "f", "double": "d", "i32": "r"}
 def mma(state: Emission, op: products.Mma) -> None:
     """Emit the instruction."""
     is_byte_float = op.left.value[0] == "e"
-    require(state, 89 if is_byte_float else 80, op, op.name)
+    is_large = op.left is Factor.F64 and op.rows > 8
+    require(state, 89 if is_byte_float else 90 if is_large else 80, op, op.name)
     name = scalar_name(op.c[0].type)
     sums = {"float": "f32", "double": "f64"}.get(name) or ("f16" if op.has_halves else "s32")
     if is_byte_float:
