@@ -22,7 +22,16 @@ from gridlane.core.argtypes import float32, float64, int32, int64
 from gridlane.core.dtypes import FLOATS, f32, i32, u64
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
+from gridlane.frontends.python.stubs import (
+    cluster_rank,
+    cluster_size,
+    cluster_sync,
+    load_words_anywhere,
+    peer_address,
+    store_words_anywhere,
+)
 from gridlane.ir.builder import Builder
+from gridlane.ir.families import CLUSTERS
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
@@ -58,8 +67,11 @@ def checked_by_ptxas(texts: list[str], processor: str, folder: Path) -> None:
         assert not done.returncode, f"{done.stderr}\n{Path(file).read_text()}"
 
 
-LEAST = {"atomic_cas_pair": 90, "mma": 80}
-"""The compute capability that ops need."""
+LEAST = {
+    **{"atomic_cas_pair": 90, "mma": 80, "mma-f64-f64-16-8-f64": 90},
+    **dict.fromkeys(CLUSTERS, 90),
+}
+"""The compute capability that ops, or cases of them, need."""
 
 
 @pytest.mark.parametrize("processor", ["sm_70", "sm_75", "sm_80", "sm_90", "sm_100"])
@@ -67,7 +79,8 @@ LEAST = {"atomic_cas_pair": 90, "mma": 80}
 def test_every_op_is_generated_and_assembles(processor: str, part: int, tmp_path: Path) -> None:
     several = 1 if NIGHTLY else 2 if processor == "sm_90" else 8
     capability = int(processor.removeprefix("sm_"))
-    chosen = [case for case in CASES if capability >= LEAST.get(case.op, 0)][part :: 4 * several]
+    least = {str(case): LEAST.get(str(case), LEAST.get(case.op, 0)) for case in CASES}
+    chosen = [case for case in CASES if capability >= least[str(case)]][part :: 4 * several]
     texts = [ptx_of(case.module, processor) for case in chosen]
     assert all(f".target {processor}" in text for text in texts)
     if PTXAS is not None and processor != "sm_70":  # which CUDA 13's assembler has dropped
@@ -279,6 +292,31 @@ def test_asynchronous_copies(tmp_path) -> None:
     if PTXAS is not None:
         checked_by_ptxas([text], "sm_80", tmp_path)
         checked_by_ptxas([older], "sm_75", tmp_path)
+
+
+def clustered(out):
+    tile = cuda.shared.array(64, int32)
+    later = peer_address(tile, (cluster_rank() + 1) % cluster_size())
+    store_words_anywhere(later + 16 * cuda.threadIdx.x, 1, 2, 3, 4)
+    first, _, _, _ = load_words_anywhere(later)
+    cluster_sync()
+    out[cuda.threadIdx.x] = tile[cuda.threadIdx.x] + int32(first)
+
+
+def test_clusters(tmp_path) -> None:
+    text = kernel_ptx(clustered, int32[::1])
+    for word in ("%cluster_ctarank", "%cluster_nctarank", "mapa.u64", "st.volatile.v4", "ld.vol"):
+        assert word in text
+    assert text.index("barrier.cluster.arrive;") < text.index("barrier.cluster.wait;")
+    if PTXAS is not None:
+        checked_by_ptxas([text], "sm_90", tmp_path)
+        named = kernel_ptx(clustered, int32[::1], processor="sm_90a")
+        checked_by_ptxas([named], "sm_90a", tmp_path)
+    with pytest.raises(TargetError, match=r"a cluster of blocks needs compute capability 9\.0"):
+        kernel_ptx(clustered, int32[::1], processor="sm_80")
+    with pytest.raises(TargetError, match="the cpu target has no cluster_rank: clusters are on"):
+        module = compiler.translate(clustered, (int32[::1],), KernelOptions())
+        compiler.generate(module, Target("cpu"), KernelOptions())
 
 
 # ---- barriers

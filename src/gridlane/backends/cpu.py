@@ -36,7 +36,7 @@ BACKEND = Backend(
         passes.RETURN_LAST,
     ),
     legal=MACHINE | PAIRS | PRODUCTS,
-    reasons={**reasons.WITHOUT_GRIDS, **reasons.REPORT},
+    reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_CLUSTERS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,
     on_host=True,

@@ -7,7 +7,16 @@ from gridlane.backends.formats import CUBIN, IR, LLVM, PTX
 from gridlane.backends.record import Backend, Fact
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.extras import install
-from gridlane.ir.families import COOPERATIVE, COPIES, MACHINE, MATRIX, PAIRS, PARTS, PRODUCTS
+from gridlane.ir.families import (
+    CLUSTERS,
+    COOPERATIVE,
+    COPIES,
+    MACHINE,
+    MATRIX,
+    PAIRS,
+    PARTS,
+    PRODUCTS,
+)
 
 _OTHERS = "the mask does not name the lanes that call"
 _WAITS = "waits for the absent lanes"
@@ -31,7 +40,7 @@ BACKEND = Backend(
         passes.COARSE,
         passes.UNROLL,
     ),
-    legal=COOPERATIVE | MATRIX | PAIRS | PARTS | MACHINE | PRODUCTS,
+    legal=CLUSTERS | COOPERATIVE | MATRIX | PAIRS | PARTS | MACHINE | PRODUCTS,
     legal_with={Fact.ASYNC_COPIES: COPIES},
     reasons=reasons.REPORT,
     formats=(IR, LLVM, PTX, CUBIN),

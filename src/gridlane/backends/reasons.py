@@ -4,6 +4,12 @@ from __future__ import annotations
 
 REPORT = {"report": "threads that raise end there"}
 
+WITHOUT_CLUSTERS = dict.fromkeys(
+    ("cluster_rank", "cluster_size", "cluster_sync", "peer_address"),
+    "clusters are on cuda only, from compute capability 9.0 on; let blocks exchange data through "
+    "global memory",
+)
+
 WITHOUT_GRIDS = {
     "grid_sync": "its blocks need not all run at the same time; split the kernel where the grid "
     "synchronises, and launch the parts one after the other",

@@ -65,6 +65,7 @@ BACKEND = Backend(
     reasons={
         "grid_sync": "Vulkan promises no two blocks to run at a time; split the kernel where the "
         "grid synchronises, and launch the parts one after the other",
+        **reasons.WITHOUT_CLUSTERS,
         **reasons.SHADERS,
     },
     formats=(IR, SPIRV),

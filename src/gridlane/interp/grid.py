@@ -41,7 +41,7 @@ def _lane_id(frame: Frame, op: grid.LaneId, mask: Array) -> Array:
     return frame.block.lane
 
 
-def _barrier(frame: Frame, op: Op, mask: Array) -> None:
+def wait_for_block(frame: Frame, op: Op, mask: Array) -> None:
     """Threads that end without reaching the barrier are not waited for, so a barrier that some
     threads pass is an error only once these reach another one."""
     block = frame.block
@@ -81,7 +81,7 @@ def _grid_sync(frame: Frame, op: grid.GridSync, mask: Array) -> Array:
 
 
 def _barrier_reduce(frame: Frame, op: grid.BarrierReduce, mask: Array, predicate: Array) -> Array:
-    _barrier(frame, op, mask)
+    wait_for_block(frame, op, mask)
     result = _REDUCTIONS[op.kind](predicate[mask])
     return np.full(frame.block.lanes, result, np.int32)
 
@@ -152,7 +152,7 @@ OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     grid.BlockDim: _block_dim,
     grid.GridDim: _grid_dim,
     grid.LaneId: _lane_id,
-    grid.Barrier: _barrier,
+    grid.Barrier: wait_for_block,
     grid.BarrierReduce: _barrier_reduce,
     grid.BarrierPart: _barrier_part,
     grid.BarrierArrive: _barrier_arrive,

@@ -21,6 +21,7 @@ from gridlane.interp import (
     access,
     arith,
     atomic,
+    clusters,
     control,
     copies,
     flushing,
@@ -57,6 +58,7 @@ COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = (
 OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = (
     access.OBSERVE
     | atomic.OBSERVE
+    | clusters.OBSERVE
     | copies.OBSERVE
     | grid.OBSERVE
     | matrix.OBSERVE

@@ -18,6 +18,8 @@ PAIRS = frozenset(("atomic_cas_pair",))
 
 COOPERATIVE = frozenset(("grid_sync",))
 
+CLUSTERS = frozenset(("cluster_rank", "cluster_size", "cluster_sync", "peer_address"))
+
 PARTS = frozenset(("barrier_part", "barrier_arrive"))
 
 PRODUCTS = frozenset(("mma",))

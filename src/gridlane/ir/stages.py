@@ -10,6 +10,7 @@ from __future__ import annotations
 from gridlane.ir.families import (
     ATOMIC,
     CALLS,
+    CLUSTERS,
     CONTROL,
     COOPERATIVE,
     COPIES,
@@ -37,7 +38,8 @@ COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
 """Ops that every target emits."""
 
 KERNEL = COMMON.union(
-    *(PARTS, MACHINE, PRODUCTS, COOPERATIVE, COPIES, MATRIX, REPORTS, CALLS, EXITS, PAIRS)
+    *(PARTS, MACHINE, PRODUCTS, COOPERATIVE, CLUSTERS, COPIES, MATRIX, REPORTS, CALLS, EXITS),
+    PAIRS,
 )
 """Ops that frontends make, and all passes but the last."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gridlane.conformance.cases import Case
 from gridlane.conformance.effects.atomics import atomics
+from gridlane.conformance.effects.clusters import of_one_block
 from gridlane.conformance.effects.control import branches, calls, ends
 from gridlane.conformance.effects.making import case, out
 from gridlane.conformance.effects.memory import (
@@ -27,8 +28,8 @@ from gridlane.conformance.effects.warps import (
 
 FAMILIES = (
     *(loads_and_stores, addresses, arrays_of_the_kernel, variables_and_parts, atomics),
-    *(queries, barriers, grids, asynchronous, shuffles, votes, matches, reductions, in_step),
-    products,
+    *(queries, barriers, grids, of_one_block, asynchronous),
+    *(shuffles, votes, matches, reductions, in_step, products),
     *(branches, scopes, ends, calls),
 )
 

@@ -184,7 +184,33 @@ rest = Stub(
     "Let the block's other threads run, in a loop that looks for what they do; where they run "
     "beside each other, sleep about so many nanoseconds, a constant.",
 )
+load_words_anywhere = Stub(
+    "load_words_anywhere",
+    "address",
+    "As ``load_words``, at an address of any memory, such as ``peer_address`` gives.",
+)
+store_words_anywhere = Stub(
+    "store_words_anywhere",
+    "address, a, b, c, d",
+    "As ``store_words``, at an address of any memory.",
+)
 nanoseconds = Stub("nanoseconds", "", "The device's clock in nanoseconds, uint64.")
+
+# ---- clusters; not of numba.cuda, and not exported by the cuda package
+
+cluster_rank = Stub("cluster_rank", "", "The number of the block in its cluster.")
+cluster_size = Stub("cluster_size", "", "How many blocks the cluster has.")
+cluster_sync = Stub(
+    "cluster_sync",
+    "",
+    "Wait for every thread of the cluster that has not ended. It orders global memory, and the "
+    "shared memory of all its blocks.",
+)
+peer_address = Stub(
+    "peer_address",
+    "array, rank",
+    "The address of an array in shared memory, in the cluster's block of that rank, as uint64.",
+)
 
 # ---- warps
 

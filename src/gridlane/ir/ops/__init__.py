@@ -3,6 +3,7 @@
 from gridlane.ir.ops import (
     arith,
     atomic,
+    clusters,
     control,
     copies,
     floating,
@@ -19,6 +20,7 @@ from gridlane.ir.ops import (
 __all__ = [
     "arith",
     "atomic",
+    "clusters",
     "control",
     "copies",
     "floating",

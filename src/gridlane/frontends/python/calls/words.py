@@ -22,25 +22,45 @@ def _number(t: Translator, operand: Operand, what: str) -> Scalar:
     return operand
 
 
-def _place(t: Translator, address: Operand) -> Value:
+def _place(t: Translator, address: Operand, space: Space) -> Value:
     number = t.b.cast(_number(t, address, "an address").value, u64)
-    return t.b.value(memory.FromAddress(number, pointer(_WORDS, Space.GLOBAL)))
+    return t.b.value(memory.FromAddress(number, pointer(_WORDS, space)))
+
+
+def _load(t: Translator, address: Operand, space: Space) -> Operand:
+    whole = t.b.load(_place(t, address, space), volatile=True)
+    return TupleOperand(tuple([Scalar(t.b.value(memory.Part(whole, n))) for n in range(4)]))
+
+
+def _store(t: Translator, address: Operand, words: tuple[Operand, ...], space: Space) -> Operand:
+    parts = tuple([t.b.cast(_number(t, each, "a word").value, u32) for each in words])
+    whole = t.b.value(memory.Pack(parts, _WORDS))
+    t.b.store(_place(t, address, space), whole, volatile=True)
+    return NONE
 
 
 @handles(stubs.load_words)
 def _load_words(t: Translator, address: Operand) -> Operand:
-    whole = t.b.load(_place(t, address), volatile=True)
-    return TupleOperand(tuple([Scalar(t.b.value(memory.Part(whole, n))) for n in range(4)]))
+    return _load(t, address, Space.GLOBAL)
+
+
+@handles(stubs.load_words_anywhere)
+def _load_words_anywhere(t: Translator, address: Operand) -> Operand:
+    return _load(t, address, Space.GENERIC)
 
 
 @handles(stubs.store_words)
 def _store_words(
     t: Translator, address: Operand, a: Operand, b: Operand, c: Operand, d: Operand
 ) -> Operand:
-    parts = tuple([t.b.cast(_number(t, each, "a word").value, u32) for each in (a, b, c, d)])
-    whole = t.b.value(memory.Pack(parts, _WORDS))
-    t.b.store(_place(t, address), whole, volatile=True)
-    return NONE
+    return _store(t, address, (a, b, c, d), Space.GLOBAL)
+
+
+@handles(stubs.store_words_anywhere)
+def _store_words_anywhere(
+    t: Translator, address: Operand, a: Operand, b: Operand, c: Operand, d: Operand
+) -> Operand:
+    return _store(t, address, (a, b, c, d), Space.GENERIC)
 
 
 @handles(stubs.rest)

@@ -4,6 +4,7 @@ from gridlane.codegen.llvm.gpu import emission, kernel
 from gridlane.codegen.llvm.gpu.kernel import KernelCode
 from gridlane.codegen.llvm.gpu.nvptx import (
     atomics,
+    clusters,
     copies,
     flushing,
     fragments,
@@ -23,6 +24,7 @@ __all__ = ["KernelCode", "emit_kernel", "emitted"]
 
 FAMILIES = (
     atomics,
+    clusters,
     copies,
     flushing,
     fragments,

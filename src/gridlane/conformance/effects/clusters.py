@@ -1,0 +1,60 @@
+"""Cases of clusters, each of one block: no device but cuda has larger ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gridlane.conformance.cases import Case
+from gridlane.conformance.effects.making import THREADS, case, out
+from gridlane.conformance.kernels import Kernel
+from gridlane.core.dtypes import i32, u32, u64
+from gridlane.ir.ops import clusters, grid, memory
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import Global
+
+
+def of_one_block() -> Iterator[Case]:
+    for op, cls in (
+        ("cluster_rank", clusters.ClusterRank),
+        ("cluster_size", clusters.ClusterSize),
+    ):
+
+        def ask(kernel: Kernel) -> list[np.ndarray]:
+            kernel.store(kernel.builder.value(cls()))
+            return [out(i32)]
+
+        yield case(op, "", ask)
+
+    def met(kernel: Kernel) -> list[np.ndarray]:
+        """Each thread reads what another one has written before the barrier."""
+        b = kernel.builder
+        kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
+        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        b.store(b.offset(tile, kernel.local), kernel.thread)
+        b.emit(clusters.ClusterSync())
+        kernel.store(b.load(b.offset(tile, b.sub(b.const(THREADS - 1, i32), kernel.local))))
+        return [out(i32)]
+
+    yield case("cluster_sync", "", met)
+
+    def across(kernel: Kernel) -> list[np.ndarray]:
+        """Each thread writes by the address of a peer, and reads what another thread has
+        written."""
+        b = kernel.builder
+        kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
+        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        zero = b.const(0, u32)
+        there = b.value(clusters.PeerAddress(b.offset(tile, kernel.local), zero))
+        b.store(b.value(memory.FromAddress(there, pointer(i32, Space.GENERIC))), kernel.thread)
+        b.emit(grid.Barrier())
+        other = b.sub(b.const(THREADS - 1, i32), kernel.local)
+        kernel.store(b.load(b.offset(tile, other)))
+        bytes_ = b.cast(b.mul(other, b.const(4, i32)), u64)
+        start = b.value(clusters.PeerAddress(tile, zero))
+        place = b.value(memory.FromAddress(b.add(start, bytes_), pointer(i32, Space.GENERIC)))
+        kernel.store(b.load(place, volatile=True))
+        return [out(i32), out(i32)]
+
+    yield case("peer_address", "", across)
