@@ -49,6 +49,7 @@ WHOLE = Artifact(
     needs=("x86-64", "avx2"),
     uses_dynamic_shared=True,
     cooperative=True,
+    cluster=(2, 1, 1),
     coarse=4,
     kernel="<locals>.scale",
     buffers=(1, 0),

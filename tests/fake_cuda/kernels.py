@@ -17,6 +17,7 @@ def artifact(
     prints: tuple[PrintSite, ...] = (),
     dynamic: bool = False,
     cooperative: bool = False,
+    cluster: tuple[int, int, int] = (1, 1, 1),
     code: bytes = b"",
 ) -> Artifact:
     """A kernel of a pointer and an integer."""
@@ -40,4 +41,5 @@ def artifact(
         prints=prints,
         uses_dynamic_shared=dynamic,
         cooperative=cooperative,
+        cluster=cluster,
     )

@@ -29,6 +29,7 @@ ATTRIBUTES = {
     "MANAGED_MEMORY": 1,
     "UNIFIED_ADDRESSING": 1,
     "COOPERATIVE_LAUNCH": 1,
+    "CLUSTER_LAUNCH": 1,
     "CLOCK_RATE": 1_500_000,
 }
 """What every device has unless a test says otherwise; all other attributes are 0."""
@@ -45,6 +46,7 @@ class _Launch(ctypes.Structure):
         ("name", ctypes.c_char * 256),
         ("grid", ctypes.c_uint * 3),
         ("block", ctypes.c_uint * 3),
+        ("cluster", ctypes.c_uint * 3),
         ("shared", ctypes.c_uint),
         ("cooperative", ctypes.c_int),
         ("device", ctypes.c_int),
@@ -69,13 +71,15 @@ class Launch:
     device: int
     stream: int
     params: bytes
+    cluster: tuple[int, ...] = (0, 0, 0)
 
 
 def _read(raw: _Launch) -> Launch:
     grid, block = tuple(raw.grid), tuple(raw.block)
     params = bytes(raw.params[: raw.size])
     name, cooperative = raw.name.decode(), bool(raw.cooperative)
-    return Launch(name, grid, block, raw.shared, cooperative, raw.device, raw.stream, params)
+    place = raw.device, raw.stream
+    return Launch(name, grid, block, raw.shared, cooperative, *place, params, tuple(raw.cluster))
 
 
 class Fake:

@@ -26,7 +26,10 @@ PLAIN: dict[str, type] = {
     "untraced": bool,
     "kernel": str,
 }
-SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes", "needs", "buffers")
+SHAPED = (
+    *("code", "params", "block", "errors", "prints", "symbols", "notes", "needs", "buffers"),
+    "cluster",
+)
 
 
 def to_json(artifact: Artifact) -> bytes:
@@ -37,6 +40,7 @@ def to_json(artifact: Artifact) -> bytes:
         for slot in artifact.params
     ]
     fields["block"] = artifact.block
+    fields["cluster"] = artifact.cluster
     fields["errors"] = [(e.exception, e.message, _place(e.loc), e.late) for e in artifact.errors]
     fields["prints"] = [
         (p.parts, [d.name for d in p.dtypes], p.formats, p.end) for p in artifact.prints
@@ -65,7 +69,8 @@ def from_json(metadata: bytes, code: bytes) -> Artifact:
             **plain,
             code=code,
             params=tuple(_slot(item, plain["param_bytes"]) for item in _list(fields["params"])),
-            block=_block(fields["block"]),
+            block=_block(fields["block"]) if fields["block"] is not None else None,
+            cluster=_block(fields["cluster"]),
             errors=tuple(map(_error_site, _list(fields["errors"]))),
             prints=tuple(map(_print_site, _list(fields["prints"]))),
             symbols=_texts(fields["symbols"]),
@@ -131,9 +136,7 @@ def _slot(value: Any, param_bytes: int) -> ParamSlot:
     return slot
 
 
-def _block(value: Any) -> tuple[int, int, int] | None:
-    if value is None:
-        return None
+def _block(value: Any) -> tuple[int, int, int]:
     x, y, z = _items(value, int, int, int)
     if min(x, y, z) < 1:
         raise ValueError(f"a block of {value}")

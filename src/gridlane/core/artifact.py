@@ -91,6 +91,8 @@ class Artifact:
         needs: for code of a named processor: its architecture, and the features that a
             host must have to run it.
         cooperative: blocks wait for each other, so all must be resident at once.
+        cluster: how many blocks of the grid, along each axis, run at once and reach each other's
+            shared memory.
         kernel: its name in the source; "": the symbol.
         buffers: for each pointer of ``params``, the place of its buffer among those that the code
             binds as memory; (): all are in the first buffer of the device. See ``shader_abi``.
@@ -113,6 +115,7 @@ class Artifact:
     notes: tuple[str, ...] = ()
     uses_dynamic_shared: bool = False
     cooperative: bool = False
+    cluster: tuple[int, int, int] = (1, 1, 1)
     coarse: int = 1
     needs: tuple[str, ...] = ()
     kernel: str = ""

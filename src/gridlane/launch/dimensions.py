@@ -7,9 +7,14 @@ from numbers import Integral
 from typing import Any, cast
 
 from gridlane.core.errors import LaunchError
-from gridlane.runtime.protocol import Limits
+from gridlane.runtime.protocol import Device, Limits
 
 Dim3 = tuple[int, int, int]
+
+ALONE: Dim3 = (1, 1, 1)
+"""The cluster of a block that is one of its own."""
+LARGEST_CLUSTER = 8
+"""Blocks that every device with clusters takes in one."""
 
 MISSING_CONFIGURATION = """
 Kernel launch configuration was not specified. Use the syntax:
@@ -68,6 +73,28 @@ def check_shape(
         raise LaunchError(
             f"launch of {kernel}: the block {block} has {threads} threads, and the kernel's launch "
             f"bounds allow {bounds} (CUDA_ERROR_INVALID_VALUE)"
+        )
+
+
+def check_cluster(kernel: str, grid: Dim3, cluster: Dim3, device: Device) -> None:
+    """Raise LaunchError if the device launches no such clusters, or the grid does not consist of
+    them."""
+    if cluster == ALONE:
+        return
+    told = f"launch of {kernel}: clusters of {cluster} blocks"
+    if not device.attributes().get("CLUSTER_LAUNCH"):
+        raise LaunchError(
+            f"{told}: clusters are on cuda only, from compute capability 9.0 on, and the device "
+            f"{device.name} has none (CUDA_ERROR_NOT_SUPPORTED)"
+        )
+    if min(cluster) < 1 or math.prod(cluster) > LARGEST_CLUSTER:
+        raise LaunchError(
+            f"{told}: a cluster has 1 to {LARGEST_CLUSTER} (CUDA_ERROR_INVALID_CLUSTER_SIZE)"
+        )
+    if any(size % each for size, each in zip(grid, cluster)):
+        raise LaunchError(
+            f"{told}: the grid {grid} is no multiple of them along each axis "
+            "(CUDA_ERROR_INVALID_CLUSTER_SIZE)"
         )
 
 

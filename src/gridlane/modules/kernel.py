@@ -14,7 +14,7 @@ from gridlane.core.compact import ANY
 from gridlane.core.errors import LaunchError
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.ptx import PtxModule, PtxSource
-from gridlane.launch.dimensions import Dim3
+from gridlane.launch.dimensions import ALONE, Dim3
 from gridlane.launch.kernel import Compile, Kernel, compile_for
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
@@ -27,13 +27,18 @@ _launches = itertools.count(1)
 """The numbers of launches, which kernels read as ``%gridid``."""
 
 
-def _cooperative(compile: Compile) -> Compile:
-    """A compilation to code whose blocks may wait for each other."""
+def _launched(cooperative: bool, cluster: Dim3) -> Callable[[Compile], Compile]:
+    """What makes a compilation one to code that is launched so."""
 
-    def waiting(*args: Any) -> Artifact:
-        return replace(compile(*args), cooperative=True)
+    def around(compile: Compile) -> Compile:
+        def made(*args: Any) -> Artifact:
+            artifact = compile(*args)
+            waits = artifact.cooperative or cooperative
+            return replace(artifact, cooperative=waits, cluster=cluster)
 
-    return waiting
+        return made
+
+    return around
 
 
 class ModuleKernel:
@@ -58,14 +63,9 @@ class ModuleKernel:
         # Where PTX says f64 it means binary64, also on devices without it.
         options = KernelOptions(fp64="exact")
         self._memory, self._goes_to_driver = memory, goes_to_driver
-        self._kernel = Kernel(self.source, (), options)
-        self._native = native.kernel(self.source, options)
-        # Code whose blocks may wait for each other differs by how it is launched.
-        self._waiting = (
-            Kernel(self.source, (), options, _cooperative(compile_for)),
-            native.kernel(self.source, options, _cooperative),
-        )
-        self._plans: dict[tuple[Device, Dim3, bool], tuple[Kernel, Plan]] = {}
+        self._options, self._native = options, native
+        self._kernels: dict[tuple[bool, bool, Dim3], Kernel] = {}
+        self._plans: dict[tuple[Device, Dim3, bool, Dim3], tuple[Kernel, Plan]] = {}
 
     @property
     def name(self) -> str:
@@ -74,28 +74,53 @@ class ModuleKernel:
 
     def is_native(self, kernel: Kernel) -> bool:
         """Whether a kernel of ``plan`` is the driver's own code."""
-        return kernel is self._native or kernel is self._waiting[1]
+        return any(each is kernel for (native, *_), each in self._kernels.items() if native)
 
-    def plan(self, block: Dim3, device: Device, cooperative: bool = False) -> tuple[Kernel, Plan]:
+    def _by(self, native: bool, cooperative: bool, cluster: Dim3) -> Kernel:
+        """The kernel by its way to a device. Its code differs by how it is launched."""
+        key = native, cooperative, cluster
+        found = self._kernels.get(key)
+        if found is None:
+            around = _launched(cooperative, cluster)
+            made = (
+                self._native.kernel(self.source, self._options, around)
+                if native
+                else Kernel(self.source, (), self._options, around(compile_for))
+            )
+            found = self._kernels.setdefault(key, made)
+        return found
+
+    def plan(
+        self,
+        block: Dim3,
+        device: Device,
+        cooperative: bool = False,
+        cluster: Dim3 = ALONE,
+    ) -> tuple[Kernel, Plan]:
         """The kernel by its way to a device, and its plan for blocks of a shape.
 
         Args:
             cooperative: whether blocks of the launch may wait for each other.
+            cluster: blocks of a cluster. The IR takes PTX for clusters of one block.
 
         Raises:
             LaunchError: the PTX names another block shape, or fewer threads.
             PtxError: the kernel has what is not translated; located.
             TargetError: the device lacks what the kernel needs.
         """
-        found = self._plans.get((device, block, cooperative))
+        found = self._plans.get((device, block, cooperative, cluster))
         if found is None:
             self._check_bounds(block)
             native = self._goes_to_driver(device)
-            kernel = self._native if native else self._kernel
-            if cooperative:
-                kernel = self._waiting[native]
+            if cluster != ALONE and not native:
+                raise LaunchError(
+                    f"launch of {self.name}: clusters of {cluster} blocks: its module goes through "
+                    f"gridlane's own compiler on {device.name}, for which a cluster has one block "
+                    "(CUDA_ERROR_NOT_SUPPORTED)"
+                )
+            kernel = self._by(native, cooperative, cluster)
             found = kernel, kernel.plan(block, ANY, device)
-            self._plans[device, block, cooperative] = found
+            self._plans[device, block, cooperative, cluster] = found
             for note in self.source.module.notes:
                 trace.event("note", kernel=self.name, note=f'"{note}"')
         return found

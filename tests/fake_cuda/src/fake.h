@@ -46,6 +46,7 @@ enum {
     CAPTURE_UNJOINED = 904,
     CAPTURE_IMPLICIT = 906,
     CAPTURED_EVENT = 907,
+    INVALID_CLUSTER = 912,
     CAPTURE_WRONG_THREAD = 908,
 };
 
@@ -121,13 +122,26 @@ typedef struct {
 /* A launch as tests read it; tests/fake_cuda/library.py has the same layout. */
 typedef struct {
     char name[256];
-    unsigned grid[3], block[3];
+    unsigned grid[3], block[3], cluster[3];
     unsigned shared;
     int cooperative, device;
     uint64_t stream; /* the handle that the caller gave */
     uint64_t size;
     unsigned char params[4096];
 } Launch;
+
+/* CUlaunchAttribute and CUlaunchConfig. */
+typedef struct {
+    unsigned id, unused;
+    unsigned value[16];
+} Attribute;
+
+typedef struct {
+    unsigned size[6], shared; /* of the grid and of a block */
+    uint64_t stream;
+    const Attribute *attributes;
+    unsigned count;
+} Config;
 
 typedef struct {
     Object object;

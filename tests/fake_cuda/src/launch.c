@@ -10,7 +10,8 @@
 #define MOST_HOOKS 64
 
 enum { BUFFER_END, BUFFER, BUFFER_SIZE };
-enum { MOST_X = 2, GRID_X = 5, MOST_THREADS = 1, MULTIPROCESSORS = 16, COOPERATIVE = 95 };
+enum { MOST_X = 2, GRID_X = 5, MOST_THREADS = 1, MULTIPROCESSORS = 16, COOPERATIVE = 95,
+       CLUSTER_LAUNCH = 120 };
 
 typedef int (*Hook)(const Launch *);
 
@@ -144,6 +145,53 @@ CUresult cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned g
     Launch launch = {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared};
     launch.stream = stream;
     return done(launched(function, &launch, params, extra));
+}
+
+/* Clusters as they are on a device of 9.0: eight blocks at most, of which the grid consists. */
+static CUresult take_attributes(const Config *config, Launch *launch)
+{
+    for (unsigned n = 0; n < config->count; n++) {
+        const Attribute *each = &config->attributes[n];
+        if (each->id == 2)
+            launch->cooperative = (int)each->value[0];
+        else if (each->id == 4)
+            memcpy(launch->cluster, each->value, sizeof launch->cluster);
+        else
+            return INVALID_VALUE;
+    }
+    unsigned *cluster = launch->cluster;
+    if (!devices[current()->device].attributes[CLUSTER_LAUNCH])
+        return NOT_SUPPORTED;
+    if (cluster[0] * cluster[1] * cluster[2] > 8)
+        return INVALID_CLUSTER;
+    for (int n = 0; n < 3; n++)
+        if (!cluster[n] || launch->grid[n] % cluster[n])
+            return INVALID_CLUSTER;
+    return SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const Config *config, Function *function, void **params, void **extra)
+{
+    BEGIN("cuLaunchKernelEx", CURRENT, "%s", alive(FUNCTION, function) ? function->name : "?");
+    const unsigned *size = config->size;
+    Launch launch = {.grid = {size[0], size[1], size[2]}, .block = {size[3], size[4], size[5]},
+                     .shared = config->shared, .stream = config->stream};
+    CUresult code = take_attributes(config, &launch);
+    return done(code ? code : launched(function, &launch, params, extra));
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *count, Function *function, const Config *config)
+{
+    BEGIN("cuOccupancyMaxActiveClusters", CURRENT, "%p", (void *)function);
+    const unsigned *size = config->size;
+    const int *attributes = devices[current()->device].attributes;
+    Launch launch = {.grid = {size[0], size[1], size[2]}};
+    if (!alive(FUNCTION, function))
+        return done(INVALID_HANDLE);
+    CUresult code = take_attributes(config, &launch);
+    int blocks = attributes[MULTIPROCESSORS] * (attributes[39] / (int)size[3]);
+    *count = code ? 0 : blocks / (int)(launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
+    return done(code);
 }
 
 CUresult cuLaunchCooperativeKernel(Function *function, unsigned gx, unsigned gy, unsigned gz,

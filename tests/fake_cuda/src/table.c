@@ -85,6 +85,8 @@
     _(cuOccupancyMaxPotentialBlockSize, 6050, cuOccupancyMaxPotentialBlockSize)                    \
     _(cuLaunchKernel, 4000, cuLaunchKernel)                                                        \
     _(cuLaunchCooperativeKernel, 9000, cuLaunchCooperativeKernel)                                  \
+    _(cuLaunchKernelEx, 11060, cuLaunchKernelEx)                                                   \
+    _(cuOccupancyMaxActiveClusters, 11070, cuOccupancyMaxActiveClusters)                           \
     _(cuGraphGetNodes, 10000, cuGraphGetNodes)                                                     \
     _(cuGraphDestroy, 10000, cuGraphDestroy)                                                       \
     _(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags)                             \

@@ -106,6 +106,9 @@ def kernels(device):
     kernel.potential_block_size()
     kernel.bind((1, 1, 1)).launch(PARAMS, 1, 1, 1, 0)
     device.load(artifact(cooperative=True)).bind((1, 1, 1)).launch(PARAMS, 1, 1, 1, 0)
+    clusters = device.load(artifact(cluster=(2, 1, 1)))
+    clusters.active_clusters(32)
+    clusters.bind((1, 1, 1)).launch(PARAMS, 2, 1, 1, 0)
 
 
 def graphs(device):

@@ -34,6 +34,35 @@ def test_cooperative_launches_are_the_drivers(begun):
     assert name(large) == "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
 
 
+def test_clusters_are_the_drivers(begun):
+    text = HEAD.encode() + b".visible .entry whole(.param .align 4 .b8 x[12]) { ret; }\0"
+    whole = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(text)), b"whole"))
+    params = ((ctypes.c_uint32 * 3)(1, 2, 3),), (None,)
+    good(cu.cuLaunchKernelEx(clustered(4, 2), whole, params, 0))
+    good(cu.cuCtxSynchronize())
+    (launch,) = [each for each in begun.launches if each.name == "whole"]
+    assert (launch.cluster, launch.grid, launch.params[:12]) == (
+        *((2, 1, 1), (4, 1, 1)),
+        bytes(params[0][0]),
+    )
+    for grid, size in ((3, 2), (32, 16)):
+        result = cu.cuLaunchKernelEx(clustered(grid, size), whole, params, 0)
+        assert name(result) == "CUDA_ERROR_INVALID_CLUSTER_SIZE"
+    assert len([each for each in begun.launches if each.name == "whole"]) == 1
+
+
+def clustered(grid, size):
+    """A configuration of a grid of clusters."""
+    config, attribute = cu.CUlaunchConfig(), cu.CUlaunchAttribute()
+    config.gridDimX, config.gridDimY, config.gridDimZ = grid, 1, 1
+    config.blockDimX, config.blockDimY, config.blockDimZ = 32, 1, 1
+    attribute.id = cu.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    dimension = attribute.value.clusterDim
+    dimension.x, dimension.y, dimension.z = size, 1, 1
+    config.attrs, config.numAttrs = [attribute], 1
+    return config
+
+
 def test_parameters_of_several_values_are_refused_in_cooperative_launches(begun):
     text = HEAD.encode() + b".visible .entry whole(.param .align 4 .b8 x[12]) { ret; }\0"
     whole = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(text)), b"whole"))

@@ -11,7 +11,9 @@ import pytest
 from tests.fake_cuda.kernels import HELLO, TOO_LARGE, artifact
 
 from gridlane.core import gpu_abi as abi
-from gridlane.core.errors import DeviceError
+from gridlane.core.errors import DeviceError, LaunchError
+from gridlane.launch.devices import get_device
+from gridlane.launch.plan import Plan
 from gridlane.runtime.drivers.cuda import open_device
 
 PARAMS = struct.pack("<Qq", 0x1234, -5)
@@ -47,6 +49,41 @@ def test_cooperative_launches(machine, device):
     with pytest.raises(DeviceError, match=r"COOPERATIVE_LAUNCH_TOO_LARGE \(720\).*grid \(1000"):
         kernel.launch(PARAMS, 1000, 1, 1, 0)
     assert kernel.native_launch(device.default_stream) is None
+
+
+@pytest.mark.parametrize("cooperative", [False, True])
+def test_clusters(machine, device, cooperative):
+    loaded = device.load(artifact(cooperative=cooperative, cluster=(2, 2, 1)))
+    kernel = loaded.bind((128, 1, 1))
+    kernel.launch(PARAMS, 4, 2, 1, 64)
+    (launch,) = machine.launches
+    assert (launch.cluster, launch.grid, launch.block) == ((2, 2, 1), (4, 2, 1), (128, 1, 1))
+    assert (launch.shared, launch.cooperative, launch.params) == (64, cooperative, PARAMS)
+    assert loaded.active_clusters(128) == 4 * (2048 // 128) // 4
+    with pytest.raises(DeviceError, match=r"CLUSTER_SIZE \(912\).*clusters of \(2, 2, 1\)"):
+        kernel.launch(PARAMS, 3, 2, 1, 0)
+    assert kernel.native_launch(device.default_stream) is None
+
+
+def test_a_plan_checks_clusters(machine, device):
+    plan = planned(device, artifact(cluster=(4, 1, 1)))
+    plan.launch((8, 1, 1), PARAMS)
+    assert machine.launches[0].cluster == (4, 1, 1)
+    with pytest.raises(LaunchError, match=r"grid \(6, 1, 1\) is no multiple"):
+        plan.launch((6, 1, 1), PARAMS)
+    with pytest.raises(LaunchError, match="a cluster has 1 to 8"):
+        planned(device, artifact(cluster=(16, 1, 1))).launch((16, 1, 1), PARAMS)
+
+
+def test_a_device_without_clusters(machine):
+    machine.reset(CLUSTER_LAUNCH=0)
+    plan = planned(get_device("cuda"), artifact(cluster=(2, 1, 1)))
+    with pytest.raises(LaunchError, match="clusters are on cuda only"):
+        plan.launch((2, 1, 1), PARAMS)
+
+
+def planned(device, made):
+    return Plan(device.load(made).bind((1, 1, 1)), device, (1, 1, 1))
 
 
 @pytest.mark.parametrize("block, grid, shared", [((1025, 1, 1), 1, 0), ((1, 1, 1), 1, 49 * 1024)])

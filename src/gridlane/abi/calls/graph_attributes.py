@@ -12,6 +12,7 @@ from gridlane.abi.state.graphs import node
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
+from gridlane.launch.dimensions import ALONE
 
 _ATTRIBUTES = {
     number: name.removeprefix("CU_LAUNCH_ATTRIBUTE_")
@@ -58,8 +59,8 @@ def set_attribute(handle: int, attribute: int, value: Struct | None) -> None:
     each: Any = Struct("CUlaunchAttribute")
     each.id, each.value = attribute, given(value)
     chosen = attributes_of(each.address, 1)
-    if chosen.cooperative or chosen.events:
-        fail(NOT_SUPPORTED, "cooperative launches and events of launches in graphs")
+    if chosen.cooperative or chosen.events or chosen.cluster not in (None, ALONE):
+        fail(NOT_SUPPORTED, "cooperative launches, clusters and events of launches in graphs")
     found.work = work.with_attributes({**work.attributes, attribute: bytes(each.value)})
 
 

@@ -29,10 +29,12 @@ class Chosen:
 
     Attributes:
         cooperative: whether its blocks may wait for each other.
+        cluster: blocks of a cluster along each axis; None where nothing says so.
         events: to record after it.
     """
 
     cooperative: bool = False
+    cluster: Dim3 | None = None
     events: list[Event] = field(default_factory=list[Event])
 
 
@@ -86,8 +88,7 @@ def _cluster(made: Chosen, value: Struct) -> None:
         return
     if min(size) < 1:
         fail(INVALID_VALUE, f"a cluster of {size} blocks")
-    if size != (1, 1, 1):
-        fail(NOT_SUPPORTED, f"clusters of {size} blocks; a cluster has one block here")
+    made.cluster = size
 
 
 def _preferred_cluster(made: Chosen, value: Struct) -> None:

@@ -11,6 +11,7 @@ from gridlane.abi.calls.occupancy import blocks
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import (
     COOPERATIVE_LAUNCH_TOO_LARGE,
+    INVALID_CLUSTER_SIZE,
     INVALID_HANDLE,
     INVALID_VALUE,
     NOT_SUPPORTED,
@@ -22,8 +23,9 @@ from gridlane.abi.state.modules import Function
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import constants
-from gridlane.launch.dimensions import Dim3
+from gridlane.launch.dimensions import ALONE, LARGEST_CLUSTER, Dim3
 from gridlane.modules.native import compiles_ptx
+from gridlane.runtime.protocol import Device
 
 _BUFFER = constants()["CU_LAUNCH_PARAM_BUFFER_POINTER"]
 _SIZE = constants()["CU_LAUNCH_PARAM_BUFFER_SIZE"]
@@ -87,7 +89,9 @@ def start(
     if function.module.context is not context:
         fail(INVALID_HANDLE, "the kernel and the stream are of two contexts")
     waits = chosen.cooperative and compiles_ptx(context.device)
-    work = Launch(function, grid, block, shared, params, waits=waits)
+    cluster = chosen.cluster or ALONE
+    _check_cluster(context.device, grid, cluster)
+    work = Launch(function, grid, block, shared, params, waits=waits, cluster=cluster)
     _check_clusters(function)
     work.check_shape(context)
     if chosen.cooperative:
@@ -137,6 +141,21 @@ def check_cooperative(function: Function, grid: Dim3, block: Dim3, shared: int) 
         )
     if any(each.is_array for each in function.params):
         fail(NOT_SUPPORTED, "cooperative launches of kernels with parameters of several values")
+
+
+def _check_cluster(device: Device, grid: Dim3, cluster: Dim3) -> None:
+    """Raise NOT_SUPPORTED for clusters of several blocks on a device without them, or
+    INVALID_CLUSTER_SIZE where no grid consists of such."""
+    if cluster == ALONE:
+        return
+    if not (compiles_ptx(device) and device.attributes().get("CLUSTER_LAUNCH")):
+        fail(NOT_SUPPORTED, f"clusters of {cluster} blocks; a cluster has one block here")
+    if math.prod(cluster) > LARGEST_CLUSTER or any(n % m for n, m in zip(grid, cluster)):
+        fail(
+            INVALID_CLUSTER_SIZE,
+            f"clusters of {cluster} blocks in a grid of {grid}; a cluster has {LARGEST_CLUSTER} at "
+            "most, and the grid consists of them along each axis",
+        )
 
 
 def _check_clusters(function: Function) -> None:

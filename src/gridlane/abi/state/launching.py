@@ -14,7 +14,7 @@ from gridlane.abi.state.modules import Function
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.table import enums
 from gridlane.core.errors import DeviceError, KernelError
-from gridlane.launch.dimensions import Dim3
+from gridlane.launch.dimensions import ALONE, Dim3
 from gridlane.runtime.protocol import Device
 
 
@@ -27,6 +27,7 @@ class Launch:
         params: the parameters, as CUDA packs them.
         attributes: the bytes of each that a program set, by their number of CUlaunchAttributeID.
         waits: whether blocks may wait for each other, by a cooperative launch of the driver.
+        cluster: blocks of a cluster along each axis.
     """
 
     function: Function
@@ -36,6 +37,7 @@ class Launch:
     params: bytes
     attributes: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     waits: bool = False
+    cluster: Dim3 = ALONE
     _packed: dict[Device, bytes] = field(default_factory=dict[Device, bytes])
     _memory: list[Any] = field(default_factory=list[Any])
     kind: ClassVar[int] = enums()["CUgraphNodeType"].values["CU_GRAPH_NODE_TYPE_KERNEL"]
@@ -59,13 +61,14 @@ class Launch:
         """
         self.check_shape(context)
         name, device = self.function.kernel.name, context.device
-        _, plan = self.function.kernel.plan(self.block, device, self.waits)
+        _, plan = self.function.kernel.plan(self.block, device, self.waits, self.cluster)
         plan.check(name, self.grid, self.shared, device.default_stream)
 
     def run(self, stream: Stream) -> None:
         """Append it to a stream. That the kernel failed is told by later calls."""
         function, context = self.function, stream.context
-        kernel, plan = function.kernel.plan(self.block, context.device, self.waits)
+        how = self.waits, self.cluster
+        kernel, plan = function.kernel.plan(self.block, context.device, *how)
         packed, keep = self._packed.get(context.device), ()
         if packed is None:
             packed, keep = function.packed(kernel, plan, self.params)
@@ -82,7 +85,7 @@ class Launch:
     def with_attributes(self, attributes: Mapping[int, bytes]) -> Launch:
         """The launch with these attributes."""
         made = self.function, self.grid, self.block, self.shared, self.params
-        return Launch(*made, dict(attributes), self.waits)
+        return Launch(*made, dict(attributes), self.waits, self.cluster)
 
     def pointers(self) -> int:
         """The address of an array with the address of each parameter. They live as long as this."""

@@ -18,7 +18,13 @@ from gridlane.runtime.drivers.cuda.report import Report
 from gridlane.runtime.protocol import Block, Explain, Figures, Limits, NativeLaunch
 from gridlane.runtime.report import Report as BaseReport
 
+_ALONE = (1, 1, 1)
+"""The cluster of a block that is one of its own."""
 _PARAM_BUFFER_END, _PARAM_BUFFER, _PARAM_BUFFER_SIZE = 0, 1, 2
+
+
+def _attribute(name: str) -> Any:
+    return enum("CUlaunchAttributeID", f"CU_LAUNCH_ATTRIBUTE_{name}")
 
 
 class LaunchStream(Protocol):
@@ -200,6 +206,30 @@ class CudaKernel:
         name = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
         return int(self.context.call(name, self.handle, threads, shared, what=self.name))
 
+    def active_clusters(self, threads: int, shared: int = 0) -> int:
+        """The number of clusters of the artifact's size that the device holds at once."""
+        self.ready()
+        config = self.configured(self.artifact.cluster, (threads, 1, 1), shared, 0)
+        name = "cuOccupancyMaxActiveClusters"
+        return int(self.context.call(name, self.handle, config, what=self.name))
+
+    def configured(self, grid: Block, block: Block, shared: int, stream: int) -> Any:
+        """The driver's structure for a launch of clusters."""
+        driver = bindings()
+        config, attributes = driver.CUlaunchConfig(), [driver.CUlaunchAttribute()]
+        config.gridDimX, config.gridDimY, config.gridDimZ = grid
+        config.blockDimX, config.blockDimY, config.blockDimZ = block
+        config.sharedMemBytes, config.hStream = shared, driver.CUstream(stream)
+        attributes[0].id = _attribute("CLUSTER_DIMENSION")
+        size = attributes[0].value.clusterDim
+        size.x, size.y, size.z = self.artifact.cluster
+        if self.artifact.cooperative:
+            attributes.append(driver.CUlaunchAttribute())
+            attributes[1].id = _attribute("COOPERATIVE")
+            attributes[1].value.cooperative = 1
+        config.attrs, config.numAttrs = attributes, len(attributes)
+        return config
+
     def potential_block_size(self, shared: int = 0) -> tuple[int, int]:
         """(blocks that fill the device, threads per block) at the best occupancy."""
         self.ready()
@@ -255,20 +285,25 @@ class CudaBound:
         geometry = (x, gy, gz, *self.block, shared, bindings().CUstream(stream))
         what = f"kernel {kernel.name}, grid {(gx, gy, gz)}, block {self.block}"
         kernel.flag[0] = 1
+        pointers = extra = None
         if self.artifact.cooperative:
             # Cooperative launches take an array of pointers only.
             offsets = [slot.offset for slot in self.artifact.params]
             pointers = (ctypes.c_void_p * max(1, len(offsets)))(*[address + at for at in offsets])
-            at = ctypes.addressof(pointers)
+        elif params:
+            end = ctypes.addressof(size), _PARAM_BUFFER_END
+            extra = (ctypes.c_void_p * 5)(_PARAM_BUFFER, address, _PARAM_BUFFER_SIZE, *end)
+        given = [0 if each is None else ctypes.addressof(each) for each in (pointers, extra)]
+        if self.artifact.cluster != _ALONE:
+            config = kernel.configured((x, gy, gz), self.block, shared, stream)
+            what += f", clusters of {self.artifact.cluster}"
+            kernel.context.call("cuLaunchKernelEx", config, kernel.handle, *given, what=what)
+        elif self.artifact.cooperative:
             kernel.context.call(
-                "cuLaunchCooperativeKernel", kernel.handle, *geometry, at, what=what
+                "cuLaunchCooperativeKernel", kernel.handle, *geometry, given[0], what=what
             )
-            return
-        extra = (ctypes.c_void_p * 5)(
-            _PARAM_BUFFER, address, _PARAM_BUFFER_SIZE, ctypes.addressof(size), _PARAM_BUFFER_END
-        )
-        at = ctypes.addressof(extra) if params else 0
-        kernel.context.call("cuLaunchKernel", kernel.handle, *geometry, 0, at, what=what)
+        else:
+            kernel.context.call("cuLaunchKernel", kernel.handle, *geometry, *given, what=what)
 
     def native_launch(self, stream: LaunchStream) -> NativeLaunch | None:
         """The parameters of a native launch on a stream; None for launches that must be waited for,
@@ -280,6 +315,8 @@ class CudaBound:
         if kernel.context.residents and kernel.local_bytes > kernel.context.local_bytes:
             return None
         if not address or self.raises() or self.artifact.cooperative or stream.apart:
+            return None
+        if self.artifact.cluster != _ALONE:
             return None
         sound = kernel.context.sound
         return NativeLaunch(
