@@ -340,7 +340,7 @@ def test_resident_blocks_that_do_not_go_on(monkeypatch):
 
 
 def budget(kernels: int) -> Multiprocessors:
-    return Multiprocessors([object()] * kernels, threading.RLock())
+    return Multiprocessors([SimpleNamespace(size=1)] * kernels, threading.RLock())
 
 
 class Owner:

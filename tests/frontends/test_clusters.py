@@ -9,6 +9,7 @@ from tests.frontends.running import cuda, launch, module_of, returned
 from gridlane.core.errors import KernelError, TypingError
 from gridlane.cuda import int32, uint32
 from gridlane.frontends.python.stubs import (
+    address_of,
     cluster_rank,
     cluster_size,
     cluster_sync,
@@ -33,7 +34,7 @@ def test_memory_of_a_peer():
         base = peer_address(tile, cluster_rank())
         store_words_anywhere(base + 16 * thread, thread, 7, thread + 1, 9)
         cluster_sync()
-        a, b, c, d = load_words_anywhere(base + 16 * (63 - thread))
+        a, b, c, d = load_words_anywhere(address_of(tile) + 16 * (63 - thread))
         out[thread] = a + 100 * b + 1000 * c + d + tile[4 * thread]
 
     out = np.zeros(64, np.int64)
@@ -57,6 +58,11 @@ def test_refusals():
     def by_float(out):
         out[0] = peer_address(cuda.shared.array(4, int32), 1.5)
 
+    def of_number(out):
+        out[0] = address_of(3)
+
+    with pytest.raises(TypingError, match="takes an array, not int"):
+        module_of(of_number, np.zeros(1))
     with pytest.raises(TypingError, match="takes a shared array"):
         module_of(of_local, np.zeros(1))
     with pytest.raises(TypingError, match="the rank of a block is an integer"):

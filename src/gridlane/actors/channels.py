@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from gridlane.actors.device import wire
-from gridlane.actors.errors import Reason
+from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.keys import key_of
 from gridlane.actors.layouts.blocks import ROUTES, InboxHeader, RoutingTable
 from gridlane.actors.layouts.python import dtype
@@ -25,6 +26,8 @@ from gridlane.memory.resource import Buffer
 TABLE_BYTES = wire.TABLE_KINDS + wire.CHUNK * ROUTES
 GRACE = 1.0
 """Seconds for a kernel to see a change of its tables."""
+SELDOM = 5.0
+"""Seconds between two looks at the ring of a cluster that does not leave the device."""
 BRIEF = 0.05
 """Seconds for a kernel to follow an order, or to see such a change, that has time until later."""
 
@@ -70,11 +73,17 @@ class Channel:
     def __init__(self, sender: Any, receiver: Any, entries: tuple[int, int]) -> None:
         self.sender, self.receiver = sender, receiver
         self.is_open = False
+        self._look_again = 0.0
         self.route, self.source = entries
         self.capacity, self.slot = receiver.residence.capacity, receiver.residence.slot
         self.device = receiver.device
+        self.cluster: Any = receiver.residence.cluster
+        if self.cluster is not None and self.cluster is sender.residence.cluster:
+            self.memory: Buffer = self.cluster.ring(sender.residence.rank, receiver.residence.rank)
+            return
+        self.cluster = None
         size = wire.INBOX_HEAD + self.capacity * self.slot
-        self.memory: Buffer = self.device.allocate(size)
+        self.memory = self.device.allocate(size)
         head = np.zeros((), dtype(InboxHeader))
         head["capacity"], head["slot_bytes"] = self.capacity, self.slot
         head["token"] = receiver.number
@@ -125,15 +134,25 @@ class Channel:
             return True
         return _wait_for(sender.has_learned, GRACE)
 
+    def at_rest(self) -> AbstractContextManager[None]:
+        """Have the ring be in the device's memory, where it is not: it is in the shared memory of a
+        cluster while that runs.
+
+        Raises:
+            DeviceError: NOT_PERMITTED, a handler of the cluster runs on.
+        """
+        return nullcontext() if self.cluster is None else self.cluster.away()
+
     def _ends(self) -> tuple[int, int]:
-        """How many messages are taken, and how many there have been."""
+        """How many messages are taken, and how many there have been; it is at rest."""
         facts = np.frombuffer(self._read(0, InboxHeader.size), dtype(InboxHeader))[0]
         return int(facts["head"]), int(facts["tail"])
 
     @property
     def length(self) -> int:
         """How many messages it holds; both kernels may be changing that."""
-        head, tail = self._ends()
+        with self.at_rest():
+            head, tail = self._ends()
         return tail - head
 
     def is_free(self) -> bool:
@@ -144,31 +163,56 @@ class Channel:
         except DeviceError:
             return False
 
+    @property
+    def may_be_full(self) -> bool:
+        """Whether its sender may wait for room in it. A cluster with such a kernel does not leave
+        the device, so that nobody can look."""
+        return self.cluster is not None or self.length >= self.capacity
+
+    def is_drained(self) -> bool:
+        """Whether all that it held is handled, as far as the host can see now."""
+        if self.cluster is None:
+            return not self.length
+        if time.monotonic() < self._look_again:
+            return False
+        try:
+            return not self.length
+        except DeviceError:
+            self._look_again = time.monotonic() + SELDOM
+            return False
+
     def waiting(self) -> list[bytes]:
         """The messages that it holds, headers and payloads; both kernels are held."""
-        head, tail = self._ends()
-        if head == tail:
-            return []
-        slots = self._read(wire.INBOX_HEAD, self.capacity * self.slot)
+        with self.at_rest():
+            head, tail = self._ends()
+            if head == tail:
+                return []
+            slots = self._read(wire.INBOX_HEAD, self.capacity * self.slot)
         return self.receiver.there.ring(slots, head)
 
     def skip(self, reason: Reason) -> bool:
         """Make the next message a dead letter, as the receiver's kernel has ended at it; whether
         there is one."""
-        head, _ = self._ends()
-        at = wire.INBOX_HEAD + head % self.capacity * self.slot
-        sequence = (head // self.capacity + 1) & 0xFFFFFFFF
-        if not self.receiver.there.refuse(self._read(at, self.slot), sequence, int(reason)):
-            return False
-        self._write(16, (head + 1).to_bytes(8, "little"))
+        with self.at_rest():
+            head, _ = self._ends()
+            at = wire.INBOX_HEAD + head % self.capacity * self.slot
+            sequence = (head // self.capacity + 1) & 0xFFFFFFFF
+            if not self.receiver.there.refuse(self._read(at, self.slot), sequence, int(reason)):
+                return False
+            self._write(16, (head + 1).to_bytes(8, "little"))
         return True
 
     def close(self) -> bool:
         """End the way after the receiver's kernel has ended: what is left are dead letters. Whether
-        the sender's kernel has noted it, so that the memory is free."""
+        the sender's kernel has noted it, so that the memory is free.
+
+        Raises:
+            DeviceError: see ``at_rest``; what is left is lost.
+        """
         noted = self.shut()
-        while self.skip(Reason.STOPPED):
-            continue
+        with self.at_rest():
+            while self.skip(Reason.STOPPED):
+                continue
         return noted
 
 
@@ -232,6 +276,16 @@ class Channels:
 
     # --- for checkpoints ---
 
+    @contextmanager
+    def at_rest(self) -> Generator[None]:
+        """Have all rings be in the device's memory for the with block."""
+        with ExitStack() as stack:
+            for cluster in {
+                each.cluster for each in self._all.values() if each.cluster is not None
+            }:
+                stack.enter_context(cluster.away())
+            yield
+
     def waiting(self, receiver: Any) -> list[list[bytes]]:
         """The messages on the device for an actor, by their senders; all kernels are held."""
         return [each.waiting() for each in self._all.values() if each.receiver is receiver]
@@ -242,7 +296,7 @@ class Channels:
         for channel in self._all.values():
             if channel.sender is not sender or not channel.is_open:
                 continue
-            if channel.length >= channel.capacity:
+            if channel.may_be_full:
                 sender.there.dam(1)
                 self._diverted.append(channel)
                 sender.residence.diverted.append(channel)
@@ -257,7 +311,8 @@ class Channels:
     def settle(self) -> None:
         """Deliver what was kept where its time has come, and open ways again."""
         for channel in list(self._diverted):
-            if channel.receiver.has_ended() or channel.sender.has_ended() or not channel.length:
+            gone = channel.receiver.has_ended() or channel.sender.has_ended()
+            if gone or channel.is_drained():
                 self._diverted.remove(channel)
                 channel.sender.residence.diverted.remove(channel)
                 channel.sender.there.dam(-1)
@@ -292,5 +347,13 @@ class Channels:
         for key, channel in list(self._all.items()):
             if channel.receiver is instance:
                 del self._all[key]
-                if not channel.close():
+                try:
+                    noted = channel.close()
+                except DeviceError as error:
+                    instance.failure = instance.failure or ActorError(
+                        f"{instance.name} is ended, and what {channel.sender.name} has sent to it "
+                        f"is lost: {error}"
+                    )
+                    noted = False
+                if not noted:
                     self._kept.append(channel)

@@ -7,6 +7,7 @@ import ctypes
 import dataclasses
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,23 @@ class ResidentProgram:
         kernel = Kernel(HeedingSource(function), types, options)
         self.plan = kernel.plan((form.block, 1, 1), variant, device)
 
+    def params(
+        self, rows: int, count: int, states: Buffer, arrays: tuple[Any, ...], name: str
+    ) -> bytes:
+        """The parameters of a launch: the address of the rows of so many actors, their states.
+
+        Raises:
+            ActorError: the kernel is not made for such arrays.
+        """
+        values: list[Any] = []
+        for array in arrays:
+            values += [array.device_pointer, *array.shape, *array.strides]
+        size, plan = wire.ROW.itemsize, self.plan
+        params = plan.pack(*(rows, count, size), *(states, count, self.state.itemsize), *values)
+        if plan.variant_of((count, 1, 1), params) != plan.variant:
+            raise ActorError(f"{name}: its arrays are larger than its kernel was made for")
+        return params
+
 
 class _OnThread:
     """A kernel that does not end, on a thread of the host."""
@@ -199,7 +217,11 @@ class Residence:
         started: whether its kernel runs, as far as is known.
         diverted: ways that a checkpoint has taken from it, as they were full: what it sends there
             comes by the host, once their messages are handled.
+        cluster, rank: of an actor that is launched with others; see ``cluster.Member``.
     """
+
+    cluster: Any = None
+    rank = 0
 
     def __init__(
         self,
@@ -253,7 +275,7 @@ class Residence:
         )
         bytes_: Any = (ctypes.c_uint8 * wire.ROW.itemsize).from_address(at["row"])
         self._row: Any = np.frombuffer(bytes_, wire.ROW)[0:1]
-        self._row_address = at["row"]
+        self._row_address, self._status = at["row"], at["status"]
         for name in ("inbox", "orders", "status", "control", "answers", "out", "latencies"):
             self._row[name] = at[name]
         self._row["routes"], self._row["sources"] = at["routes"], at["sources"]
@@ -263,11 +285,14 @@ class Residence:
         self._version = 0
         self.diverted: list[Channel] = []
         self._row["number"], self._row["shift"], self._row["out_shift"] = number, shift, out_shift
-        self._kernel: Any = (
-            device.resident(program.plan.kernel.artifact, (form.block, 1, 1), self)
-            if hasattr(device, "resident")
-            else _OnThread(program, there)
-        )
+        self._kernel: Any = self._new_kernel()
+
+    def _new_kernel(self) -> Any:
+        """What runs it."""
+        program, device = self.program, self.program.device
+        if not hasattr(device, "resident"):
+            return _OnThread(program, self.there)
+        return device.resident(program.plan.kernel.artifact, (program.form.block, 1, 1), self)
 
     def start(self, state: Buffer, arrays: tuple[Any, ...], drift: int) -> None:
         """Launch the kernel, or launch it again where it has ended.
@@ -276,23 +301,8 @@ class Residence:
             DeviceError: the device does not hold it besides the others.
         """
         self._launched = state, arrays, drift
-        order, head, out_tail, physical, logical, *_ = self.there.position
-        row = self._row
-        row["drift"], row["started"], row["order"] = drift, time.time_ns(), order
-        row["head"], row["out_tail"] = head, out_tail
-        row["physical"], row["logical"] = physical, logical
-        control = np.frombuffer(self.there.control, np.int64)
-        row["received"], row["answered"] = control[2], control[3]
-        values: list[Any] = []
-        for array in arrays:
-            values += [array.device_pointer, *array.shape, *array.strides]
-        size = wire.ROW.itemsize
-        params = self.program.plan.pack(
-            *(self._row_address, 1, size), *(state, 1, self.program.state.itemsize), *values
-        )
-        plan = self.program.plan
-        if plan.variant_of((1, 1, 1), params) != plan.variant:
-            raise ActorError(f"{self.name}: its arrays are larger than its kernel was made for")
+        self._write_row(drift)
+        params = self.program.params(self._row_address, 1, state, arrays, self.name)
         self.there.resides(self._kernel.raised)
         try:
             self._kernel.start(params, (self.memory, state, arrays))
@@ -300,6 +310,25 @@ class Residence:
             self.there.ended()
             raise
         self.started = True
+
+    def _write_row(self, drift: int) -> None:
+        """Write where the kernel goes on."""
+        order, head, out_tail, physical, logical, *_ = self.there.position
+        row = self._row
+        row["drift"], row["started"], row["order"] = drift, time.time_ns(), order
+        row["head"], row["out_tail"] = head, out_tail
+        row["physical"], row["logical"] = physical, logical
+        control = np.frombuffer(self.there.control, np.int64)
+        row["received"], row["answered"] = control[2], control[3]
+
+    def away(self) -> AbstractContextManager[None]:
+        """Have what runs beside it in one launch leave the device for the with block, so that its
+        kernel can come again, and its inboxes be changed.
+
+        Raises:
+            DeviceError: NOT_PERMITTED, a handler runs on.
+        """
+        return nullcontext() if self.cluster is None else self.cluster.away()
 
     # --- ways to other actors ---
 
@@ -354,8 +383,12 @@ class Residence:
                 return
             if self.started:
                 self.there.resides(self._kernel.raised)
-            elif not np.frombuffer(self.there.control, np.int32)[_ERROR]:
+            elif not self.failed():
                 self.start(*launched)
+
+    def failed(self) -> bool:
+        """Whether its handler has failed, and nobody has followed that up."""
+        return bool(np.frombuffer(self.there.control, np.int32)[_ERROR])
 
     # --- the end ---
 

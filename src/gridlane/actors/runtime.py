@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from gridlane.actors._engine import now
@@ -11,6 +13,7 @@ from gridlane.actors.batches import Batches
 from gridlane.actors.checkpoint.face import Checkpoints
 from gridlane.actors.checkpoint.lattices import SavedLattice
 from gridlane.actors.checkpoint.snapshot import SavedActor
+from gridlane.actors.cluster import MOST, Cluster, Member, check_room, has_clusters
 from gridlane.actors.dead import DeadLetter
 from gridlane.actors.device.layout import OUTPUT_BYTES
 from gridlane.actors.errors import ActorError, QueueFull, Reason
@@ -170,27 +173,91 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             ArgumentError: wrong arrays.
             ValueError: a wrong number or word.
         """
+        limits = tier, emits, batch, outbox, on_full, restart
+        (made,) = self._launch(actor, [name], capacity, args, state, limits, False)
+        return made
+
+    def launch_cluster(
+        self,
+        actor: Actor,
+        *,
+        names: Sequence[str],
+        capacity: int = 32,
+        args: tuple[Any, ...] = (),
+        state: Any = None,
+        tier: int | None = None,
+        emits: int = 4,
+        batch: int = 64,
+        outbox: int | None = None,
+        on_full: str = "block",
+        restart: Restart = "never",
+    ) -> list[ActorRef]:
+        """Launch actors of one handler, near each other where the device has such places: kernels
+        that do not end, on a GPU with clusters, send to each other through shared memory there.
+        Elsewhere this is as many launches. All answers are the same.
+
+        Args:
+            names: of the actors, 2 to 8; see ``launch`` for all others.
+            capacity: messages in an inbox, a power of two, and in a ring from one to another.
+
+        Raises:
+            LaunchError: a cluster cannot have such actors; the message says why.
+            DeviceError: the device has no room for the cluster besides the kernels that run.
+            ValueError, CompileError, ArgumentError: as ``launch``.
+        """
+        wanted = list(names)
+        if isinstance(names, str) or not 2 <= len(wanted) <= MOST or len({*wanted}) < len(wanted):
+            raise ValueError(f"names={names!r:.100} are 2 to {MOST} names of actors, each once")
+        limits = tier, emits, batch, outbox, on_full, restart
+        return self._launch(actor, wanted, capacity, args, state, limits, True)
+
+    def _launch(
+        self,
+        actor: Actor,
+        names: Sequence[str | None],
+        capacity: int,
+        args: tuple[Any, ...],
+        state: Any,
+        limits: tuple[int | None, int, int, int | None, str, Restart],
+        together: bool,
+    ) -> list[ActorRef]:
+        """Launch actors of a handler: ``together`` as a cluster, where the device has such."""
         home = self._home
         home.require_open()
         if not isinstance(actor, Actor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{actor!r:.60} is no actor: decorate its handler by @actors.kernel")
+        tier, emits, batch, outbox, on_full, restart = limits
         outbox = max(capacity, 256) if outbox is None else outbox
         options = Options(tiers_of(actor, tier), capacity, outbox, emits, batch, on_full, restart)
         home.directory.check_topics(actor)
         arrays = device_arrays(actor, self.device, args)
         first = _first_state(actor, state)
-        program = self._program(actor, options, arrays)
+        clustered = together and home.residents and has_clusters(self.device)
+        program = self._program(actor, options, arrays, clustered)
         with fork_waits(), home.directory.lock:
             home.directory.require_open()
-            if name is not None and home.lattices.find(name) is not None:
-                raise ActorError(f"there is a lattice {name!r} already")
-            name = home.directory.free_name(actor, name)
-            instance = self._place(program, name, self._numbers.take(), options, first, arrays)
-            instance.run(home.drift)
-            home.directory.add(instance)
-            instance.move("launch")
+            found: list[str] = []
+            for name in names:
+                if name is not None and home.lattices.find(name) is not None:
+                    raise ActorError(f"there is a lattice {name!r} already")
+                found.append(home.directory.free_name(actor, name))
+            numbers = [self._numbers.take() for _ in found]
+            cluster = None
+            if clustered and isinstance(program, ResidentProgram):
+                check_room(program, len(found), capacity)
+                cluster = Cluster(program, numbers, capacity)
+            made = [
+                self._place(program, name, number, options, first, arrays, 0, cluster)
+                for name, number in zip(found, numbers, strict=True)
+            ]
+            with nullcontext() if cluster is None else cluster.away():
+                for instance in made:
+                    instance.run(home.drift)
+            for instance in made:
+                home.directory.add(instance)
+                instance.move("launch")
         home.start()
-        return ActorRef(home, instance)
+        return [ActorRef(home, instance) for instance in made]
 
     def _place(
         self,
@@ -201,6 +268,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         first: bytes,
         arrays: tuple[Any, ...],
         outputs: int = 0,
+        cluster: Cluster | None = None,
     ) -> Instance:
         """An actor of the engine, which nothing leads to yet, with its first state, and room for so
         many outputs at least. Its kernel does not run, where that does not end."""
@@ -214,11 +282,16 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         )
         residence = None
         if isinstance(program, ResidentProgram):
-            sizes = options.capacity, options.outbox
-            residence = Residence(program, there, name, number, *sizes)
+            what = there, name, number, options.capacity, options.outbox
+            residence = Residence(program, *what) if cluster is None else Member(cluster, *what)
+        memory = (
+            self.device.allocate(max(len(first), 16))
+            if cluster is None
+            else cluster.state(len(cluster.members) - 1)
+        )
         instance = Instance(
             *(actor, name, number, self.device, home.engine, there, program),
-            *(self.device.allocate(max(len(first), 16)), first, options, home.directory.remove),
+            *(memory, first, options, home.directory.remove),
         )
         instance.write_now(first)
         instance.arrays, instance.residence = arrays, residence
@@ -227,12 +300,16 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         return instance
 
     def _program(
-        self, actor: Actor, options: Options, arrays: tuple[Any, ...]
+        self,
+        actor: Actor,
+        options: Options,
+        arrays: tuple[Any, ...],
+        clustered: bool = False,
     ) -> Program | ResidentProgram:
         types = tuple([array._numba_type_ for array in arrays])
         tiers, emits = options.tiers, options.emits
         variant = variant_for(self._home, arrays)
-        key = actor, tiers, emits, types, variant
+        key = actor, tiers, emits, types, variant, clustered
         with fork_waits(), self._lock:
             found = self._programs.get(key)
             if found is None:
@@ -242,6 +319,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
                 if form is None:
                     found = Program(actor, self.device, *tiers, emits, types)
                 else:
+                    form = form._replace(clustered=clustered and form.shape.apart)
                     found = ResidentProgram(actor, self.device, form, emits, types, variant)
                 self._programs[key] = found
             return found

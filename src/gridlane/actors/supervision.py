@@ -76,19 +76,33 @@ class Supervisor:
             before, instance.raised = instance.raised, None
             self._hung.pop(instance.number, None)
             self._asked.pop(instance.number, None)
-            if instance.residence is not None and before is None:
-                self._skip(instance)
-            if instance.restart == "never" or instance.ending:
+            if instance.residence is None:
+                self._follow_up(instance, False)
+                return
+            try:
+                with instance.residence.away():
+                    self._follow_up(instance, before is None)
+            except DeviceError as error:  # of what runs beside it, or its message cannot be read
+                told = f"{instance.name} is ended, as it cannot begin again: {error}"
+                instance.failure = ActorError(told)
                 instance.end(Reason.STOPPED)
                 instance.control.error = 0
-                return
-            fresh = instance.restart == "fresh" or not instance.last
-            instance.write(instance.first if fresh else instance.last)
-            instance.control.epoch += 1
+
+    def _follow_up(self, instance: Instance, skips: bool) -> None:
+        """End an actor, or let it begin again; whether a message of its kernel is dead before."""
+        if skips:
+            self._skip(instance)
+        if instance.restart == "never" or instance.ending:
+            instance.end(Reason.STOPPED)
             instance.control.error = 0
-            instance.run(self._drift)
-            instance.there.recover()
-            instance.there.schedule()
+            return
+        fresh = instance.restart == "fresh" or not instance.last
+        instance.write(instance.first if fresh else instance.last)
+        instance.control.epoch += 1
+        instance.control.error = 0
+        instance.run(self._drift)
+        instance.there.recover()
+        instance.there.schedule()
 
     def error_of(self, instance: Instance, code: int) -> BaseException:
         """The exception that a handler's failure is."""

@@ -28,6 +28,11 @@ _LENGTH = MessageHeader["payload_bytes"]
 
 def take(home: Home, instances: list[Instance], next_number: int) -> Snapshot:
     """All that a runtime is, while its actors and senders are held."""
+    with home.directory.channels.at_rest():
+        return _taken(home, instances, next_number)
+
+
+def _taken(home: Home, instances: list[Instance], next_number: int) -> Snapshot:
     memory, classes = _Memory(), _Classes()
     facts = home.engine.facts()
     return Snapshot(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridlane.actors.device import wire
+from gridlane.actors.device.nearby import accesses_of
 from gridlane.actors.device.resident_parts import ALL
 from gridlane.core import argtypes
 from gridlane.core.argtypes import RecordType
@@ -69,6 +70,7 @@ class Shape(NamedTuple):
             and the handler's warp reads it.
         far, near: reads of a ring that are under way at once, where there are many messages: of the
             host's memory, and of the device's.
+        clustered: whether other actors' rings may be in the cluster's shared memory.
     """
 
     chunks: int
@@ -79,6 +81,7 @@ class Shape(NamedTuple):
     apart: bool
     far: int
     near: int
+    clustered: bool = False
 
     @property
     def places(self) -> int:
@@ -86,7 +89,9 @@ class Shape(NamedTuple):
         return 2 * self.depth if self.apart else 1
 
 
-def shape_of(payload: int, together: bool, far: int = 8, near: int = 8) -> Shape:
+def shape_of(
+    payload: int, together: bool, far: int = 8, near: int = 8, clustered: bool = False
+) -> Shape:
     """The shape for messages whose payload has so many bytes, and whose handler is several threads
     together, or one."""
     chunks = wire.chunks_of(payload)
@@ -95,7 +100,8 @@ def shape_of(payload: int, together: bool, far: int = 8, near: int = 8) -> Shape
     apart = most > 1 and not together
     depth = min(1 << most.bit_length() - 1, 32) if apart else 1
     lanes = 1 << min(chunks - 1, 31).bit_length()
-    return Shape(chunks, wire.slot_of(chunks), words, depth, lanes, apart, far, near)
+    slot = wire.slot_of(chunks)
+    return Shape(chunks, slot, words, depth, lanes, apart, far, near, clustered)
 
 
 def arrival_record(message: RecordType, shape: Shape) -> RecordType:
@@ -166,10 +172,10 @@ def _wait(vain: Any) -> Any:
     return int32(min(vain, _LONG) + 1)
 
 
-def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
-    """Device functions that read a ring: (one message), (the host's ring), (that of an actor). Each
-    returns how many messages are whole, and what the warps have told, which it reads while the
-    ring's words are under way."""
+def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
+    """Device functions that read a ring, whose chunks ``load`` loads: one message; several, with so
+    many reads under way at once. Each returns how many messages are whole, and what the warps have
+    told, which it reads while the ring's words are under way."""
     chunks, words, depth, lanes = shape.chunks, shape.words, shape.depth, shape.lanes
     together = 32 // lanes
     slot, long = shape.slot, chunks > 32
@@ -201,7 +207,7 @@ def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
         place += wire.CHUNK * min(lane & (lanes - 1), chunks - 1)
         sequence, wanted = uint32((mine >> shift) + 1), uint32(_SIGNALS)
         while True:
-            a, b, c, d = load_words(place)
+            a, b, c, d = load(place)
             heard = _all_told(lane, box)
             signals = ballot_sync(ALL, heard & 1 != 0)
             missing = ballot_sync(ALL, d != sequence)
@@ -211,38 +217,35 @@ def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
             rest(0)
         return _keep(lane, box, at, int32(0), missing, most, (a, b, c)), heard
 
-    def volley_of(reads: int) -> Any:
-        def volley(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any):
-            """Put messages from a ticket on into the places ``at[0]`` and on, of which ``at[1]`` is
-            the number; how many are whole, one after the other, up to ``most``."""
-            mask = (int64(1) << shift) - 1
-            part, chunk = lane // lanes, lane & (lanes - 1)
-            a, b = local.array(reads, uint32), local.array(reads, uint32)
-            c, there = local.array(reads, uint32), local.array(reads, int32)
-            for n in range(reads):
-                mine = ticket + n * together + part
-                place = ring + (mine & mask) * slot + wire.CHUNK * min(chunk, chunks - 1)
-                a[n], b[n], c[n], d = load_words(place)
-                there[n] = int32(d == uint32((mine >> shift) + 1))
-            heard = _all_told(lane, box)
-            count = int32(0)
-            for n in range(reads):
-                missing = ~ballot_sync(ALL, there[n] != 0)
-                if count == n * together:
-                    count += _keep(lane, box, at, count, missing, most, (a[n], b[n], c[n]))
-                    count = int32(count)
-            return count, heard
+    def volley(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any):
+        """Put messages from a ticket on into the places ``at[0]`` and on, of which ``at[1]`` is
+        the number; how many are whole, one after the other, up to ``most``."""
+        mask = (int64(1) << shift) - 1
+        part, chunk = lane // lanes, lane & (lanes - 1)
+        a, b = local.array(reads, uint32), local.array(reads, uint32)
+        c, there = local.array(reads, uint32), local.array(reads, int32)
+        for n in range(reads):
+            mine = ticket + n * together + part
+            place = ring + (mine & mask) * slot + wire.CHUNK * min(chunk, chunks - 1)
+            a[n], b[n], c[n], d = load(place)
+            there[n] = int32(d == uint32((mine >> shift) + 1))
+        heard = _all_told(lane, box)
+        count = int32(0)
+        for n in range(reads):
+            missing = ~ballot_sync(ALL, there[n] != 0)
+            if count == n * together:
+                count += _keep(lane, box, at, count, missing, most, (a[n], b[n], c[n]))
+                count = int32(count)
+        return count, heard
 
-        return jit(device=True)(volley)
-
-    _single, far, near = jit(device=True)(single), volley_of(shape.far), volley_of(shape.near)
+    _single = jit(device=True)(single)
 
     def keep_rest(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, first: Any) -> Any:
         """The chunks after those that a warp has at once; the sender is writing them."""
         base = ring + (ticket & ((int64(1) << shift) - 1)) * slot
         chunk = 32 + lane
         while chunk < chunks:
-            a, b, c, d = load_words(base + wire.CHUNK * chunk)
+            a, b, c, d = load(base + wire.CHUNK * chunk)
             if d == uint32((ticket >> shift) + 1):
                 to = first * words + 3 * chunk
                 box.words[to] = a
@@ -262,7 +265,7 @@ def reads_of(shape: Shape) -> tuple[Any, Any, Any]:
             _keep_rest(lane, box, ring, ticket, shift, first)
         return count, heard
 
-    return jit(device=True)(one), far, near
+    return jit(device=True)(one), jit(device=True)(volley)
 
 
 def receivers_of(shape: Shape) -> tuple[Any, Any]:
@@ -272,7 +275,9 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
     actors also, who is looked at first the next time."""
     depth, apart = shape.depth, shape.apart
     deep_far, deep_near = apart and shape.far > 1, apart and shape.near > 1
-    one, far, near = reads_of(shape)
+    load_near, _ = accesses_of(shape.clustered)
+    one, far = reads_of(shape, shape.far, load_words)
+    one_near, near = reads_of(shape, shape.near, load_near)
     together = 32 // shape.lanes
 
     def from_host(lane: Any, place: Any, box: Any, arrived: Any, free: Any, last: Any) -> Any:
@@ -322,7 +327,7 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
                     ticket, shift = came.next[lane], sources.shift[lane]
                     slot = sources.at[lane] + wire.INBOX_HEAD
                     slot += (ticket & ((int64(1) << shift) - 1)) * shape.slot
-                    _, _, _, d = load_words(slot)
+                    _, _, _, d = load_near(slot)
                     ready = d == uint32((ticket >> shift) + 1)
                 others = ballot_sync(ALL, ready)
             if ring.slots != 0 and head >= ring.after:
@@ -330,7 +335,7 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
                 if deep_near and last >= together and free > 1:
                     count, heard = near(lane, box, ring.slots, ring.ticket, ring.shift, at, free)
                 else:
-                    count, heard = one(
+                    count, heard = one_near(
                         lane, box, ring.slots, ring.ticket, ring.shift, at, free, looks
                     )
                 if lane < count:

@@ -11,6 +11,7 @@ from gridlane.actors.device import receiving, resident_times, wire
 from gridlane.actors.device import resident_steps as steps
 from gridlane.actors.device.heeding import heeding_of
 from gridlane.actors.device.layout import EMITTED, OUTPUT_BYTES
+from gridlane.actors.device.nearby import come_near, go_away
 from gridlane.actors.device.receiving import Box, Came, Shape
 from gridlane.actors.device.resident_messages import deliverer_of, refuser_of
 from gridlane.actors.device.resident_parts import (
@@ -30,8 +31,6 @@ from gridlane.actors.device.resident_steps import (
     Clock,
     Orders,
     first_of,
-    free_slots,
-    give_back,
     hear,
     store_state,
 )
@@ -81,6 +80,7 @@ class Form(NamedTuple):
         state: the type of its state, if it has one.
         far, near: as of ``receiving.Shape``.
         timed: whether it counts how long messages wait and are handled.
+        clustered: whether it is a block of a cluster, with warps of its own that read.
     """
 
     message: RecordType
@@ -92,11 +92,14 @@ class Form(NamedTuple):
     far: int = 8
     near: int = 8
     timed: bool = False
+    clustered: bool = False
 
     @property
     def shape(self) -> Shape:
         """Of its messages in shared memory."""
-        return receiving.shape_of(self.message.size, self.threads > 1, self.far, self.near)
+        return receiving.shape_of(
+            *(self.message.size, self.threads > 1, self.far, self.near, self.clustered)
+        )
 
     @property
     def chunks(self) -> int:
@@ -159,11 +162,13 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
     kept = lazy and 0 < size <= KEPT and size % 4 == 0
     state_words, held_record = size // 4, form.state if kept else output
     keep_host, keep_actors = receiving.warps_of(shape)
-    look, obey = steps.looker_of(shape), steps.obeyer_of(apart, kept, state_words)
+    clustered = form.clustered
+    look, obey = steps.looker_of(shape), steps.obeyer_of(apart, kept, state_words, clustered)
+    free_slots, give_back = steps.givers_of(clustered)
     heeding, timed, block_threads = heeding_of(handler), form.timed, form.block
     take = steps.taker_of(shape, lazy)
     run = steps.runner_of(heeding, context, kept, depth, timed)
-    deliver = deliverer_of(tier, out_slot, form.answer_bytes, timed)
+    deliver = deliverer_of(tier, out_slot, form.answer_bytes, timed, clustered)
     refuse = refuser_of(-(-form.message.size // 4), out_slot)
 
     def actor(rows: Any, state: Any, arrays: Any) -> None:
@@ -173,6 +178,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         place = Place(
             *(row.inbox, row.orders, row.status, row.control, row.answers, row.out, row.routes),
             *(row.sources, row.latencies, row.number, row.drift, row.shift, row.out_shift),
+            *(row.rings, row.region),
         )
         # Arrays begin at ``none``, which the compiler does not know to be 0: it would work out each
         # address anew where it is used, from a register that takes tens of cycles to read.
@@ -206,8 +212,12 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                 box.told[thread] = int64(-1)
         if timed:
             load_counts(thread, block_threads, counts, place.latencies)
+        if clustered:
+            come_near(thread, block, row.rings, row.region)
         syncthreads()
-        if apart and thread >= 64:
+        if clustered and row.launch == 0:
+            pass  # it has ended: the others may write to its memory
+        elif apart and thread >= 64:
             keep_actors(lane, sources, box, came)
         elif apart and thread >= 32:
             keep_host(lane, place, box)
@@ -380,6 +390,14 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     syncwarp()
             if not wide or thread < 32:
                 store_volatile(box.told, receiving.ENDED, int64(1))
+            if clustered:
+                threadfence_system()
+                syncwarp()
+                if lane == 1:  # the first lane has ended if its handler has failed
+                    failed = 1 if found == MESSAGE else 0
+                    store_words(place.status + wire.ENDED_AT, row.launch, failed, 0, 0)
+        if clustered:
+            go_away(thread, block, row.rings, row.region)
         # How far it is lies there already; what the handler has written follows.
         threadfence_system()
 

@@ -7,14 +7,15 @@ from typing import Any
 
 from gridlane.actors.device import wire
 from gridlane.actors.device.layout import OUTPUT_BYTES, PUBLISH, REPLY
+from gridlane.actors.device.nearby import accesses_of
 from gridlane.actors.device.resident_parts import (
     ALL,
     answerer_of,
     is_open,
-    look_for_room,
     poster_of,
     putter_of,
     room,
+    room_seer_of,
     way_on,
     way_to,
     way_with,
@@ -111,27 +112,33 @@ def _letter_chunk(
     return a, b, c
 
 
-@jit(device=True)
-def _wait_for_room(place: Any, at: Any, way: Any, beats: Any) -> Any:
-    """Wait until an inbox has room: the way, with the number -1 where the host is to deliver, and
-    the signs of life so far. Orders may come meanwhile, and the route may go."""
-    number, free = way.number, look_for_room(way)
-    while free <= 0 and number >= 0:
-        wanted, _, _, _ = load_words(place.orders)
-        beats += 1
-        low, high = uint32(at.head), uint32(at.head >> 32)
-        store_words(place.status, at.order, beats, low, high)
-        if wanted & 3 == wire.STOP or not is_open(place, number):
-            number = -1
-        else:
-            free = look_for_room(way)
-    return way_with(way, number, free), beats
+def _waiter_of(clustered: bool) -> Any:
+    """A device function that waits until an inbox has room: the way, with the number -1 where the
+    host is to deliver, and the signs of life so far. Orders may come meanwhile, and the route may
+    go."""
+    look_for_room = room_seer_of(clustered)
+
+    def wait_for_room(place: Any, at: Any, way: Any, beats: Any) -> Any:
+        number, free = way.number, look_for_room(way)
+        while free <= 0 and number >= 0:
+            wanted, _, _, _ = load_words(place.orders)
+            beats += 1
+            low, high = uint32(at.head), uint32(at.head >> 32)
+            store_words(place.status, at.order, beats, low, high)
+            if wanted & 3 == wire.STOP or not is_open(place, number):
+                number = -1
+            else:
+                free = look_for_room(way)
+        return way_with(way, number, free), beats
+
+    return jit(device=True)(wait_for_room)
 
 
-def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool) -> Any:
+def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool, clustered: bool) -> Any:
     """A device function that puts messages of one type and size, a run of the outputs, into the
     inbox of another actor, which has room; and the way after that. ``timed``: whether they say when
     they are sent, by the device's clock."""
+    _, store = accesses_of(clustered)
     chunks, last = wire.HEADER_CHUNKS, max((tier // 4 - 1) // 3, 0)
     long = chunks + last >= 32
 
@@ -143,13 +150,13 @@ def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool) -> Any:
         a, b, c = abc
         a, b, c = a if lane < chunks else d, b if lane < chunks else e, c if lane < chunks else f
         if 12 * (lane - chunks) < size:
-            store_words(to, a, b, c, lap)
+            store(to, a, b, c, lap)
         if long:
             chunk = lane + 32 - chunks
             while 12 * chunk < size:
                 word = uint32(start + 3 * chunk)
                 d, e, f = emitted[word], emitted[uint32(word + 1)], emitted[uint32(word + 2)]
-                store_words(to + wire.CHUNK * (chunk + chunks - lane), d, e, f, lap)
+                store(to + wire.CHUNK * (chunk + chunks - lane), d, e, f, lap)
                 chunk += 32
 
     _put = jit(device=True)(put)
@@ -193,24 +200,26 @@ def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool) -> Any:
             routes.tail[way.number] = way.tail
             low, high = uint32(way.tail), uint32(way.tail >> 32)
             slots = uint32(1) << uint32(way.shift)
-            store_words(way.at - wire.INBOX_HEAD, slots, uint32(way.slot), low, high)
+            store(way.at - wire.INBOX_HEAD, slots, uint32(way.slot), low, high)
         return way
 
     return jit(device=True)(send)
 
 
-def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool) -> Any:
+def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, clustered: bool) -> Any:
     """A device function that sends what a handler has emitted.
 
     Args:
         tier: bytes of the largest message.
         out_slot, answer_slot: bytes of a slot of the ring to the host, and of an answer's place.
         timed: as of ``_sender_of``.
+        clustered: whether other actors' inboxes may be in the cluster's shared memory.
     """
     letter_at, payload_at = OUTPUT_BYTES // 4, OUTPUT_BYTES // 4 + wire.HEADER_WORDS
     out_words = payload_at + tier // 4
     put, put_answer = putter_of(wire.HEADER_WORDS + tier // 4), answerer_of(tier // 4)
-    post, send = poster_of(put), _sender_of(payload_at, tier, out_words, timed)
+    sends = payload_at, tier, out_words, timed, clustered
+    post, send, wait_for_room = poster_of(put), _sender_of(*sends), _waiter_of(clustered)
 
     def run_of(lane: Any, outputs: Any, n: Any, sent: Any, most: Any) -> Any:
         """How many outputs from one on are for the same actor, of one type and size."""
@@ -279,7 +288,7 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool) -> Any
                         if way.key != key or way.kind != numbered:
                             way = way_to(lane, routes, key, numbered)
                         if way.number >= 0 and way.free <= 0:
-                            way, beats = _wait_for_room(place, at, way, beats)
+                            way, beats = wait_for_room(place, at, way, beats)
                         number = way.number
                 if number >= 0:
                     if n + 1 < sent:

@@ -6,6 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from gridlane.actors.device import wire
+from gridlane.actors.device.nearby import accesses_of, nearest_of
 from gridlane.actors.layouts.blocks import ROUTES
 from gridlane.cuda import ballot_sync, clz, ffs, int32, int64, jit, syncwarp, uint32
 from gridlane.frontends.python.stubs import load_words, store_words
@@ -13,7 +14,8 @@ from gridlane.frontends.python.stubs import load_words, store_words
 # The types of their fields are those of a kernel's variables.
 Place: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Place",
-    "inbox orders status control answers out routes sources latencies number drift shift out_shift",
+    "inbox orders status control answers out routes sources latencies number drift shift out_shift "
+    "rings region",
 )
 """What of its row an actor needs while it runs: a kernel would read the row anew each time, from
 the host's memory."""
@@ -165,47 +167,55 @@ def _version(table: Any) -> Any:
     return int64(low) | int64(high) << 32
 
 
-@jit(device=True)
-def learn(place: Any, lane: Any, routes: Any, sources: Any) -> Any:
-    """Read the tables, whole, and where the inboxes stand; how many sources there are."""
-    while True:
-        before, beside = _version(place.routes), _version(place.sources)
+def learner_of(clustered: bool) -> Any:
+    """A device function that reads the tables, whole, and where the inboxes stand; how many sources
+    there are."""
+    load, _ = accesses_of(clustered)
+    nearest = nearest_of(clustered)
+
+    def learn(place: Any, lane: Any, routes: Any, sources: Any) -> Any:
+        while True:
+            before, beside = _version(place.routes), _version(place.sources)
+            if lane < ROUTES:
+                entry = place.routes + wire.TABLE_HEAD + wire.TABLE_ENTRY * lane
+                a, b, c, d = load_words(entry)
+                _, slot, _, flags = load_words(entry + 16)
+                routes.key[lane] = int64(a) | int64(b) << 32 if flags & wire.IN_USE else int64(0)
+                routes.at[lane] = nearest(place, int64(c) | int64(d) << 32)
+                routes.shift[lane] = flags >> wire.SHIFT
+                routes.slot[lane] = slot
+                entry = place.sources + wire.TABLE_HEAD + wire.TABLE_ENTRY * lane
+                a, b, c, d = load_words(entry)
+                sources.after[lane] = int64(a) | int64(b) << 32
+                _, _, _, flags = load_words(entry + 16)
+                sources.at[lane] = int64(0)
+                if flags & wire.IN_USE:
+                    sources.at[lane] = nearest(place, int64(c) | int64(d) << 32)
+                sources.shift[lane] = flags >> wire.SHIFT
+            syncwarp()
+            same = before == _version(place.routes) and beside == _version(place.sources)
+            if same and before & 1 == 0 and beside & 1 == 0:
+                break
+        there = 0
         if lane < ROUTES:
-            entry = place.routes + wire.TABLE_HEAD + wire.TABLE_ENTRY * lane
-            a, b, c, d = load_words(entry)
-            _, slot, _, flags = load_words(entry + 16)
-            routes.key[lane] = int64(a) | int64(b) << 32 if flags & wire.IN_USE else int64(0)
-            routes.at[lane] = int64(c) | int64(d) << 32
-            routes.shift[lane] = flags >> wire.SHIFT
-            routes.slot[lane] = slot
-            entry = place.sources + wire.TABLE_HEAD + wire.TABLE_ENTRY * lane
-            a, b, c, d = load_words(entry)
-            sources.after[lane] = int64(a) | int64(b) << 32
-            _, _, _, flags = load_words(entry + 16)
-            sources.at[lane] = int64(c) | int64(d) << 32 if flags & wire.IN_USE else int64(0)
-            sources.shift[lane] = flags >> wire.SHIFT
+            if routes.key[lane] != 0:
+                _, _, c, d = load(routes.at[lane])
+                routes.tail[lane] = int64(c) | int64(d) << 32
+                a, b, _, _ = load(routes.at[lane] + 16)
+                routes.seen[lane] = int64(a) | int64(b) << 32
+                _, _, c, d = load(routes.at[lane] + 32)
+                routes.number[lane] = int64(c) | int64(d) << 32
+                a, b, _, _ = load_words(place.routes + wire.TABLE_KINDS + wire.CHUNK * lane)
+                routes.kind[lane] = int64(a) | int64(b) << 32
+            if sources.at[lane] != 0:
+                a, b, _, _ = load(sources.at[lane] + 16)
+                sources.head[lane] = int64(a) | int64(b) << 32
+                there = 1
+        found = ballot_sync(ALL, there != 0)
         syncwarp()
-        same = before == _version(place.routes) and beside == _version(place.sources)
-        if same and before & 1 == 0 and beside & 1 == 0:
-            break
-    there = 0
-    if lane < ROUTES:
-        if routes.key[lane] != 0:
-            _, _, c, d = load_words(routes.at[lane])
-            routes.tail[lane] = int64(c) | int64(d) << 32
-            a, b, _, _ = load_words(routes.at[lane] + 16)
-            routes.seen[lane] = int64(a) | int64(b) << 32
-            _, _, c, d = load_words(routes.at[lane] + 32)
-            routes.number[lane] = int64(c) | int64(d) << 32
-            a, b, _, _ = load_words(place.routes + wire.TABLE_KINDS + wire.CHUNK * lane)
-            routes.kind[lane] = int64(a) | int64(b) << 32
-        if sources.at[lane] != 0:
-            a, b, _, _ = load_words(sources.at[lane] + 16)
-            sources.head[lane] = int64(a) | int64(b) << 32
-            there = 1
-    found = ballot_sync(ALL, there != 0)
-    syncwarp()
-    return 32 - int32(clz(found))
+        return 32 - int32(clz(found))
+
+    return jit(device=True)(learn)
 
 
 @jit(device=True)
@@ -245,12 +255,16 @@ def way_to(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
     return Way(key, kind, number, at, slot, shift, tail, free, to, lap)
 
 
-@jit(device=True)
-def look_for_room(way: Any) -> Any:
-    """How many messages its inbox has room for now."""
-    a, b, _, _ = load_words(way.at - wire.INBOX_HEAD + 16)
-    seen = int64(a) | int64(b) << 32
-    return int32((int64(1) << way.shift) - (way.tail - seen))
+def room_seer_of(clustered: bool) -> Any:
+    """A device function: how many messages the inbox at a way's end has room for now."""
+    load, _ = accesses_of(clustered)
+
+    def look_for_room(way: Any) -> Any:
+        a, b, _, _ = load(way.at - wire.INBOX_HEAD + 16)
+        seen = int64(a) | int64(b) << 32
+        return int32((int64(1) << way.shift) - (way.tail - seen))
+
+    return jit(device=True)(look_for_room)
 
 
 @jit(device=True)

@@ -8,8 +8,9 @@ from typing import Any
 
 from gridlane.actors.device import receiving, wire
 from gridlane.actors.device.layout import EMITTED
+from gridlane.actors.device.nearby import accesses_of
 from gridlane.actors.device.receiving import Shape
-from gridlane.actors.device.resident_parts import ALL, learn
+from gridlane.actors.device.resident_parts import ALL, learner_of
 from gridlane.actors.device.resident_times import note_handled, note_wait
 from gridlane.cuda import (
     ballot_sync,
@@ -23,7 +24,6 @@ from gridlane.cuda import (
     threadfence_system,
     uint32,
 )
-from gridlane.frontends.python.stubs import store_words
 from gridlane.frontends.python.volatile_stubs import load_volatile, store_volatile
 
 DONE, WHAT = 4, 5
@@ -124,13 +124,15 @@ def store_state(lane: Any, state: Any, block: Any, held: Any, words: Any) -> Any
         n += 31
 
 
-def obeyer_of(apart: bool, kept: bool, words: int) -> Any:
+def obeyer_of(apart: bool, kept: bool, words: int, clustered: bool) -> Any:
     """A device function that follows new orders: the orders, whether the tables have changed.
 
     Args:
         apart: whether warps of their own read the rings.
         kept, words: whether the state is in shared memory while the actor runs, and its size.
+        clustered: whether the inboxes may be in the cluster's shared memory.
     """
+    learn = learner_of(clustered)
 
     def obey(
         lane: Any,
@@ -301,25 +303,29 @@ def runner_of(heeding: Any, context: Any, kept: bool, depth: int, timed: bool) -
     return jit(device=True)(run)
 
 
-@jit(device=True)
-def free_slots(sources: Any, source: Any, count: Any) -> Any:
-    """Give back the slots of messages of another actor that are handled; for one lane."""
-    ticket = sources.head[source] + count
-    sources.head[source] = ticket
-    at = sources.at[source] + 16
-    store_words(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
+def givers_of(clustered: bool) -> tuple[Any, Any]:
+    """Device functions: give back the slots of messages of another actor that are handled, for one
+    lane; do so, or with the host's, tell the warps that read, and begin the counts anew."""
+    _, store = accesses_of(clustered)
 
+    def free_slots(sources: Any, source: Any, count: Any) -> Any:
+        ticket = sources.head[source] + count
+        sources.head[source] = ticket
+        at = sources.at[source] + 16
+        store(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
 
-@jit(device=True)
-def give_back(
-    lane: Any, info: Any, box: Any, sources: Any, source: Any, head: Any, taken: Any, done: Any
-) -> Any:
-    """Tell the warps that read that messages are handled, and begin the counts anew."""
-    if lane == 0:
-        info[EMITTED] = 0
-        info[DONE] = 0
-        if source < 0:
-            store_volatile(box.told, receiving.HANDLED, head)
-        else:
-            free_slots(sources, source, done)
-            store_volatile(box.told, receiving.TAKEN, taken)
+    _free_slots = jit(device=True)(free_slots)
+
+    def give_back(
+        lane: Any, info: Any, box: Any, sources: Any, source: Any, head: Any, taken: Any, done: Any
+    ) -> Any:
+        if lane == 0:
+            info[EMITTED] = 0
+            info[DONE] = 0
+            if source < 0:
+                store_volatile(box.told, receiving.HANDLED, head)
+            else:
+                _free_slots(sources, source, done)
+                store_volatile(box.told, receiving.TAKEN, taken)
+
+    return _free_slots, jit(device=True)(give_back)

@@ -60,6 +60,7 @@ ROW = np.dtype(
         *((name, np.int64) for name in ("routes", "sources")),
         *((name, np.int64) for name in ("number", "drift", "started", "head", "out_tail")),
         *((name, np.int64) for name in ("physical", "logical", "received", "answered")),
+        *((name, np.int64) for name in ("rings", "region", "launch")),
         *((name, np.int32) for name in ("shift", "out_shift", "order", "none")),
         ("latencies", np.int64),
     ],
@@ -68,7 +69,8 @@ ROW = np.dtype(
 """What a kernel reads of an actor when it starts: addresses, sizes, and where it goes on.
 
 ``started`` is the host's time; ``shift`` and ``out_shift`` are log2 of the rings' capacities;
-``none`` is 0.
+``none`` is 0. In a cluster ``rings`` and ``region`` are those of ``nearby``, and ``launch`` is its
+number, or 0 for an actor that has ended.
 """
 
 ORDERS_BYTES, REQUESTS = 64, 16
@@ -78,6 +80,9 @@ STATUS_BYTES = 64
 """What the kernel tells: chunks with (order that it follows, beats, messages taken), (messages
 sent, version of the tables that it uses, source of the message that it handles), (physical,
 logical)."""
+ENDED_AT = 48
+"""The chunk of the status with which an actor of a cluster tells that it has ended: the number of
+the launch, and whether its handler has failed."""
 
 TABLE_HEAD, TABLE_ENTRY, TABLE_KINDS = 32, 32, 864
 """Bytes of a table's header and of an entry: ``blocks.RoutingTable``; the types of the messages of

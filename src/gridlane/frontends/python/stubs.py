@@ -206,6 +206,11 @@ cluster_sync = Stub(
     "Wait for every thread of the cluster that has not ended. It orders global memory, and the "
     "shared memory of all its blocks.",
 )
+address_of = Stub(
+    "address_of",
+    "array",
+    "The address of an array, as uint64, for accesses of any memory.",
+)
 peer_address = Stub(
     "peer_address",
     "array, rank",

@@ -8,7 +8,7 @@ from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.operands import NONE, ArrayView, Operand, Scalar
 from gridlane.frontends.python.translator import Translator
-from gridlane.ir.ops import clusters
+from gridlane.ir.ops import clusters, memory
 from gridlane.ir.types import Space
 
 
@@ -26,6 +26,13 @@ def _size(t: Translator) -> Operand:
 def _sync(t: Translator) -> Operand:
     t.b.emit(clusters.ClusterSync())
     return NONE
+
+
+@handles(stubs.address_of)
+def _address_of(t: Translator, array: Operand) -> Operand:
+    if not isinstance(array, ArrayView):
+        raise t.fail(TypingError, f"address_of() takes an array, not {array.type_name}")
+    return Scalar(t.b.value(memory.Address(array.pointer)))
 
 
 @handles(stubs.peer_address)

@@ -197,9 +197,12 @@ class CudaDevice:
             if code:
                 raise self.context.explained(device_error(code, "cuStreamSynchronize"))
 
-    def resident(self, artifact: Artifact, block: Block, owner: Owner) -> ResidentKernel:
-        """Load a kernel that does not end by itself, for itself alone."""
-        return ResidentKernel(self, artifact, block, owner)
+    def resident(
+        self, artifact: Artifact, block: Block, owner: Owner, size: int = 1, shared: int = 0
+    ) -> ResidentKernel:
+        """Load a kernel that does not end by itself, for itself alone; ``ResidentKernel`` has the
+        arguments."""
+        return ResidentKernel(self, artifact, block, owner, size, shared)
 
     @property
     def multiprocessors(self) -> Multiprocessors:

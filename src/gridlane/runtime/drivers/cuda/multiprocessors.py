@@ -34,9 +34,13 @@ class Multiprocessors:
         """By blocks of lattices."""
         return sum(self._blocks.values())
 
+    def _beside(self) -> int:
+        """Blocks of kernels that do not end."""
+        return sum(each.size for each in self._kernels)
+
     def left(self, count: int) -> int:
         """For the blocks of one more lattice, of ``count`` that the device has."""
-        return max(count - self.taken() - len(self._kernels), 0)
+        return max(count - self.taken() - self._beside(), 0)
 
     def take(self, owner: object, blocks: int, count: int) -> None:
         """Give a lattice its multiprocessors, until ``give_back`` or its owner's end.
@@ -49,7 +53,7 @@ class Multiprocessors:
                 fail(
                     COOPERATIVE_TOO_LARGE,
                     f"a lattice of {blocks} blocks: of {count} multiprocessors, blocks of other "
-                    f"lattices take {self.taken()}, and {len(self._kernels)} actors one each",
+                    f"lattices take {self.taken()}, and {self._beside()} actors one each",
                     _ADVICE,
                 )
             self._blocks[owner] = blocks
@@ -58,12 +62,15 @@ class Multiprocessors:
         """A lattice has ended."""
         self._blocks.pop(owner, None)
 
-    def check(self, name: str, count: int, others: Iterable[int], blocks: int) -> None:
+    def check(
+        self, name: str, count: int, others: Iterable[int], blocks: int, size: int = 1
+    ) -> None:
         """Refuse one more kernel that does not end, where the device does not hold it.
 
         Args:
             others: of each that there is, how many like it the device holds.
             blocks: how many like the new one the device holds.
+            size: its blocks.
 
         Raises:
             DeviceError: COOPERATIVE_TOO_LARGE.
@@ -76,10 +83,10 @@ class Multiprocessors:
                 f"that do not end take {sum(shares):.0%} of it",
                 "end actors that are not needed, or give handlers fewer threads",
             )
-        if self.taken() and self.taken() + len(shares) + 1 > count:
+        if self.taken() and self.taken() + self._beside() + size > count:
             fail(
                 COOPERATIVE_TOO_LARGE,
                 f"{name}: of {count} multiprocessors, blocks of lattices take {self.taken()}, and "
-                f"{len(shares)} actors one each",
+                f"{self._beside()} actors one each",
                 _ADVICE,
             )

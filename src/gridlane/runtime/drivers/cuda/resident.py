@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import NOT_PERMITTED, KernelStop, fail
+from gridlane.core.device_errors import (
+    COOPERATIVE_TOO_LARGE,
+    NOT_PERMITTED,
+    KernelStop,
+    fail,
+)
 from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel
@@ -37,19 +43,34 @@ class Owner(Protocol):
 
 
 class ResidentKernel:
-    """A kernel of one block, loaded for it alone, that does not end by itself.
+    """A kernel of one block, or of the blocks of one cluster, loaded for it alone, that does not
+    end by itself.
 
     While one runs, the context waits for streams by name, and kernels like it leave the device for
     calls of the driver that would wait for them; see ``Context.without_residents``.
 
     Args:
         owner: gives it its orders.
+        size: its blocks, a cluster.
+        shared: bytes of dynamic shared memory.
 
     Raises:
-        DeviceError: the device cannot run the code.
+        DeviceError: the device cannot run the code; COOPERATIVE_TOO_LARGE, it has no room for such
+            a cluster.
     """
 
-    def __init__(self, device: Any, artifact: Artifact, block: Block, owner: Owner) -> None:
+    def __init__(
+        self,
+        device: Any,
+        artifact: Artifact,
+        block: Block,
+        owner: Owner,
+        size: int = 1,
+        shared: int = 0,
+    ) -> None:
+        self.size, self._shared = size, shared
+        if size > 1:
+            artifact = replace(artifact, cluster=(size, 1, 1))
         self.context: Context = device.context
         self._owner = owner
         self.kernel = CudaKernel(device, artifact)
@@ -59,6 +80,15 @@ class ResidentKernel:
         self._count = int(device.limits.multiprocessors)
         self.blocks = self.kernel.occupancy(block[0]) * self._count
         """As many of these as the device holds at once."""
+        if size > 1:
+            self.blocks = self.kernel.active_clusters(block[0], shared)
+            if not self.blocks:
+                fail(
+                    COOPERATIVE_TOO_LARGE,
+                    f"{self.kernel.name}: the device has no room for a cluster of {size} blocks of "
+                    f"{block[0]} threads with {shared} bytes of dynamic shared memory",
+                    "take fewer actors into the cluster, or give them a smaller capacity",
+                )
 
     @property
     def raised(self) -> int:
@@ -77,8 +107,8 @@ class ResidentKernel:
             residents = self.context.residents
             others = [each.blocks for each in residents if isinstance(each, ResidentKernel)]
             budget = self.context.multiprocessors
-            budget.check(self.kernel.name, self._count, others, self.blocks)
-            self._stream.launch(self._bound, params, 1, 1, 1, 0, keep)
+            budget.check(self.kernel.name, self._count, others, self.blocks, self.size)
+            self._stream.launch(self._bound, params, self.size, 1, 1, self._shared, keep)
             residents.add(self)
 
     def ended(self) -> bool:

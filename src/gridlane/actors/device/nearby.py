@@ -1,0 +1,78 @@
+"""Rings between the blocks of a cluster, in the shared memory of the block that receives.
+
+The host knows such a ring by a place in the device's memory, where it is whenever the cluster does
+not run: a block copies the rings of which it is the receiver into its shared memory when it starts,
+and back before it ends. A block has a ring for each block of the cluster, in their order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.actors.device import wire
+from gridlane.cuda import blockDim, int32, int64, jit, shared, uint32
+from gridlane.frontends.python.stubs import (
+    address_of,
+    cluster_rank,
+    cluster_size,
+    cluster_sync,
+    load_words,
+    load_words_anywhere,
+    peer_address,
+    store_words,
+    store_words_anywhere,
+)
+
+READERS = 32
+"""The first thread of those that copy: none of them runs a handler, which may end its thread."""
+
+
+def accesses_of(clustered: bool) -> tuple[Any, Any]:
+    """The functions that load and store a chunk of a ring between actors."""
+    if clustered:
+        return load_words_anywhere, store_words_anywhere
+    return load_words, store_words
+
+
+def nearest_of(clustered: bool) -> Any:
+    """A device function: where a kernel finds the ring that the host has at an address."""
+
+    def nearest(place: Any, address: Any) -> Any:
+        if clustered:
+            offset = address - place.rings
+            if offset >= 0 and offset < place.region * cluster_size():
+                rank = int32(offset // place.region)
+                here = shared.array(0, uint32)
+                # A block's own memory is farther by its address for the others.
+                start = int64(address_of(here))
+                if rank != cluster_rank():
+                    start = int64(peer_address(here, rank))
+                return start + (offset - rank * place.region)
+        return address
+
+    return jit(device=True)(nearest)
+
+
+@jit(device=True)
+def come_near(thread: Any, block: Any, rings: Any, region: Any) -> Any:
+    """Copy the rings of a block into its shared memory, and wait for the others."""
+    here, own = shared.array(0, uint32), rings + block * region
+    n = thread - READERS
+    while n >= 0 and n < region // wire.CHUNK:
+        at = uint32(4 * n)
+        here[at], here[at + 1], here[at + 2], here[at + 3] = load_words(own + wire.CHUNK * n)
+        n += blockDim.x - READERS
+    cluster_sync()
+
+
+@jit(device=True)
+def go_away(thread: Any, block: Any, rings: Any, region: Any) -> Any:
+    """Wait for the others, which do not write to this block's rings any more, and copy them
+    back."""
+    cluster_sync()
+    here, own = shared.array(0, uint32), rings + block * region
+    n = thread - READERS
+    while n >= 0 and n < region // wire.CHUNK:
+        at = uint32(4 * n)
+        store_words(own + wire.CHUNK * n, here[at], here[at + 1], here[at + 2], here[at + 3])
+        n += blockDim.x - READERS
