@@ -1,4 +1,5 @@
-"""Latency and rate of actors' messages on a device, beside the floor in CUDA C++ on the same GPU.
+"""Latency and rate of actors' messages on a device, beside the floors in CUDA C++ on the same GPU:
+``cluster_floor.cu`` and the program of ``--floor``.
 
 python benchmarks/actors/messages.py --device cuda [--floor message_floor.cu] [--count 100000]
 """
@@ -12,12 +13,14 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gridlane import actors
-from gridlane.cuda import float32, float64, int32, int64
+from gridlane.cuda import float32, float64, int32, int64, uint32
 
 
 @actors.message
@@ -207,9 +210,48 @@ def pairs(runtime: actors.Runtime, count: int, number: int) -> None:
         ref.terminate()
 
 
+@actors.message
+class Pass:
+    left: int32
+    to: uint32
+    back: uint32
+
+
+@actors.kernel(state=Sum)
+def player(ctx, state, ball: Pass):
+    state.seen += 1
+    if ball.left > 0:
+        ctx.send_to(ball.to, Pass(ball.left - 1, ball.back, ball.to))
+
+
 def hops(runtime: actors.Runtime, count: int) -> None:
-    """From actor to actor and back."""
-    first, second = runtime.launch(ping, name="ping"), runtime.launch(pong, name="pong")
+    """From actor to actor and back, and the same between two of a cluster."""
+    pair = [runtime.launch(ping, name="ping"), runtime.launch(pong, name="pong")]
+    hop(runtime, pair, count, "actor to actor, one hop", lambda number: Ball(number, 0))
+    pair = [runtime.launch(player) for _ in range(2)]
+    hop(runtime, pair, count, "the same, by numbers", lambda number: passed(number, pair))
+    cluster = runtime.launch_cluster(player, names=["first", "second"])
+    there = cluster[0]._instance.residence
+    clustered = there is not None and there.cluster is not None
+    what = f"the same, {'in a cluster' if clustered else 'of a device without clusters'}"
+    hop(runtime, cluster, count, what, lambda number: passed(number, cluster))
+
+
+def passed(number: int, pair: list[actors.ActorRef]) -> Pass:
+    return Pass(number, pair[1].id, pair[0].id)
+
+
+def hop(
+    runtime: actors.Runtime,
+    pair: list[actors.ActorRef],
+    count: int,
+    what: str,
+    ball: Callable[[int], Any],
+) -> None:
+    """Two actors that send a ball to each other."""
+    first, second = pair
+    runtime.connect(first, second)
+    runtime.connect(second, first)
     first.activate()
     second.activate()
 
@@ -218,11 +260,11 @@ def hops(runtime: actors.Runtime, count: int) -> None:
 
     for number in (100, count):
         before, begin = seen(), time.perf_counter()
-        first.send(Ball(number, 0), replies=False)
+        first.send(ball(number), replies=False)
         while seen() < before + number + 1:
             time.sleep(0.001)
         seconds = time.perf_counter() - begin
-    print(f"actor to actor, one hop: {seconds / count * 1e6:.3f} us")
+    print(f"{what}: {seconds / count * 1e6:.3f} us", flush=True)
     first.terminate()
     second.terminate()
 
@@ -253,6 +295,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.floor is not None:
         floor(given.floor)
+        floor(Path(__file__).with_name("cluster_floor.cu"))
     persistent = False if given.batches else None
     with actors.Runtime(device=given.device, persistent=persistent) as runtime:
         calls(runtime, given.count)
