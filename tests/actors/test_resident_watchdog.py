@@ -23,8 +23,12 @@ ENDLESS = Number(1_000_000)
 
 @pytest.fixture(autouse=True)
 def nothing_leaked_so_far(monkeypatch):
-    """Other tests of the process may have left kernels that nothing stops."""
-    monkeypatch.setattr(residence, "LEAKED", [])
+    """Other tests of the process may have left kernels that nothing stops. What a test leaves is
+    kept as well: such a kernel may use it still."""
+    before, found = residence.LEAKED, []
+    monkeypatch.setattr(residence, "LEAKED", found)
+    yield
+    before += found
 
 
 @pytest.fixture(params=["cpu", *({"cuda"} & {*DEVICES})])

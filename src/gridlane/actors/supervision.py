@@ -84,7 +84,7 @@ class Supervisor:
                     self._follow_up(instance, before is None)
             except DeviceError as error:  # of what runs beside it, or its message cannot be read
                 told = f"{instance.name} is ended, as it cannot begin again: {error}"
-                instance.failure = ActorError(told)
+                instance.note_end(ActorError(told))
                 instance.end(Reason.STOPPED)
                 instance.control.error = 0
 
