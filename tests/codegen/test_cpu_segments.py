@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from gridlane import cuda
+from gridlane.cuda import int64
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -55,3 +57,40 @@ def test_a_condition_from_before_a_barrier():
     x, y = np.arange(1, 65, dtype=np.int32), np.zeros(64, np.int32)
     kernel(1, 64, (x, y))
     assert (y == x + np.concatenate([[0], x[:-1]])).all()
+
+
+def rotates(out, rounds, part):
+    """Rotate numbers in parts: whether one has ended is the same for all, and is worked out by each
+    chunk, as ``count`` is written in a branch."""
+    thread = cuda.threadIdx.x
+    shared = cuda.shared.array(64, int64)
+    shared[thread] = thread
+    cuda.syncthreads()
+    done, count = 0, 0
+    while True:
+        if shared[thread] < 0:
+            break
+        if count >= part:
+            count = 0
+        while True:
+            count += 1
+            if count >= part:
+                break
+            if done >= rounds:
+                break
+            seen = shared[(thread + 1) & 63]
+            cuda.syncthreads()
+            shared[thread] = seen if done + 1 < rounds else -1 - seen
+            cuda.syncthreads()
+            done += 1
+        # Where all have left by their own exit, nobody is in the other loop.
+    out[thread] = -1 - shared[thread]
+
+
+@pytest.mark.parametrize("part", [3, 7, 1000])
+def test_exits_at_a_condition_that_is_the_same_for_all(part):
+    """What is counted once for the block is not counted after such an exit."""
+    current.choose(get_device("cpu"))
+    out = np.zeros(64, np.int64)
+    cuda.jit(rotates)[1, 64](out, 40, part)
+    assert (out == np.roll(np.arange(64), -40)).all()

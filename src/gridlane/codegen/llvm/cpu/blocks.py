@@ -400,6 +400,9 @@ class Blocks:
             condition = self._value_in_chunk(op.condition)
             self._store_mask(then, state.both(mask, condition))
             self._store_mask(orelse, state.without(mask, condition))
+        if self.planner.agrees(op):
+            self._branch(self._any(then), item.regions, (None, None))
+            return
         for place, region in ((then, item.regions[0]), (orelse, item.regions[1])):
             if region:
                 self._branch(self._any(place), [region, []], (place, None))
@@ -463,7 +466,7 @@ class Blocks:
         state.open = True
         del self.masks[outer + bool(live) :]
         around = [self.loops[scope][0] for scope in self.crossings.of.get(op, ())]
-        if live or self.alive or any(around):
+        if live or self.masks or self.alive or any(around):
             again = body.label("loop_again")
             running = [*self.masks, *([self.alive] if self.alive else [])]
             body.branch_if(self._any(*running), again, done)

@@ -11,9 +11,9 @@ from gridlane.ir.ops import control
 def masked_exits(places: Places, planner: Planner) -> set[WayOut]:
     """The ways out of a construct, some exit of which is taken under a mask.
 
-    That is so in a branch on a condition that the block has no single value for, inside a construct
-    that lanes leave under a mask, whose end they wait at, and in a loop where they wait at the
-    step.
+    That is so in a branch on a condition that may differ between the lanes that reach it, inside a
+    construct that lanes leave under a mask, whose end they wait at, and in a loop where they wait
+    at the step.
     """
     exits = [op for op in places.order if isinstance(op, _EXITS) and op not in planner.segment_of]
     found: set[WayOut] = set()
@@ -25,7 +25,7 @@ def masked_exits(places: Places, planner: Planner) -> set[WayOut]:
             inside = [container for container, _ in places.path[op][depth:]]
             held = {(c, name) for c in inside for name in ("breaks", "continues")}
             if (
-                any(isinstance(c, control.If) and not _is_scalar(c, planner) for c in inside)
+                any(isinstance(c, control.If) and not planner.agrees(c) for c in inside)
                 or not found.isdisjoint(held)
                 or (target, "continues") in found
             ):
@@ -35,7 +35,3 @@ def masked_exits(places: Places, planner: Planner) -> set[WayOut]:
 
 
 _EXITS = (control.Break, control.Continue, control.Leave)
-
-
-def _is_scalar(op: control.If, planner: Planner) -> bool:
-    return op.condition.op is None or op.condition.op in planner.scalar

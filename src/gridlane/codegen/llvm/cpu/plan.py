@@ -130,6 +130,12 @@ class Planner:
         path = self.shapes.places.path[op]
         return all(container in self._skeleton for container, _ in path[1:])
 
+    def agrees(self, op: control.If) -> bool:
+        """Whether all lanes that reach a branch of the skeleton take the same side. Scalar ops
+        behind it run for the block, so that an exit on that side must be none under a mask."""
+        condition = op.condition
+        return condition.op is None or self.shapes.of(condition).kind is Kind.BLOCK
+
     # ---- the tree
 
     def _region(self, region: Region) -> Plan:
