@@ -8,11 +8,12 @@ from tests.devices import assert_same, run_on
 
 from gridlane.core.argtypes import int64
 from gridlane.core.options import KernelOptions
-from gridlane.cuda import jit
+from gridlane.cuda import ballot_sync, jit, shared, syncthreads, threadIdx
 from gridlane.frontends.python.translation import translate
 from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
+from gridlane.passes.structure import heed_requests as module_of_looks
 from gridlane.passes.structure.heed_requests import BETWEEN, heed_requests
 
 ERROR = "it was asked to give up"
@@ -170,3 +171,67 @@ def test_the_answer_stays(n):
     assert not got.raised
     assert_same(got.arrays, wanted.arrays, ["out"])
     assert wanted.arrays[0][0]
+
+
+@jit(device=True)
+def slow(word, out, n):
+    while n > 0:
+        for i in range(BETWEEN - 1):
+            out[0] += i
+        n -= 1
+
+
+def slowly(out, n, word):
+    slow(word, out, n)
+
+
+def test_an_iteration_that_counts_as_much_as_is_between_two_looks():
+    word, out = np.array([7], np.uint32), np.zeros(1, np.int64)
+    made = translate(slowly, (int64[::1], int64, int64), KernelOptions())
+    heed_requests(made, "slow", ERROR)
+    verify(made)
+    got = run_on("cpu", made, (1, 1, 1), (1, 1, 1), [out], (1, 8, 3, word.ctypes.data))
+    assert got.arrays[0][0] == 3 * sum(range(BETWEEN - 1))
+
+
+@jit(device=True)
+def meets(word, out, n):
+    thread = threadIdx.x
+    moved = shared.array(64, int64)
+    moved[thread] = k = thread
+    while k > 0:  # each thread has another number of iterations
+        k -= 1
+        out[thread] += 1
+    syncthreads()
+    k = 0
+    while k < n:
+        seen = moved[(thread + 1) & 63]
+        syncthreads()
+        moved[thread] = seen + k
+        syncthreads()
+        for i in range(thread):
+            out[thread] ^= i + k
+        k += 1
+    for i in range(n):
+        k = n
+        while k > i:
+            moved[thread] += ballot_sync(0xFFFFFFFF, k & thread)
+            k -= 2
+    out[thread] += moved[thread]
+
+
+def together(out, n, word):
+    meets(word, out, n)
+
+
+@pytest.mark.parametrize("between", [3, 16])
+def test_threads_that_meet_in_a_loop_look_in_the_same_iteration(between, monkeypatch):
+    monkeypatch.setattr(module_of_looks, "BETWEEN", between)
+    word, types = np.array([7], np.uint32), (int64[::1], int64, int64)
+    before, after = (translate(together, types, KernelOptions()) for _ in range(2))
+    heed_requests(after, "meets", ERROR)
+    verify(after)
+    shape = (1, 1, 1), (64, 1, 1), [np.zeros(64, np.int64)], (64, 8, 40, word.ctypes.data)
+    wanted, got = run_on("interp", before, *shape), run_on("cpu", after, *shape)
+    assert not got.raised
+    assert_same(got.arrays, wanted.arrays, ["out"])

@@ -5,6 +5,9 @@ calls, look at a word in memory from time to time. A thread that finds the word 
 first look raises an error. What the word was before does not matter to it, so that a request for
 one run of the function is none for the next.
 
+Threads that meet in a loop, as at a barrier, leave it together to look: such loops have a count of
+their own, which is the same for all of them.
+
 Loops that end by themselves soon, by their trip counts, have no look. Where they stand in another
 loop, their iterations count among that one's, so that two looks are not far apart.
 """
@@ -20,7 +23,7 @@ from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import ErrorSite, Module, Region, Value, Var
 from gridlane.passes.optimise.unroll import step_of, trip_count
 from gridlane.passes.structure.inline import inline_into
-from gridlane.passes.structure.release_first import name_scopes
+from gridlane.passes.structure.release_first import name_scopes, threads_meet
 
 BETWEEN = 1 << 12
 """Iterations of a thread between two looks, and the most of loops that need none. A look at the
@@ -66,7 +69,7 @@ class _Looks:
     """Rewrites a function.
 
     Attributes:
-        count: iterations since the last look.
+        count: iterations since the last look, but for loops in which threads meet.
         seen: the word at the last look; 0 before the first. The word is never 0.
     """
 
@@ -89,21 +92,35 @@ class _Looks:
         self._region(body)
         body.ops[:0] = start.ops
 
-    def _region(self, region: Region) -> int:
-        """Rewrite what is in a region; the iterations of its loops without a look."""
+    def _region(self, region: Region, common: Var | None = None) -> int:
+        """Rewrite what is in a region; the iterations of its loops without a look. ``common``: the
+        count of the loops around it in which threads meet."""
         quiet, ops = 0, list(region.ops)
         for number, op in enumerate(ops):
             count = _iterations_of(op, ops[:number])
             if count is None:
-                count = sum(self._region(each) for each in op.regions())
+                meet = isinstance(op, control.Loop) and threads_meet([op])
+                inside = common or (self.builder.variable("common", i32) if meet else None)
+                count = sum(self._region(each, inside) for each in op.regions())
                 if isinstance(op, control.Loop):
-                    region.ops[number] = self._look(op, min(1 + count, BETWEEN))
-                    count = 0
+                    own = inside if inside is not None and meet else self.count
+                    looks = self._look(op, min(1 + count, BETWEEN - 1), own)
+                    if own is not common and meet:
+                        self._begin(looks, own)
+                    region.ops[number], count = looks, 0
             quiet += count
         return quiet
 
-    def _look(self, loop: control.Loop, weight: int) -> control.ScopeOp:
-        """The loop with looks. ``weight``: what an iteration counts.
+    def _begin(self, looks: control.ScopeOp, count: Var) -> None:
+        """Let a count begin at a loop."""
+        b = self.builder
+        with b.inside(Region()) as start:
+            b.write(count, b.const(0, i32))
+        looks.body.ops[:0] = start.ops
+
+    def _look(self, loop: control.Loop, weight: int, count: Var) -> control.ScopeOp:
+        """The loop with looks. ``weight``: what an iteration adds to ``count``, less than what is
+        between two looks: one iteration is.
 
         It is in another loop, which looks and enters it again: a look in the loop itself would cost
         each iteration more, as threads reconverge behind a branch, and would keep compilers from
@@ -114,24 +131,24 @@ class _Looks:
         counted = _counted(loop)
         # Where nothing else counts, the count says whether the loop has ended by itself. Two ways
         # out to different places would cost each iteration more.
-        alone = counted is None and not _writes(loop.body, self.count)
+        alone = counted is None and not _writes(loop.body, count)
         if not alone:
             _leave_instead_of_break(loop.body, label)
         with b.inside(Region()) as whole, b.loop() as outer:
             if counted is None:
-                self._heed()
+                self._heed(count)
                 with b.inside(Region()) as top:
-                    self._count(b.const(weight, i32))
-                    b.break_if(self._is_due())
+                    self._add(count, b.const(weight, i32))
+                    b.break_if(self._is_due(count))
                 loop.body.ops[:0] = top.ops
             else:
-                self._begin_part(loop, counted, weight)
+                self._begin_part(loop, counted, weight, count)
             outer.body.ops.append(loop)
             if alone:
-                b.break_if(b.not_(self._is_due()))
+                b.break_if(b.not_(self._is_due(count)))
         return control.ScopeOp(whole, label, loc=b.loc)
 
-    def _begin_part(self, loop: control.Loop, test: control.If, weight: int) -> None:
+    def _begin_part(self, loop: control.Loop, test: control.If, weight: int, count: Var) -> None:
         """End a counted loop after some iterations, in front of it: the test of each is the one
         that it has, for another number."""
         b, ge = self.builder, test.condition.op
@@ -140,25 +157,25 @@ class _Looks:
         kind, most = _type_of(ge.lhs).unsigned, max(BETWEEN // weight, 1)
         with b.if_(b.value(arith.Ge(counter, stop))):
             b.region.ops += test.then.ops
-        self._heed()
+        self._heed(count)
         left = b.cast(b.sub(stop, counter), kind)
         part = b.value(arith.Min(left, b.const(most, kind)))
-        self._count(b.mul(b.cast(part, i32), b.const(weight, i32)))
+        self._add(count, b.mul(b.cast(part, i32), b.const(weight, i32)))
         ge.rhs = b.add(counter, b.cast(part, _type_of(counter)))
         test.then.ops = [control.Break(loc=test.loc)]
 
-    def _count(self, iterations: Value) -> None:
-        self.builder.write(self.count, self.builder.add(self.builder.read(self.count), iterations))
+    def _add(self, count: Var, iterations: Value) -> None:
+        self.builder.write(count, self.builder.add(self.builder.read(count), iterations))
 
-    def _is_due(self) -> Value:
+    def _is_due(self, count: Var) -> Value:
         b = self.builder
-        return b.value(arith.Ge(b.read(self.count), b.const(BETWEEN, i32)))
+        return b.value(arith.Ge(b.read(count), b.const(BETWEEN, i32)))
 
-    def _heed(self) -> None:
+    def _heed(self, count: Var) -> None:
         """Look, where it is time for that."""
         b = self.builder
-        with b.if_(self._is_due()):
-            b.write(self.count, b.const(0, i32))
+        with b.if_(self._is_due(count)):
+            b.write(count, b.const(0, i32))
             # A volatile load would do, but NVIDIA's compiler lets other warps run in each iteration
             # of a loop with one.
             b.emit(grid.Fence(grid.MemoryScope.SYSTEM))

@@ -144,7 +144,7 @@ class _Moves:
         for op in [op for op in region.ops if isinstance(op, control.If) and _waits(op.then)]:
             start = region.ops.index(op) + 1
             behind = region.ops[start:]
-            if _ends(op.then) and not _meet(behind) and not _results(behind) & later:
+            if _ends(op.then) and not threads_meet(behind) and not _results(behind) & later:
                 op.orelse.ops += behind
                 del region.ops[start:]
             if op.orelse.ops and not _waits(op.orelse):
@@ -242,7 +242,8 @@ def _waits(region: Region) -> bool:
     return any(is_spin(op) for op in region.walk())
 
 
-def _meet(ops: Sequence[Op]) -> bool:
+def threads_meet(ops: Sequence[Op]) -> bool:
+    """Whether threads meet in ops, or see which of them have come."""
     return any(isinstance(inner, _MEETS) for op in ops for inner in _walk(op))
 
 
@@ -267,7 +268,7 @@ def _breaks(region: Region) -> bool:
 
 def _is_movable(op: Op) -> bool:
     """Whether an op means the same inside of another loop, and no threads meet in it."""
-    return not _meet([op]) and not _escapes(op, False)
+    return not threads_meet([op]) and not _escapes(op, False)
 
 
 def _escapes(op: Op, in_loop: bool) -> bool:
