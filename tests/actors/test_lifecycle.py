@@ -184,3 +184,21 @@ def test_actors_come_and_go(on_cpu):
     for thread in threads:
         thread.join()
     assert on_cpu.actors() == []
+
+
+class Unlisted(dict):
+    """Actors by their numbers, of which nobody asks for all."""
+
+    def values(self):
+        raise AssertionError("all actors are looked at")
+
+
+def test_an_end_looks_at_no_other_actor(on_cpu, monkeypatch):
+    first, second = on_cpu.launch(total), on_cpu.launch(total)
+    on_cpu.connect(first, second)
+    directory = on_cpu._home.directory
+    with monkeypatch.context() as patch:
+        patch.setattr(directory, "by_number", Unlisted(directory.by_number))
+        second.terminate()
+        on_cpu.connect(first, first)
+        first.terminate()

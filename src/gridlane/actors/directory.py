@@ -38,6 +38,7 @@ class Directory:
         self.closing = False
         self._topics: dict[str, Shape] = {}
         self._subscriptions: list[tuple[str, Instance]] = []
+        self._connections: list[tuple[Instance, Instance]] = []
         self._retired: list[Instance] = []
         self.channels = Channels()
         self._reclaimed = 0
@@ -85,8 +86,7 @@ class Directory:
         engine is asked for that once for many of them."""
         with fork_waits(), self.lock:
             self.channels.end(instance)
-            for each in self.by_number.values():
-                each.partners = [other for other in each.partners if other is not instance]
+            self._connections = [pair for pair in self._connections if instance not in pair]
             self.by_number.pop(instance.number, None)
             self._route(instance.number, None)
             if self.by_name.get(instance.name) is instance:
@@ -226,16 +226,20 @@ class Directory:
                     if other.accepts:
                         self.channels.open(instance, other)
                     self.channels.open(other, instance)
-            for sender in self.by_number.values():
-                for partner in sender.partners:
-                    if instance in (sender, partner) and partner.accepts:
-                        self.channels.open(sender, partner)
+            for pair in self._connections:
+                if instance in pair and pair[1].accepts:
+                    self.channels.open(*pair)
 
     def connect(self, sender: Instance, receiver: Instance) -> None:
-        """Make a way on the device from one actor to another, now or once that takes messages."""
+        """Make a way on the device from one actor to another, now or once that takes messages.
+        Elsewhere, and where one of them has ended meanwhile, there is nothing to be done."""
+        if sender.residence is None or receiver.residence is None:
+            return
         with fork_waits(), self.lock:
-            if receiver not in sender.partners:
-                sender.partners.append(receiver)
+            if not {sender.number, receiver.number} <= self.by_number.keys():
+                return
+            if (sender, receiver) not in self._connections:
+                self._connections.append((sender, receiver))
             if receiver.accepts:
                 self.channels.open(sender, receiver)
 

@@ -44,7 +44,6 @@ class Instance:
         waits: whether it has never been activated, so that a call would wait.
         raised: by a step that Python has launched, until it is followed up.
         shares: its inboxes for other processes, which end with it.
-        partners: actors that it sends to by their numbers, on the device where that is possible.
         retire: is called once it has ended.
     """
 
@@ -74,7 +73,6 @@ class Instance:
         self._failures: dict[int, BaseException] = {}
         self.raised: BaseException | None = None
         self.shares: list[Any] = []
-        self.partners: list[Instance] = []
         self._handle: Handle | None = None
         self.control = Control(there.control)
         self.state = State.CREATED
