@@ -287,6 +287,24 @@ def test_connected_actors_send_by_number_without_the_host(runtime, later):
     first.terminate()
 
 
+@actors.kernel(state=Total)
+def repeats(ctx, state, ball: Ball):
+    """Sends three messages for each."""
+    state.seen += 1
+    if ball.left > 0:
+        for _ in range(3):
+            ctx.send_to(ball.to, Ball(ball.left - 1, ball.back, ball.to))
+
+
+def test_an_actor_that_is_connected_to_itself_does_not_wait_for_itself(runtime):
+    alone = runtime.launch(repeats, capacity=2)
+    runtime.connect(alone, alone)
+    alone.activate()
+    alone.send(Ball(2, alone.id, alone.id), replies=False)
+    until(lambda: alone.metrics()["received"] == 13)
+    alone.terminate()
+
+
 def sends_on_to(name):
     """An actor that sends to another one, whose name is a variable, several messages for one."""
 

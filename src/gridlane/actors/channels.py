@@ -244,9 +244,10 @@ class Channels:
 
     def open(self, sender: Any, receiver: Any) -> bool:
         """Make a way from one actor to another, where both have kernels that do not end. Where
-        there is no room in their tables, messages go by the host; where the sender is busy, they do
-        for a while. Whether that is so no more."""
-        if sender.residence is None or receiver.residence is None:
+        there is no room in their tables, messages go by the host, as do an actor's to itself: its
+        kernel would wait for room that it makes itself. Where the sender is busy, they do for a
+        while. Whether that is so no more."""
+        if sender.residence is None or receiver.residence is None or sender is receiver:
             return True
         key = sender.number, receiver.number
         channel = self._all.get(key)
