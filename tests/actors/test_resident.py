@@ -26,7 +26,7 @@ from gridlane.core import argtypes
 from gridlane.core.argtypes import ArrayType, TupleType
 from gridlane.core.errors import LaunchError
 from gridlane.core.options import Target
-from gridlane.cuda import int64
+from gridlane.cuda import int32, int64
 from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.launch.kernel import Kernel
 
@@ -303,6 +303,49 @@ def test_an_actor_that_is_connected_to_itself_does_not_wait_for_itself(runtime):
     alone.send(Ball(2, alone.id, alone.id), replies=False)
     until(lambda: alone.metrics()["received"] == 13)
     alone.terminate()
+
+
+@actors.message
+class Long:
+    """More chunks than a warp has lanes."""
+
+    cells: int32[90]
+
+
+@actors.kernel(state=Total)
+def weighs(ctx, state, message: Long):
+    state.seen += 1
+    for n in range(90):
+        state.value += message.cells[n] * (n + 1)
+
+
+@actors.kernel
+def passes_on(ctx, state, message: Long):
+    ctx.send("scale", message)
+
+
+def test_several_long_messages_come_whole(runtime):
+    """From the host, and from another actor."""
+    scale = runtime.launch(weighs, name="scale", capacity=16)
+    scale.activate()
+    first = runtime.launch(passes_on, capacity=16, tier=1024)
+    first.activate()
+    sent = [Long(np.arange(n, n + 90, dtype=np.int32)) for n in range(16)]
+    scale.suspend()
+    for each in sent:
+        first.send(each, replies=False)
+    until(lambda: first.metrics()["received"] == 16)
+    scale.resume()
+    until(lambda: scale.metrics()["received"] == 16)
+    scale.suspend()
+    for each in sent:
+        scale.send(each, replies=False)
+    scale.resume()
+    until(lambda: scale.metrics()["received"] == 32)
+    weights = np.arange(1, 91)
+    assert scale.read_state() == Total(2 * sum(int(each.cells @ weights) for each in sent), 32)
+    first.terminate()
+    scale.terminate()
 
 
 def sends_on_to(name):

@@ -274,7 +274,9 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
     Each returns how many messages it has found, and what the warps have told; that of the other
     actors also, who is looked at first the next time."""
     depth, apart = shape.depth, shape.apart
-    deep_far, deep_near = apart and shape.far > 1, apart and shape.near > 1
+    # A volley reads the chunks of a message that a warp has at once, and no others.
+    several = apart and shape.chunks <= 32
+    deep_far, deep_near = several and shape.far > 1, several and shape.near > 1
     load_near, _ = accesses_of(shape.clustered)
     one, far = reads_of(shape, shape.far, load_words)
     one_near, near = reads_of(shape, shape.near, load_near)
