@@ -229,7 +229,7 @@ def test_a_restart_from_the_checkpoint(runtime, tmp_path):
 
 
 def test_names_and_numbers(runtime):
-    for wrong in (["a"], "ab", ["a", "a"], [f"a{n}" for n in range(9)]):
+    for wrong in (["a"], "ab", ["a", "a"], ["passer", None], [f"a{n}" for n in range(9)]):
         with pytest.raises(ValueError, match="are 2 to 8 names of actors"):
             runtime.launch_cluster(passer, names=wrong)
     runtime.launch(passer, name="b")

@@ -19,6 +19,7 @@ from gridlane.actors.device import wire
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.resident import Form, resident_of
 from gridlane.actors.errors import Reason
+from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.layouts.python import dtype
 from gridlane.compiler import compile_kernel
@@ -303,6 +304,22 @@ def test_an_actor_that_is_connected_to_itself_does_not_wait_for_itself(runtime):
     alone.send(Ball(2, alone.id, alone.id), replies=False)
     until(lambda: alone.metrics()["received"] == 13)
     alone.terminate()
+
+
+def test_a_cluster_that_cannot_be_launched_whole_is_not_there(runtime, monkeypatch):
+    begun, run = [], Instance.run
+
+    def run_once(instance, drift):
+        begun.append(instance)
+        if len(begun) == 2:
+            raise actors.ActorError("no room for another kernel")
+        run(instance, drift)
+
+    monkeypatch.setattr(Instance, "run", run_once)
+    with pytest.raises(actors.ActorError, match="no room for another"):
+        runtime.launch_cluster(collects, names=["one", "two", "three"])
+    assert not begun[0].residence.started
+    assert not runtime.actors()
 
 
 @actors.message

@@ -206,7 +206,9 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             ValueError, CompileError, ArgumentError: as ``launch``.
         """
         wanted = list(names)
-        if isinstance(names, str) or not 2 <= len(wanted) <= MOST or len({*wanted}) < len(wanted):
+        strings = all(isinstance(each, str) for each in wanted)  # pyright: ignore[reportUnnecessaryIsInstance]
+        fits = not isinstance(names, str) and strings and 2 <= len(wanted) <= MOST
+        if not fits or len({*wanted}) < len(wanted):
             raise ValueError(f"names={names!r:.100} are 2 to {MOST} names of actors, each once")
         limits = tier, emits, batch, outbox, on_full, restart
         return self._launch(actor, wanted, capacity, args, state, limits, True)
@@ -250,9 +252,14 @@ class Runtime(Checkpoints, Lattices, Telemetry):
                 self._place(program, name, number, options, first, arrays, 0, cluster)
                 for name, number in zip(found, numbers, strict=True)
             ]
-            with nullcontext() if cluster is None else cluster.away():
-                for instance in made:
-                    instance.run(home.drift)
+            try:
+                with nullcontext() if cluster is None else cluster.away():
+                    for instance in made:
+                        instance.run(home.drift)
+            except BaseException:
+                for instance in made:  # some of their kernels may run
+                    instance.end(Reason.STOPPED)
+                raise
             for instance in made:
                 home.directory.add(instance)
                 instance.move("launch")
