@@ -493,3 +493,32 @@ def test_the_engine_and_the_kernel_agree_on_the_wire():
     offsets = {name: wire.HEADER.fields[name][1] for name in wire.HEADER.names}
     assert offsets["reply_to"] == 8 * wire.REPLY_TO and offsets["span"] == 8 * wire.SPAN
     assert offsets["bytes"] == 4 * wire.SIZES and offsets["hops"] == 4 * wire.COUNTS
+
+
+@actors.kernel(state=Total)
+def spreads(ctx, state, ball: Ball):
+    """Three messages for one, back to the sender."""
+    state.seen += 1
+    if ball.left > 0:
+        for _ in range(3):
+            ctx.send_to(ball.to, Ball(ball.left - 1, ball.back, ball.to))
+
+
+def test_connected_actors_that_wait_for_each_others_room_go_on(runtime):
+    """Each of two waits for room in the other's full inbox, and comes to its own no more."""
+    first, second = (
+        runtime.launch(spreads, name=name, capacity=2) for name in ("spread1", "spread2")
+    )
+    runtime.connect(first, second)
+    runtime.connect(second, first)
+    first.activate()
+    second.activate()
+    first.send(Ball(5, second.id, first.id), replies=False)
+
+    def received() -> int:
+        return first.metrics()["received"] + second.metrics()["received"]
+
+    until(lambda: received() + len(runtime.dead_letters()) >= 364, seconds=30)
+    assert {letter.reason for letter in runtime.dead_letters()} <= {Reason.CYCLE}
+    first.terminate()
+    second.terminate()

@@ -304,6 +304,20 @@ class Channels:
                 channel.withdraw()
         sender.there.keep()
 
+    def full_of(self, sender: Any) -> set[int]:
+        """The numbers of the actors whose inboxes for a sender are full, outside of clusters."""
+        return {
+            each.receiver.number
+            for each in self._all.values()
+            if each.sender is sender and each.is_open and each.cluster is None
+            if each.length >= each.capacity
+        }
+
+    @property
+    def is_used(self) -> bool:
+        """Whether there is a way between two actors on the device."""
+        return bool(self._all)
+
     @property
     def is_settled(self) -> bool:
         """Whether there is nothing for ``settle`` to do."""

@@ -8,6 +8,7 @@ import threading
 from gridlane.actors._engine import Engine
 from gridlane.actors.actor import Actor
 from gridlane.actors.channels import Channels
+from gridlane.actors.cycles import Cycles
 from gridlane.actors.errors import ActorError
 from gridlane.actors.instance import Instance
 from gridlane.actors.keys import key_of
@@ -41,6 +42,7 @@ class Directory:
         self._connections: list[tuple[Instance, Instance]] = []
         self._retired: list[Instance] = []
         self.channels = Channels()
+        self._cycles = Cycles()
         self._reclaimed = 0
         self._keys: dict[int, str] = {}
         self._numbers: dict[str, itertools.count[int]] = {}
@@ -242,6 +244,14 @@ class Directory:
                 self._connections.append((sender, receiver))
             if receiver.accepts:
                 self.channels.open(sender, receiver)
+
+    def end_cycles(self) -> None:
+        """Let actors go on that wait for room in each other's inboxes on the device."""
+        if not self.channels.is_used:
+            return
+        with fork_waits(), self.lock:
+            if not self.closing:
+                self._cycles.look(list(self.by_number.values()), self.channels)
 
     def settle_channels(self) -> None:
         """Do what had to wait, of ways on the device."""

@@ -51,6 +51,7 @@ class Supervisor:
             self._follow(number)
         if self._residents:  # ten thousand actors on threads need no look
             self._look_at_kernels()
+            self._directory.end_cycles()
         self._directory.settle_channels()
         now = time.monotonic()
         if self.limit is not None and now >= self._next:
