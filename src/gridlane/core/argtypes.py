@@ -12,7 +12,7 @@ from typing import Any, SupportsComplex, SupportsFloat, SupportsIndex, cast, ove
 
 import numpy as np
 
-from gridlane.core import dtypes
+from gridlane.core import dtypes, vector_names
 from gridlane.core.dtypes import DType
 
 Number = SupportsFloat | SupportsIndex | SupportsComplex
@@ -168,6 +168,69 @@ class NestedArrayType(ArgType):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class VectorType(ArgType):
+    """A short vector, ``float32x4``: 1 to 4 numbers of one type in one value.
+
+    Called with numbers on the host it makes a numpy record, which a kernel takes as a vector.
+    ``numpy.zeros(n, float32x4)`` is an array of vectors.
+    """
+
+    element: ScalarType
+    count: int
+
+    @overload
+    def __call__(self, *args: Number) -> Any: ...
+    @overload
+    def __call__(self, *args: ArgType) -> Signature: ...
+    def __call__(self, *args: Any) -> Any:
+        """A signature when called with types, a numpy record when called with its components."""
+        if args and not any(isinstance(item, ArgType) for item in args):
+            if len(args) != self.count:
+                raise TypeError(f"{self}() takes {self.count} components, not {len(args)}")
+            return np.array([args], self.numpy)[0]
+        return Signature(self, args)
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
+        return f"{self.element}x{self.count}"
+
+    @property
+    def fields(self) -> str:
+        """The names of the components, a letter each."""
+        return "xyzw"[: self.count]
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The numpy dtype: a field for each component. The first one has the vector's name as its
+        title, by which arrays of vectors differ from arrays of records, in files and views too."""
+        titles: list[str | None] = [self.name, *[None] * (self.count - 1)]
+        formats = [self.element.numpy] * self.count
+        parts = {"names": list(self.fields), "formats": formats, "titles": titles, "aligned": True}
+        return np.dtype(cast("Any", parts))
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The same, by the name under which numpy looks for it."""
+        return self.numpy
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a vector in memory."""
+        return self.element.itemsize * self.count
+
+    @property
+    def alignment(self) -> int:
+        """CUDA's alignment in bytes: the vector's size, 16 at the most; three components have that
+        of one."""
+        return self.element.itemsize if self.count == 3 else min(16, self.itemsize)
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """CUDA's names of the type."""
+        return tuple([each for each, name in vector_names.ALIASES.items() if name == self.name])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ArrayType(ArgType):
     """An n-d array. ``layout``: "C" or "F" contiguous, or "A" any strides."""
 
@@ -269,6 +332,13 @@ SCALARS = (
     *(float16, bfloat16, float32, float64),
 )
 _SCALAR_OF = {scalar.dtype: scalar for scalar in SCALARS}
+VECTORS: dict[str, VectorType] = {
+    str(kind): kind
+    for element in SCALARS
+    if element.name in vector_names.ELEMENTS
+    for kind in [VectorType(element, count) for count in vector_names.LENGTHS]
+}
+"""The types of vectors by their names."""
 
 
 def scalar_of(dtype: DType) -> ScalarType:
@@ -279,7 +349,7 @@ def scalar_of(dtype: DType) -> ScalarType:
 def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
     """The type of an array element or numpy scalar; ``dtype`` may be numpy's class of it.
 
-    Records become RecordType, sub-arrays NestedArrayType.
+    Records become RecordType, sub-arrays NestedArrayType, the dtypes of vectors VectorType.
 
     Raises:
         TypeError: a dtype that kernels cannot hold (strings, objects, datetimes).
@@ -294,8 +364,24 @@ def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return NestedArrayType(from_numpy(base), shape)
+    vector = vector_of(dtype)
+    if vector is not None:
+        return vector
     if dtype.fields is not None:
         fields = tuple((n, from_numpy(f[0]), int(f[1])) for n, f in dtype.fields.items())
         return RecordType(fields, dtype.itemsize, dtype)
     instead = "; pass array.view(np.int64)" if dtype.kind in "mM" else ""
     raise TypeError(f"kernels cannot hold elements of numpy dtype {dtype}{instead}")
+
+
+def vector_of(dtype: np.dtype) -> VectorType | None:
+    """The vector type whose dtype this is; None for any other dtype.
+
+    >>> vector_of(VECTORS["float32x4"].numpy)
+    float32x4
+    """
+    if not dtype.names or dtype.fields is None:
+        return None
+    first = dtype.fields[dtype.names[0]]
+    found = VECTORS.get(str(first[2])) if len(first) == 3 else None
+    return found if found is not None and found.numpy == dtype else None

@@ -33,6 +33,7 @@ RECORDS: dict[str, type] = {
         argtypes.ComplexType,
         argtypes.RecordType,
         argtypes.NestedArrayType,
+        argtypes.VectorType,
         argtypes.ArrayType,
         argtypes.TupleType,
         argtypes.EnumType,

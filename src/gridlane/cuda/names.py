@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from gridlane.core.errors import MissingError
+from gridlane.core.vector_names import NAMES
 
 STUBS = "gridlane.frontends.python.stubs"
 """Every other name is one that kernels use: grid, threadIdx, atomic, shared …"""
@@ -52,7 +51,10 @@ _BY_MODULE: dict[str, str] = {
 # name: (module under gridlane.cuda, name there)
 MODULES: dict[str, tuple[str, str]] = {
     name: (module, name) for module, names in _BY_MODULE.items() for name in names.split()
-} | {"KernelRuntimeError": ("host.errors", "KernelRuntimeError")}
+} | {
+    "KernelRuntimeError": ("host.errors", "KernelRuntimeError"),
+    **{name: ("vectors", name) for name in NAMES},
+}
 
 SUBMODULES: dict[str, str] = {
     "args": "kernels.arguments",
@@ -78,6 +80,7 @@ _OWN = (
     "texture",
     "types",
     "ufuncs",
+    "vectors",
 )
 SUBMODULES |= {name: name for name in _OWN}
 
@@ -88,14 +91,10 @@ INSTEAD: dict[str, str] = {
     "CUSource": "device functions are written in Python: @cuda.jit(device=True)",
     "set_memory_manager": "the device's allocator is fixed",
 }
-# Short vectors, which have two names each, float4 and float32x4.
-_VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double|(u?int|float)\d+x)[1-4]")
 
 
 def missing(name: str, module: str = "cuda") -> MissingError:
     """The error for a name that gridlane does not have."""
     text = f"gridlane does not have {module}.{name}"
     instead = INSTEAD.get(name)
-    if _VECTOR.fullmatch(name):
-        instead = "keep the components in a tuple, (x, y, z, w), or in scalars"
     return MissingError(f"{text}: {instead}" if instead else text)

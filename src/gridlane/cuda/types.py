@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.argtypes import (
+    VECTORS,
     ArgType,
     ArrayType,
     ComplexType,
@@ -32,6 +33,7 @@ from gridlane.core.argtypes import (
 )
 from gridlane.core.argtypes import bfloat16 as bfloat16
 from gridlane.core.errors import MissingError, UnsupportedError
+from gridlane.core.vector_names import NAMES
 
 void = none
 bool_ = b1 = boolean
@@ -93,6 +95,7 @@ SCALAR_NAMES: dict[str, ArgType] = {
 }
 SIGNATURE_NAMES: dict[str, Any] = {
     **SCALAR_NAMES,
+    **{name: VECTORS[vector] for name, vector in NAMES.items()},
     "void": void,
     "none": none,
     "bool": boolean,

@@ -10,6 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from gridlane.core.argtypes import vector_of
+
 Shape = tuple[int, ...]
 
 
@@ -145,6 +147,17 @@ def broadcast_core(array: Any) -> Any:
     if not array.strides or not array.size:
         return array
     return array[tuple(0 if stride == 0 else slice(None) for stride in array.strides)]
+
+
+def alignment_of(dtype: np.dtype) -> int:
+    """The alignment of elements in device memory: numpy's, or CUDA's of short vectors."""
+    vector = vector_of(dtype) if dtype.names else None
+    return dtype.alignment if vector is None else vector.alignment
+
+
+def is_aligned(address: int, dtype: np.dtype) -> bool:
+    """Whether an array of short vectors starts where one access reads each; true of others."""
+    return not dtype.names or vector_of(dtype) is None or not address % alignment_of(dtype)
 
 
 def is_stepping_aligned(array: np.ndarray) -> bool:

@@ -95,7 +95,8 @@ class ArrayDescription(Packed):
         # Read by a launch: the type, and the kernel's parameters; see Packed.
         device = gpu_data.device
         place = None if device is None else device.name
-        self._key = _array_key(dtype, self.ndim, self._layout, readonly, place)
+        layout = self._layout if geometry.is_aligned(self.address, dtype) else "A"
+        self._key = _array_key(dtype, self.ndim, layout, readonly, place)
         self.__gridlane_packed__ = packed = array_layout(self.ndim).pack(
             self.address, *shape, *strides
         )

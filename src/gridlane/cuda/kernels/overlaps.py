@@ -136,7 +136,10 @@ def _aligned(group: list[_Part]) -> int | None:
     if any(part.direct or not geometry.is_stepping_aligned(part.array) for part in group):
         return None
     low = group[0].low
-    needs = {(geometry.address_of(part.array) - low, part.array.dtype.alignment) for part in group}
+    needs = {
+        (geometry.address_of(part.array) - low, geometry.alignment_of(part.array.dtype))
+        for part in group
+    }
     most = max(alignment for _, alignment in needs)
     for step in range(min(most, _STEPS)):
         if all((at + step) % alignment == 0 for at, alignment in needs):

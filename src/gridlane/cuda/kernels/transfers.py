@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import enums
-from gridlane.core.argtypes import ArgType, ArrayType
+from gridlane.core.argtypes import ArgType, ArrayType, VectorType
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays import allocation
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, DeviceRecord, from_interface, to_device
@@ -39,7 +39,7 @@ def converter(value: Any, want: ArgType) -> Convert | None:
     if isinstance(value, np.ndarray):
         return _shown if is_in_place(value) else _array(value, want)
     if isinstance(value, np.void):
-        return _record
+        return None if isinstance(want, VectorType) else _record
     return None
 
 

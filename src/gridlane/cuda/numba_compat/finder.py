@@ -51,6 +51,7 @@ MODULES: dict[str, str] = {
     "numba.cuda.types": "gridlane.cuda.types",
     "numba.cuda.typing": f"{_HERE}.typing",
     "numba.cuda.typing.typeof": "gridlane.cuda.kernels.argument_types",
+    "numba.cuda.vector_types": f"{_HERE}.vector_types",
     "numba.misc": f"{_HERE}.core",
     "numba.misc.special": f"{_HERE}.special",
     "numba.np": f"{_HERE}.core",

@@ -25,10 +25,12 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    Vector,
 )
 from gridlane.frontends.python.places import Place, item_of, store
 from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.vectors import component, unchanged
 from gridlane.ir.builder import constant
 from gridlane.ir.values import Value
 
@@ -58,6 +60,8 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
             return _parts(t, base, name)
         if isinstance(base.type.element, argtypes.RecordType):
             return item_of(t, record_place_of_array(t, base, name))
+    if isinstance(base, Vector):
+        return component(t, base, name)
     if isinstance(base, TupleOperand) and name in base.fields:
         return base.items[base.fields.index(name)]
     if isinstance(base, TupleOperand) and name in ("index", "count"):
@@ -207,6 +211,8 @@ def set_attribute(t: Translator, base: Operand, name: str, value: Operand) -> No
         return
     if isinstance(base, RecordValue):
         raise t.fail(TypingError, f"{UNCHANGED}: .{name} cannot be assigned")
+    if isinstance(base, Vector):
+        raise t.fail(TypingError, unchanged(base, name))
     raise t.fail(
         TypingError,
         f"an attribute of {base.type_name} cannot be assigned; only fields of records can",

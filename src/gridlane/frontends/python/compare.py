@@ -17,6 +17,7 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    Vector,
 )
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
@@ -49,6 +50,8 @@ def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
     """``lhs <kind> rhs`` as a b1."""
     if isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
         return _scalars(t, kind, lhs, rhs)
+    if isinstance(lhs, Vector) or isinstance(rhs, Vector):
+        return _vectors(t, kind, lhs, rhs)
     if isinstance(lhs, TupleOperand) and isinstance(rhs, TupleOperand):
         return _tuples(t, kind, lhs, rhs)
     if isinstance(lhs, Static) and isinstance(rhs, Static):
@@ -149,6 +152,18 @@ def _tuples(t: Translator, kind: Kind, lhs: TupleOperand, rhs: TupleOperand) -> 
         equal = compare(t, ast.Eq, left, right)
         result = b.or_(below, _and(t, equal, result))
     return result
+
+
+def _vectors(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
+    """Whether all components are equal, or not all; vectors have no order."""
+    alike = isinstance(lhs, Vector) and isinstance(rhs, Vector)
+    if alike and len(lhs.items) == len(rhs.items) and kind in (ast.Eq, ast.NotEq):
+        return _tuples(t, kind, lhs, rhs)
+    raise t.fail(
+        TypingError,
+        f"{lhs.type_name} {_SYMBOLS[kind]} {rhs.type_name} is not defined; == and != compare all "
+        "components of vectors of one length, and a.x < b.x one of each",
+    )
 
 
 def _and(t: Translator, lhs: Value, rhs: Value) -> Value:

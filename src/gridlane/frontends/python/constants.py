@@ -16,7 +16,7 @@ from gridlane.core.errors import ConstantError, DeviceError, GridlaneError, Typi
 from gridlane.core.source import Loc, describe
 from gridlane.frontends.python.calls.registry import VALUES
 from gridlane.frontends.python.doubles import Cause, captured, is_double
-from gridlane.frontends.python.layout import memory_type
+from gridlane.frontends.python.layout import element_type, loose_type, memory_type
 from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
@@ -27,6 +27,7 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    Vector,
 )
 from gridlane.frontends.python.scope import protocol
 from gridlane.frontends.python.specs import flatten
@@ -119,6 +120,10 @@ def _numpy_scalar(t: Translator, value: np.generic) -> Operand:
         return t.number(value.item(), dtype)
     if value.dtype.kind == "c":
         return _complex(t, complex(value), argtypes.from_numpy(value.dtype).part)  # type: ignore  # a complex dtype
+    vector = argtypes.vector_of(value.dtype)
+    if vector is not None:
+        parts = [t.number(item, vector.element.dtype) for item in value.item()]
+        return Vector(tuple(parts))
     if value.dtype.fields is not None:
         view = constant_array(t, np.array([value], value.dtype))
         return RecordView(view.type.element, view.pointer, True)  # type: ignore[arg-type]  # a record
@@ -146,10 +151,13 @@ def constant_array(t: Translator, array: np.ndarray) -> ArrayView:
 def captured_array(t: Translator, shown: ArrayMemory) -> ArrayView:
     """A device array from a global or closure: the kernel refers to its memory."""
     element = _element_type(t, np.empty(0, shown.dtype))
-    pointed = pointer(memory_type(element), Space.GLOBAL)
-    start = t.b.value(memory.FromAddress(t.b.const(shown.address, u64), pointed))
     layout = "C" if shown.strides is None else "A"
     kind = argtypes.ArrayType(element, len(shown.shape), layout, shown.readonly)
+    held = element_type(kind)
+    if isinstance(element, argtypes.VectorType) and shown.address % element.alignment:
+        held = loose_type(element)
+    pointed = pointer(held, Space.GLOBAL)
+    start = t.b.value(memory.FromAddress(t.b.const(shown.address, u64), pointed))
     steps = constant_shape(t, shown.strides or ())
     return ArrayView(kind, start, constant_shape(t, shown.shape), steps)
 

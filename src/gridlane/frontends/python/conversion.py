@@ -17,6 +17,7 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    Vector,
 )
 from gridlane.frontends.python.specs import (
     ArraySpec,
@@ -26,6 +27,7 @@ from gridlane.frontends.python.specs import (
     ScalarSpec,
     Spec,
     TupleSpec,
+    VectorSpec,
 )
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith
@@ -39,6 +41,9 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
         return cast_scalar(t, operand, spec.dtype)
     if isinstance(spec, ComplexSpec):
         return to_complex(t, operand, spec.part)
+    if isinstance(spec, VectorSpec):
+        assert isinstance(operand, Vector)
+        return cast_vector(t, operand, spec.type)
     if isinstance(spec, TupleSpec):
         assert isinstance(operand, TupleOperand)
         pairs = zip(operand.items, spec.items, strict=True)
@@ -90,6 +95,23 @@ def cast_scalar(t: Translator, operand: Scalar, dtype: DType) -> Scalar:
     return Scalar(value)
 
 
+def cast_vector(t: Translator, operand: TupleOperand, kind: argtypes.VectorType) -> Vector:
+    """A vector, or a tuple of numbers, with each converted to a vector's component.
+
+    Raises:
+        TypingError: they are more or fewer than the vector has, or no numbers.
+    """
+    if len(operand.items) != kind.count:
+        raise t.fail(
+            TypingError,
+            f"{kind} has {kind.count} components, but {operand.type_name} has "
+            f"{len(operand.items)}; choose some, as in v.{kind.fields}",
+        )
+    what = f"a number as a component of {kind}"
+    numbers = [scalar(t, item, what) for item in operand.items]
+    return Vector(tuple([cast_scalar(t, one, kind.element.dtype) for one in numbers]))
+
+
 def to_complex(t: Translator, operand: Operand, part: DType) -> ComplexNumber:
     """A number as a complex number of two floats of type ``part``."""
     if isinstance(operand, ComplexNumber):
@@ -133,10 +155,21 @@ def cast_to(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand:
                 f"a complex number does not convert to {kind}; take .real or .imag of it",
             )
         return cast_scalar(t, scalar(t, operand, f"a number to convert to {kind}"), kind.dtype)
+    if isinstance(kind, argtypes.VectorType):
+        if isinstance(operand, TupleOperand):
+            return cast_vector(t, operand, kind)
+        raise t.fail(
+            TypingError,
+            f"{kind} is required here, not {operand.type_name}; write {kind}({_each(kind)})",
+        )
     made = _cast_aggregate(t, operand, kind)
     if made is not None:
         return made
     raise t.fail(TypingError, f"{kind} is required here, not {operand.type_name}")
+
+
+def _each(kind: argtypes.VectorType) -> str:
+    return ", ".join(kind.fields)
 
 
 def _cast_aggregate(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand | None:
@@ -180,6 +213,11 @@ def truth(t: Translator, operand: Operand) -> Value:
         return b.cast(operand.value, _B1)
     if isinstance(operand, ComplexNumber):
         return b.or_(b.cast(operand.real, _B1), b.cast(operand.imag, _B1))
+    if isinstance(operand, Vector):
+        raise t.fail(
+            TypingError,
+            f"{operand.type_name} has no truth value; compare its components, as in v.x > 0",
+        )
     if isinstance(operand, TupleOperand):
         return b.const(bool(operand.items), _B1)
     if isinstance(operand, ArrayView):

@@ -20,6 +20,7 @@ from gridlane.frontends.python.operands import (
     SliceOperand,
     Static,
     TupleOperand,
+    Vector,
 )
 from gridlane.frontends.python.places import Place, address, item_of
 from gridlane.frontends.python.raising import guard
@@ -27,6 +28,7 @@ from gridlane.frontends.python.ranges import range_item
 from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.specs import flatten, rebuild, spec_of
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.vectors import unchanged
 from gridlane.frontends.python.views import IndexPart, make_view
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith
@@ -76,6 +78,10 @@ def place_of(t: Translator, base: Operand, index: Operand) -> Place:
         return record_place(t, base, _field_name(t, base, index))
     if isinstance(base, RecordValue):
         raise t.fail(TypingError, UNCHANGED)
+    if isinstance(base, Vector):
+        number = constant(index.value) if isinstance(index, Scalar) else None
+        letter = base.type.fields[int(number)] if number in range(len(base.items)) else ""
+        raise t.fail(TypingError, unchanged(base, letter))
     if isinstance(base, TupleOperand):
         raise t.fail(TypingError, "a tuple cannot be changed; make a new one, or use a local array")
     raise t.fail(TypingError, f"{base.type_name} cannot be indexed")
@@ -197,7 +203,8 @@ def _tuple_subscript(t: Translator, base: TupleOperand, index: Operand) -> Opera
         known: list[Any] = [None if item is None else constant(item.value) for item in bounds]
         if known.count(None) != bounds.count(None):
             raise t.fail(ConstantError, "a tuple is sliced with constant bounds")
-        return TupleOperand(base.items[slice(*known)])
+        items = base.items[slice(*known)]
+        return Vector(items) if isinstance(base, Vector) and items else TupleOperand(items)  # type: ignore[arg-type]  # its numbers
     return tuple_item(t, base, integer(t, index, "an integer index"), checked=True)
 
 
@@ -207,9 +214,14 @@ def tuple_item(t: Translator, base: TupleOperand, index: Scalar, checked: bool) 
     count = len(base.items)
     if type(known) is int:
         if not -count <= known < count:
-            raise t.fail(ConstantError, f"tuple index {known} out of range: it has {count} items")
+            raise t.fail(ConstantError, f"tuple index {known} out of range: {_items(base)}")
         return base.items[known]
     return _dynamic_item(t, base, index, checked)
+
+
+def _items(base: TupleOperand) -> str:
+    what = f"{base.type_name} has" if isinstance(base, Vector) else "it has"
+    return f"{what} {len(base.items)} items"
 
 
 def _dynamic_item(t: Translator, base: TupleOperand, index: Scalar, check: bool) -> Operand:

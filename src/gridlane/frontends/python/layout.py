@@ -23,11 +23,37 @@ def memory_type(kind: argtypes.ArgType, packed: bool = False) -> Type:
     if isinstance(kind, argtypes.ComplexType):
         part = _unaligned(kind.part) if packed else kind.part
         return types.struct(kind.name, {"real": part, "imag": part})
+    if isinstance(kind, argtypes.VectorType):
+        return _vector(kind, packed)
     if isinstance(kind, argtypes.NestedArrayType):
         return types.ArrayType(memory_type(kind.element, packed), prod(kind.shape))
     if isinstance(kind, argtypes.RecordType):
         return _record(kind, packed)
     raise TypeError(f"{kind} is not an element of an array")
+
+
+def _vector(kind: argtypes.VectorType, packed: bool) -> Type:
+    """Two and four components are one vector, which one access reads; others are a struct."""
+    if not packed and kind.count in (2, 4):
+        return types.vector(kind.element.dtype, kind.count)
+    return _components(kind, _unaligned(kind.element.dtype) if packed else kind.element.dtype)
+
+
+def _components(kind: argtypes.VectorType, part: Type) -> StructType:
+    return types.struct(kind.name, dict.fromkeys(kind.fields, part))
+
+
+def loose_type(kind: argtypes.VectorType) -> StructType:
+    """A vector in memory of which only the components are known to be aligned."""
+    return _components(kind, kind.element.dtype)
+
+
+def element_type(kind: argtypes.ArrayType) -> Type:
+    """The element that a kernel's pointer to an array points to. A vector is aligned where vectors
+    follow each other, as a launch passes other arrays with strides."""
+    if kind.layout == "A" and isinstance(kind.element, argtypes.VectorType):
+        return loose_type(kind.element)
+    return memory_type(kind.element)
 
 
 def _unaligned(dtype: DType) -> Type:
@@ -44,9 +70,20 @@ def _record(kind: argtypes.RecordType, packed: bool) -> StructType:
     members = []
     for _, item, offset in kind.fields:
         align = _needed(item)
-        members.append(memory_type(item, packed or bool(offset % align or kind.size % align)))
+        apart = packed or bool(offset % align or kind.size % align)
+        members.append(_field(item, apart))
     name = "packed" if packed else "record"
     return StructType(name, names, tuple(members), offsets, kind.size, kind.numpy.alignment)
+
+
+def _field(kind: argtypes.ArgType, packed: bool) -> Type:
+    """A field of a record, whose alignment is numpy's: that of numbers, not of vectors."""
+    if isinstance(kind, argtypes.VectorType) and not packed:
+        return loose_type(kind)
+    holds_vectors = isinstance(kind, argtypes.NestedArrayType) and isinstance(
+        kind.element, argtypes.VectorType
+    )
+    return memory_type(kind, packed or holds_vectors)
 
 
 def _needed(kind: argtypes.ArgType) -> int:
@@ -54,5 +91,7 @@ def _needed(kind: argtypes.ArgType) -> int:
     if isinstance(kind, argtypes.RecordType):
         return max((_needed(item) for _, item, _ in kind.fields), default=1)
     if isinstance(kind, argtypes.NestedArrayType):
+        return _needed(kind.element)
+    if isinstance(kind, argtypes.VectorType):
         return _needed(kind.element)
     return memory_type(kind).align

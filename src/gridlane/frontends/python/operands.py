@@ -210,6 +210,29 @@ class TupleOperand(Operand):
         return f"{self.cls.__name__ if self.cls else 'tuple'}({inside})"
 
 
+class Vector(TupleOperand):
+    """A short vector: a tuple of numbers of one type, with arithmetic."""
+
+    __slots__ = ()
+
+    def __init__(self, items: tuple[Scalar, ...]) -> None:
+        super().__init__(items, tuple("xyzw"[: len(items)]))
+
+    @property
+    def numbers(self) -> tuple[Scalar, ...]:
+        """The components."""
+        return self.items  # type: ignore[return-value]  # numbers, by the constructor
+
+    @property
+    def type(self) -> argtypes.VectorType:
+        """The vector's type."""
+        return argtypes.VectorType(argtypes.scalar_of(self.numbers[0].dtype), len(self.items))
+
+    @property
+    def type_name(self) -> str:
+        return str(self.type)
+
+
 @dataclass(slots=True, eq=False)
 class Static(Operand):
     """A Python object that the kernel uses by identity."""

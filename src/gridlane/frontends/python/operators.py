@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from gridlane.core.dtypes import DType, b1
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python import bounds, complexes, division, promotion
+from gridlane.frontends.python import bounds, complexes, division, promotion, vectors
 from gridlane.frontends.python.conversion import cast_scalar
 from gridlane.frontends.python.operands import (
     ArrayView,
@@ -25,6 +25,22 @@ from gridlane.ir.ops import arith
 from gridlane.ir.values import Value
 
 Emit = Callable[["Translator", Operand, Operand], Operand]
+
+SYMBOLS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.MatMult: "@",
+}
 
 _FLOAT_FOLDS = {arith.Add: operator.add, arith.Sub: operator.sub, arith.Mul: operator.mul}
 
@@ -143,7 +159,7 @@ def _matmul(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
     raise mismatch(t, "@", lhs, rhs)
 
 
-BINARY: dict[type[ast.operator], Emit] = {
+_OF_NUMBERS: dict[type[ast.operator], Emit] = {
     ast.Add: _arithmetic("+", arith.Add, bounds.add),
     ast.Sub: _arithmetic("-", arith.Sub, bounds.sub),
     ast.Mult: _arithmetic("*", arith.Mul, bounds.mul),
@@ -157,6 +173,9 @@ BINARY: dict[type[ast.operator], Emit] = {
     ast.LShift: _shift("<<", arith.Shl, bounds.shl),
     ast.RShift: _shift(">>", arith.Shr, bounds.shr),
     ast.MatMult: _matmul,
+}
+BINARY: dict[type[ast.operator], Emit] = {
+    kind: vectors.binary(SYMBOLS[kind], emit) for kind, emit in _OF_NUMBERS.items()
 }
 
 
@@ -214,7 +233,7 @@ def _one(t: Translator, symbol: str, operand: Operand) -> Scalar:
 
 
 UNARY: dict[type[ast.unaryop], Callable[[Translator, Operand], Operand]] = {
-    ast.USub: negative,
-    ast.UAdd: positive,
-    ast.Invert: invert,
+    ast.USub: vectors.unary(negative),
+    ast.UAdd: vectors.unary(positive),
+    ast.Invert: vectors.unary(invert),
 }

@@ -10,7 +10,7 @@ from gridlane.core.artifact import Path
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError
 from gridlane.core.parameters import array_members
-from gridlane.frontends.python.layout import memory_type
+from gridlane.frontends.python.layout import element_type, memory_type
 from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
@@ -21,6 +21,7 @@ from gridlane.frontends.python.operands import (
     RecordView,
     Scalar,
     TupleOperand,
+    Vector,
 )
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.types import Space, Type, pointer
@@ -73,7 +74,7 @@ def _complex(t: Translator, kind: argtypes.ComplexType, path: Path, add: Add) ->
 
 
 def _array(t: Translator, kind: argtypes.ArrayType, path: Path, add: Add) -> Operand:
-    memory, values = pointer(memory_type(kind.element), Space.GLOBAL), dict[Path, Value]()
+    memory, values = pointer(element_type(kind), Space.GLOBAL), dict[Path, Value]()
     for dtype, member in array_members(kind.ndim):
         values[member] = add(dtype or memory, (*path, *member))
     axes = range(kind.ndim)
@@ -85,6 +86,11 @@ def _array(t: Translator, kind: argtypes.ArrayType, path: Path, add: Add) -> Ope
 def _tuple(t: Translator, kind: argtypes.TupleType, path: Path, add: Add) -> Operand:
     items = [_operand(t, item, (*path, n), add) for n, item in enumerate(kind.items)]
     return TupleOperand(tuple(items), kind.fields, kind.cls)
+
+
+def _vector(t: Translator, kind: argtypes.VectorType, path: Path, add: Add) -> Operand:
+    parts = [Scalar(add(kind.element.dtype, (*path, n))) for n in range(kind.count)]
+    return Vector(tuple(parts))
 
 
 def _record(t: Translator, kind: argtypes.RecordType, path: Path, add: Add) -> Operand:
@@ -102,6 +108,7 @@ _MAKERS = {
     argtypes.ComplexType: _complex,
     argtypes.ArrayType: _array,
     argtypes.TupleType: _tuple,
+    argtypes.VectorType: _vector,
     argtypes.RecordType: _record,
     argtypes.EnumType: _member,
     argtypes.NoneType: lambda t, kind, path, add: NONE,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64, u8
 from gridlane.core.errors import TypingError
+from gridlane.frontends.python import cells
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.operands import (
     ArrayView,
@@ -17,11 +18,13 @@ from gridlane.frontends.python.operands import (
     RecordView,
     Scalar,
     TupleOperand,
+    Vector,
 )
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.vector_memory import load_vector, store_vector
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control, memory
-from gridlane.ir.types import Space, StructType, pointer
+from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Region, Value
 
 
@@ -88,35 +91,18 @@ def load(t: Translator, address: Value, kind: argtypes.ArgType, readonly: bool =
     """The operand of an element in memory: numbers are loaded, records and arrays stay there."""
     b = t.b
     if isinstance(kind, argtypes.ScalarType):
-        return Scalar(_read(t, address))
+        return Scalar(cells.read(t, address))
     if isinstance(kind, argtypes.ComplexType):
-        real = _read(t, b.field_pointer(address, 0))
-        return ComplexNumber(real, _read(t, b.field_pointer(address, 1)))
+        real = cells.read(t, b.field_pointer(address, 0))
+        return ComplexNumber(real, cells.read(t, b.field_pointer(address, 1)))
+    if isinstance(kind, argtypes.VectorType):
+        return load_vector(t, address, kind)
     if isinstance(kind, argtypes.RecordType):
         return RecordView(kind, address, readonly)
     assert isinstance(kind, argtypes.NestedArrayType)
     array = argtypes.ArrayType(kind.element, len(kind.shape), "C", readonly)
     shape = tuple([b.const(extent, i64) for extent in kind.shape])
     return ArrayView(array, b.field_pointer(address, 0), shape)
-
-
-def is_unaligned(address: Value) -> bool:
-    """Whether an address of a number is not known to be aligned; see layout.memory_type."""
-    return isinstance(address.type.element, StructType)  # type: ignore[union-attr]  # a pointer
-
-
-def _read(t: Translator, address: Value) -> Value:
-    """Load a number."""
-    found = t.b.load(address)
-    return t.b.value(memory.Part(found, 0)) if is_unaligned(address) else found
-
-
-def _write(t: Translator, address: Value, value: Value) -> None:
-    """Store a number."""
-    if is_unaligned(address):
-        whole = address.type.element  # type: ignore[union-attr]  # a pointer
-        value = t.b.value(memory.Pack((value,), whole))  # type: ignore[arg-type]  # a struct
-    t.b.store(address, value)
 
 
 # ---- stores
@@ -149,10 +135,13 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
         return
     made = cast_to(t, value, kind)
     if isinstance(made, ComplexNumber):
-        _write(t, b.field_pointer(address, 0), made.real)
-        _write(t, b.field_pointer(address, 1), made.imag)
+        cells.write(t, b.field_pointer(address, 0), made.real)
+        cells.write(t, b.field_pointer(address, 1), made.imag)
+    elif isinstance(kind, argtypes.VectorType):
+        assert isinstance(made, Vector)
+        store_vector(t, address, kind, made)
     else:
-        _write(t, address, made.value)  # type: ignore[attr-defined]  # a scalar
+        cells.write(t, address, made.value)  # type: ignore[attr-defined]  # a scalar
 
 
 def _store_record(t: Translator, address: Value, kind: argtypes.RecordType, value: Operand) -> None:
@@ -196,7 +185,8 @@ def _holds_array(kind: argtypes.ArgType) -> bool:
 def broadcast_store(t: Translator, view: ArrayView, value: Operand) -> None:
     """``view[...] = value``: a number for every element, or an array or tuple of as many axes or
     fewer, element by element."""
-    if isinstance(value, TupleOperand):
+    is_element = isinstance(value, Vector) and isinstance(view.type.element, argtypes.VectorType)
+    if isinstance(value, TupleOperand) and not is_element:
         _store_tuple(t, view, value)
         return
     _store_each(t, view, value, ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python.layout import memory_type
+from gridlane.frontends.python.layout import element_type, memory_type
 from gridlane.frontends.python.specs import (
     ArraySpec,
     ComplexSpec,
@@ -18,6 +18,8 @@ from gridlane.frontends.python.specs import (
     Spec,
     StaticSpec,
     TupleSpec,
+    VectorSpec,
+    any_number,
 )
 from gridlane.ir.types import Space, pointer
 
@@ -25,13 +27,13 @@ from gridlane.ir.types import Space, pointer
 def spec_of_type(kind: ArgType) -> Spec:
     """The spec of an argument of a type."""
     if isinstance(kind, argtypes.ScalarType):
-        dtype = kind.dtype
-        limits = (dtype.min, dtype.max) if dtype.is_integer else (0, 1)
-        return ScalarSpec(dtype, *limits)
+        return any_number(kind.dtype)
     if isinstance(kind, argtypes.ComplexType):
         return ComplexSpec(kind.part)
+    if isinstance(kind, argtypes.VectorType):
+        return VectorSpec(kind)
     if isinstance(kind, argtypes.ArrayType):
-        return ArraySpec(kind, pointer(memory_type(kind.element), Space.GLOBAL))
+        return ArraySpec(kind, pointer(element_type(kind), Space.GLOBAL))
     if isinstance(kind, argtypes.RecordType):
         return RecordSpec(kind, pointer(memory_type(kind), Space.GLOBAL))
     if isinstance(kind, argtypes.TupleType):
@@ -54,7 +56,7 @@ def result_type(spec: Spec) -> ArgType:
         return argtypes.EnumType.of(spec.cls)
     if isinstance(spec, ComplexSpec):
         return argtypes.complex64 if spec.part.bits == 32 else argtypes.complex128
-    if isinstance(spec, ArraySpec | RecordSpec):
+    if isinstance(spec, ArraySpec | RecordSpec | VectorSpec):
         return spec.type
     if isinstance(spec, RecordValueSpec):
         raise TypingError(

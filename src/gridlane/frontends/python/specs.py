@@ -29,6 +29,7 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    Vector,
     number,
 )
 from gridlane.ir.builder import Builder
@@ -87,6 +88,18 @@ class TupleSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorSpec:
+    """A short vector; its components have any value of their type."""
+
+    type: argtypes.VectorType
+
+    @property
+    def item(self) -> ScalarSpec:
+        """The spec of a component."""
+        return any_number(self.type.element.dtype)
+
+
+@dataclass(frozen=True, slots=True)
 class MemberSpec:
     """Any member of an Enum."""
 
@@ -136,6 +149,7 @@ Spec = (
     | RecordValueSpec
     | FragmentSpec
     | TupleSpec
+    | VectorSpec
     | MemberSpec
     | StaticSpec
     | LiteralSpec
@@ -155,6 +169,8 @@ def spec_of(operand: Operand) -> Spec | None:
         return ArraySpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, ComplexNumber):
         return ComplexSpec(operand.part)
+    if isinstance(operand, Vector):
+        return VectorSpec(operand.type)
     if isinstance(operand, TupleOperand):
         items = tuple([spec_of(item) for item in operand.items])
         if any(item is None for item in items):
@@ -190,6 +206,8 @@ def unify(lhs: Spec, rhs: Spec, promoted: Promoted) -> Spec | None:
         return ComplexSpec(complex_part(promoted, lhs, rhs))
     if isinstance(lhs, TupleSpec) and isinstance(rhs, TupleSpec):
         return _unify_tuples(lhs, rhs, promoted)
+    if isinstance(lhs, VectorSpec) and isinstance(rhs, VectorSpec):
+        return _unify_vectors(lhs, rhs, promoted)
     if isinstance(lhs, ArraySpec) and isinstance(rhs, ArraySpec):
         return _unify_arrays(lhs, rhs)
     if isinstance(lhs, RecordSpec) and isinstance(rhs, RecordSpec) and lhs.type == rhs.type:
@@ -229,6 +247,15 @@ def _unify_tuples(lhs: TupleSpec, rhs: TupleSpec, promoted: Promoted) -> Spec | 
     return TupleSpec(items, lhs.fields, lhs.cls)  # type: ignore[arg-type]  # no None
 
 
+def _unify_vectors(lhs: VectorSpec, rhs: VectorSpec, promoted: Promoted) -> Spec | None:
+    """Vectors of as many components unify as the components do."""
+    a, b = lhs.type, rhs.type
+    if a.count != b.count:
+        return None
+    dtype = promoted(promotion.unify, a.element.dtype, b.element.dtype)
+    return VectorSpec(argtypes.VectorType(argtypes.scalar_of(dtype), a.count))
+
+
 def _unify_arrays(lhs: ArraySpec, rhs: ArraySpec) -> Spec | None:
     a, b = lhs.type, rhs.type
     if a.element != b.element or a.ndim != b.ndim:
@@ -245,6 +272,12 @@ def _common_pointer(lhs: ArraySpec | RecordSpec, rhs: ArraySpec | RecordSpec) ->
     return pointer(a.element if a.element.align <= b.element.align else b.element, space)
 
 
+def any_number(dtype: DType) -> ScalarSpec:
+    """The spec of a number of which only the type is known."""
+    limits = (dtype.min, dtype.max) if dtype.is_integer else (0, 1)
+    return ScalarSpec(dtype, *limits)
+
+
 @cache
 def field_specs(kind: argtypes.RecordType) -> tuple[Spec, ...]:
     """The specs of a record's fields in a value."""
@@ -253,11 +286,11 @@ def field_specs(kind: argtypes.RecordType) -> tuple[Spec, ...]:
 
 def _value_spec(kind: argtypes.ArgType) -> Spec:
     if isinstance(kind, argtypes.ScalarType):
-        dtype = kind.dtype
-        limits = (dtype.min, dtype.max) if dtype.is_integer else (0, 1)
-        return ScalarSpec(dtype, *limits)
+        return any_number(kind.dtype)
     if isinstance(kind, argtypes.ComplexType):
         return ComplexSpec(kind.part)
+    if isinstance(kind, argtypes.VectorType):
+        return VectorSpec(kind)
     if isinstance(kind, argtypes.RecordType):
         return RecordValueSpec(kind)
     assert isinstance(kind, argtypes.NestedArrayType)
@@ -297,6 +330,8 @@ def ir_types(spec: Spec) -> list[Type]:
         return [spec.part, spec.part]
     if isinstance(spec, TupleSpec):
         return [type_ for item in spec.items for type_ in ir_types(item)]
+    if isinstance(spec, VectorSpec):
+        return [spec.item.dtype] * spec.type.count
     if isinstance(spec, RecordSpec):
         return [spec.pointer]
     if isinstance(spec, RecordValueSpec):
@@ -318,6 +353,8 @@ def suffixes(spec: Spec) -> list[str]:
         return ["_real", "_imag"]
     if isinstance(spec, TupleSpec):
         return [f"_{n}{tail}" for n, item in enumerate(spec.items) for tail in suffixes(item)]
+    if isinstance(spec, VectorSpec):
+        return [f"_{letter}" for letter in spec.type.fields]
     if isinstance(spec, RecordValueSpec):
         pairs = zip(spec.type.fields, field_specs(spec.type), strict=True)
         return [f"_{name}{tail}" for (name, _, _), item in pairs for tail in suffixes(item)]
@@ -340,6 +377,10 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
     if isinstance(spec, TupleSpec):
         items = tuple([rebuild(b, item, values) for item in spec.items])
         return TupleOperand(items, spec.fields, spec.cls)
+    if isinstance(spec, VectorSpec):
+        item = spec.item
+        parts = [Scalar(next(values), item.lo, item.hi) for _ in range(spec.type.count)]
+        return Vector(tuple(parts))
     if isinstance(spec, RecordSpec):
         return RecordView(spec.type, next(values), spec.readonly)
     if isinstance(spec, RecordValueSpec):

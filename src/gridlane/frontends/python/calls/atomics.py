@@ -7,10 +7,11 @@ from gridlane.core.dtypes import b1, i64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.registry import handles, register
+from gridlane.frontends.python.cells import is_unaligned
 from gridlane.frontends.python.conversion import cast_scalar, scalar
 from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.operands import ArrayView, Operand, Scalar, TupleOperand
-from gridlane.frontends.python.places import Place, is_unaligned
+from gridlane.frontends.python.places import Place
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import atomic
 from gridlane.ir.ops.atomic import AtomicKind

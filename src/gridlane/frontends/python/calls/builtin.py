@@ -26,19 +26,23 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    Vector,
     ZipOperand,
 )
 from gridlane.frontends.python.operators import BINARY
 from gridlane.frontends.python.power import power
 from gridlane.frontends.python.stubs import literal_unroll
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.vectors import binary, unary
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, math
 
 
 @handles(abs, params="x")
 def absolute(t: Translator, x: Operand) -> Operand:
-    """``abs(x)``, in the operand's own type."""
+    """``abs(x)``, in the operand's own type; of each component of a vector."""
+    if isinstance(x, Vector):
+        return unary(absolute)(t, x)
     if isinstance(x, ComplexNumber):
         return complexes.magnitude(t, x)
     number = scalar(t, x)
@@ -65,6 +69,8 @@ def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Ope
     if len(operands) == 1 and isinstance(operands[0], ArrayView):
         function = reductions.least if name == "min" else reductions.greatest
         return of_items(t, function, operands[0], name)
+    if any(isinstance(operand, Vector) for operand in operands):
+        return _of_vectors(t, name, kind, operands)
     if not operands or (len(operands) == 1 and not isinstance(operands[0], Scalar)):
         raise t.fail(TypingError, f"{name}() takes two numbers or more, or a tuple of them")
     numbers = [scalar(t, operand, f"a number in {name}()") for operand in operands]
@@ -73,6 +79,17 @@ def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Ope
     result = numbers[0]
     for other in numbers[1:]:
         result = two_way(t, kind, result, other)
+    return result
+
+
+def _of_vectors(
+    t: Translator, name: str, kind: type[ast.cmpop], operands: list[Operand]
+) -> Operand:
+    """The smaller or larger of each component, from left to right."""
+    two = binary(f"{name}()", lambda t, a, b: _extreme(t, name, kind, [a, b]))
+    result = operands[0]
+    for other in operands[1:]:
+        result = two(t, result, other)
     return result
 
 

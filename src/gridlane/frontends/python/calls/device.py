@@ -11,7 +11,7 @@ from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.device_function import DeviceFunction
 from gridlane.frontends.python.functions import compile_device
-from gridlane.frontends.python.operands import NONE, Operand, Scalar, TupleOperand
+from gridlane.frontends.python.operands import NONE, Operand, Scalar, TupleOperand, Vector
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
     LiteralSpec,
@@ -193,7 +193,7 @@ def _literal(operand: Operand) -> Spec | None:
     if isinstance(operand, Scalar):
         known = constant(operand.value)
         return None if known is None else LiteralSpec(operand.dtype, known)
-    if isinstance(operand, TupleOperand):
+    if isinstance(operand, TupleOperand) and not isinstance(operand, Vector):
         items = [_literal(item) for item in operand.items]
         if all(item is not None for item in items):
             return TupleSpec(tuple(items), operand.fields, operand.cls)  # type: ignore[arg-type]

@@ -31,6 +31,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.records import make_record, record_type_of
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.vectors import make_vector
 from gridlane.ir.builder import constant
 
 
@@ -62,6 +63,8 @@ def call(
     kind = record_type_of(target) or _cast_target(target)
     if isinstance(kind, argtypes.RecordType):
         return make_record(t, kind, arguments, keywords)
+    if isinstance(kind, argtypes.VectorType):
+        return make_vector(t, kind, arguments, keywords)
     if kind is not None:
         return cast_call(t, kind, arguments, keywords)
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
@@ -87,8 +90,8 @@ def _handler(target: Any):  # type: ignore[no-untyped-def]
 
 
 def _cast_target(target: Any) -> argtypes.ArgType | None:
-    """The number type that a callable type converts to."""
-    if isinstance(target, argtypes.ScalarType | argtypes.ComplexType):
+    """The type of numbers or vectors that a callable type makes."""
+    if isinstance(target, argtypes.ScalarType | argtypes.ComplexType | argtypes.VectorType):
         return target
     if isinstance(target, type) and issubclass(target, np.generic):
         try:

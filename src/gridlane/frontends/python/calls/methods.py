@@ -29,6 +29,7 @@ from gridlane.frontends.python.operands import (
 from gridlane.frontends.python.places import Place, broadcast_store, load, store
 from gridlane.frontends.python.records import record_value
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.vector_memory import viewed
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.types import Space, pointer
@@ -106,9 +107,11 @@ def _view(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
         b = t.b
         bytes_ = b.mul(shape[-1], b.const(old.size, i64))
         shape = (*shape[:-1], b.div(bytes_, b.const(new.size, i64)))
-    target = pointer(new, array.space)
     layout = argtypes.ArrayType(kind, array.type.ndim, array.type.layout, array.type.readonly)
-    return ArrayView(layout, t.b.recast(array.pointer, target), shape, array.strides)
+    if isinstance(kind, argtypes.VectorType):
+        return ArrayView(layout, viewed(t, array.pointer, kind), shape, array.strides)
+    start = t.b.recast(array.pointer, pointer(new, array.space))
+    return ArrayView(layout, start, shape, array.strides)
 
 
 def _reshape(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
