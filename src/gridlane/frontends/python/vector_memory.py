@@ -87,7 +87,10 @@ def _store_each(t: Translator, address: Value, values: list[Value]) -> None:
 
 
 def _load_whole(t: Translator, address: Value, whole: VectorType) -> list[Value]:
-    found = t.b.load(_as_whole(t, address, whole))
+    return _parts(t, t.b.load(_as_whole(t, address, whole)), whole)
+
+
+def _parts(t: Translator, found: Value, whole: VectorType) -> list[Value]:
     return [t.b.value(memory.Part(found, number)) for number in range(whole.count)]
 
 
@@ -101,15 +104,16 @@ def _as_whole(t: Translator, address: Value, whole: VectorType) -> Value:
 
 
 def _load_tested(t: Translator, address: Value, whole: VectorType) -> list[Value]:
+    """Load in either way. The variable is the whole vector, as LLVM would make loads of components
+    of both ways if it saw no other use of the vector."""
     b = t.b
-    variables = [b.variable(f"component_{n}", whole.element) for n in range(whole.count)]
+    found = b.variable("vector", whole)
     with b.if_(_is_aligned(t, address, whole)) as op:
-        for variable, value in zip(variables, _load_whole(t, address, whole), strict=True):
-            b.write(variable, value)
+        b.write(found, b.load(_as_whole(t, address, whole)))
     with b.inside(op.orelse):
-        for variable, value in zip(variables, _load_each(t, address, whole.count), strict=True):
-            b.write(variable, value)
-    return [b.read(variable) for variable in variables]
+        each = _load_each(t, address, whole.count)
+        b.write(found, b.value(memory.Pack(tuple(each), whole)))
+    return _parts(t, b.read(found), whole)
 
 
 # ---- alignment
