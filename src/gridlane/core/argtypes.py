@@ -382,6 +382,6 @@ def vector_of(dtype: np.dtype) -> VectorType | None:
     """
     if not dtype.names or dtype.fields is None:
         return None
-    first = dtype.fields[dtype.names[0]]
+    first = cast("dict[str, tuple[Any, ...]]", dtype.fields)[dtype.names[0]]
     found = VECTORS.get(str(first[2])) if len(first) == 3 else None
     return found if found is not None and found.numpy == dtype else None

@@ -16,6 +16,7 @@ from gridlane.cuda import random as random
 from gridlane.cuda import texture as texture
 from gridlane.cuda import types as types
 from gridlane.cuda import ufuncs as ufuncs
+from gridlane.cuda import vectors as vectors
 from gridlane.cuda.arrays.creation import as_cuda_array as as_cuda_array
 from gridlane.cuda.arrays.creation import device_array as device_array
 from gridlane.cuda.arrays.creation import device_array_like as device_array_like
@@ -143,6 +144,146 @@ from gridlane.cuda.ufuncs.gufunc import guvectorize as guvectorize
 from gridlane.cuda.ufuncs.reduction import Reduce as Reduce
 from gridlane.cuda.ufuncs.reduction import reduce as reduce
 from gridlane.cuda.ufuncs.vectorization import vectorize as vectorize
+from gridlane.cuda.vectors import char1 as char1
+from gridlane.cuda.vectors import char2 as char2
+from gridlane.cuda.vectors import char3 as char3
+from gridlane.cuda.vectors import char4 as char4
+from gridlane.cuda.vectors import double1 as double1
+from gridlane.cuda.vectors import double2 as double2
+from gridlane.cuda.vectors import double3 as double3
+from gridlane.cuda.vectors import double4 as double4
+from gridlane.cuda.vectors import float1 as float1
+from gridlane.cuda.vectors import float2 as float2
+from gridlane.cuda.vectors import float3 as float3
+from gridlane.cuda.vectors import float4 as float4
+from gridlane.cuda.vectors import float16x1 as float16x1
+from gridlane.cuda.vectors import float16x2 as float16x2
+from gridlane.cuda.vectors import float16x3 as float16x3
+from gridlane.cuda.vectors import float16x4 as float16x4
+from gridlane.cuda.vectors import float32x1 as float32x1
+from gridlane.cuda.vectors import float32x2 as float32x2
+from gridlane.cuda.vectors import float32x3 as float32x3
+from gridlane.cuda.vectors import float32x4 as float32x4
+from gridlane.cuda.vectors import float64x1 as float64x1
+from gridlane.cuda.vectors import float64x2 as float64x2
+from gridlane.cuda.vectors import float64x3 as float64x3
+from gridlane.cuda.vectors import float64x4 as float64x4
+from gridlane.cuda.vectors import int1 as int1
+from gridlane.cuda.vectors import int2 as int2
+from gridlane.cuda.vectors import int3 as int3
+from gridlane.cuda.vectors import int4 as int4
+from gridlane.cuda.vectors import int8x1 as int8x1
+from gridlane.cuda.vectors import int8x2 as int8x2
+from gridlane.cuda.vectors import int8x3 as int8x3
+from gridlane.cuda.vectors import int8x4 as int8x4
+from gridlane.cuda.vectors import int16x1 as int16x1
+from gridlane.cuda.vectors import int16x2 as int16x2
+from gridlane.cuda.vectors import int16x3 as int16x3
+from gridlane.cuda.vectors import int16x4 as int16x4
+from gridlane.cuda.vectors import int32x1 as int32x1
+from gridlane.cuda.vectors import int32x2 as int32x2
+from gridlane.cuda.vectors import int32x3 as int32x3
+from gridlane.cuda.vectors import int32x4 as int32x4
+from gridlane.cuda.vectors import int64x1 as int64x1
+from gridlane.cuda.vectors import int64x2 as int64x2
+from gridlane.cuda.vectors import int64x3 as int64x3
+from gridlane.cuda.vectors import int64x4 as int64x4
+from gridlane.cuda.vectors import long1 as long1
+from gridlane.cuda.vectors import long2 as long2
+from gridlane.cuda.vectors import long3 as long3
+from gridlane.cuda.vectors import long4 as long4
+from gridlane.cuda.vectors import longlong1 as longlong1
+from gridlane.cuda.vectors import longlong2 as longlong2
+from gridlane.cuda.vectors import longlong3 as longlong3
+from gridlane.cuda.vectors import longlong4 as longlong4
+from gridlane.cuda.vectors import make_char1 as make_char1
+from gridlane.cuda.vectors import make_char2 as make_char2
+from gridlane.cuda.vectors import make_char3 as make_char3
+from gridlane.cuda.vectors import make_char4 as make_char4
+from gridlane.cuda.vectors import make_double1 as make_double1
+from gridlane.cuda.vectors import make_double2 as make_double2
+from gridlane.cuda.vectors import make_double3 as make_double3
+from gridlane.cuda.vectors import make_double4 as make_double4
+from gridlane.cuda.vectors import make_float1 as make_float1
+from gridlane.cuda.vectors import make_float2 as make_float2
+from gridlane.cuda.vectors import make_float3 as make_float3
+from gridlane.cuda.vectors import make_float4 as make_float4
+from gridlane.cuda.vectors import make_int1 as make_int1
+from gridlane.cuda.vectors import make_int2 as make_int2
+from gridlane.cuda.vectors import make_int3 as make_int3
+from gridlane.cuda.vectors import make_int4 as make_int4
+from gridlane.cuda.vectors import make_long1 as make_long1
+from gridlane.cuda.vectors import make_long2 as make_long2
+from gridlane.cuda.vectors import make_long3 as make_long3
+from gridlane.cuda.vectors import make_long4 as make_long4
+from gridlane.cuda.vectors import make_longlong1 as make_longlong1
+from gridlane.cuda.vectors import make_longlong2 as make_longlong2
+from gridlane.cuda.vectors import make_longlong3 as make_longlong3
+from gridlane.cuda.vectors import make_longlong4 as make_longlong4
+from gridlane.cuda.vectors import make_short1 as make_short1
+from gridlane.cuda.vectors import make_short2 as make_short2
+from gridlane.cuda.vectors import make_short3 as make_short3
+from gridlane.cuda.vectors import make_short4 as make_short4
+from gridlane.cuda.vectors import make_uchar1 as make_uchar1
+from gridlane.cuda.vectors import make_uchar2 as make_uchar2
+from gridlane.cuda.vectors import make_uchar3 as make_uchar3
+from gridlane.cuda.vectors import make_uchar4 as make_uchar4
+from gridlane.cuda.vectors import make_uint1 as make_uint1
+from gridlane.cuda.vectors import make_uint2 as make_uint2
+from gridlane.cuda.vectors import make_uint3 as make_uint3
+from gridlane.cuda.vectors import make_uint4 as make_uint4
+from gridlane.cuda.vectors import make_ulong1 as make_ulong1
+from gridlane.cuda.vectors import make_ulong2 as make_ulong2
+from gridlane.cuda.vectors import make_ulong3 as make_ulong3
+from gridlane.cuda.vectors import make_ulong4 as make_ulong4
+from gridlane.cuda.vectors import make_ulonglong1 as make_ulonglong1
+from gridlane.cuda.vectors import make_ulonglong2 as make_ulonglong2
+from gridlane.cuda.vectors import make_ulonglong3 as make_ulonglong3
+from gridlane.cuda.vectors import make_ulonglong4 as make_ulonglong4
+from gridlane.cuda.vectors import make_ushort1 as make_ushort1
+from gridlane.cuda.vectors import make_ushort2 as make_ushort2
+from gridlane.cuda.vectors import make_ushort3 as make_ushort3
+from gridlane.cuda.vectors import make_ushort4 as make_ushort4
+from gridlane.cuda.vectors import short1 as short1
+from gridlane.cuda.vectors import short2 as short2
+from gridlane.cuda.vectors import short3 as short3
+from gridlane.cuda.vectors import short4 as short4
+from gridlane.cuda.vectors import uchar1 as uchar1
+from gridlane.cuda.vectors import uchar2 as uchar2
+from gridlane.cuda.vectors import uchar3 as uchar3
+from gridlane.cuda.vectors import uchar4 as uchar4
+from gridlane.cuda.vectors import uint1 as uint1
+from gridlane.cuda.vectors import uint2 as uint2
+from gridlane.cuda.vectors import uint3 as uint3
+from gridlane.cuda.vectors import uint4 as uint4
+from gridlane.cuda.vectors import uint8x1 as uint8x1
+from gridlane.cuda.vectors import uint8x2 as uint8x2
+from gridlane.cuda.vectors import uint8x3 as uint8x3
+from gridlane.cuda.vectors import uint8x4 as uint8x4
+from gridlane.cuda.vectors import uint16x1 as uint16x1
+from gridlane.cuda.vectors import uint16x2 as uint16x2
+from gridlane.cuda.vectors import uint16x3 as uint16x3
+from gridlane.cuda.vectors import uint16x4 as uint16x4
+from gridlane.cuda.vectors import uint32x1 as uint32x1
+from gridlane.cuda.vectors import uint32x2 as uint32x2
+from gridlane.cuda.vectors import uint32x3 as uint32x3
+from gridlane.cuda.vectors import uint32x4 as uint32x4
+from gridlane.cuda.vectors import uint64x1 as uint64x1
+from gridlane.cuda.vectors import uint64x2 as uint64x2
+from gridlane.cuda.vectors import uint64x3 as uint64x3
+from gridlane.cuda.vectors import uint64x4 as uint64x4
+from gridlane.cuda.vectors import ulong1 as ulong1
+from gridlane.cuda.vectors import ulong2 as ulong2
+from gridlane.cuda.vectors import ulong3 as ulong3
+from gridlane.cuda.vectors import ulong4 as ulong4
+from gridlane.cuda.vectors import ulonglong1 as ulonglong1
+from gridlane.cuda.vectors import ulonglong2 as ulonglong2
+from gridlane.cuda.vectors import ulonglong3 as ulonglong3
+from gridlane.cuda.vectors import ulonglong4 as ulonglong4
+from gridlane.cuda.vectors import ushort1 as ushort1
+from gridlane.cuda.vectors import ushort2 as ushort2
+from gridlane.cuda.vectors import ushort3 as ushort3
+from gridlane.cuda.vectors import ushort4 as ushort4
 
 _T = TypeVar("_T")
 _Real = SupportsFloat | SupportsIndex
@@ -624,6 +765,10 @@ __all__ = [
     "cbrt",
     "cg",
     "char",
+    "char1",
+    "char2",
+    "char3",
+    "char4",
     "close",
     "clz",
     "compile",
@@ -644,6 +789,10 @@ __all__ = [
     "device_array",
     "device_array_like",
     "double",
+    "double1",
+    "double2",
+    "double3",
+    "double4",
     "eq_sync",
     "event",
     "event_elapsed_time",
@@ -652,9 +801,25 @@ __all__ = [
     "f4",
     "f8",
     "ffs",
+    "float1",
     "float16",
+    "float16x1",
+    "float16x2",
+    "float16x3",
+    "float16x4",
+    "float2",
+    "float3",
     "float32",
+    "float32x1",
+    "float32x2",
+    "float32x3",
+    "float32x4",
+    "float4",
     "float64",
+    "float64x1",
+    "float64x2",
+    "float64x3",
+    "float64x4",
     "float_",
     "fma",
     "fp16",
@@ -671,10 +836,30 @@ __all__ = [
     "i4",
     "i8",
     "install_as_numba",
+    "int1",
     "int16",
+    "int16x1",
+    "int16x2",
+    "int16x3",
+    "int16x4",
+    "int2",
+    "int3",
     "int32",
+    "int32x1",
+    "int32x2",
+    "int32x3",
+    "int32x4",
+    "int4",
     "int64",
+    "int64x1",
+    "int64x2",
+    "int64x3",
+    "int64x4",
     "int8",
+    "int8x1",
+    "int8x2",
+    "int8x3",
+    "int8x4",
     "int_",
     "intc",
     "intp",
@@ -695,8 +880,64 @@ __all__ = [
     "legacy_default_stream",
     "list_devices",
     "local",
+    "long1",
+    "long2",
+    "long3",
+    "long4",
     "long_",
     "longlong",
+    "longlong1",
+    "longlong2",
+    "longlong3",
+    "longlong4",
+    "make_char1",
+    "make_char2",
+    "make_char3",
+    "make_char4",
+    "make_double1",
+    "make_double2",
+    "make_double3",
+    "make_double4",
+    "make_float1",
+    "make_float2",
+    "make_float3",
+    "make_float4",
+    "make_int1",
+    "make_int2",
+    "make_int3",
+    "make_int4",
+    "make_long1",
+    "make_long2",
+    "make_long3",
+    "make_long4",
+    "make_longlong1",
+    "make_longlong2",
+    "make_longlong3",
+    "make_longlong4",
+    "make_short1",
+    "make_short2",
+    "make_short3",
+    "make_short4",
+    "make_uchar1",
+    "make_uchar2",
+    "make_uchar3",
+    "make_uchar4",
+    "make_uint1",
+    "make_uint2",
+    "make_uint3",
+    "make_uint4",
+    "make_ulong1",
+    "make_ulong2",
+    "make_ulong3",
+    "make_ulong4",
+    "make_ulonglong1",
+    "make_ulonglong2",
+    "make_ulonglong3",
+    "make_ulonglong4",
+    "make_ushort1",
+    "make_ushort2",
+    "make_ushort3",
+    "make_ushort4",
     "managed_array",
     "mapped_array",
     "mapped_array_like",
@@ -724,6 +965,10 @@ __all__ = [
     "shfl_up_sync",
     "shfl_xor_sync",
     "short",
+    "short1",
+    "short2",
+    "short3",
+    "short4",
     "size_t",
     "ssize_t",
     "stcg",
@@ -748,16 +993,52 @@ __all__ = [
     "u4",
     "u8",
     "uchar",
+    "uchar1",
+    "uchar2",
+    "uchar3",
+    "uchar4",
     "uint",
+    "uint1",
     "uint16",
+    "uint16x1",
+    "uint16x2",
+    "uint16x3",
+    "uint16x4",
+    "uint2",
+    "uint3",
     "uint32",
+    "uint32x1",
+    "uint32x2",
+    "uint32x3",
+    "uint32x4",
+    "uint4",
     "uint64",
+    "uint64x1",
+    "uint64x2",
+    "uint64x3",
+    "uint64x4",
     "uint8",
+    "uint8x1",
+    "uint8x2",
+    "uint8x3",
+    "uint8x4",
     "uintc",
     "uintp",
     "ulong",
+    "ulong1",
+    "ulong2",
+    "ulong3",
+    "ulong4",
     "ulonglong",
+    "ulonglong1",
+    "ulonglong2",
+    "ulonglong3",
+    "ulonglong4",
     "ushort",
+    "ushort1",
+    "ushort2",
+    "ushort3",
+    "ushort4",
     "vectorize",
     "void",
     "vote_sync_intrinsic",

@@ -79,12 +79,18 @@ def place_of(t: Translator, base: Operand, index: Operand) -> Place:
     if isinstance(base, RecordValue):
         raise t.fail(TypingError, UNCHANGED)
     if isinstance(base, Vector):
-        number = constant(index.value) if isinstance(index, Scalar) else None
-        letter = base.type.fields[int(number)] if number in range(len(base.items)) else ""
+        letter = _letter(base, index)
         raise t.fail(TypingError, unchanged(base, letter))
     if isinstance(base, TupleOperand):
         raise t.fail(TypingError, "a tuple cannot be changed; make a new one, or use a local array")
     raise t.fail(TypingError, f"{base.type_name} cannot be indexed")
+
+
+def _letter(vector: Vector, index: Operand) -> str:
+    """The name of the component at an index, if that is known."""
+    number = constant(index.value) if isinstance(index, Scalar) else None
+    fields = vector.type.fields
+    return fields[number] if type(number) is int and 0 <= number < len(fields) else ""
 
 
 def _field_name(t: Translator, base: RecordView | RecordValue, index: Operand) -> str:

@@ -23,7 +23,7 @@ from gridlane.frontends.python.operands import (
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vector_memory import load_vector, store_vector
 from gridlane.ir.builder import constant
-from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.ops import arith, control
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Region, Value
 

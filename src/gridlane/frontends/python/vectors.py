@@ -97,9 +97,7 @@ def _unknown(vector: Vector, name: str) -> str:
 @cache
 def _swizzles(count: int) -> tuple[str, ...]:
     lengths = range(1, LONGEST + 1)
-    return tuple(
-        ["".join(each) for n in lengths for each in product(LETTERS[0][:count], repeat=n)]
-    )
+    return tuple(["".join(each) for n in lengths for each in product(LETTERS[0][:count], repeat=n)])
 
 
 def unchanged(vector: Vector, name: str) -> str:
