@@ -29,9 +29,6 @@ def test_kernel_names_come_from_the_frontend():
 def test_missing_names_say_so():
     with pytest.raises(MissingError, match=r"does not have cuda.nvvm: cuda.jit compiles with LLVM"):
         cuda.nvvm
-    for name in ("float4", "float32x4", "uchar2", "int16x3"):
-        with pytest.raises(MissingError, match=rf"does not have cuda.{name}: keep the components"):
-            getattr(cuda, name)
     with pytest.raises(MissingError, match=r"does not have cuda.frobnicate"):
         cuda.frobnicate
     assert not hasattr(cuda, "frobnicate")

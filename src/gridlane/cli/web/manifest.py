@@ -17,6 +17,7 @@ from gridlane.core.argtypes import (
     RecordType,
     ScalarType,
     TupleType,
+    VectorType,
     scalar_of,
 )
 from gridlane.core.artifact import Artifact, KernelErrorSite, ParamSlot, PrintSite
@@ -78,6 +79,8 @@ def _type(type_: ArgType) -> Json:
 def _element(type_: ArgType) -> str:
     if isinstance(type_, RecordType):
         return f"record of {type_.size} bytes"
+    if isinstance(type_, VectorType):
+        return f"record of {type_.itemsize} bytes"
     return type_.name  # type: ignore[return-value]  # a scalar's or a complex number's
 
 
