@@ -156,9 +156,9 @@ def _tuples(t: Translator, kind: Kind, lhs: TupleOperand, rhs: TupleOperand) -> 
 
 def _vectors(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
     """Whether all components are equal, or not all; vectors have no order."""
-    if isinstance(lhs, Vector) and isinstance(rhs, Vector) and kind in (ast.Eq, ast.NotEq):
-        if lhs.type.count == rhs.type.count:
-            return _tuples(t, kind, lhs, rhs)
+    vectors = isinstance(lhs, Vector) and isinstance(rhs, Vector)
+    if vectors and lhs.type.count == rhs.type.count and kind in (ast.Eq, ast.NotEq):
+        return _tuples(t, kind, lhs, rhs)
     raise t.fail(
         TypingError,
         f"{lhs.type_name} {_SYMBOLS[kind]} {rhs.type_name} is not defined; == and != compare all "
