@@ -154,10 +154,14 @@ def _tuples(t: Translator, kind: Kind, lhs: TupleOperand, rhs: TupleOperand) -> 
     return result
 
 
+def _as_long(lhs: TupleOperand, rhs: TupleOperand) -> bool:
+    return len(lhs.items) == len(rhs.items)
+
+
 def _vectors(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
     """Whether all components are equal, or not all; vectors have no order."""
-    vectors = isinstance(lhs, Vector) and isinstance(rhs, Vector)
-    if vectors and lhs.type.count == rhs.type.count and kind in (ast.Eq, ast.NotEq):
+    known = kind in (ast.Eq, ast.NotEq)
+    if known and isinstance(lhs, Vector) and isinstance(rhs, Vector) and _as_long(lhs, rhs):
         return _tuples(t, kind, lhs, rhs)
     raise t.fail(
         TypingError,
