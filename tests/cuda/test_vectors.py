@@ -272,3 +272,39 @@ def test_signatures():
     assert out.tolist() == [(1, 2, 3, 4)]
     with pytest.raises((ArgumentError, TypingError, TypeError)):
         kernel[1, 1](out, cuda.int4(1, 2, 3, 4))
+
+
+@cache
+def mixing(element: str):
+    """A kernel whose lanes read and write vectors that follow each other."""
+
+    @cuda.jit(fp64="exact" if element == "float64" else "emulate")
+    def kernel(twos, threes, fours):
+        i = cuda.grid(1)
+        if i < fours.size:
+            v, w = fours[i], twos[i]
+            fours[i] = (threes[i].z, v.x, w.y, v.w)
+            twos[i] = v.zy
+            threes[i] = (w.x, v.x, v.y)
+
+    return kernel
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_whole_warps(device, element):
+    count = 77
+    twos, threes, fours = (
+        (np.arange(count * n) * (n + 1) % 101).astype(element).reshape(count, n) for n in (2, 3, 4)
+    )
+    arrays = [
+        each.copy().view(VECTORS[f"{element}x{each.shape[1]}"].dtype).reshape(count)
+        for each in (twos, threes, fours)
+    ]
+    with gridlane.device(device):
+        mixing(element)[3, 32](*arrays)
+    got = [each.view(element).reshape(count, -1) for each in arrays]
+    x, y, z, w = fours.T
+    np.testing.assert_array_equal(got[0].T, [z, y])
+    np.testing.assert_array_equal(got[1].T, [twos[:, 0], x, y])
+    np.testing.assert_array_equal(got[2].T, [threes[:, 2], x, twos[:, 1], w])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.analysis.uniformity import Kind
+from gridlane.codegen.llvm.cpu import rows
 from gridlane.codegen.llvm.cpu.dispatch import elementwise, emits
 from gridlane.codegen.llvm.cpu.lanes import (
     Emission,
@@ -210,6 +211,9 @@ def _load(state: Emission, pointer: Rep, type_: Type, volatile: str) -> Rep:
     fields = _fields(type_)
     if volatile and isinstance(type_, VectorType):
         return _load_in_order(state, pointer, fields)
+    if isinstance(pointer, Linear) and rows.is_adjacent(state, pointer, type_):
+        assert isinstance(type_, VectorType)
+        return Parts(tuple([Varying(name) for name in rows.load(state, pointer, type_)]))
     if fields:
         items = [_load(state, _displaced(state, pointer, at), t, volatile) for at, t in fields]
         return Parts(tuple(items))
@@ -318,6 +322,12 @@ def store(state: Emission, op: memory.Store) -> None:
 
 def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, volatile: str) -> None:
     fields = _fields(type_)
+    whole = isinstance(pointer, Linear) and rows.is_adjacent(state, pointer, type_)
+    if whole and not volatile:
+        assert isinstance(rep, Parts) and isinstance(type_, VectorType)
+        parts = [state.as_vector(item, type_.element) for item in rep.items]
+        rows.store(state, pointer, parts, type_)
+        return
     if fields:
         assert isinstance(rep, Parts)
         for (at, part), item in zip(fields, rep.items, strict=True):
