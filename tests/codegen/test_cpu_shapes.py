@@ -53,6 +53,15 @@ def test_a_linear_address_is_one_vector() -> None:
     assert "gather" not in text and "scatter" not in text and "masked" not in text
 
 
+@pytest.mark.parametrize("count", [2, 4])
+def test_vectors_that_follow_each_other_are_one_access(count: int) -> None:
+    held = f"vec<f32, {count}>"
+    body = f"%a: ptr<{held}, global> = offset %r, %i\n%v: {held} = load %a\nstore %a, %v"
+    text = emitted(INDEX + body, f", %r: ptr<{held}, global>")
+    assert f"load <{16 * count} x float>" in text and f"store <{16 * count} x float>" in text
+    assert "gather" not in text and "scatter" not in text and "masked" not in text
+
+
 def test_a_uniform_address_is_one_scalar() -> None:
     body = "%a: ptr<f32, global> = offset %p, %n\n%v: f32 = load %a"
     text = emitted(body + INDEX + "%o: ptr<f32, global> = offset %q, %i\nstore %o, %v")

@@ -14,6 +14,7 @@ from tests.effort import examples
 from tests.frontends.running import device, launch, result_type, text_of
 from tests.peers import numba_ptx, numba_vectors
 
+import gridlane
 from gridlane import cuda
 from gridlane.core.argtypes import VECTORS, float32, int32, int64, uint8
 from gridlane.core.errors import CompileError, ConstantError, TypingError
@@ -435,6 +436,22 @@ def test_shared_memory():
     found = accesses(through_shared, F4[::1], F4[::1])
     loads = ["ld.global.v4.b32"] * 2 + ["ld.shared.v4.b32"] * 2
     assert found == [*loads, "st.global.v4.b32", *["st.shared.v4.b32"] * 2]
+
+
+@pytest.mark.parametrize("start", range(4))
+def test_the_ptx_of_views(start):
+    """The PTX runs on the interpreter, which checks the alignment of each access: whole vectors
+    where they are aligned, each component elsewhere."""
+    text, _ = cuda.compile_ptx(viewed, (float32[::1], float32[::1]))
+    room = np.zeros((2, 36), np.float32)
+    room[0] = range(36)
+    arrays = room[:, start : start + 32]
+    with gridlane.device("interp"):
+        held = cuda.to_device(room)
+        places = [held.address + 4 * (36 * n + start) for n in range(2)]
+        words = [word for place in places for word in (place, 32, 4)]
+        cuda.RawModule(code=text).get_function("viewed")(1, 8, tuple(map(np.uint64, words)))
+        np.testing.assert_array_equal(held.copy_to_host()[1, start : start + 32], arrays[0])
 
 
 def test_known_alignment_needs_no_test():

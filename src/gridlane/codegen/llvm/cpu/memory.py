@@ -322,8 +322,7 @@ def store(state: Emission, op: memory.Store) -> None:
 
 def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, volatile: str) -> None:
     fields = _fields(type_)
-    whole = isinstance(pointer, Linear) and rows.is_adjacent(state, pointer, type_)
-    if whole and not volatile:
+    if isinstance(pointer, Linear) and rows.is_adjacent(state, pointer, type_) and not volatile:
         assert isinstance(rep, Parts) and isinstance(type_, VectorType)
         parts = [state.as_vector(item, type_.element) for item in rep.items]
         rows.store(state, pointer, parts, type_)
