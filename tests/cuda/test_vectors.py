@@ -14,6 +14,7 @@ from gridlane import cuda
 from gridlane.core.argtypes import VECTORS, from_numpy
 from gridlane.core.errors import ArgumentError, TypingError
 from gridlane.core.vector_names import ELEMENTS
+from gridlane.cuda.kernels import transfers
 
 THREADS = 6
 
@@ -231,6 +232,13 @@ def test_captured_vectors(device):
     with gridlane.device(device):
         cuda.jit(captured)[1, 1](out, 1)
     assert out.tolist() == [(2.5, 1.5, 3.5, 2), (1, 2, 3, 4)]
+
+
+def test_memory_that_a_gpu_uses_in_place_is_aligned():
+    """Only NVIDIA's devices use mapped memory in place, and their kernels access whole vectors."""
+    unaligned = np.zeros(40, np.uint8)[4:36].view(cuda.int2.dtype)
+    with pytest.raises(ArgumentError, match="multiple of 8 bytes"):
+        transfers._shown(unaligned, [])
 
 
 def test_on_the_host():

@@ -44,6 +44,11 @@ def converter(value: Any, want: ArgType) -> Convert | None:
 
 
 def _shown(value: Any, back: Writebacks) -> Any:
+    if value.flags.forc and not geometry.is_aligned(geometry.address_of(value), value.dtype):
+        raise ArgumentError(
+            "an array of vectors in mapped or managed memory does not begin at a multiple of "
+            f"{geometry.alignment_of(value.dtype)} bytes, as the vectors need; pass a copy"
+        )
     return from_interface({**value.__gridlane_array__, "owner": value})
 
 
