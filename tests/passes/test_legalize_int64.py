@@ -38,7 +38,7 @@ def is_wide_atomic(op) -> bool:
 ALL_CASES = [c for c in [*cases.arithmetic(), *effects.effects()] if has_wide(c)]
 ATOMICS = [c for c in ALL_CASES if any(map(is_wide_atomic, ops_of(c.module)))]
 # Languages of words read no clock, and have no atomics of 128 bits.
-REFUSED = "machine", "atomic_cas_pair"
+REFUSED = "machine", "atomic_cas_pair", "peer_address"
 CASES = [c for c in ALL_CASES if c not in ATOMICS and c.op not in REFUSED]
 
 

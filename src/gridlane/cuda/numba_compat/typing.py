@@ -13,8 +13,8 @@ def signature(return_type: ArgType, *args: ArgType) -> Signature:
     """The signature of a function.
 
     >>> from gridlane import cuda
-    >>> signature(cuda.void, cuda.int32, cuda.float32[:])
-    void(int32, array(float32, 1d, A))
+    >>> signature(cuda.void, cuda.int32, cuda.float32[:]) == cuda.void(cuda.int32, cuda.float32[:])
+    True
     """
     return Signature(return_type, args)
 
