@@ -8,6 +8,7 @@ the first to the last in C order, as numba does.
 # pyright: reportUnknownParameterType=false, reportMissingParameterType=false
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from gridlane.frontends.python.device_function import DeviceFunction
@@ -84,56 +85,42 @@ def variance_of_complex(a: Any, middle: Any) -> Any:
     return c / a.size
 
 
-def smallest(a: Any) -> Any:
-    """The minimum; a NaN where there is one."""
-    if a.size == 0:
-        raise ValueError(_EMPTY)
-    found = element_of(a, 0)
-    for i in range(1, a.size):
-        x = element_of(a, i)
-        if x < found or x != x:
-            found = x
-        if found != found:
-            return found
-    return found
+def _extreme(better: Any) -> Any:
+    def extreme(a: Any) -> Any:
+        if a.size == 0:
+            raise ValueError(_EMPTY)
+        found = element_of(a, 0)
+        for i in range(1, a.size):
+            x = element_of(a, i)
+            if better(x, found) or x != x:
+                found = x
+            if found != found:
+                return found
+        return found
+
+    return extreme
 
 
-def largest(a: Any) -> Any:
-    """The maximum; a NaN where there is one."""
-    if a.size == 0:
-        raise ValueError(_EMPTY)
-    found = element_of(a, 0)
-    for i in range(1, a.size):
-        x = element_of(a, i)
-        if x > found or x != x:
-            found = x
-        if found != found:
-            return found
-    return found
+smallest, largest = _extreme(operator.lt), _extreme(operator.gt)
+"""The minimum and the maximum; a NaN where there is one."""
 
 
-def place_of_smallest(a: Any) -> Any:
-    """The place of the first minimum, or of the first NaN."""
-    if a.size == 0:
-        raise ValueError(_EMPTY)
-    found, at = element_of(a, 0), 0
-    for i in range(1, a.size):
-        x = element_of(a, i)
-        if found == found and (x < found or x != x):
-            found, at = x, i
-    return at
+def _place_of(better: Any) -> Any:
+    def place_of(a: Any) -> Any:
+        if a.size == 0:
+            raise ValueError(_EMPTY)
+        found, at = element_of(a, 0), 0
+        for i in range(1, a.size):
+            x = element_of(a, i)
+            if found == found and (better(x, found) or x != x):
+                found, at = x, i
+        return at
+
+    return place_of
 
 
-def place_of_largest(a: Any) -> Any:
-    """The place of the first maximum, or of the first NaN."""
-    if a.size == 0:
-        raise ValueError(_EMPTY)
-    found, at = element_of(a, 0), 0
-    for i in range(1, a.size):
-        x = element_of(a, i)
-        if found == found and (x > found or x != x):
-            found, at = x, i
-    return at
+place_of_smallest, place_of_largest = _place_of(operator.lt), _place_of(operator.gt)
+"""The place of the first minimum or maximum, or of the first NaN."""
 
 
 # ---- without NaNs
@@ -183,28 +170,22 @@ def variance_of_numbers(a: Any, middle: Any) -> Any:
     return c / count
 
 
-def smallest_number(a: Any) -> Any:
-    """The minimum of all but NaNs; NaN if there are no others."""
-    if a.size == 0:
-        raise ValueError(_EMPTY)
-    found = element_of(a, 0)
-    for i in range(1, a.size):
-        x = element_of(a, i)
-        if x < found or found != found:
-            found = x
-    return found
+def _extreme_number(better: Any) -> Any:
+    def extreme_number(a: Any) -> Any:
+        if a.size == 0:
+            raise ValueError(_EMPTY)
+        found = element_of(a, 0)
+        for i in range(1, a.size):
+            x = element_of(a, i)
+            if better(x, found) or found != found:
+                found = x
+        return found
+
+    return extreme_number
 
 
-def largest_number(a: Any) -> Any:
-    """The maximum of all but NaNs; NaN if there are no others."""
-    if a.size == 0:
-        raise ValueError(_EMPTY)
-    found = element_of(a, 0)
-    for i in range(1, a.size):
-        x = element_of(a, i)
-        if x > found or found != found:
-            found = x
-    return found
+smallest_number, largest_number = _extreme_number(operator.lt), _extreme_number(operator.gt)
+"""The minimum and the maximum of all but NaNs; NaN if there are no others."""
 
 
 # ---- what Python's own functions do with an iterable
@@ -218,28 +199,22 @@ def added(a: Any, start: Any) -> Any:
     return c
 
 
-def least(a: Any) -> Any:
-    """``min(a)``: a NaN stays where it comes first, and is passed over elsewhere."""
-    if a.size == 0:
-        raise ValueError("min() arg is an empty sequence")
-    found = element_of(a, 0)
-    for i in range(1, a.size):
-        x = element_of(a, i)
-        if x < found:
-            found = x
-    return found
+def _first_extreme(better: Any) -> Any:
+    def first_extreme(a: Any) -> Any:
+        if a.size == 0:
+            raise ValueError("the argument of min() or max() is empty")
+        found = element_of(a, 0)
+        for i in range(1, a.size):
+            x = element_of(a, i)
+            if better(x, found):
+                found = x
+        return found
+
+    return first_extreme
 
 
-def greatest(a: Any) -> Any:
-    """``max(a)``, likewise."""
-    if a.size == 0:
-        raise ValueError("max() arg is an empty sequence")
-    found = element_of(a, 0)
-    for i in range(1, a.size):
-        x = element_of(a, i)
-        if x > found:
-            found = x
-    return found
+least, greatest = _first_extreme(operator.lt), _first_extreme(operator.gt)
+"""``min(a)`` and ``max(a)``: a NaN stays where it comes first, and is passed over elsewhere."""
 
 
 def root(variance: Any) -> Any:

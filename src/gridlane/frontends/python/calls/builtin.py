@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import math as math_
+from collections.abc import Callable
+from typing import Any
 
 from gridlane.core.dtypes import DType, b1, i8, i32, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
@@ -12,7 +14,7 @@ from gridlane.frontends.python.attributes import extent
 from gridlane.frontends.python.calls.mathematics import is_finite
 from gridlane.frontends.python.calls.printing import print_parts
 from gridlane.frontends.python.calls.reductions import of_items
-from gridlane.frontends.python.calls.registry import handles
+from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.compare import OPS
 from gridlane.frontends.python.conversion import cast_scalar, integer, scalar, truth
 from gridlane.frontends.python.iteration import length, static_items
@@ -35,6 +37,7 @@ from gridlane.frontends.python.stubs import literal_unroll
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import binary, unary
 from gridlane.ir.builder import constant
+from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
 
 
@@ -275,26 +278,23 @@ def _sum(t: Translator, iterable: Operand, start: Operand | None) -> Operand:
     return total
 
 
-@handles(any, params="iterable")
-def _any(t: Translator, iterable: Operand) -> Operand:
-    items = static_items(t, iterable)
-    if items is None:
-        return of_items(t, reductions.some, iterable, "any")
-    found = t.b.const(False, b1)
-    for item in items:
-        found = t.b.or_(found, truth(t, item))
-    return Scalar(found)
+def _truths(name: str, of_array: Any, start: bool, op: type[Op]) -> Callable[..., Operand]:
+    """``any`` or ``all``: of a tuple's items by an op, of an array by a function."""
+
+    def emit(t: Translator, iterable: Operand) -> Operand:
+        items = static_items(t, iterable)
+        if items is None:
+            return of_items(t, of_array, iterable, name)
+        found = t.b.const(start, b1)
+        for item in items:
+            found = t.b.binary(op, found, truth(t, item))
+        return Scalar(found)
+
+    return emit
 
 
-@handles(all, params="iterable")
-def _all(t: Translator, iterable: Operand) -> Operand:
-    items = static_items(t, iterable)
-    if items is None:
-        return of_items(t, reductions.every, iterable, "all")
-    found = t.b.const(True, b1)
-    for item in items:
-        found = t.b.and_(found, truth(t, item))
-    return Scalar(found)
+register((any,), "any", _truths("any", reductions.some, False, arith.Or), "iterable")
+register((all,), "all", _truths("all", reductions.every, True, arith.And), "iterable")
 
 
 @handles(print, params="*")
