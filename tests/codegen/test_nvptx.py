@@ -457,6 +457,29 @@ def test_instructions_that_ptxas_compiles_wrongly(
 
 
 @pytest.mark.parametrize(
+    "number, low", [("f32", "u8"), ("f32", "u16"), ("f64", "u32"), ("f16", "u8")]
+)
+def test_low_bits_of_floats_are_stored_from_registers_without_a_type(
+    number: str, low: str, tmp_path: Path
+) -> None:
+    bits = f"u{number[1:]}"
+    text = ptx_of(
+        parse_module(f"""
+kernel @k(%x: ptr<{number}, global>, %o: ptr<{low}, global>) {{
+  %v: {number} = load %x
+  %s: {number} = add %v, %v
+  %b: {bits} = bitcast %s
+  %n: {low} = cast %b
+  store %o, %n
+}}
+""")
+    )
+    assert not re.search(rf"st\.global\.b{low[1:]}\s+\S+ %r", text)
+    if PTXAS is not None:
+        checked_by_ptxas([text], "sm_90", tmp_path)
+
+
+@pytest.mark.parametrize(
     "op, type_, instruction",
     [
         ("add_sat %x, %y", "i32", "add.sat.s32"),

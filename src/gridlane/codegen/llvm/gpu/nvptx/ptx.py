@@ -158,6 +158,35 @@ _REWRITTEN = tuple(
 )
 """Instructions that ptxas (of CUDA 13.0) miscompiles, with their replacements."""
 
+_STORE = re.compile(
+    r"(?P<guard>@!?%p\d+\s+)?\b(?P<store>st\.(?:[\w:]+\.)*)(?P<type>[bsu](?P<bits>8|16|32)\s+"
+    r"\[[^]]+\], )(?P<values>\{[^}]*\}|%r[sd]?\d+);"
+)
+_REGISTER = re.compile(r"%r(?P<kind>[sd]?)\d+")
+_BITS = {"s": 16, "": 32, "d": 64}
+"""Bits of a register by the letter behind ``%r``."""
+
+
+def _with_bits(store: re.Match[str]) -> str:
+    """A store of the low bits of registers, which are copied first: where a register is the result
+    of an instruction for floats, ptxas stores its value rounded to an integer instead. The copy has
+    no type."""
+    moves = list[str]()
+
+    def copied(register: re.Match[str]) -> str:
+        bits = _BITS[register["kind"]]
+        if bits <= int(store["bits"]):
+            return register[0]
+        name = f"%low{len(moves)}"
+        moves.append(f".reg .b{bits} {name}; mov.b{bits} {name}, {register[0]};")
+        return name
+
+    values = _REGISTER.sub(copied, store["values"])
+    if not moves:
+        return store[0]
+    stored = f"{store['guard'] or ''}{store['store']}{store['type']}{values};"
+    return f"{{ {' '.join(moves)} {stored} }}"
+
 
 def _rewritten(text: str) -> str:
     """Replace the instructions that ptxas miscompiles.
@@ -166,9 +195,12 @@ def _rewritten(text: str) -> str:
     ('sub.u16 %rs2, 0, %rs1;', 'selp.b32 %f1, %f2, %f3, %p1;')
     >>> _rewritten("abs.s64 %rd2, %rd1;")
     '{ .reg .b64 %minus; neg.s64 %minus, %rd1; max.s64 %rd2, %minus, %rd1; }'
+    >>> _rewritten("st.global.b8 [%rd1+2], %r7;")
+    '{ .reg .b32 %low0; mov.b32 %low0, %r7; st.global.b8 [%rd1+2], %low0; }'
     """
     for found, put in _REWRITTEN:
         text = found.sub(put, text)
+    text = _STORE.sub(_with_bits, text)
     if ".b128" in text:  # assembly of ours has them
         text = _VERSION.sub(lambda found: max(found[0], _WIDE, key=_number), text, count=1)
     return text
