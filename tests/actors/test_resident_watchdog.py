@@ -244,6 +244,20 @@ def test_a_handler_that_nothing_stops_ends_its_actor(monkeypatch):
         assert not kept._kernel._thread.is_alive()
 
 
+def test_threads_that_run_on_where_one_has_failed_end_their_actor(monkeypatch):
+    """They are in no loop. On the CPU a failure ends the whole block: here nobody sees that."""
+    monkeypatch.setattr(residence, "ON_CPU", True)
+    monkeypatch.setattr(supervision, "PATIENCE", 0.2)
+    monkeypatch.setattr(residence.Residence, "wait", lambda self, timeout: False)
+    with actors.Runtime("cpu", persistent=True, watchdog=0.3) as runtime:
+        ref = runtime.launch(gated, args=(np.ones(1, np.int64),), restart="fresh")
+        ref.activate()
+        with pytest.raises(actors.ActorError, match="nothing stops a block of a GPU") as found:
+            ref.call(Number(-1), timeout=WAIT)
+        assert isinstance(found.value.__cause__, ValueError)
+        until(lambda: ref.state is actors.State.TERMINATED, WAIT)
+
+
 def test_a_handler_that_ends_after_all_goes_on(monkeypatch):
     """It was asked to give up, and has not heard that; nothing later is taken for that."""
     monkeypatch.setattr(residence, "HeedingSource", PythonSource)

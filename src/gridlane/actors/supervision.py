@@ -11,7 +11,7 @@ from gridlane.actors.device.heeding import GAVE_UP
 from gridlane.actors.directory import Directory
 from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.instance import Instance
-from gridlane.actors.residence import PATIENCE
+from gridlane.actors.residence import PATIENCE, Residence
 from gridlane.core.cpu_abi import STOPPED
 from gridlane.core.device_errors import KernelStop
 from gridlane.core.errors import DeviceError
@@ -73,12 +73,18 @@ class Supervisor:
         if instance is None:
             return
         with fork_waits(), self._lock:
-            instance.note_failure(self.error_of(instance, instance.control.error))
+            failure = self.error_of(instance, instance.control.error)
+            instance.note_failure(failure)
             before, instance.raised = instance.raised, None
             self._hung.pop(instance.number, None)
             self._asked.pop(instance.number, None)
             if instance.residence is None:
                 self._follow_up(instance, False)
+                return
+            if instance.residence.started:  # other threads of its handler run on
+                self._note_block_that_stays(instance, failure)
+                instance.end(Reason.FAILED)
+                instance.control.error = 0
                 return
             try:
                 with instance.residence.away():
@@ -111,7 +117,7 @@ class Supervisor:
             return instance.raised
         code &= 0xFFFFFFFF
         if instance.residence is not None:
-            instance.residence.wait(5)
+            self._wait_for_end(instance.residence)
             error = instance.residence.error()
             if isinstance(error, KernelStop) and error.text == GAVE_UP:
                 stopped = self._stopped(instance)
@@ -178,18 +184,34 @@ class Supervisor:
         if instance.there.give_up(since):
             self._hung[number] = instance.control.received
 
+    def _wait_for_end(self, residence: Residence) -> None:
+        """Wait until a kernel whose handler has failed has ended.
+
+        Threads that handle a message together may enter a loop one after the other, also those of
+        one warp: the rest may begin their looks at requests only when the first has given up. They
+        are asked until they have ended.
+        """
+        until = time.monotonic() + 2 * PATIENCE
+        while not residence.wait(0.02) and time.monotonic() < until:
+            residence.there.give_up(0)
+
+    def _note_block_that_stays(
+        self, instance: Instance, failure: BaseException | None = None
+    ) -> None:
+        limit = "" if self.limit is None else f" for more than {self.limit:g} s"
+        error = ActorError(
+            f"{instance.name} has handled its message {instance.control.received}{limit}, and "
+            "is in no loop that it could give up: it is ended, but nothing stops a block of a "
+            "GPU from outside, and it stays there until the process ends"
+        )
+        error.__cause__ = failure
+        instance.note_end(error)
+
     def _give_up(self, instance: Instance) -> None:
         """End an actor whose handler hangs outside of loops; nothing stops its block."""
         with fork_waits(), self._lock:
             self._asked.pop(instance.number, None)
-            instance.note_end(
-                ActorError(
-                    f"{instance.name} has handled its message {instance.control.received} for more "
-                    f"than {self.limit:g} s, and is in no loop that it could give up: it is ended, "
-                    "but nothing stops a block of a GPU from outside, and it stays there until the "
-                    "process ends"
-                )
-            )
+            self._note_block_that_stays(instance)
             instance.end(Reason.FAILED)
 
     def _look_at_kernels(self) -> None:
