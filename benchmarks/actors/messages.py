@@ -73,23 +73,20 @@ def take_order(ctx, state, order: Order):
 
 @actors.message
 class Go:
-    left: int64
     target: int64
-    own: int64
+    number: int64
 
 
-RUN = 31
-"""Messages that a sender sends for one of its own."""
+RUN = 32
+"""Messages that a sender sends for one of the host's."""
 
 
 @actors.kernel(state=Sum)
 def flood(ctx, state, go: Go):
-    """Send to another actor, in runs, and to itself to go on."""
+    """Send a run to another actor."""
     values = (float32(1.0),) * 30
     for _ in range(RUN):
-        ctx.send_to(go.target, Wide(go.left, values))
-    if go.left > 0:
-        ctx.send_to(go.own, Go(go.left - 1, go.target, go.own))
+        ctx.send_to(go.target, Wide(go.number, values))
 
 
 @actors.message
@@ -183,28 +180,30 @@ def one_way(runtime: actors.Runtime, count: int, kernel, receivers: int) -> None
 
 
 def pairs(runtime: actors.Runtime, count: int, number: int) -> None:
-    """From actor to actor, without the host, 128 bytes."""
-    sinks, floods = [], []
+    """From actor to actor, 128 bytes; the host says when to send a run."""
+    sinks, floods, batches = [], [], []
     for n in range(number):
         sinks.append(runtime.launch(take, name=f"sink{n}", capacity=4096))
         sinks[-1].activate()
-        floods.append(runtime.launch(flood, name=f"flood{n}", emits=32))
-        for other in (sinks[-1], floods[-1]):
-            runtime.connect(floods[-1], other)
+        floods.append(runtime.launch(flood, name=f"flood{n}", emits=RUN, capacity=2048))
+        runtime.connect(floods[-1], sinks[-1])
         floods[-1].activate()
+        batches.append(np.zeros(1024, flood.message.record.numpy))
+        batches[-1]["target"] = sinks[-1].id
 
     def received() -> int:
         return sum(ref.metrics()["received"] for ref in sinks)
 
-    for left in (10, count // RUN):
+    for rounds in (1, max(1, count // (RUN * 1024))):
         before, begin = received(), time.perf_counter()
-        for sink, ref in zip(sinks, floods, strict=True):
-            ref.send(Go(left, sink.id, ref.id), replies=False)
-        wanted = before + number * (left + 1) * RUN
+        for _ in range(rounds):
+            for ref, batch in zip(floods, batches, strict=True):
+                ref.post_many(batch)
+        wanted = before + number * rounds * RUN * 1024
         while received() < wanted:
             time.sleep(0.0001)
         seconds = time.perf_counter() - begin
-    rate = number * (left + 1) * RUN / seconds / 1e6
+    rate = number * rounds * RUN * 1024 / seconds / 1e6
     print(f"device to device, 128 bytes, {number} pairs: {rate:.2f} M/s", flush=True)
     for ref in [*floods, *sinks]:
         ref.terminate()
