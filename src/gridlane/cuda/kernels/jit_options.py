@@ -49,6 +49,7 @@ class JitOptions(TypedDict, total=False):
     extensions: Sequence[Any] | None
     inline: bool | str | Callable[..., Any] | None
     abi: str | None
+    source: str | None
     link: Any
     func: Any
 
@@ -181,6 +182,11 @@ def _check_abi(where: str, name: str, value: Any) -> None:
         raise _wrong(where, name, value, "a name, 'numba' or 'c'")
 
 
+def _check_source(where: str, name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise _wrong(where, name, value, "the text of the function")
+
+
 def _moved(where: str, name: str, value: Any) -> None:
     raise cuda_warnings.DeprecationError(
         f"Deprecated keyword argument `{name}`. Signatures should be passed as the first "
@@ -206,6 +212,7 @@ _CHECKS: dict[str, Callable[[str, str, Any], None]] = {
     "extensions": _check_extensions,
     "inline": _check_inline,
     "abi": _check_abi,
+    "source": _check_source,
     **dict.fromkeys(("link", "func"), _anything),
     **dict.fromkeys(_MOVED, _moved),
 }
