@@ -93,7 +93,7 @@ def test_errors_show_the_text():
     text = TEXT.replace("cuda.grid(1)", "cuda.gird(1)")
     names = {"cuda": cuda}
     exec(text, names)
-    with pytest.raises(Exception, match="i = cuda.gird"):
+    with pytest.raises(Exception, match=r"i = cuda\.gird"):
         run(cuda.jit(names["add"]))
 
 

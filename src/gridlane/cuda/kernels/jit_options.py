@@ -10,6 +10,7 @@ import numpy as np
 
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.options import FLOATS, FP64
+from gridlane.core.suggestions import did_you_mean
 from gridlane.cuda.host import warnings as cuda_warnings
 
 # Options of numba.cuda.jit without effect here, with the reason.
@@ -59,7 +60,7 @@ def check_options(device: Any, options: dict[str, Any], where: str = "cuda.jit")
     _check_flag(where, "device", device)
     for name, value in options.items():
         if name not in _CHECKS:
-            raise TypeError(f"{where} has no option {name!r}")
+            raise TypeError(f"{where} has no option {name!r}{did_you_mean(name, _CHECKS)}")
         if value is not None:
             _CHECKS[name](where, name, value)
     if options.get("link") and device:
