@@ -82,10 +82,17 @@ def test_devices(command):
     done = command("devices")
     assert done.exit_code == 0
     lines = done.output.splitlines()
-    assert any(line.lstrip().startswith("*   cpu") for line in lines)
-    assert any(line.lstrip().startswith("interp") for line in lines)
+    kinds = [line.lstrip("* ").split()[0] for line in lines[:-2]]
+    assert sorted(set(kinds)) == sorted(names())  # a line for each
+    assert any(line.startswith("* cpu ") for line in lines)
     chosen = command("devices", GRIDLANE_DEVICE="interp").output
-    assert any(line.lstrip().startswith("*   interp") for line in chosen.splitlines())
+    assert any(line.startswith("* interp ") for line in chosen.splitlines())
+
+
+def test_limits_of_devices(command):
+    done = command("devices", "--limits")
+    assert done.exit_code == 0
+    assert any("cpu" in line and "1024 threads" in line for line in done.output.splitlines())
 
 
 def test_a_device_that_is_not_available(command, monkeypatch):
@@ -96,7 +103,7 @@ def test_a_device_that_is_not_available(command, monkeypatch):
 
     monkeypatch.setattr(devices, "get_device", missing)
     done = command("devices")
-    assert done.exit_code == 0 and "not available: no [lib] here" in done.output
+    assert done.exit_code == 0 and "no: no [lib] here" in done.output
 
 
 @pytest.mark.parametrize("word", ["devices", "doctor", "cache", "bench"])

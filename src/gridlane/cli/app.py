@@ -13,7 +13,6 @@ from gridlane.cli import actors_commands, library_commands
 app = typer.Typer(
     name="gridlane",
     help="Run numba.cuda programs unchanged, on GPUs and on the CPU.",
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -53,7 +52,7 @@ def run(
     device: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(names())}; as GRIDLANE_DEVICE.",
+            help=f"{', '.join(names())}; as GRIDLANE_DEVICE. auto: the best that is verified here.",
             show_default=False,
         ),
     ] = None,
@@ -263,11 +262,15 @@ def export(
 
 
 @app.command()
-def devices() -> None:
-    """List the devices of this machine."""
+def devices(
+    limits: Annotated[
+        bool, typer.Option("--limits", help="Show the limits of each device's blocks.")
+    ] = False,
+) -> None:
+    """List the devices of this machine, a line for each."""
     from gridlane.cli.devices import show
 
-    show()
+    show(limits)
 
 
 @app.command()

@@ -9,10 +9,13 @@ from rich.markup import escape
 from gridlane.backends import names
 from gridlane.cli.failure import check_settings
 from gridlane.cli.tables import console, table
-from gridlane.cli.wording import described, size
+from gridlane.cli.wording import described, plain, size
 from gridlane.core.config import config
 from gridlane.core.errors import DeviceError
 from gridlane.launch.devices import device_count, get_device
+
+_UNAVAILABLE = ImportError, OSError, DeviceError
+"""What drivers raise where they cannot work."""
 
 
 def _each() -> Iterator[str]:
@@ -20,30 +23,45 @@ def _each() -> Iterator[str]:
     for kind in names():
         try:
             found = device_count(kind)
-        except (ImportError, OSError, DeviceError):
+        except _UNAVAILABLE:
             found = 1
         yield kind
         yield from (f"{kind}:{number}" for number in range(1, found))
 
 
-def show() -> None:
-    """Print a line for each device; the chosen one has a star."""
+def show(limits: bool = False) -> None:
+    """Print a line for each device, or a table of their limits; the chosen one has a star."""
     check_settings()
-    rows = table("", "device", "", "block, at most", "shared memory of a block", "warp")
+    out = console()
+    if limits:
+        out.print(_limits())
+    else:
+        width = max(map(len, names())) + 2
+        for name in _each():
+            try:
+                told = escape(described(get_device(name).describe()))
+            except _UNAVAILABLE as error:
+                told = f"[red]no:[/] {escape(plain(error))}"
+            out.print(f"{_star(name)} {name:{width}} {told}", soft_wrap=True)
+    out.print("* the device in use; choose with GRIDLANE_DEVICE or gridlane run --device")
+    if not limits:
+        out.print("gridlane doctor tries each, and says what to do; --limits lists their limits")
+
+
+def _star(name: str) -> str:
+    return "*" if name == config().device else " "
+
+
+def _limits() -> object:
+    rows = table("", "device", "block, at most", "shared memory of a block", "warp")
     for name in _each():
-        star = "*" if name == config().device else ""
         try:
-            device = get_device(name)
-        except (ImportError, OSError, DeviceError) as error:  # drivers raise it when unavailable
-            rows.add_row(star, name, f"[red]not available:[/] {escape(str(error))}")
+            limits = get_device(name).limits
+        except _UNAVAILABLE:
             continue
-        limits = device.limits
         rows.add_row(
-            *(star, name, escape(described(device.describe()))),
-            f"{limits.max_threads} threads",
+            *(_star(name), name, f"{limits.max_threads} threads"),
             f"{size(limits.max_shared)}, dynamic {size(limits.max_dynamic_shared)}",
             str(limits.warp_size),
         )
-    out = console()
-    out.print(rows)
-    out.print("* the device in use; choose with GRIDLANE_DEVICE or gridlane run --device")
+    return rows

@@ -77,7 +77,11 @@ def _value(word: str, rest: list[str]) -> str:
 def run(request: Request) -> None:
     """Run the program as this process's main module. Its exceptions propagate as its own."""
     # Before anything reads the configuration, and for the program's child processes as well.
-    if request.device is not None:
+    if request.device == "auto":
+        from gridlane.cli.choosing import best_device
+
+        os.environ["GRIDLANE_DEVICE"] = best_device()
+    elif request.device is not None:
         os.environ["GRIDLANE_DEVICE"] = request.device
     if request.floats is not None:
         os.environ["GRIDLANE_FLOATS"] = request.floats

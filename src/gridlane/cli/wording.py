@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from gridlane.core.errors import DeviceError
 
 
 def counted(number: int, noun: str) -> str:
@@ -60,3 +63,15 @@ def described(facts: Mapping[str, object]) -> str:
             number = isinstance(value, int)
             words.append(counted(value, name.removesuffix("s")) if number else str(value))
     return ", ".join(words)
+
+
+def plain(error: BaseException) -> str:
+    """Why a device is unavailable, in one line, without names and numbers of errors.
+
+    >>> from gridlane.core.errors import DeviceError
+    >>> plain(DeviceError("X", 1, "there is no such device on this machine: Y does not load (Z)"))
+    'Y does not load'
+    """
+    text = error.meaning if isinstance(error, DeviceError) else str(error)
+    text = text.removeprefix("there is no such device on this machine: ").partition("\n")[0]
+    return re.sub(r"\s*\(.*\)\.?$", "", text)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gridlane.compiler.cache import DiskCache, default_cache, make_key
 from gridlane.compiler.depth import at_any_depth
 from gridlane.compiler.identity import identity_of
+from gridlane.compiler.progress import compiling
 from gridlane.core import trace
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
@@ -55,11 +56,13 @@ def compile_kernel(
     cache = cache or default_cache()
     key = None if cache is None else artifact_key(source, arguments, options, target)
     if cache is None or key is None:
-        return finish(make(source, arguments, options, target))
+        with compiling(source.name, target.name):
+            return finish(make(source, arguments, options, target))
     found = cache.get(key)
     if found is not None:
         return found
-    artifact = finish(make(source, arguments, options, target))
+    with compiling(source.name, target.name):
+        artifact = finish(make(source, arguments, options, target))
     cache.put(key, artifact)
     return artifact
 

@@ -56,6 +56,8 @@ class Config:
             order, as numbers and UUIDs; None (default) is all. NVIDIA's driver reads it itself.
         telemetry: GRIDLANE_TELEMETRY=1 has runtimes of actors publish their counters, for
             ``gridlane actors top`` of the same user.
+        full_tracebacks: GRIDLANE_FULL_TRACEBACKS=1 keeps gridlane's own frames in the tracebacks
+            of launches.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -79,6 +81,7 @@ class Config:
     heap: int
     visible_devices: str | None
     telemetry: bool
+    full_tracebacks: bool
     dump: frozenset[str]
 
     @property
@@ -160,6 +163,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         heap=int(heap),
         visible_devices=get("CUDA_VISIBLE_DEVICES"),
         telemetry=get("GRIDLANE_TELEMETRY", "0") not in ("", "0"),
+        full_tracebacks=get("GRIDLANE_FULL_TRACEBACKS", "0") not in ("", "0"),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

@@ -40,7 +40,7 @@ def _loaded(name: str) -> Any:
         return getattr(_imported(f"{__name__}.{module}"), original)
     stubs = _imported(STUBS).NAMESPACE
     if name not in stubs:
-        raise missing(name)
+        raise missing(name, names=_public())
     return stubs[name]
 
 

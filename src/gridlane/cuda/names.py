@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gridlane.core.errors import MissingError
+from gridlane.core.suggestions import did_you_mean
 from gridlane.core.vector_names import NAMES
 
 STUBS = "gridlane.frontends.python.stubs"
@@ -93,8 +96,8 @@ INSTEAD: dict[str, str] = {
 }
 
 
-def missing(name: str, module: str = "cuda") -> MissingError:
-    """The error for a name that gridlane does not have."""
+def missing(name: str, module: str = "cuda", names: Iterable[str] = ()) -> MissingError:
+    """The error for a name that gridlane does not have. ``names``: those that the module has."""
     text = f"gridlane does not have {module}.{name}"
     instead = INSTEAD.get(name)
-    return MissingError(f"{text}: {instead}" if instead else text)
+    return MissingError(f"{text}: {instead}" if instead else text + did_you_mean(name, names))

@@ -13,6 +13,7 @@ from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.array_interface import ArrayMemory
 from gridlane.cuda.arrays import allocation
+from gridlane.cuda.arrays.showing import html_of, text_of
 from gridlane.cuda.host.streams import as_stream
 from gridlane.launch import compact, current, geometry
 from gridlane.launch.parameters import Packed, array_layout
@@ -181,7 +182,7 @@ class ArrayDescription(Packed):
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return (
-            f"<{type(self).__name__} shape={self.shape} dtype={self.dtype} "
-            f"on {(self.gpu_data.device or current.device()).name!r}>"
-        )
+        return text_of(self, (self.gpu_data.device or current.device()).name)
+
+    def _repr_html_(self) -> str:
+        return html_of(self, (self.gpu_data.device or current.device()).name)

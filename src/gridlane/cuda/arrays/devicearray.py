@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar, overload
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from gridlane.core import array_interface
 from gridlane.core.device_errors import INVALID_HANDLE, fail
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.process_bound import ProcessBound
+from gridlane.core.suggestions import did_you_mean
 from gridlane.cuda.arrays import allocation
 from gridlane.cuda.arrays.description import ArrayDescription, record_key
 from gridlane.cuda.arrays.indexing import dummy_of, has_ellipsis, pick
@@ -32,6 +35,29 @@ NOT_CONTIGUOUS = (
     "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
     "Please ensure contiguous buffer with numpy.ascontiguousarray()"
 )
+
+
+_METHODS = "gridlane.cuda.ufuncs.array_methods"
+_WITH_KERNELS = ("astype", "sum")
+_REDUCTIONS = ("max", "min", "prod", "any", "all", "mean", "std", "var", "argmax", "argmin")
+_HOST_COPIES = ("cpu", "numpy", "to_numpy", "asnumpy", "tolist", "item", "tobytes")
+
+
+def absent_method(cls: type, name: str) -> str:
+    """The error for an attribute that device arrays do not have."""
+    text = f"{cls.__name__!r} object has no attribute {name!r}"
+    if name.startswith("_"):
+        return text
+    if name in _HOST_COPIES:
+        return f"{text}: a.copy_to_host() copies it to a numpy array"
+    if name in _REDUCTIONS:
+        return (
+            f"{text}: a.copy_to_host().{name}(); or on the device a kernel, as by cuda.reduce; a "
+            "device array has sum()"
+        )
+    if hasattr(np.ndarray, name):
+        return f"{text}, as a numpy array has: a.copy_to_host().{name}, or write a kernel"
+    return text + did_you_mean(name, [each for each in dir(cls) if each[0] != "_"])
 
 
 class DeviceNDArray(ProcessBound, ArrayDescription):
@@ -133,6 +159,34 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         else:
             stream.read(target, self.address + low)
         return ary
+
+    def get(self, stream: Any = 0, order: str = "C", out: np.ndarray | None = None) -> np.ndarray:
+        """``copy_to_host``, by CuPy's name and with its arguments."""
+        host = self.copy_to_host(out, stream)
+        return host if out is not None or order not in "CF" else np.asarray(host, order=order)
+
+    def fill(self, value: Any, stream: Any = 0) -> None:
+        """Assign a scalar to all elements."""
+        pattern = np.asarray(value).astype(self.dtype).tobytes()
+        self._check_writable()
+        if self.size and pattern == pattern[:1] * len(pattern) and self._layout != "A":
+            self._stream(stream).fill(self.address, pattern[0], self.nbytes, self)
+        else:
+            self.setitem(Ellipsis, value, stream)
+
+    if TYPE_CHECKING:  # of what is above arrays, which has kernels
+
+        def astype(self, dtype: Any, copy: bool = True) -> DeviceNDArray: ...
+        def sum(self, axis: Any = None, dtype: Any = None) -> Any: ...
+
+    def __getattr__(self, name: str) -> Any:
+        """A method with kernels; or what to write instead of one that is absent."""
+        known = getattr(type(self), name, None)
+        if isinstance(known, property):  # it has raised AttributeError, with the reason
+            return known.__get__(self)
+        if name in _WITH_KERNELS:
+            return partial(getattr(import_module(_METHODS), name), self)
+        raise AttributeError(absent_method(type(self), name), name=name, obj=self)
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy a host or device array of the same shape and dtype into this one."""

@@ -131,9 +131,29 @@ def _shown(value: Any) -> DeviceNDArray | np.ndarray:
     if host is None:
         raise ArgumentError(
             f"a kernel cannot take an object of type {type(value).__name__}; it takes numbers, "
-            "arrays, records, tuples of these and None"
+            f"arrays, records, tuples of these and None{_instead(value)}"
         )
     return host
+
+
+_INSTEAD = {
+    "pandas": "pass x.to_numpy(copy=True), and make a new Series or DataFrame of what it holds "
+    "then: the memory of pandas is not to be written to",
+    "polars": "pass x.to_numpy(writable=True), and make a new Series of what it holds then",
+    "xarray": "pass x.data, the array itself",
+    "pyarrow": "pass x.to_numpy(zero_copy_only=False)",
+    "tensorflow": "pass np.array(x), or the tensor by tf.experimental.dlpack",
+}
+
+
+def _instead(value: Any) -> str:
+    """What to pass instead of an object that has or could be an array."""
+    found = _INSTEAD.get(type(value).__module__.partition(".")[0])
+    if found is None and isinstance(value, (list, range)):
+        found = "pass np.array(x)"
+    elif found is None and hasattr(type(value), "__array__"):
+        found = "pass np.array(x), the copy of it that numpy makes"
+    return f": {found}" if found else ""
 
 
 def is_in_place(value: np.ndarray) -> bool:

@@ -15,6 +15,7 @@ from gridlane.cuda.host import warnings as cuda_warnings
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.cuda.kernels.jit_options import JitOptions, check_options, launch_bounds_of
 from gridlane.cuda.kernels.signatures import SignatureLike, is_signature, parse
+from gridlane.cuda.kernels.sources import with_text
 
 Maker = Callable[[Callable[..., Any]], Dispatcher]
 
@@ -49,6 +50,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
             converted to floats (docs/dialect.md); GRIDLANE_FLOATS by default. A device function
             without the option follows its caller.
         lineinfo: on a GPU, machine code with each instruction's line, for profilers.
+        source: the function's text, where Python has no file of it: of code from exec or from a
+            ``.pyc`` alone. It may be that of a whole module; its code must be the function's.
         extensions: objects whose ``prepare_args(type, value, stream=, retr=)`` converts arguments.
 
     ``jit_options.ACCEPTED`` lists numba's options that have no effect here.
@@ -87,6 +90,8 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
         floats=options.get("floats") or config().floats,
     )
 
+    text = options.pop("source", None)
+
     def make(function: Any) -> Dispatcher:
         function = getattr(function, "py_func", function)  # of cuda.jit, and of numba.njit
         if not isinstance(function, (FunctionType, MethodType)):
@@ -95,6 +100,8 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
                 f"{type(function).__name__}; a signature is text, as 'void(float32[:])', a tuple "
                 "of types, or a list of signatures"
             )
+        if text is not None:
+            function = with_text(function, text)
         return Dispatcher(function, compile_options, dict(options, device=device), device)
 
     return make

@@ -10,6 +10,7 @@ import numpy as np
 
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.options import FLOATS, FP64
+from gridlane.core.suggestions import did_you_mean
 from gridlane.cuda.host import warnings as cuda_warnings
 
 # Options of numba.cuda.jit without effect here, with the reason.
@@ -49,6 +50,7 @@ class JitOptions(TypedDict, total=False):
     extensions: Sequence[Any] | None
     inline: bool | str | Callable[..., Any] | None
     abi: str | None
+    source: str | None
     link: Any
     func: Any
 
@@ -58,7 +60,7 @@ def check_options(device: Any, options: dict[str, Any], where: str = "cuda.jit")
     _check_flag(where, "device", device)
     for name, value in options.items():
         if name not in _CHECKS:
-            raise TypeError(f"{where} has no option {name!r}")
+            raise TypeError(f"{where} has no option {name!r}{did_you_mean(name, _CHECKS)}")
         if value is not None:
             _CHECKS[name](where, name, value)
     if options.get("link") and device:
@@ -181,6 +183,11 @@ def _check_abi(where: str, name: str, value: Any) -> None:
         raise _wrong(where, name, value, "a name, 'numba' or 'c'")
 
 
+def _check_source(where: str, name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise _wrong(where, name, value, "the text of the function")
+
+
 def _moved(where: str, name: str, value: Any) -> None:
     raise cuda_warnings.DeprecationError(
         f"Deprecated keyword argument `{name}`. Signatures should be passed as the first "
@@ -206,6 +213,7 @@ _CHECKS: dict[str, Callable[[str, str, Any], None]] = {
     "extensions": _check_extensions,
     "inline": _check_inline,
     "abi": _check_abi,
+    "source": _check_source,
     **dict.fromkeys(("link", "func"), _anything),
     **dict.fromkeys(_MOVED, _moved),
 }

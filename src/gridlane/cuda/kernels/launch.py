@@ -17,7 +17,7 @@ import numpy as np
 from gridlane.core import trace
 from gridlane.core.compact import Variant
 from gridlane.core.device_errors import NOT_CAPTURED, fail
-from gridlane.core.errors import ArgumentError, CompileError, DeviceError
+from gridlane.core.errors import ArgumentError, CompileError, DeviceError, GridlaneError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.streams import Stream
 from gridlane.cuda.kernels.argument_types import KEYS, typeof
@@ -26,6 +26,7 @@ from gridlane.cuda.kernels.overlaps import Writebacks, share
 from gridlane.cuda.kernels.reading import Launchable, Reading
 from gridlane.cuda.kernels.routes import ROUTES, Route
 from gridlane.cuda.kernels.signatures import conversion, writable
+from gridlane.cuda.kernels.tracebacks import shortened
 from gridlane.cuda.kernels.transfers import Convert, converter, is_direct
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, check_shape
@@ -151,7 +152,15 @@ class Launching(ProcessBound):
         self._launch_slowly(args)
 
     def _launch_slowly(self, args: tuple[Any, ...]) -> None:
-        """Launch on the slow path: create the plan, convert arguments, or submit to a stream."""
+        """Launch on the slow path."""
+        __tracebackhide__ = True  # by pytest and IPython
+        try:
+            self._launch_with_plan(args)
+        except GridlaneError as error:
+            raise shortened(error)  # noqa: B904  # it is the same error
+
+    def _launch_with_plan(self, args: tuple[Any, ...]) -> None:
+        """Create the plan, convert arguments, or submit to a stream."""
         dispatcher = self.dispatcher
         whole = dispatcher.bound(args, {})
         if len(whole) != len(args):
@@ -217,6 +226,12 @@ class Launching(ProcessBound):
                 type_, value = extension.prepare_args(type_, value, stream=self.stream, retr=back)
             changed.append(value)
         return tuple(changed)
+
+    def __repr__(self) -> str:
+        shape = f"grid={self.griddim}, block={self.blockdim}"
+        more = f", sharedmem={self.sharedmem}" if self.sharedmem else ""
+        more += f", stream={self.stream!r}" if self.stream else ""
+        return f"<launch of {self.dispatcher.__name__}: {shape}{more}>"
 
     def mark_kernel_as_launch_config_sensitive(self) -> None:
         """Accept numba's mark without effect; see Dispatcher."""

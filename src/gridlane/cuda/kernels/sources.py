@@ -1,7 +1,8 @@
-"""The source of functions that Python keeps none of: from exec, or from ``python -c``.
+"""The source of functions that Python keeps none of: from exec, ``python -c``, a prompt, or code
+without its file.
 
-Such code has the file name ``<string>``. If its text is known, a copy of the function is compiled,
-with a file name of its own, under which linecache has the text.
+If the text is known, a copy of the function is compiled, with a file name of its own, under which
+linecache has the text.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import __future__
 import itertools
 import linecache
 import sys
+import textwrap
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
+
+from gridlane.cuda.kernels import texts
 
 _STRING = "<string>"
 _numbers = itertools.count(1)
@@ -45,7 +49,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
         if isinstance(text, bytes):
             text = text.decode(errors="replace")
         if isinstance(text, str):
-            for code in _inside(arguments[0]):
+            for code in texts.nested(arguments[0]):
                 _executed[id(code)] = (weakref.ref(code, _forgetting(id(code))), text)
 
 
@@ -61,18 +65,63 @@ def _forgetting(number: int) -> Callable[[weakref.ref[CodeType]], None]:
 def with_source(function: Any) -> Any:
     """``function``, or a copy of it whose source linecache has."""
     code = getattr(function, "__code__", None)
-    if not isinstance(function, FunctionType) or code is None or code.co_filename != _STRING:
+    if not isinstance(function, FunctionType) or code is None or not _has_no_file(function):
         return function
     renamed = _renamed.get(code)
     if renamed is None:
         text = _text_of(function)
         if text is None:
             return function
-        file = f"<string {next(_numbers)}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        renamed = _renamed[code] = code.replace(co_filename=file)
+        renamed = _renamed[code] = code.replace(co_filename=_named("string", text))
+    return _copy(function, renamed)
+
+
+def with_text(function: Any, text: str) -> Any:
+    """A copy of ``function`` whose source is a text: that of the function, or one that holds it.
+
+    Raises:
+        TypeError: it is no Python function.
+        ValueError: the text has no function with the same code.
+    """
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"source= is for Python functions, got {function!r}")
+    code, whole = function.__code__, textwrap.dedent(text)
+    name, flags = code.co_name, code.co_flags & _FUTURES
+    file = _named(f"source of {name}", whole)
+
+    def fits(found: CodeType) -> bool:
+        return texts.same_code(found, code)
+
+    made = texts.code_in(whole, file, flags, fits)
+    if made is None and code.co_freevars:
+        made = texts.code_in(texts.enclosed(whole, code.co_freevars), file, flags, fits)
+        made = made and made.replace(co_firstlineno=made.co_firstlineno - 1)
+    if made is None:
+        raise ValueError(
+            f"cuda.jit: source= has no function {name} whose code is that of {function!r}: give "
+            "the text from its decorators or its def to its end, as it is"
+        )
+    return _copy(function, made)
+
+
+def _has_no_file(function: FunctionType) -> bool:
+    file = function.__code__.co_filename
+    if file == _STRING:
+        return True
+    return file.startswith("<") and not linecache.getlines(file, function.__globals__)
+
+
+def _named(what: str, text: str) -> str:
+    """A new name of a file, under which linecache has a text."""
+    file = f"<{what} {next(_numbers)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    return file
+
+
+def _copy(function: FunctionType, code: CodeType) -> FunctionType:
+    """A function like another one, with other code."""
     copy = FunctionType(
-        renamed,
+        code,
         function.__globals__,
         function.__name__,
         function.__defaults__,
@@ -88,24 +137,27 @@ def with_source(function: Any) -> Any:
 def _text_of(function: FunctionType) -> str | None:
     """The text of a function; None if it is uncertain."""
     code = function.__code__
+    candidates = itertools.chain(
+        _executed_text(function),
+        texts.held_by_callers(function),
+        texts.typed_at_prompt(function),
+    )
+    # The last text compiled need not be the text executed, nor one that a caller holds: the code
+    # has to be equal, with its lines.
+    flags, file = code.co_flags & _FUTURES, code.co_filename
+    for text in candidates:
+        if texts.code_in(text, file, flags, code.__eq__) is not None:
+            return text
+    return None
+
+
+def _executed_text(function: FunctionType) -> tuple[str, ...]:
+    """What was executed last with this code, or is the program of ``python -c``, which ran before
+    anything could watch it."""
+    code, arguments = function.__code__, sys.orig_argv
     reference, text = _executed.get(id(code), (None, ""))
-    arguments = sys.orig_argv
-    if reference is None or reference() is not code:
-        # The program of `python -c TEXT`, which ran before anything could watch it.
-        if function.__globals__.get("__name__") != "__main__" or "-c" not in arguments[:-1]:
-            return None
-        text = arguments[arguments.index("-c") + 1]
-    # The last text compiled need not be the text executed.
-    try:
-        made = compile(text, _STRING, "exec", code.co_flags & _FUTURES, dont_inherit=True)
-    except SyntaxError:
-        return None
-    return text if code in _inside(made) else None
-
-
-def _inside(outer: CodeType) -> Iterator[CodeType]:
-    """The code of all functions nested in some code."""
-    for item in outer.co_consts:
-        if isinstance(item, CodeType):
-            yield item
-            yield from _inside(item)
+    if reference is not None and reference() is code:
+        return (text,)
+    if function.__globals__.get("__name__") == "__main__" and "-c" in arguments[:-1]:
+        return (arguments[arguments.index("-c") + 1],)
+    return ()

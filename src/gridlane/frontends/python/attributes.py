@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import NameLookupError, TypingError
+from gridlane.core.suggestions import did_you_mean
 from gridlane.frontends.python import enums
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import strides_of
@@ -79,9 +81,12 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         if found is not None:
             return found
     known = _attributes_of(base)
+    close = did_you_mean(name, known.replace("()", "").split(", "))
     raise t.fail(
         TypingError,
-        f"{base.type_name} has no attribute {name}" + (f"; it has {known}" if known else ""),
+        f"{base.type_name} has no attribute {name}"
+        + (f"; it has {known}" if known else "")
+        + close,
     )
 
 
@@ -106,7 +111,10 @@ def _static(t: Translator, base: Static, name: str) -> Operand:
     try:
         value = t.unit.around.attribute(base.object, name)
     except AttributeError as error:
-        raise t.fail(NameLookupError, str(error)) from None
+        text = str(error)
+        if isinstance(base.object, ModuleType) and "did you mean" not in text:
+            text += did_you_mean(name, dir(base.object))
+        raise t.fail(NameLookupError, text) from None
     except Exception as error:  # of the object's own property
         raised = f"{type(error).__name__}: {error}"
         owner = type(base.object).__name__

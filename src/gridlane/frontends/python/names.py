@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
+
 from gridlane.core.errors import NameLookupError, TypingError
+from gridlane.core.suggestions import did_you_mean
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.operands import Conflict, Operand
 from gridlane.frontends.python.translator import Translator, UnboundYet
@@ -29,6 +32,12 @@ def named(t: Translator, name: str) -> Operand:
     return found
 
 
+def _in_reach(t: Translator) -> set[str]:
+    """The names that a function can read."""
+    code = t.function.__code__
+    return {*t.local_names, *code.co_freevars, *t.function.__globals__, *dir(builtins)}
+
+
 def _outer(t: Translator, name: str) -> Operand:
     if name in t.local_names:
         message = (
@@ -43,7 +52,7 @@ def _outer(t: Translator, name: str) -> Operand:
     if not found:
         raise NameLookupError(
             f"{name} is not defined: it is neither a variable of {t.source.name}(), nor of "
-            "an enclosing function, nor a global or builtin",
+            "an enclosing function, nor a global or builtin" + did_you_mean(name, _in_reach(t)),
             t.b.loc,
         )
     return operand_of(t, value, name)

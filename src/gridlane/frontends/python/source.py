@@ -84,8 +84,9 @@ def _parse(function: types.FunctionType) -> FunctionSource:
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
         raise UnsupportedError(
-            f"the source of {function.__name__}() is not available: it was typed at a prompt or "
-            "made by exec; kernels are compiled from source, so put it in a file",
+            f"the source of {function.__name__}() is not available: it was typed at a prompt, made "
+            "by exec, or comes from a .pyc without its .py; kernels are compiled from source, so "
+            "put it in a file, or give its text: @cuda.jit(source=text)",
             Loc(code.co_filename, code.co_firstlineno, function=function.__name__),
         )
     node, offset = _block(lines, code) or _whole_file(lines, code)

@@ -1,0 +1,48 @@
+"""What compiling tells: a line on a terminal where it takes long, a record of ``logging``."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gridlane.core import trace
+
+LONG = 2.0
+"""Seconds after which a terminal is told of a compilation."""
+
+
+@contextmanager
+def compiling(name: str, target: str) -> Iterator[None]:
+    """Tell of the compilation of a kernel in the with block.
+
+    The logger ``gridlane`` gets a record of level INFO at the end, if the program has loaded
+    ``logging``: otherwise nobody could read it.
+    """
+    begin = time.perf_counter()
+    told = threading.Event()
+    timer = None
+    if sys.stderr is not None and sys.stderr.isatty():
+        timer = threading.Timer(LONG, _tell, (name, target, told))
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
+    seconds = time.perf_counter() - begin
+    if told.is_set():
+        trace.write(f"gridlane: compiled {name} for {target} in {seconds:.1f} s")
+    logging = sys.modules.get("logging")
+    if logging is not None:
+        logging.getLogger("gridlane").info(
+            "compiled %s for %s in %.3f s", name, target, seconds, stacklevel=3
+        )
+
+
+def _tell(name: str, target: str, told: threading.Event) -> None:
+    told.set()
+    trace.write(f"gridlane: compiling {name} for {target}, which takes more than {LONG:g} s ...")

@@ -1,0 +1,87 @@
+"""Texts that may be the source of a function which Python keeps none of: what its callers hold, and
+what was typed at a prompt. Whoever uses one compiles it and compares the code."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+_MOST_FRAMES = 32
+_MOST_LINES = 2000
+
+
+def held_by_callers(function: FunctionType) -> Iterator[str]:
+    """Strings in variables and constants of the callers, as of one that has called exec."""
+    marks = ("lambda",) if function.__name__ == "<lambda>" else (f"def {function.__name__}",)
+    frame, seen = sys._getframe(1), set[int]()
+    for _ in range(_MOST_FRAMES):
+        for value in (*frame.f_code.co_consts, *frame.f_locals.values()):
+            if isinstance(value, str) and id(value) not in seen:
+                seen.add(id(value))
+                if any(mark in value for mark in marks):
+                    yield value
+        if frame.f_back is None:
+            return
+        frame = frame.f_back
+
+
+def typed_at_prompt(function: FunctionType) -> Iterator[str]:
+    """What readline has of the lines that were typed last and hold a function."""
+    history = sys.modules.get("readline")
+    if history is None or function.__code__.co_filename != "<stdin>":
+        return
+    count = history.get_current_history_length()
+    first = max(1, count - _MOST_LINES)
+    lines = [history.get_history_item(n) or "" for n in range(first, count + 1)]
+    mark = "lambda" if function.__name__ == "<lambda>" else f"def {function.__name__}"
+    for at in range(len(lines) - 1, -1, -1):
+        if mark not in lines[at]:
+            continue
+        start = at
+        while start and lines[start - 1].lstrip().startswith("@"):
+            start -= 1
+        end = at + 1
+        while end < len(lines) and (not lines[end].strip() or lines[end][0] in " \t"):
+            end += 1
+        yield "\n".join(lines[start:end]) + "\n"
+
+
+def code_in(text: str, file: str, flags: int, fits: Callable[[CodeType], bool]) -> CodeType | None:
+    """The code of a function in a text, which need not compile; None where it has no such code."""
+    try:
+        made = compile(text, file, "exec", flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+    return next(filter(fits, nested(made)), None)
+
+
+def nested(outer: CodeType) -> Iterator[CodeType]:
+    """The code of all functions nested in some code."""
+    for item in outer.co_consts:
+        if isinstance(item, CodeType):
+            yield item
+            yield from nested(item)
+
+
+def same_code(one: CodeType, other: CodeType) -> bool:
+    """Whether two functions do the same, on whatever lines they stand."""
+    return _meaning(one) == _meaning(other)
+
+
+def _meaning(code: CodeType) -> tuple[Any, ...]:
+    constants = tuple(
+        _meaning(each) if isinstance(each, CodeType) else (type(each), repr(each))
+        for each in code.co_consts
+    )
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
+    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    return code.co_name, counts, names, code.co_code, constants
+
+
+def enclosed(text: str, free: tuple[str, ...]) -> str:
+    """A function's text in one that has its free variables, with its first line as the second."""
+    parameters = ", ".join(free)
+    return f"def _({parameters}):\n{textwrap.indent(text, ' ', lambda line: True)}"

@@ -1,0 +1,219 @@
+"""What makes errors short and helpful, and objects easy to look at."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+
+import gridlane
+from gridlane import cuda
+from gridlane.compiler import progress
+from gridlane.core.errors import ArgumentError, MissingError, NameLookupError, TypingError
+from gridlane.cuda.host import settings
+
+
+@cuda.jit
+def add(x, amount):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += amount
+
+
+# ---- arrays
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.uint8])
+def test_fill_astype_and_sum(device, dtype):
+    with gridlane.device(device):
+        host = np.arange(6, dtype=dtype).reshape(2, 3)
+        array = cuda.to_device(host)
+        assert array.sum() == 15
+        assert array.sum().dtype == host.sum().dtype
+        assert np.sum(array, axis=0).tolist() == [3, 5, 7]
+        for target in (np.float32, np.int32, np.uint8, np.int16):
+            got = array.astype(target)
+            assert got.dtype == target
+            np.testing.assert_array_equal(got.copy_to_host(), host.astype(target))
+        np.testing.assert_array_equal(array[:, ::2].astype(np.float32).get(), host[:, ::2])
+        assert array[:, ::2].sum() == 10
+        array.fill(7)
+        assert array.get().tolist() == [[7] * 3] * 2
+        array[:, 1].fill(3)
+        assert array.get().tolist() == [[7, 3, 7]] * 2
+        array.fill(0)
+        assert not array.get().any()
+
+
+def test_sums_of_nothing_and_of_many():
+    assert cuda.to_device(np.zeros(0, np.float32)).sum() == np.float32(0)
+    many = np.arange(100_001, dtype=np.int32)
+    assert cuda.to_device(many).sum() == many.sum(dtype=np.int64)
+    assert cuda.to_device(np.ones(300, bool)).sum() == 300
+    assert cuda.to_device(np.ones(3, np.float32)).sum(dtype=np.float64).dtype == np.float64
+
+
+def test_dtypes_that_the_device_does_not_convert():
+    array = cuda.to_device(np.ones(3, np.complex64))
+    with pytest.raises(NotImplementedError, match="convert on the host"):
+        array.astype(np.float32)
+
+
+def test_values_are_shown():
+    assert repr(cuda.to_device(np.arange(3))) == (
+        "DeviceNDArray([0, 1, 2], dtype=int64, device='cpu')"
+    )
+    grid = cuda.to_device(np.arange(4.0).reshape(2, 2))
+    assert repr(grid) == (
+        "DeviceNDArray([[0., 1.],\n               [2., 3.]], dtype=float64, device='cpu')"
+    )
+    assert "[0, 1, 2]" in cuda.to_device(np.arange(3))._repr_html_()
+
+
+@pytest.mark.parametrize("shape", [(5000,), (7, 1000), (3, 4, 500), (2000, 2)])
+def test_large_arrays_are_shown_as_numpy_shows_them(shape):
+    host = np.arange(np.prod(shape)).reshape(shape)
+    shown = repr(cuda.to_device(host))
+    # The elements that are left out may be wider than all that are shown.
+    with np.printoptions(threshold=0, edgeitems=3):
+        want = np.array2string(host, separator=", ")
+    assert "".join(shown.split()).startswith("DeviceNDArray(" + "".join(want.split()))
+    assert f"shape={shape}" in shown
+
+
+def test_an_array_is_shown_by_its_shape_during_a_capture():
+    array, stream = cuda.to_device(np.arange(3)), cuda.stream()
+    array = array.bind(stream)
+    with cuda.capture(stream):
+        assert repr(array) == "<DeviceNDArray shape=(3,) dtype=int64 on 'cpu'>"
+
+
+@pytest.mark.parametrize(
+    "name, word",
+    [
+        ("mean", r"copy_to_host\(\)\.mean\(\)"),
+        ("tolist", r"a\.copy_to_host\(\) copies it"),
+        ("cumsum", r"a\.copy_to_host\(\)\.cumsum, or write a kernel"),
+        ("copy_to_hots", r"did you mean copy_to_host\?"),
+    ],
+)
+def test_what_arrays_lack_is_told(name, word):
+    array = cuda.to_device(np.arange(3))
+    with pytest.raises(AttributeError, match=word):
+        getattr(array, name)
+    assert not hasattr(array, name)
+
+
+def test_errors_of_properties_are_their_own():
+    with gridlane.device("interp"):
+        array = cuda.to_device(np.arange(3))
+    array.gpu_data.device = None
+
+    class Broken(type(array)):
+        @property
+        def secret(self):
+            raise AttributeError("a reason of its own")
+
+    with pytest.raises(AttributeError, match="a reason of its own"):
+        Broken(array.shape, array.strides, array.dtype, 0, array.gpu_data, array.address).secret
+
+
+# ---- kernels and names
+
+
+def test_launches_are_shown():
+    assert repr(add[1, (2, 3)]).startswith("<launch of add: grid=(1, 1, 1), block=(2, 3, 1)")
+
+
+def test_what_was_meant():
+    with pytest.raises(MissingError, match=r"cuda\.griid; did you mean grid\?"):
+        cuda.griid
+    with pytest.raises(TypeError, match=r"'fastmth'; did you mean fastmath\?"):
+        cuda.jit(fastmth=True)
+
+    @cuda.jit
+    def misspelt(x):
+        x[0] = np.sqr(x[0])
+
+    with pytest.raises(NameLookupError, match=r"'sqr'; did you mean sqrt\?"):
+        misspelt[1, 1](np.ones(1))
+
+    @cuda.jit
+    def unknown(values):
+        values[0] = valuse[1]  # noqa: F821
+
+    with pytest.raises(NameLookupError, match=r"did you mean values\?"):
+        unknown[1, 1](np.ones(1))
+
+    @cuda.jit
+    def attribute(x):
+        x[0] = x.shpe[0]
+
+    with pytest.raises(TypingError, match=r"did you mean shape\?"):
+        attribute[1, 1](np.ones(1))
+
+
+@pytest.mark.parametrize("value", [[1, 2], range(3)])
+def test_lists_are_to_be_arrays(value):
+    with pytest.raises(ArgumentError, match=r"pass np\.array\(x\)"):
+        add[1, 1](value, 1)
+
+
+def test_objects_of_other_libraries():
+    class Series:
+        __module__ = "pandas.core.series"
+
+    class Other:
+        def __array__(self, dtype=None, copy=None):
+            return np.zeros(3)
+
+    with pytest.raises(ArgumentError, match=r"pass x\.to_numpy\(copy=True\)"):
+        add[1, 1](Series(), 1)
+    with pytest.raises(ArgumentError, match=r"np\.array\(x\), the copy"):
+        add[1, 1](Other(), 1)
+
+
+# ---- tracebacks, logs, progress
+
+
+def frames_of(call) -> int:
+    with pytest.raises(ArgumentError) as found:
+        call()
+    return len(traceback.extract_tb(found.value.__traceback__))
+
+
+def test_tracebacks_end_at_the_launch(monkeypatch):
+    short = frames_of(lambda: add[1, 1]("text", 1))
+    assert short == 3  # of this test twice, and of the launch
+    monkeypatch.setattr(settings, "FULL_TRACEBACKS", 1)
+    assert frames_of(lambda: add[1, 1]("text", 1)) > short
+
+
+def test_compilations_are_logged(caplog, monkeypatch, tmp_path):
+    caplog.set_level(logging.INFO, "gridlane")
+
+    @cuda.jit
+    def logged(x):
+        x[0] = 12345
+
+    logged[1, 1](np.ones(1))
+    (record,) = [each for each in caplog.records if "logged" in each.getMessage()]
+    assert record.name == "gridlane" and "compiled logged for cpu in" in record.getMessage()
+
+
+def test_a_terminal_is_told_of_long_compilations(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "LONG", 0.02)
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True, raising=False)
+    with progress.compiling("slow", "cpu"):
+        progress.time.sleep(0.3)
+    with progress.compiling("quick", "cpu"):
+        pass
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert "compiling slow for cpu, which takes more than" in lines[0]
+    assert "compiled slow for cpu in" in lines[1]

@@ -1,0 +1,126 @@
+"""Kernels whose functions have no file: from exec, from a prompt, from code without its text."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from gridlane import cuda
+from gridlane.core.errors import UnsupportedError
+
+TEXT = """
+def add(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += 1
+"""
+
+
+def run(kernel, value=0):
+    x = np.full(3, value, np.int32)
+    kernel[1, 4](x)
+    return x.tolist()
+
+
+def test_functions_from_exec():
+    text = TEXT.replace("def add", "@cuda.jit\ndef add")
+    names = {"cuda": cuda}
+    exec(text, names)
+    assert run(names["add"]) == [1, 1, 1]
+
+
+def test_the_text_that_fits_is_taken():
+    """Of two texts with the same function's name, and where one is only a part of another."""
+    first, second = TEXT, TEXT.replace("+= 1", "+= 2")
+    one, two = {"cuda": cuda}, {"cuda": cuda}
+    exec(first, one)
+    exec(second, two)
+    assert run(cuda.jit(two["add"])) == [2, 2, 2]
+    assert run(cuda.jit(one["add"])) == [1, 1, 1]
+
+
+def made(amount):
+    names = {"cuda": cuda}
+    exec("".join((TEXT[:-2], str(amount), "\n")), names)
+    return names["add"]
+
+
+def test_a_text_that_nobody_has_any_more():
+    function = made(7)
+    with pytest.raises(UnsupportedError, match=r"@cuda\.jit\(source=text\)"):
+        run(cuda.jit(function))
+    assert run(cuda.jit(source=TEXT.replace("1\n", "7\n")[1:])(made(7))) == [7, 7, 7]
+
+
+def test_a_text_of_another_function():
+    with pytest.raises(ValueError, match="has no function add whose code is that of"):
+        cuda.jit(source=TEXT.replace("+=", "-="))(made(1))
+    with pytest.raises(ValueError, match="has no function add"):
+        cuda.jit(source="def add(x:")(made(1))
+    with pytest.raises(TypeError, match="it is the text of the function"):
+        cuda.jit(source=3)
+
+
+def test_the_text_of_a_closure():
+    text = """
+    def scaled(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] = i * factor
+    """
+    names = {"cuda": cuda}
+    exec(f"def maker(factor):{text}return scaled", names)
+    kernel = cuda.jit(source=text)(names["maker"](5))
+    assert run(kernel) == [0, 5, 10]
+
+
+def test_code_without_its_file():
+    names = {"cuda": cuda}
+    exec(compile(TEXT, "/nowhere/module.py", "exec"), names)
+    with pytest.raises(UnsupportedError, match=r"a \.pyc without its \.py"):
+        run(cuda.jit(names["add"]))
+    kernel = cuda.jit(source=TEXT)(names["add"])
+    assert run(kernel) == [1, 1, 1]
+
+
+def test_errors_show_the_text():
+    text = TEXT.replace("cuda.grid(1)", "cuda.gird(1)")
+    names = {"cuda": cuda}
+    exec(text, names)
+    with pytest.raises(Exception, match=r"i = cuda\.gird"):
+        run(cuda.jit(names["add"]))
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="the prompt keeps its lines itself")
+def test_functions_typed_at_a_prompt():
+    pytest.importorskip("readline")
+    child, terminal = pty.fork()
+    if child == 0:  # pragma: no cover - the other process
+        os.environ["TERM"] = "dumb"
+        os.execv(sys.executable, [sys.executable, "-q"])
+    lines = [
+        "import numpy as np; from gridlane import cuda",
+        "@cuda.jit",
+        "def add(x):",
+        "    x[cuda.grid(1)] += 41",
+        "",
+        "x = np.ones(1, np.int32); add[1, 1](x); print('the sum is', x[0])",
+        "exit()",
+    ]
+    os.write(terminal, ("\n".join(lines) + "\n").encode())
+    seen, until = b"", time.monotonic() + 60
+    while b"the sum is 42" not in seen and time.monotonic() < until:
+        if select.select([terminal], [], [], 1)[0]:
+            try:
+                seen += os.read(terminal, 4096)
+            except OSError:
+                break
+    os.close(terminal)
+    os.waitpid(child, 0)
+    assert b"the sum is 42" in seen, seen.decode(errors="replace")
