@@ -41,6 +41,11 @@ class CompileError(GridlaneError):
         self.related = related
         super().__init__(message)
 
+    @property
+    def msg(self) -> str:
+        """The message, by numba's name for it."""
+        return self.message
+
     def __str__(self) -> str:
         parts = [self.message, describe(self.loc)]
         for note, loc in self.related:
