@@ -212,7 +212,7 @@ class Launching(ProcessBound):
         """The arguments after the dispatcher's extensions, the last one first."""
         changed = []
         for value in args:
-            type_ = None
+            type_ = _type_of(value)
             for extension in reversed(self.dispatcher.extensions):
                 type_, value = extension.prepare_args(type_, value, stream=self.stream, retr=back)
             changed.append(value)
@@ -298,3 +298,11 @@ def check_convertible(
                 f"{name}: argument {n + 1}, {parameters[n]!r}, is {have}, and the kernel's "
                 f"signature takes {type_}"
             )
+
+
+def _type_of(value: Any) -> Any:
+    """The type of an argument for the extensions of a kernel; None where it has none."""
+    try:
+        return typeof(value)
+    except ArgumentError:
+        return None

@@ -23,6 +23,21 @@ MODULES: dict[str, str] = {
     "numba.core.types": "gridlane.cuda.types",
     "numba.cuda": "gridlane.cuda",
     "numba.cuda.api": f"{_HERE}.api",
+    **{
+        f"{package}.{name}": f"gridlane.cuda.extending.{module}".removesuffix(".")
+        for package in ("numba.core", "numba.cuda", "numba.cuda.core")
+        for name, module in (
+            ("cgutils", "cgutils"),
+            ("datamodel", "models"),
+            ("datamodel.models", "models"),
+            ("extending", ""),
+            ("imputils", "imputils"),
+            ("models", "models"),
+            ("typing.templates", "templates"),
+        )
+    },
+    "numba.core.typing": f"{_HERE}.typing",
+    "numba.core.typing.typeof": "gridlane.cuda.kernels.argument_types",
     "numba.cuda.args": "gridlane.cuda.kernels.arguments",
     "numba.cuda.config": "gridlane.cuda.host.settings",
     "numba.cuda.core": f"{_HERE}.core",
@@ -34,6 +49,10 @@ MODULES: dict[str, str] = {
     "numba.cuda.cudadrv.driver": f"{_HERE}.driver",
     "numba.cuda.cudadrv.drvapi": f"{_HERE}.driver",
     "numba.cuda.cudadrv.error": "gridlane.cuda.host.errors",
+    "numba.cuda.cudadecl": "gridlane.cuda.extending.templates",
+    "numba.cuda.cudaimpl": "gridlane.cuda.extending.imputils",
+    "numba.extending": "gridlane.cuda.extending",
+    "numba.cuda.typing.asnumbatype": "gridlane.cuda.kernels.user_types",
     "numba.cuda.compiler": "gridlane.cuda.host.compilation",
     "numba.cuda.decorators": "gridlane.cuda.kernels.decorators",
     "numba.cuda.dispatcher": f"{_HERE}.dispatcher",

@@ -11,6 +11,7 @@ from gridlane.frontends.python import enums
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import strides_of
 from gridlane.frontends.python.device_function import device_function_of
+from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.indexing import place_of, record_place
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
@@ -25,6 +26,7 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    UserValue,
     Vector,
 )
 from gridlane.frontends.python.places import Place, item_of, store
@@ -199,6 +201,9 @@ ARRAY_METHODS = (
 
 
 def _attributes_of(base: Operand) -> str:
+    if isinstance(base, UserValue):
+        members = EXTENSIONS.members
+        return ", ".join(name for name in members if EXTENSIONS.members_of(base.type, name))
     if isinstance(base, ArrayView):
         return ", ".join((*_ARRAY, *(f"{name}()" for name in ARRAY_METHODS)))
     return ", ".join(base.fields) if isinstance(base, TupleOperand) else ""
@@ -206,6 +211,11 @@ def _attributes_of(base: Operand) -> str:
 
 def set_attribute(t: Translator, base: Operand, name: str, value: Operand) -> None:
     """``base.name = value``: fields of records only."""
+    if isinstance(base, UserValue):
+        raise t.fail(
+            TypingError,
+            f"a value of {base.type} does not change: .{name} cannot be assigned; make another one",
+        )
     if isinstance(base, RecordView):
         store(t, record_place(t, base, name), value)
         return

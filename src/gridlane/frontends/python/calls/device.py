@@ -19,6 +19,7 @@ from gridlane.frontends.python.specs import (
     Spec,
     StaticSpec,
     TupleSpec,
+    UserSpec,
     flatten,
     rebuild,
     spec_of,
@@ -185,6 +186,8 @@ def _coarse(spec: Spec) -> Spec:
         return ScalarSpec(dtype, dtype.min, dtype.max, spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([_coarse(item) for item in spec.items]), spec.fields, spec.cls)
+    if isinstance(spec, UserSpec):
+        return UserSpec(spec.type, tuple([_coarse(item) for item in spec.items]))
     return spec
 
 
