@@ -90,7 +90,7 @@ assert types.float32 is float32 is f4 and core_types is types
 def double(x):
     return 2 * x
 assert double(4) == 8
-assert not cuda.HAS_NUMBA and literal_unroll is other is numba.literal_unroll
+assert cuda.HAS_NUMBA and literal_unroll is other is numba.literal_unroll
 assert signature(void, int32, float32[:]) == void(int32, float32[:])
 assert devicearray.DeviceNDArray is DeviceNDArray and devicearray.to_device is not None
 try:
