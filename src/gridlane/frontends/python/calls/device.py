@@ -7,6 +7,7 @@ from typing import Any
 from gridlane.core import argtypes
 from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.frontends.python.calls.overloads import choose_signature
+from gridlane.frontends.python.closures import passed_on
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.device_function import DeviceFunction
@@ -36,7 +37,7 @@ def call_device(
     t: Translator, device: DeviceFunction, arguments: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
     """Call a device function, compiled for the operands' types."""
-    operands = _bind(t, device, arguments, keywords)
+    operands = [passed_on(t, item) for item in _bind(t, device, arguments, keywords)]
     declared = choose_signature(t, device, operands)
     if declared is not None:
         operands = [cast_to(t, item, kind) for item, kind in zip(operands, declared.args)]

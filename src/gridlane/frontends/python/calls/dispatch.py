@@ -16,6 +16,7 @@ from gridlane.frontends.python.calls.elementwise import elementwise, fills_array
 from gridlane.frontends.python.calls.extended import call_extended, call_extended_method
 from gridlane.frontends.python.calls.methods import call_method
 from gridlane.frontends.python.calls.registry import HANDLERS, Handler, bind
+from gridlane.frontends.python.closures import as_device
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.device_function import (
     ConstantFunction,
@@ -211,12 +212,14 @@ def _call_local(
     arguments: list[Operand],
     keywords: dict[str, Operand],
 ) -> Operand:
-    """Inline a function that the kernel defines: its last statement is its only return."""
+    """Inline a function that the kernel defines, where its last statement is its only return; call
+    it otherwise."""
     node = function.node
+    if not _is_inlined(node):
+        return call_device(t, as_device(t, function), arguments, keywords)
     names = [item.arg for item in node.args.args]
     given = dict(zip(names, arguments, strict=False)) | keywords
-    simple = not (node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.defaults)
-    if not simple or set(given) != set(names) or len(arguments) > len(names):
+    if set(given) != set(names) or len(arguments) > len(names):
         raise t.fail(TypingError, f"{function.name} takes exactly ({', '.join(names)})")
     outer, dead = t.env, t.dead
     t.env = {**outer, **function.environment, **given}
@@ -226,18 +229,24 @@ def _call_local(
         t.env, t.dead = outer, dead
 
 
+def _is_inlined(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Whether a function has plain parameters, and a return as its last statement at most."""
+    args = node.args
+    if args.vararg or args.kwarg or args.kwonlyargs or args.defaults:
+        return False
+    if isinstance(node, ast.Lambda):
+        return True
+    *body, last = node.body
+    nested = [item for part in body for item in ast.walk(part) if isinstance(item, ast.Return)]
+    return not nested and isinstance(last, ast.Return)
+
+
 def _inline_body(t: Translator, function: LocalFunction) -> Operand:
     node = function.node
     if isinstance(node, ast.Lambda):
         return t.expr(node.body)
     *body, last = node.body
-    returns = [item for part in body for item in ast.walk(part) if isinstance(item, ast.Return)]
-    if returns or not isinstance(last, ast.Return):
-        raise t.fail(
-            UnsupportedError,
-            f"{function.name} is defined in a kernel, so its only return must be its last "
-            "statement; define it outside with @cuda.jit(device=True)",
-        )
+    assert isinstance(last, ast.Return)
     place = t.b.loc
     t.block(body)
     t.b.loc = place

@@ -17,6 +17,7 @@ from gridlane.core.errors import CompileError, TypingError
 from gridlane.frontends.python.attributes import ARRAY_METHODS
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.calls.strictness import check_parameters
+from gridlane.frontends.python.closures import passed_on
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
 from gridlane.frontends.python.extensions import EXTENSIONS, Emit, Entry, Overload
@@ -60,6 +61,8 @@ def call_entries(
     has_own: bool,
 ) -> Operand | None:
     """As ``call_extended``, for the entries of anything that is called ``name`` in an error."""
+    arguments = [passed_on(t, item) for item in arguments]
+    keywords = {key: passed_on(t, item) for key, item in keywords.items()}
     refusals: list[str] = []
     for entry in entries:
         attempts = (True, False) if entry.prefer_literal else (False, True)
