@@ -85,6 +85,6 @@ def test_variables_are_arguments():
         out[0] = add(x)  # inlined, with the value of y
         out[0] = applied(add, x)
 
-    with pytest.raises(ConstantError, match="non-constant value associated .* 'y'") as caught:
+    with pytest.raises(ConstantError, match=r"non-constant value associated .* 'y'") as caught:
         returned(kernel, 4.0)
     assert "applied(add, x)" in str(caught.value)

@@ -34,6 +34,7 @@ from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import component, unchanged
 from gridlane.ir.builder import constant
+from gridlane.ir.ops import memory
 from gridlane.ir.values import Value
 
 EXTENT = 1 << 48
@@ -175,6 +176,11 @@ def _nbytes(t: Translator, base: ArrayView) -> Scalar:
     return extent(t.b.mul(size(t, base).value, _itemsize(t, base).value))
 
 
+def _ctypes(t: Translator, base: ArrayView) -> Operand:
+    """``array.ctypes``, whose ``data`` is the address of the first element."""
+    return TupleOperand((Scalar(t.b.value(memory.Address(base.pointer))),), ("data",))
+
+
 def transposed(t: Translator, base: ArrayView) -> ArrayView:
     """The view with its axes reversed."""
     kind = base.type
@@ -191,6 +197,7 @@ _ARRAY: dict[str, Callable[[Translator, ArrayView], Operand]] = {
     "itemsize": _itemsize,
     "nbytes": _nbytes,
     "T": transposed,
+    "ctypes": _ctypes,
     "dtype": lambda t, base: Static(base.type.element),
 }
 
