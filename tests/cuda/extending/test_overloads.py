@@ -19,6 +19,7 @@ from gridlane.cuda.extending import (
     overload_method,
     register_jitable,
 )
+from gridlane.cuda.numba_compat.host import njit
 from gridlane.frontends.python.fingerprint import fingerprint
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -284,3 +285,31 @@ def test_kernels_with_extensions_are_not_cached(source, tmp_path):
         overload(operator.sub)(lambda a, b: None)
     with pytest.raises(NotEncodable):
         fingerprint(space["kernel"])
+
+
+def on_the_host(x): ...
+
+
+@njit
+def doubled(x):
+    return 2 * on_the_host(x)
+
+
+def test_functions_of_the_host_use_overloads():
+    overload(on_the_host, target="cuda")(lambda x: lambda x: x + 1)
+    with pytest.raises(TypingError, match=r"on the host: its overloads are for kernels"):
+        doubled(1)
+    overload(on_the_host, target="generic")(lambda x: lambda x: x + 2)
+    assert doubled(1) == 6
+
+    def inner(x):
+        return on_the_host(x)
+
+    overload(f, target="cpu")(lambda x: inner)
+    assert njit(lambda x: f(x))(5) == 7
+
+    def kernel(out, x):
+        out[0] = doubled(x)
+
+    on_interpreter()
+    assert launched(kernel, np.float32(1), count=1) == [4]

@@ -364,3 +364,25 @@ def test_kinds_of_types():
     assert isinstance(Mine(), types.Integer) and not isinstance(types.int8, Mine)
     assert Mine() == Mine() and hash(Mine()) == hash(Mine())
     assert str(Mine()[:]) == "array(mine, 1d, A)" and str(Mine()(types.int8)) == "mine(int8)"
+
+
+@pytest.mark.usefixtures("_interpreter")
+def test_extensions_of_kernels_give_the_members():
+    class Text:
+        def prepare_args(self, kind, value, stream, retr):
+            if kind == vec_type:
+                x, y = value.word.split()
+                return types.UniTuple(types.float32, 3), (float(x), float(y), 7)
+            return kind, value
+
+    class Written(Vec):
+        def __init__(self, word):
+            self.word = word
+
+    @cuda.jit(extensions=[Text()])
+    def kernel(out, v):
+        out[0], out[1], out[2] = v.x, v.y, v.count
+
+    out = np.zeros(3)
+    kernel[1, 1](out, Written("1.5 2"))
+    assert out.tolist() == [1.5, 2, 7]

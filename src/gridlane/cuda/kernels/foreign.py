@@ -66,15 +66,30 @@ def _taken_apart(value: Any, kind: ArgType, stream: Any) -> UserArgument:
     for cls in reversed(type(kind).__mro__):
         attributes |= WRAPPED.get(cls, {})
     values = []
-    for name, member in EXTENSIONS.structure(kind):
+    for name, _ in EXTENSIONS.structure(kind):
         attribute = attributes.get(name, name)
         try:
-            item = resolved(getattr(value, attribute), stream)
+            values.append(getattr(value, attribute))
         except AttributeError:
             raise ArgumentError(
                 f"the {type(value).__name__} has no attribute {attribute}, which its type {kind} "
                 "passes to kernels; an extension of the kernel, prepare_args, may convert it"
             ) from None
+    return user_argument(kind, tuple(values), stream)
+
+
+def user_argument(kind: ArgType, given: tuple[Any, ...], stream: Any = None) -> UserArgument:
+    """The argument of a user's type with the values of its members, converted to their types.
+
+    Raises:
+        ArgumentError: there are more or fewer, or one has another type.
+    """
+    members = EXTENSIONS.structure(kind)
+    if len(given) != len(members):
+        raise ArgumentError(f"{kind} has {len(members)} members, and {len(given)} values are given")
+    values = []
+    for (name, member), value in zip(members, given, strict=True):
+        item = resolved(value, stream)
         if isinstance(member, ScalarType | ComplexType):
             item = member.numpy.type(item)
         elif typeof(item) != member:
