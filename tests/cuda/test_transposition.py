@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from tests.devices import DEVICES
 
 from gridlane import cuda
 from gridlane.cuda.numba_compat.devicearray import auto_device, from_array_like, from_record_like
+from gridlane.cuda.numba_compat.numpy_support import carray, farray
 from gridlane.cuda.ufuncs.transposition import transpose
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -48,6 +51,21 @@ def test_arrays_like_others():
     device, new = auto_device(np.arange(3))
     assert new and device.copy_to_host().tolist() == [0, 1, 2]
     assert auto_device(device) == (device, False)
+
+
+def test_arrays_over_pointers():
+    numbers = np.arange(6, dtype=np.int32)
+    pointer = numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
+    rows = carray(pointer, (2, 3))
+    rows[0, 1] = 9
+    assert numbers.tolist() == [0, 9, 2, 3, 4, 5] and farray(pointer, (3, 2))[1, 0] == 9
+    plain = ctypes.c_void_p(numbers.ctypes.data)
+    assert carray(plain, 6, "int32").tolist() == numbers.tolist()
+    assert carray(plain, 0, np.float32).size == 0
+    wrong = [(plain, None, "explicit dtype"), (pointer, "int8", "mismatching"), (3, None, "ctypes")]
+    for pointed, dtype, words in wrong:
+        with pytest.raises(TypeError, match=words):
+            carray(pointed, 6, dtype)
 
 
 def test_addresses_in_kernels():

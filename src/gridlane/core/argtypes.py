@@ -145,6 +145,11 @@ class ComplexType(ArgType):
         return Signature(self, args)
 
     @property
+    def underlying_float(self) -> ScalarType:
+        """The type of the real and of the imaginary part, by numba's name for it."""
+        return scalar_of(self.part)
+
+    @property
     def numpy(self) -> np.dtype:
         """The numpy dtype."""
         return np.dtype(f"c{self.part.size * 2}")

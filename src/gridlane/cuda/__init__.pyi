@@ -90,6 +90,7 @@ from gridlane.cuda.numba_compat import HAS_NUMBA as HAS_NUMBA
 from gridlane.cuda.numba_compat import api as api
 from gridlane.cuda.numba_compat import core as core
 from gridlane.cuda.numba_compat import cudadrv as cudadrv
+from gridlane.cuda.numba_compat import devicearray as devicearray
 from gridlane.cuda.numba_compat import install_as_numba as install_as_numba
 from gridlane.cuda.numba_compat import testing as testing
 from gridlane.cuda.numba_compat import typing as typing

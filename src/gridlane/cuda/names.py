@@ -68,6 +68,7 @@ SUBMODULES: dict[str, str] = {
     "core": "numba_compat.core",
     "api": "numba_compat.api",
     "typing": "numba_compat.typing",
+    "devicearray": "numba_compat.devicearray",
     "cgutils": "extending.cgutils",
     "cudadecl": "extending.templates",
     "cudaimpl": "extending.imputils",

@@ -221,7 +221,7 @@ class TestCase(TestHelpers):
         self.assertEqual(first.dtype, second.dtype)
         self.assertEqual(first.shape, second.shape)
         self.assertEqual(first.flags.writeable, second.flags.writeable, "different mutability")
-        axes = [n for n, extent in enumerate(first.shape) if extent > 1]
+        axes = [n for n, extent in enumerate(first.shape) if extent > 1 and first.size]
         strides = [[array.strides[n] for n in axes] for array in (first, second)]
         self.assertEqual(strides[0], strides[1], "different strides")
 

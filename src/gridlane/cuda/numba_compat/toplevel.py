@@ -15,6 +15,7 @@ from gridlane.cuda.numba_compat import core as np  # noqa: F401  # numba.np
 from gridlane.cuda.numba_compat import errors
 from gridlane.cuda.numba_compat.host import generated_jit as generated_jit
 from gridlane.cuda.numba_compat.host import jit, njit, prange
+from gridlane.cuda.numba_compat.numpy_support import carray, farray
 from gridlane.cuda.types import none, void
 from gridlane.cuda.ufuncs.gufunc import guvectorize
 from gridlane.cuda.ufuncs.vectorization import vectorize
@@ -40,6 +41,8 @@ _OURS = {"bfloat16", "f2", "float16", "float_"}
 
 # The part of numba's own ``__all__`` that exists here: no module, and np least of all.
 __all__ = [
+    "carray",
+    "farray",
     "from_dtype",
     "guvectorize",
     "jit",
