@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 # Names outside ``__all__`` are names of the module all the same.
@@ -31,6 +32,8 @@ globals().update({name: getattr(errors, name) for name in errors.__all__})
 
 
 def __getattr__(name: str) -> Any:
+    if name == "extending":
+        return import_module("gridlane.cuda.extending")
     if name.startswith("__"):
         raise AttributeError(name)
     raise missing(name, "numba")
