@@ -83,6 +83,14 @@ from numba.cuda.tests.support import IS_NUMPY_2, MemoryLeakMixin, override_confi
 from numba.cuda.typing import signature
 from numba.misc.special import literal_unroll as other
 from numba.np.numpy_support import from_dtype
+from numba import carray, extending
+from numba.core import cgutils, extending as core_extending
+from numba.core.imputils import Registry
+from numba.core.typing.templates import AttributeTemplate
+from numba.cuda.cudadecl import registry
+from numba.cuda.cudaimpl import lower
+from numba.cuda.typing import templates
+from numba.extending import overload
 import gridlane
 assert cuda is numba.cuda is gridlane.cuda is sys.modules["gridlane.cuda"]
 assert types.float32 is float32 is f4 and core_types is types
@@ -90,7 +98,9 @@ assert types.float32 is float32 is f4 and core_types is types
 def double(x):
     return 2 * x
 assert double(4) == 8
-assert not cuda.HAS_NUMBA and literal_unroll is other is numba.literal_unroll
+assert extending is core_extending is cuda.extending and extending.overload is overload
+assert extending.lower_builtin is lower and cgutils is cuda.cgutils
+assert cuda.HAS_NUMBA and literal_unroll is other is numba.literal_unroll
 assert signature(void, int32, float32[:]) == void(int32, float32[:])
 assert devicearray.DeviceNDArray is DeviceNDArray and devicearray.to_device is not None
 try:

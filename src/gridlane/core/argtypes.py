@@ -20,10 +20,34 @@ Number = SupportsFloat | SupportsIndex | SupportsComplex
 
 
 class ArgType:
-    """Base of the user's types: indexing makes an array type, calling a signature or a cast."""
+    """Base of the user's types: indexing makes an array type, calling a signature or a cast.
+
+    Programs derive types of their own from it (``numba.cuda.types.Type``), which are equal if
+    they are of one class and have one ``key``.
+    """
 
     __slots__ = ()
     name: str
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def key(self) -> Any:
+        """What sets types of one class apart."""
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return type(self) is type(other) and self.key == cast("ArgType", other).key
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.key))
+
+    def __call__(self, *args: Any) -> Any:
+        """The signature of a function with this result, from the types of its arguments."""
+        return Signature(self, args)
 
     @overload
     def __getitem__(self, index: int | tuple[int, ...]) -> NestedArrayType: ...
@@ -119,6 +143,11 @@ class ComplexType(ArgType):
         if args and not isinstance(args[0], ArgType):
             return self.numpy.type(complex(*args))
         return Signature(self, args)
+
+    @property
+    def underlying_float(self) -> ScalarType:
+        """The type of the real and of the imaginary part, by numba's name for it."""
+        return scalar_of(self.part)
 
     @property
     def numpy(self) -> np.dtype:
@@ -259,6 +288,29 @@ class TupleType(ArgType):
     cls: type | None = None
 
     @property
+    def types(self) -> tuple[ArgType, ...]:
+        """The types of the items, by numba's name for it."""
+        return self.items
+
+    @property
+    def count(self) -> int:
+        """The number of items, by numba's name for it."""
+        return len(self.items)
+
+    @property
+    def dtype(self) -> ArgType:
+        """The type of every item of a tuple whose items have one type, by numba's name for it."""
+        if len(set(self.items)) != 1:
+            raise AttributeError(f"the items of {self} do not have one type")
+        return self.items[0]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __bool__(self) -> bool:
+        return True  # of the empty tuple too
+
+    @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
         return "Tuple(" + ", ".join(map(str, self.items)) + ")"
 
@@ -292,9 +344,6 @@ class NoneType(ArgType):
     """The type of None, and of a function without a result."""
 
     name: str = "none"
-
-    def __call__(self, *args: ArgType) -> Signature:
-        return Signature(self, args)
 
 
 @dataclass(frozen=True, slots=True)

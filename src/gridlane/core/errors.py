@@ -4,8 +4,8 @@ GridlaneError
 ├── CompileError              a kernel cannot be compiled; has a location
 │   ├── UnsupportedError      (NotImplementedError) a construct outside the dialect
 │   ├── TypingError           (TypeError) types do not fit
+│   │   └── ConstantError     (ValueError) a compile-time value was required or is out of range
 │   ├── NameLookupError       (NameError) a name that is not bound
-│   ├── ConstantError         (ValueError) a compile-time value was required or is out of range
 │   ├── TargetError           (NotImplementedError) the target cannot do what the kernel asks
 │   └── PtxError              (ValueError) malformed PTX, or PTX that gridlane does not translate
 ├── VerifyError               (AssertionError) invalid IR: a defect in gridlane or hand-made IR
@@ -41,6 +41,11 @@ class CompileError(GridlaneError):
         self.related = related
         super().__init__(message)
 
+    @property
+    def msg(self) -> str:
+        """The message, by numba's name for it."""
+        return self.message
+
     def __str__(self) -> str:
         parts = [self.message, describe(self.loc)]
         for note, loc in self.related:
@@ -60,7 +65,7 @@ class NameLookupError(CompileError, NameError):
     """A name that is not bound."""
 
 
-class ConstantError(CompileError, ValueError):
+class ConstantError(TypingError, ValueError):
     """A compile-time value was required or is out of range."""
 
 

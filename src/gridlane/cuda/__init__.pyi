@@ -7,6 +7,7 @@ import numpy as np
 
 from gridlane.core.argtypes import ComplexType, ScalarType
 from gridlane.cuda import arrays as arrays
+from gridlane.cuda import extending as extending
 from gridlane.cuda import host as host
 from gridlane.cuda import interop as interop
 from gridlane.cuda import kernels as kernels
@@ -31,6 +32,11 @@ from gridlane.cuda.arrays.creation import pinned_array as pinned_array
 from gridlane.cuda.arrays.creation import pinned_array_like as pinned_array_like
 from gridlane.cuda.arrays.creation import to_device as to_device
 from gridlane.cuda.arrays.foreign import from_dlpack as from_dlpack
+from gridlane.cuda.extending import cgutils as cgutils
+from gridlane.cuda.extending import imputils as _cudaimpl
+from gridlane.cuda.extending import models as _datamodel
+from gridlane.cuda.extending import models as models
+from gridlane.cuda.extending import templates as _cudadecl
 from gridlane.cuda.host import errors as errors
 from gridlane.cuda.host import settings as _config
 from gridlane.cuda.host.compilation import compile as compile
@@ -84,8 +90,10 @@ from gridlane.cuda.numba_compat import HAS_NUMBA as HAS_NUMBA
 from gridlane.cuda.numba_compat import api as api
 from gridlane.cuda.numba_compat import core as core
 from gridlane.cuda.numba_compat import cudadrv as cudadrv
+from gridlane.cuda.numba_compat import devicearray as devicearray
 from gridlane.cuda.numba_compat import install_as_numba as install_as_numba
 from gridlane.cuda.numba_compat import testing as testing
+from gridlane.cuda.numba_compat import typing as typing
 from gridlane.cuda.raw.code import compile_cpp as compile_cpp
 from gridlane.cuda.raw.module import RawKernel as RawKernel
 from gridlane.cuda.raw.module import RawModule as RawModule
@@ -731,6 +739,9 @@ def stwt(ary: Any, idx: _Index, val: Any) -> None:
 args = _args
 config = _config
 launchconfig = _launchconfig
+cudadecl = _cudadecl
+cudaimpl = _cudaimpl
+datamodel = _datamodel
 __all__ = [
     "Dispatcher",
     "HAS_NUMBA",

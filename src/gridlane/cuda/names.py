@@ -70,10 +70,18 @@ SUBMODULES: dict[str, str] = {
     "cudadrv": "numba_compat.cudadrv",
     "core": "numba_compat.core",
     "api": "numba_compat.api",
+    "typing": "numba_compat.typing",
+    "devicearray": "numba_compat.devicearray",
+    "cgutils": "extending.cgutils",
+    "cudadecl": "extending.templates",
+    "cudaimpl": "extending.imputils",
+    "datamodel": "extending.models",
+    "models": "extending.models",
 }
 # Subpackages and modules by their own names, so that importing one looks no further.
 _OWN = (
     "arrays",
+    "extending",
     "host",
     "interop",
     "kernels",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import typing
 
 from gridlane.core.argtypes import (
     VECTORS,
@@ -14,7 +14,6 @@ from gridlane.core.argtypes import (
     RecordType,
     ScalarType,
     Signature,
-    TupleType,
     boolean,
     complex64,
     complex128,
@@ -33,6 +32,36 @@ from gridlane.core.argtypes import (
 )
 from gridlane.core.argtypes import bfloat16 as bfloat16
 from gridlane.core.errors import MissingError, UnsupportedError
+from gridlane.core.type_kinds import (
+    AnyKind,
+    BaseTuple,
+    Boolean,
+    BooleanLiteral,
+    Complex,
+    Dispatcher,
+    DType,
+    Dummy,
+    EnumMember,
+    Float,
+    Function,
+    Integer,
+    IntegerLiteral,
+    Literal,
+    NamedTuple,
+    Number,
+    NumberClass,
+    Object,
+    Opaque,
+    SliceType,
+    StringLiteral,
+    Tuple,
+    TypeRef,
+    UnicodeType,
+    UniTuple,
+    literal,
+    unicode_type,
+    unliteral,
+)
 from gridlane.core.vector_names import NAMES
 
 void = none
@@ -51,10 +80,8 @@ Type = ArgType
 Array = ArrayType
 Record = RecordType
 NestedArray = NestedArrayType
-BaseTuple = TupleType
-Complex = ComplexType
-Number = ScalarType
-NoneType = NoneType
+Any = AnyKind
+Callable = Function
 
 integer_domain = frozenset((int8, int16, int32, int64, uint8, uint16, uint32, uint64))
 signed_domain = frozenset((int8, int16, int32, int64))
@@ -62,21 +89,6 @@ unsigned_domain = frozenset((uint8, uint16, uint32, uint64))
 real_domain = frozenset((float32, float64))
 complex_domain = frozenset((complex64, complex128))
 number_domain = integer_domain | real_domain | complex_domain
-
-
-def Tuple(items: Any) -> TupleType:
-    """A tuple of types."""
-    return TupleType(tuple(items))
-
-
-def UniTuple(dtype: ArgType, count: int) -> TupleType:
-    """``count`` items of one type."""
-    return TupleType((dtype,) * count)
-
-
-def NamedTuple(items: Any, cls: Any) -> TupleType:
-    """The type of a namedtuple's instances."""
-    return TupleType(tuple(items), cls._fields, cls)
 
 
 def CPointer(dtype: ArgType) -> ArgType:
@@ -93,7 +105,7 @@ SCALAR_NAMES: dict[str, ArgType] = {
     for name, value in list(globals().items())
     if isinstance(value, (ScalarType, ComplexType))
 }
-SIGNATURE_NAMES: dict[str, Any] = {
+SIGNATURE_NAMES: dict[str, typing.Any] = {
     **SCALAR_NAMES,
     **{name: VECTORS[vector] for name, vector in NAMES.items()},
     "void": void,
@@ -108,7 +120,7 @@ SIGNATURE_NAMES: dict[str, Any] = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name.startswith("__"):
         raise AttributeError(name)
     raise MissingError(
@@ -120,10 +132,36 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     *SCALAR_NAMES,
     "Array",
+    "BaseTuple",
+    "Boolean",
+    "BooleanLiteral",
+    "Complex",
+    "DType",
+    "Dispatcher",
+    "Dummy",
+    "EnumMember",
+    "Float",
+    "Function",
+    "Integer",
+    "IntegerLiteral",
+    "Literal",
+    "NamedTuple",
+    "NoneType",
+    "Number",
+    "NumberClass",
+    "Object",
+    "Opaque",
     "Record",
     "Signature",
+    "SliceType",
+    "StringLiteral",
     "Tuple",
+    "TypeRef",
     "UniTuple",
+    "UnicodeType",
+    "literal",
     "none",
+    "unicode_type",
+    "unliteral",
     "void",
 ]

@@ -8,6 +8,7 @@ from gridlane.launch.dimensions import MISSING_CONFIGURATION
 
 KernelRuntimeError = KernelError
 missing_launch_config_msg = MISSING_CONFIGURATION
+LoweringError = CudaLoweringError
 CudaSupportError = CudaAPIError = CudaDriverError = DeviceError
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "CudaSupportError",
     "KernelRuntimeError",
     "LaunchError",
+    "LoweringError",
     "missing_launch_config_msg",
 ]

@@ -19,6 +19,9 @@ from gridlane.cuda.arrays import allocation
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, DeviceRecord, as_device
 from gridlane.cuda.interop import dlpack_read
 from gridlane.cuda.kernels.hints import Hint
+from gridlane.cuda.kernels.user_types import UserArgument
+from gridlane.cuda.kernels.user_types import as_numba_type as as_numba_type
+from gridlane.cuda.kernels.user_types import typeof_impl as typeof_impl
 from gridlane.launch import current, geometry
 
 KeyFunction = Callable[[Any], Hashable]
@@ -56,6 +59,8 @@ def typeof(value: Any, _name: str = "") -> ArgType:
         return argtypes.complex128
     if value is None:
         return argtypes.none
+    if isinstance(value, UserArgument):
+        return value.argtype
     if isinstance(value, tuple):
         items = tuple(map(typeof, value))
         fields = getattr(type(value), "_fields", ())
@@ -118,6 +123,9 @@ def _element_type(dtype: np.dtype) -> ArgType:
 
 
 def _foreign_type(value: Any) -> ArgType:
+    users = typeof_impl.of(value)
+    if users is not None:
+        return users
     shown = _shown(value)
     return shown._key.argtype if isinstance(shown, DeviceNDArray) else _array_type(shown)
 
@@ -207,6 +215,10 @@ def _tuple_key(value: tuple[Any, ...]) -> Hashable:
     return value.__class__, *[KEYS[item.__class__](item) for item in value]
 
 
+def _user_key(value: UserArgument) -> Hashable:
+    return value.argtype, *[KEYS[item.__class__](item) for item in value]
+
+
 def _record_key(value: np.void) -> Hashable:
     return np.void, value.dtype
 
@@ -260,6 +272,7 @@ KEYS = _Keys(
         DeviceNDArray: _device_key,
         DeviceRecord: _device_key,
         tuple: _tuple_key,
+        UserArgument: _user_key,
         **{
             dtype.type: _constant(f"numpy {dtype}")
             for dtype in (

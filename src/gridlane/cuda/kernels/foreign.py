@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from gridlane.core.argtypes import ArgType, ComplexType, ScalarType
 from gridlane.core.array_interface import ArrayMemory
 from gridlane.core.device_errors import INVALID_VALUE, device_error
 from gridlane.core.errors import ArgumentError, DeviceError, GridlaneError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, as_device, from_interface
-from gridlane.cuda.kernels.argument_types import KEYS, as_host, foreign_key
+from gridlane.cuda.kernels.argument_types import KEYS, as_host, foreign_key, typeof
 from gridlane.cuda.kernels.hints import Hint
+from gridlane.cuda.kernels.user_types import UserArgument, typeof_impl
+from gridlane.frontends.python.extensions import EXTENSIONS, WRAPPED
 from gridlane.launch import current
 from gridlane.launch.devices import kind_of
 
@@ -25,6 +28,8 @@ def resolved(value: Any, stream: Any = None) -> Any:
         ArgumentError: the memory cannot be an argument.
     """
     cls = value.__class__
+    if cls is UserArgument:
+        return value
     if cls is tuple or isinstance(value, tuple):
         items = [resolved(item, stream) for item in value]
         if all(map(_same, items, value)):
@@ -37,6 +42,9 @@ def resolved(value: Any, stream: Any = None) -> Any:
         return _reached(value)
     if KEYS[cls] is not foreign_key:
         return value
+    users = typeof_impl.of(value)
+    if users is not None:
+        return _taken_apart(value, users, stream)
     try:
         _check_plain(value)
         found = as_device(value, consumer=stream)
@@ -50,6 +58,44 @@ def resolved(value: Any, stream: Any = None) -> Any:
     if isinstance(found, DeviceNDArray):
         return _reached(found)
     return found if host is None else host
+
+
+def _taken_apart(value: Any, kind: ArgType, stream: Any) -> UserArgument:
+    """The members of an object of a program's own class, read by the names of their attributes."""
+    attributes: dict[str, str] = {}
+    for cls in reversed(type(kind).__mro__):
+        attributes |= WRAPPED.get(cls, {})
+    values = []
+    for name, _ in EXTENSIONS.structure(kind):
+        attribute = attributes.get(name, name)
+        try:
+            values.append(getattr(value, attribute))
+        except AttributeError:
+            raise ArgumentError(
+                f"the {type(value).__name__} has no attribute {attribute}, which its type {kind} "
+                "passes to kernels; an extension of the kernel, prepare_args, may convert it"
+            ) from None
+    return user_argument(kind, tuple(values), stream)
+
+
+def user_argument(kind: ArgType, given: tuple[Any, ...], stream: Any = None) -> UserArgument:
+    """The argument of a user's type with the values of its members, converted to their types.
+
+    Raises:
+        ArgumentError: there are more or fewer, or one has another type.
+    """
+    members = EXTENSIONS.structure(kind)
+    if len(given) != len(members):
+        raise ArgumentError(f"{kind} has {len(members)} members, and {len(given)} values are given")
+    values = []
+    for (name, member), value in zip(members, given, strict=True):
+        item = resolved(value, stream)
+        if isinstance(member, ScalarType | ComplexType):
+            item = member.numpy.type(item)
+        elif typeof(item) != member:
+            raise ArgumentError(f"{kind}.{name} is {typeof(item)}, and its model has {member}")
+        values.append(item)
+    return UserArgument.of(kind, values)
 
 
 class Captured:

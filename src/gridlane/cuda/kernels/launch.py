@@ -22,12 +22,14 @@ from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.streams import Stream
 from gridlane.cuda.kernels.argument_types import KEYS, typeof
 from gridlane.cuda.kernels.expected import expected_buffers
+from gridlane.cuda.kernels.foreign import user_argument
 from gridlane.cuda.kernels.overlaps import Writebacks, share
 from gridlane.cuda.kernels.reading import Launchable, Reading
 from gridlane.cuda.kernels.routes import ROUTES, Route
 from gridlane.cuda.kernels.signatures import conversion, writable
 from gridlane.cuda.kernels.tracebacks import shortened
 from gridlane.cuda.kernels.transfers import Convert, converter, is_direct
+from gridlane.frontends.python.extensions import is_users
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, check_shape
 from gridlane.launch.launcher import Launcher
@@ -221,9 +223,13 @@ class Launching(ProcessBound):
         """The arguments after the dispatcher's extensions, the last one first."""
         changed = []
         for value in args:
-            type_ = None
+            original, kind = value, _type_of(value)
+            type_: Any = kind
             for extension in reversed(self.dispatcher.extensions):
                 type_, value = extension.prepare_args(type_, value, stream=self.stream, retr=back)
+            if value is not original and kind is not None and is_users(kind):
+                members = value if isinstance(value, tuple) else (value,)
+                value = user_argument(kind, members, self.stream)
             changed.append(value)
         return tuple(changed)
 
@@ -313,3 +319,11 @@ def check_convertible(
                 f"{name}: argument {n + 1}, {parameters[n]!r}, is {have}, and the kernel's "
                 f"signature takes {type_}"
             )
+
+
+def _type_of(value: Any) -> Any:
+    """The type of an argument for the extensions of a kernel; None where it has none."""
+    try:
+        return typeof(value)
+    except ArgumentError:
+        return None

@@ -17,6 +17,8 @@ from gridlane.cuda.kernels.argument_types import ALIGNED, is_in_place
 from gridlane.cuda.kernels.arguments import InOut
 from gridlane.cuda.kernels.hints import Hint
 from gridlane.cuda.kernels.overlaps import Writebacks, record_array
+from gridlane.cuda.kernels.user_types import UserArgument
+from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.launch import current, geometry
 
 Convert = Callable[[Any, Writebacks], Any]
@@ -29,7 +31,8 @@ def converter(value: Any, want: ArgType) -> Convert | None:
     if isinstance(value, Hint):
         return _hinted(value, want)
     if isinstance(value, tuple):
-        items = getattr(want, "items", ())
+        users = isinstance(value, UserArgument)
+        items = EXTENSIONS.types_of(want) if users else getattr(want, "items", ())
         inner = [converter(item, type_) for item, type_ in zip(value, items)]
         return _each(inner) if any(inner) else None
     if isinstance(value, enum.Enum):

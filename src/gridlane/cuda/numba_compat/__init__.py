@@ -11,8 +11,9 @@ from gridlane.cuda.numba_compat.finder import Fallback, NumbaFinder
 
 SHIM = str(Path(__file__).with_name("shim"))
 """The folder on the PYTHONPATH of child processes."""
-HAS_NUMBA = False
-"""Whether numba's own compiler takes part: never, also where it is installed."""
+HAS_NUMBA: bool
+"""Whether ``import numba`` finds numba's names, of which ``njit`` is one: gridlane's, after
+``install_as_numba``."""
 _SOURCES = Path(__file__).parents[3]
 
 
@@ -32,9 +33,16 @@ def install_as_numba(children: bool = False) -> None:
         return
     for name in [n for n in sys.modules if n == "numba" or n.startswith("numba.")]:
         del sys.modules[name]
+    vars(sys.modules["gridlane.cuda"]).pop("HAS_NUMBA", None)  # if it was read before
     watch_exec()
     sys.meta_path.insert(0, NumbaFinder())
     sys.meta_path.append(Fallback())
+
+
+def __getattr__(name: str) -> bool:
+    if name == "HAS_NUMBA":
+        return any(isinstance(finder, NumbaFinder) for finder in sys.meta_path)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _put_on_python_path(*folders: str) -> None:

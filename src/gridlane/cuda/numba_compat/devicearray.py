@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.cuda.arrays import devicearray
-from gridlane.cuda.arrays.devicearray import NOT_CONTIGUOUS, DeviceNDArray
+from gridlane.cuda.arrays.devicearray import (
+    NOT_CONTIGUOUS,
+    DeviceNDArray,
+    DeviceRecord,
+    as_device,
+    to_device,
+)
 from gridlane.launch.geometry import broadcast_core as array_core
 
 errmsg_contiguous_buffer = NOT_CONTIGUOUS
@@ -22,14 +28,39 @@ def verify_cuda_ndarray_interface(obj: Any) -> None:
         raise TypeError(f"{type(obj).__name__} is no device array")
 
 
+def from_array_like(array: Any, stream: Any = 0, gpu_data: Any = None) -> DeviceNDArray:
+    """An uninitialised device array of an array's shape, dtype and strides."""
+    return DeviceNDArray(array.shape, array.strides, array.dtype, stream, gpu_data)
+
+
+def from_record_like(record: Any, stream: Any = 0, gpu_data: Any = None) -> DeviceRecord:
+    """An uninitialised record in device memory of a record's dtype."""
+    return DeviceRecord(record.dtype, stream, gpu_data)
+
+
+def auto_device(
+    obj: Any, stream: Any = 0, copy: bool = True, user_explicit: bool = False
+) -> tuple[DeviceNDArray, bool]:
+    """(an object in device memory, whether it is new there): device arrays are as they are, others
+    are copied."""
+    there = as_device(obj)
+    if isinstance(there, DeviceNDArray):
+        return there, False
+    return to_device(obj, stream, copy), True
+
+
 def __getattr__(name: str) -> Any:
     return getattr(devicearray, name)
 
 
 __all__ = [
     "DeviceNDArray",
+    "DeviceRecord",
     "array_core",
+    "auto_device",
     "errmsg_contiguous_buffer",
+    "from_array_like",
+    "from_record_like",
     "is_contiguous",
     "verify_cuda_ndarray_interface",
 ]

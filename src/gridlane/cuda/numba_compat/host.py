@@ -13,6 +13,7 @@ from gridlane.cuda.kernels.argument_types import KEYS, typeof
 from gridlane.cuda.kernels.decorators import jit as cuda_jit
 from gridlane.cuda.kernels.kernel import Kernel
 from gridlane.cuda.kernels.signatures import Types, is_signature, parse
+from gridlane.cuda.numba_compat.host_overloads import with_overloads
 from gridlane.cuda.ufuncs.result_types import calling, result_type
 
 prange = range
@@ -48,7 +49,7 @@ class HostFunction:
         key = tuple([KEYS[arg.__class__](arg) for arg in args])
         if key not in self._types:
             self._meet(key, args)
-        return self.py_func(*args, **kwargs)
+        return with_overloads(self.py_func)(*args, **kwargs)
 
     def _meet(self, key: Hashable, args: tuple[Any, ...]) -> None:
         """Record the types of arguments; None if a kernel cannot have them."""

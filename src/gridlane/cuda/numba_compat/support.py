@@ -23,6 +23,7 @@ import numpy as np
 from gridlane.cuda.host import settings
 from gridlane.cuda.names import missing
 from gridlane.cuda.numba_compat.numpy_support import numpy_version
+from gridlane.cuda.numba_compat.test_helpers import TestHelpers
 
 skip_unless_cffi = unittest.skipUnless(find_spec("cffi"), "requires cffi")
 linux_only = unittest.skipIf(not sys.platform.startswith("linux"), "linux only test")
@@ -161,7 +162,7 @@ def _family(value: Any) -> str:
     return "other"
 
 
-class TestCase(unittest.TestCase):
+class TestCase(TestHelpers):
     """unittest's TestCase with numba's exact comparison."""
 
     longMessage = True
@@ -220,7 +221,7 @@ class TestCase(unittest.TestCase):
         self.assertEqual(first.dtype, second.dtype)
         self.assertEqual(first.shape, second.shape)
         self.assertEqual(first.flags.writeable, second.flags.writeable, "different mutability")
-        axes = [n for n, extent in enumerate(first.shape) if extent > 1]
+        axes = [n for n, extent in enumerate(first.shape) if extent > 1 and first.size]
         strides = [[array.strides[n] for n in axes] for array in (first, second)]
         self.assertEqual(strides[0], strides[1], "different strides")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 # Names outside ``__all__`` are names of the module all the same.
@@ -15,6 +16,7 @@ from gridlane.cuda.numba_compat import core as np  # noqa: F401  # numba.np
 from gridlane.cuda.numba_compat import errors
 from gridlane.cuda.numba_compat.host import generated_jit as generated_jit
 from gridlane.cuda.numba_compat.host import jit, njit, prange
+from gridlane.cuda.numba_compat.numpy_support import carray, farray
 from gridlane.cuda.types import none, void
 from gridlane.cuda.ufuncs.gufunc import guvectorize
 from gridlane.cuda.ufuncs.vectorization import vectorize
@@ -30,6 +32,8 @@ globals().update({name: getattr(errors, name) for name in errors.__all__})
 
 
 def __getattr__(name: str) -> Any:
+    if name == "extending":
+        return import_module("gridlane.cuda.extending")
     if name.startswith("__"):
         raise AttributeError(name)
     raise missing(name, "numba")
@@ -40,6 +44,8 @@ _OURS = {"bfloat16", "f2", "float16", "float_"}
 
 # The part of numba's own ``__all__`` that exists here: no module, and np least of all.
 __all__ = [
+    "carray",
+    "farray",
     "from_dtype",
     "guvectorize",
     "jit",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from gridlane.core.argtypes import ArgType, Signature
@@ -20,6 +21,8 @@ def signature(return_type: ArgType, *args: ArgType) -> Signature:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "templates":
+        return import_module("gridlane.cuda.extending.templates")
     if name.startswith("__"):
         raise AttributeError(name)
     raise missing(name, "numba.cuda.typing")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import operator
 
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python.attributes import set_attribute
+from gridlane.frontends.python.calls.extended import extended_operator
 from gridlane.frontends.python.indexing import element_at, place_of
 from gridlane.frontends.python.iteration import static_items
 from gridlane.frontends.python.operands import ArrayView, Operand
@@ -24,7 +26,9 @@ def assign_to(t: Translator, target: ast.expr, value: Operand) -> None:
     elif isinstance(target, ast.Subscript):
         base, index = t.expr(target.value), t.expr(target.slice)
         with t.at(target):
-            store(t, place_of(t, base, index), value)
+            made = extended_operator(t, (operator.setitem,), [base, index, value])
+            if made is None:
+                store(t, place_of(t, base, index), value)
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(t, target, value)
     elif isinstance(target, ast.Attribute):

@@ -13,6 +13,7 @@ from gridlane.frontends.python import enums
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import strides_of
 from gridlane.frontends.python.device_function import device_function_of
+from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.indexing import place_of, record_place
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
@@ -27,6 +28,7 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    UserValue,
     Vector,
 )
 from gridlane.frontends.python.places import Place, item_of, store
@@ -34,6 +36,7 @@ from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import component, unchanged
 from gridlane.ir.builder import constant
+from gridlane.ir.ops import memory
 from gridlane.ir.values import Value
 
 EXTENT = 1 << 48
@@ -181,6 +184,11 @@ def _nbytes(t: Translator, base: ArrayView) -> Scalar:
     return extent(t.b.mul(size(t, base).value, _itemsize(t, base).value))
 
 
+def _ctypes(t: Translator, base: ArrayView) -> Operand:
+    """``array.ctypes``, whose ``data`` is the address of the first element."""
+    return TupleOperand((Scalar(t.b.value(memory.Address(base.pointer))),), ("data",))
+
+
 def transposed(t: Translator, base: ArrayView) -> ArrayView:
     """The view with its axes reversed."""
     kind = base.type
@@ -197,6 +205,7 @@ _ARRAY: dict[str, Callable[[Translator, ArrayView], Operand]] = {
     "itemsize": _itemsize,
     "nbytes": _nbytes,
     "T": transposed,
+    "ctypes": _ctypes,
     "dtype": lambda t, base: Static(base.type.element),
 }
 
@@ -207,6 +216,9 @@ ARRAY_METHODS = (
 
 
 def _attributes_of(base: Operand) -> str:
+    if isinstance(base, UserValue):
+        members = EXTENSIONS.members
+        return ", ".join(name for name in members if EXTENSIONS.members_of(base.type, name))
     if isinstance(base, ArrayView):
         return ", ".join((*_ARRAY, *(f"{name}()" for name in ARRAY_METHODS)))
     return ", ".join(base.fields) if isinstance(base, TupleOperand) else ""
@@ -214,6 +226,11 @@ def _attributes_of(base: Operand) -> str:
 
 def set_attribute(t: Translator, base: Operand, name: str, value: Operand) -> None:
     """``base.name = value``: fields of records only."""
+    if isinstance(base, UserValue):
+        raise t.fail(
+            TypingError,
+            f"a value of {base.type} does not change: .{name} cannot be assigned; make another one",
+        )
     if isinstance(base, RecordView):
         store(t, record_place(t, base, name), value)
         return

@@ -20,6 +20,7 @@ from gridlane.frontends.python.device_function import (
     DeviceFunction,
     device_function_of,
 )
+from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.scope import Surroundings
 
 _STUBS = (stubs.Stub, stubs.ValueStub, stubs.Dim3Stub, stubs.Namespace)
@@ -84,6 +85,8 @@ class Capture:
     # --- kinds of objects, in the order in which the translator distinguishes them ---
 
     def _object(self, value: Any) -> bytes:
+        if EXTENSIONS.entries(value):
+            raise NotEncodable("its implementations are chosen by functions of types")
         if isinstance(value, type):
             return self._class(value)
         device = device_function_of(value)

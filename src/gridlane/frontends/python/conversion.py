@@ -17,6 +17,7 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    UserValue,
     Vector,
 )
 from gridlane.frontends.python.specs import (
@@ -27,6 +28,7 @@ from gridlane.frontends.python.specs import (
     ScalarSpec,
     Spec,
     TupleSpec,
+    UserSpec,
     VectorSpec,
 )
 from gridlane.frontends.python.translator import Translator
@@ -49,6 +51,10 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
         pairs = zip(operand.items, spec.items, strict=True)
         items = tuple([convert(t, item, wanted) for item, wanted in pairs])
         return TupleOperand(items, spec.fields, spec.cls)
+    if isinstance(spec, UserSpec):
+        assert isinstance(operand, UserValue)
+        pairs = zip(operand.items, spec.items, strict=True)
+        return UserValue(spec.type, tuple([convert(t, item, wanted) for item, wanted in pairs]))
     if isinstance(spec, ArraySpec):
         assert isinstance(operand, ArrayView)
         return _convert_array(t, operand, spec)
@@ -182,7 +188,7 @@ def _cast_aggregate(t: Translator, operand: Operand, kind: argtypes.ArgType) -> 
         pairs = zip(operand.items, kind.items, strict=True)
         items = tuple([cast_to(t, item, want) for item, want in pairs])
         return TupleOperand(items, kind.fields, kind.cls)
-    same_record = isinstance(operand, RecordView) and operand.type == kind
+    same_record = isinstance(operand, RecordView | UserValue) and operand.type == kind
     if isinstance(kind, argtypes.EnumType):
         return _cast_member(t, operand, kind)
     nothing = isinstance(kind, argtypes.NoneType) and operand.type_name == "None"
@@ -225,6 +231,8 @@ def truth(t: Translator, operand: Operand) -> Value:
             TypingError,
             "an array has no truth value; compare an element, or test its size with len()",
         )
+    if isinstance(operand, UserValue):
+        raise t.fail(TypingError, f"a value of {operand.type} has no truth value")
     if isinstance(operand, RecordView | RecordValue):
         raise t.fail(TypingError, "a record has no truth value; compare one of its fields")
     if isinstance(operand, EnumVariable) and enums.has_own_truth(operand.cls):

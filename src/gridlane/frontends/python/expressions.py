@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from typing import Any
 
 from gridlane.core.dtypes import b1
@@ -10,6 +11,8 @@ from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python import joins
 from gridlane.frontends.python.attributes import attribute, method_of
 from gridlane.frontends.python.calls.dispatch import call
+from gridlane.frontends.python.calls.extended import extended_member, extended_operator
+from gridlane.frontends.python.calls.operator_functions import FUNCTIONS
 from gridlane.frontends.python.compare import compare, contains, identical
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert, integer, truth
@@ -52,7 +55,8 @@ def _name(t: Translator, node: ast.Name) -> Operand:
 
 
 def _attribute(t: Translator, node: ast.Attribute) -> Operand:
-    return attribute(t, t.expr(node.value), node.attr)
+    base = t.expr(node.value)
+    return extended_member(t, base, node.attr) or attribute(t, base, node.attr)
 
 
 def _tuple(t: Translator, node: ast.Tuple) -> Operand:
@@ -73,7 +77,8 @@ def _binary(t: Translator, node: ast.BinOp) -> Operand:
     if known is not None:
         return known
     lhs, rhs = t.expr(node.left), t.expr(node.right)
-    return BINARY[type(node.op)](t, lhs, rhs)
+    made = extended_operator(t, (FUNCTIONS[type(node.op)],), [lhs, rhs])
+    return made or BINARY[type(node.op)](t, lhs, rhs)
 
 
 def _unary(t: Translator, node: ast.UnaryOp) -> Operand:
@@ -81,6 +86,9 @@ def _unary(t: Translator, node: ast.UnaryOp) -> Operand:
     if known is not None:
         return known
     operand = t.expr(node.operand)
+    made = extended_operator(t, (FUNCTIONS[type(node.op)],), [operand])
+    if made is not None:
+        return made
     if type(node.op) is ast.Not:
         return Scalar(t.b.not_(truth(t, operand)))
     return UNARY[type(node.op)](t, operand)
@@ -101,6 +109,10 @@ def _compare(t: Translator, node: ast.Compare) -> Operand:
 
 
 def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operand) -> Value:
+    made = extended_operator(t, (FUNCTIONS[kind],), _in_order(kind, lhs, rhs))
+    if made is not None:
+        found = truth(t, made)
+        return t.b.not_(found) if kind is ast.NotIn else found
     if kind in (ast.Is, ast.IsNot):
         same = identical(t, lhs, rhs)
         return same if kind is ast.Is else t.b.not_(same)
@@ -108,6 +120,11 @@ def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operan
         found = contains(t, lhs, rhs)
         return found if kind is ast.In else t.b.not_(found)
     return compare(t, kind, lhs, rhs)
+
+
+def _in_order(kind: type[ast.cmpop], lhs: Operand, rhs: Operand) -> list[Operand]:
+    """The operands as the function of ``operator`` takes them."""
+    return [rhs, lhs] if kind in (ast.In, ast.NotIn) else [lhs, rhs]
 
 
 def _boolean(t: Translator, node: ast.BoolOp) -> Operand:
@@ -211,7 +228,9 @@ def _subscript(t: Translator, node: ast.Subscript) -> Operand:
         method = method_of(t, base, "__getitem__")
         if method is not None:
             return call(t, method, [t.expr(node.slice)], {})
-    return subscript(t, base, t.expr(node.slice))
+    index = t.expr(node.slice)
+    made = extended_operator(t, (operator.getitem,), [base, index])
+    return made or subscript(t, base, index)
 
 
 def _slice(t: Translator, node: ast.Slice) -> Operand:

@@ -7,6 +7,7 @@ import types
 
 from gridlane.core.encoding import NotEncodable, encode, frame
 from gridlane.frontends.python.captured import Capture
+from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.reads import Reads, reads_of
 from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.source import FunctionSource, source_of
@@ -75,12 +76,24 @@ class _Walk:
                 if parameter.default is not parameter.empty:
                     parts += [encode(name), self.capture.value(parameter.default)]
         reads = _reads(source, function)
+        _check_extensions(reads)
         self.loose |= reads.loose
         for path in [*((name,) for name in reads.bare), *reads.paths]:
             found, value = self.around.lookup(function, path[0])
             told = self.capture.path(value, path[1:]) if found else frame(b"-")
             parts += [encode(path), told]
         return frame(b"P", *parts)
+
+
+def _check_extensions(reads: Reads) -> None:
+    """Refuse a function whose expressions the program may implement: operators, and attributes that
+    types of the program's have."""
+    if EXTENSIONS.operators:
+        raise NotEncodable("operators are implemented by functions of types")
+    attributes = {name for path in reads.paths for name in path[1:]} | reads.loose
+    found = attributes & EXTENSIONS.members.keys()
+    if found:
+        raise NotEncodable(f"the attribute {min(found)} is implemented by functions of types")
 
 
 def _reads(source: FunctionSource, function: types.FunctionType) -> Reads:

@@ -17,6 +17,7 @@ from gridlane.frontends.python.specs import (
     ScalarSpec,
     Spec,
     TupleSpec,
+    UserSpec,
     flatten,
     ir_types,
     rebuild,
@@ -220,6 +221,8 @@ def widened(spec: Spec) -> Spec:
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([widened(item) for item in spec.items]), spec.fields, spec.cls)
+    if isinstance(spec, UserSpec):
+        return UserSpec(spec.type, tuple([widened(item) for item in spec.items]))
     return spec
 
 
@@ -302,6 +305,8 @@ def relaxed(spec: Spec) -> Spec:
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([relaxed(item) for item in spec.items]), spec.fields, spec.cls)
+    if isinstance(spec, UserSpec):
+        return UserSpec(spec.type, tuple([relaxed(item) for item in spec.items]))
     return spec
 
 

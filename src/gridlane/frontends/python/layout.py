@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import cache
 from math import prod
 
+import numpy as np
+
 from gridlane.core import argtypes
 from gridlane.core.dtypes import DType
+from gridlane.frontends.python.extensions import EXTENSIONS, is_users
 from gridlane.ir import types
 from gridlane.ir.types import StructType, Type
 
@@ -29,7 +32,36 @@ def memory_type(kind: argtypes.ArgType, packed: bool = False) -> Type:
         return types.ArrayType(memory_type(kind.element, packed), prod(kind.shape))
     if isinstance(kind, argtypes.RecordType):
         return _record(kind, packed)
+    if is_users(kind):
+        return _record(record_of(kind), packed)
     raise TypeError(f"{kind} is not an element of an array")
+
+
+@cache
+def record_of(kind: argtypes.ArgType) -> argtypes.RecordType:
+    """The record in memory of a user's type: its members in order, each naturally aligned.
+
+    Raises:
+        TypeError: a member has no place in memory, such as an array.
+    """
+    fields = [(name, _plain(member)) for name, member in EXTENSIONS.structure(kind)]
+    formats = {name: numpy_dtype(member) for name, member in fields}
+    dtype = np.dtype(list(formats.items()), align=True)
+    found = argtypes.from_numpy(dtype)
+    assert isinstance(found, argtypes.RecordType)
+    return found
+
+
+def _plain(kind: argtypes.ArgType) -> argtypes.ArgType:
+    return record_of(kind) if is_users(kind) else kind
+
+
+def numpy_dtype(kind: argtypes.ArgType) -> np.dtype:
+    """The numpy dtype of a type in memory."""
+    dtype = getattr(kind, "numpy", None)
+    if dtype is None:
+        raise TypeError(f"{kind} has no place in memory")
+    return dtype
 
 
 def _vector(kind: argtypes.VectorType, packed: bool) -> Type:

@@ -183,6 +183,19 @@ class RecordValue(Operand):
 
 
 @dataclass(slots=True, eq=False)
+class UserValue(Operand):
+    """A value of a type that the program defines: one operand for each member of its model, in
+    order. Nothing changes it."""
+
+    type: argtypes.ArgType
+    items: tuple[Operand, ...]
+
+    @property
+    def type_name(self) -> str:
+        return str(self.type)
+
+
+@dataclass(slots=True, eq=False)
 class Fragment(Operand):
     """A matrix that a warp holds."""
 
@@ -252,10 +265,12 @@ class Static(Operand):
 
 @dataclass(slots=True, eq=False)
 class BoundMethod(Operand):
-    """``receiver.name``, to be called."""
+    """``receiver.name``, to be called; ``is_own`` where the dialect has it, without the program's
+    extensions."""
 
     receiver: Operand
     name: str
+    is_own: bool = True
 
     @property
     def type_name(self) -> str:

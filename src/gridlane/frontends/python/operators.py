@@ -16,6 +16,7 @@ from gridlane.frontends.python.operands import (
     Operand,
     Scalar,
     TupleOperand,
+    UserValue,
 )
 from gridlane.frontends.python.power import power
 from gridlane.frontends.python.translator import Translator
@@ -134,7 +135,9 @@ def _other(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> Operand:
 
 def mismatch(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> TypingError:
     """The error of an operator whose operands do not fit."""
-    if isinstance(lhs, ArrayView) or isinstance(rhs, ArrayView):
+    if isinstance(lhs, UserValue) or isinstance(rhs, UserValue):
+        advice = "; implement it with @overload of the function in operator"
+    elif isinstance(lhs, ArrayView) or isinstance(rhs, ArrayView):
         advice = "; a kernel computes on elements: index the arrays, as in a[i]"
     else:
         advice = "; it takes numbers"

@@ -10,6 +10,7 @@ from gridlane.core.artifact import Path
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError
 from gridlane.core.parameters import array_members
+from gridlane.frontends.python.extensions import EXTENSIONS, is_users
 from gridlane.frontends.python.layout import element_type, memory_type
 from gridlane.frontends.python.operands import (
     NONE,
@@ -21,6 +22,7 @@ from gridlane.frontends.python.operands import (
     RecordView,
     Scalar,
     TupleOperand,
+    UserValue,
     Vector,
 )
 from gridlane.frontends.python.translator import Translator
@@ -59,6 +61,8 @@ def _parameter_name(t: Translator, name: str, path: Path) -> str:
 
 def _operand(t: Translator, kind: argtypes.ArgType, path: Path, add: Add) -> Operand:
     maker = _MAKERS.get(type(kind))
+    if maker is None and is_users(kind):
+        return _user(t, kind, path, add)
     if maker is None:
         raise TypingError(f"a kernel cannot take an argument of type {kind}", t.b.loc)
     return maker(t, kind, path, add)
@@ -95,6 +99,12 @@ def _vector(t: Translator, kind: argtypes.VectorType, path: Path, add: Add) -> O
 
 def _record(t: Translator, kind: argtypes.RecordType, path: Path, add: Add) -> Operand:
     return RecordView(kind, add(pointer(memory_type(kind), Space.GLOBAL), (*path, "record")))
+
+
+def _user(t: Translator, kind: argtypes.ArgType, path: Path, add: Add) -> Operand:
+    """A value of a user's type, by the parameters of its members, as of a tuple's items."""
+    members = enumerate(EXTENSIONS.structure(kind))
+    return UserValue(kind, tuple([_operand(t, item, (*path, n), add) for n, (_, item) in members]))
 
 
 def _member(t: Translator, kind: argtypes.EnumType, path: Path, add: Add) -> Operand:

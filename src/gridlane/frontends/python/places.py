@@ -10,6 +10,7 @@ from gridlane.core.dtypes import i64, u8
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import cells
 from gridlane.frontends.python.conversion import cast_to
+from gridlane.frontends.python.extensions import EXTENSIONS, is_users
 from gridlane.frontends.python.operands import (
     ArrayView,
     ComplexNumber,
@@ -18,6 +19,7 @@ from gridlane.frontends.python.operands import (
     RecordView,
     Scalar,
     TupleOperand,
+    UserValue,
     Vector,
 )
 from gridlane.frontends.python.translator import Translator
@@ -99,6 +101,10 @@ def load(t: Translator, address: Value, kind: argtypes.ArgType, readonly: bool =
         return load_vector(t, address, kind)
     if isinstance(kind, argtypes.RecordType):
         return RecordView(kind, address, readonly)
+    if is_users(kind):
+        members = enumerate(EXTENSIONS.structure(kind))
+        items = [load(t, b.field_pointer(address, n), member) for n, (_, member) in members]
+        return UserValue(kind, tuple(items))
     assert isinstance(kind, argtypes.NestedArrayType)
     array = argtypes.ArrayType(kind.element, len(kind.shape), "C", readonly)
     shape = tuple([b.const(extent, i64) for extent in kind.shape])
@@ -128,6 +134,9 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
     if isinstance(kind, argtypes.RecordType):
         _store_record(t, address, kind, value)
         return
+    if is_users(kind):
+        _store_user(t, address, kind, value)
+        return
     if isinstance(kind, argtypes.NestedArrayType):
         view = load(t, address, kind)
         assert isinstance(view, ArrayView)
@@ -142,6 +151,15 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
         store_vector(t, address, kind, made)
     else:
         cells.write(t, address, made.value)  # type: ignore[attr-defined]  # a scalar
+
+
+def _store_user(t: Translator, address: Value, kind: argtypes.ArgType, value: Operand) -> None:
+    """Write a value of a user's type, member by member."""
+    if not isinstance(value, UserValue) or value.type != kind:
+        raise t.fail(TypingError, f"a value of {kind} is required here, not {value.type_name}")
+    members = EXTENSIONS.structure(kind)
+    for number, ((_, own), item) in enumerate(zip(members, value.items, strict=True)):
+        store_element(t, t.b.field_pointer(address, number), own, item)
 
 
 def _store_record(t: Translator, address: Value, kind: argtypes.RecordType, value: Operand) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import TypingError
+from gridlane.frontends.python.extensions import EXTENSIONS, is_users
 from gridlane.frontends.python.layout import element_type, memory_type
 from gridlane.frontends.python.specs import (
     ArraySpec,
@@ -18,6 +19,7 @@ from gridlane.frontends.python.specs import (
     Spec,
     StaticSpec,
     TupleSpec,
+    UserSpec,
     VectorSpec,
     any_number,
 )
@@ -45,6 +47,9 @@ def spec_of_type(kind: ArgType) -> Spec:
         return ScalarSpec(number.dtype, number.dtype.min, number.dtype.max, kind.cls)
     if isinstance(kind, argtypes.NoneType):
         return StaticSpec(None)
+    if is_users(kind):
+        members = EXTENSIONS.structure(kind)
+        return UserSpec(kind, tuple([spec_of_type(member) for _, member in members]))
     raise TypingError(f"a device function cannot take an argument of type {kind}")
 
 
@@ -56,7 +61,7 @@ def result_type(spec: Spec) -> ArgType:
         return argtypes.EnumType.of(spec.cls)
     if isinstance(spec, ComplexSpec):
         return argtypes.complex64 if spec.part.bits == 32 else argtypes.complex128
-    if isinstance(spec, ArraySpec | RecordSpec | VectorSpec):
+    if isinstance(spec, ArraySpec | RecordSpec | UserSpec | VectorSpec):
         return spec.type
     if isinstance(spec, RecordValueSpec):
         raise TypingError(

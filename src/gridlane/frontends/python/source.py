@@ -142,7 +142,7 @@ def _whole_file(lines: list[str], code: types.CodeType) -> tuple[Definition, int
     except SyntaxError:
         tree = ast.Module([], [])
     wanted = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
-    found = [node for node in ast.walk(tree) if isinstance(node, wanted) and _fits(node, code)]
+    found = [node for node in ast.walk(tree) if isinstance(node, wanted) and fits(node, code)]
     if found:
         # Of nested lambdas the innermost that holds all of the code.
         return max(found, key=lambda node: (node.lineno, node.col_offset)), 0
@@ -153,18 +153,20 @@ def _whole_file(lines: list[str], code: types.CodeType) -> tuple[Definition, int
     )
 
 
-def _fits(node: Definition, code: types.CodeType) -> bool:
-    """Whether the code may be compiled from this function of the file."""
+def fits(node: Definition, code: types.CodeType, offset: int = 0) -> bool:
+    """Whether the code may be compiled from this function of the file, or from one inside of it;
+    ``offset`` is added to the node's lines to get the file's."""
     names = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
     if tuple(names) != code.co_varnames[: code.co_argcount]:
         return False
     if isinstance(node, ast.FunctionDef):
         first = min([node.lineno, *[item.lineno for item in node.decorator_list]])
-        return first == code.co_firstlineno and node.name == code.co_name
+        return first + offset == code.co_firstlineno and node.name == code.co_name
     places = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
-    return node.lineno == code.co_firstlineno and all(
-        (node.lineno, node.col_offset) <= (line, column)  # type: ignore[operator]  # no None
-        and (end_line, end_column) <= (node.end_lineno, node.end_col_offset)
+    start = node.lineno + offset, node.col_offset
+    end = (node.end_lineno or 0) + offset, node.end_col_offset
+    return start[0] == code.co_firstlineno and all(
+        start <= (line, column) and (end_line, end_column) <= end  # type: ignore[operator]  # no None
         for line, end_line, column, end_column in places
     )
 

@@ -16,6 +16,7 @@ from gridlane.core import argtypes, enums
 from gridlane.core.dtypes import DType, f32, f64, i64
 from gridlane.core.encoding import encode
 from gridlane.frontends.python import promotion
+from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
@@ -29,6 +30,7 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    UserValue,
     Vector,
     number,
 )
@@ -85,6 +87,14 @@ class TupleSpec:
     items: tuple[Spec, ...]
     fields: tuple[str, ...]
     cls: type | None
+
+
+@dataclass(frozen=True, slots=True)
+class UserSpec:
+    """A value of a type that the program defines, by the specs of its members."""
+
+    type: argtypes.ArgType
+    items: tuple[Spec, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +159,7 @@ Spec = (
     | RecordValueSpec
     | FragmentSpec
     | TupleSpec
+    | UserSpec
     | VectorSpec
     | MemberSpec
     | StaticSpec
@@ -176,6 +187,9 @@ def spec_of(operand: Operand) -> Spec | None:
         if any(item is None for item in items):
             return None
         return TupleSpec(items, operand.fields, operand.cls)  # type: ignore[arg-type]  # no None
+    if isinstance(operand, UserValue):
+        items = tuple([spec_of(item) for item in operand.items])
+        return None if None in items else UserSpec(operand.type, items)  # type: ignore[arg-type]
     if isinstance(operand, RecordView):
         kind = operand.pointer.type
         return RecordSpec(operand.type, kind, operand.readonly)  # type: ignore[arg-type]  # a pointer
@@ -206,6 +220,10 @@ def unify(lhs: Spec, rhs: Spec, promoted: Promoted) -> Spec | None:
         return ComplexSpec(complex_part(promoted, lhs, rhs))
     if isinstance(lhs, TupleSpec) and isinstance(rhs, TupleSpec):
         return _unify_tuples(lhs, rhs, promoted)
+    if isinstance(lhs, UserSpec) and isinstance(rhs, UserSpec) and lhs.type == rhs.type:
+        pairs = zip(lhs.items, rhs.items, strict=True)
+        items = tuple([unify(a, b, promoted) for a, b in pairs])
+        return None if None in items else UserSpec(lhs.type, items)  # type: ignore[arg-type]
     if isinstance(lhs, VectorSpec) and isinstance(rhs, VectorSpec):
         return _unify_vectors(lhs, rhs, promoted)
     if isinstance(lhs, ArraySpec) and isinstance(rhs, ArraySpec):
@@ -308,7 +326,7 @@ def flatten(operand: Operand) -> list[Value]:
         return [operand.pointer, *operand.shape, *operand.strides]
     if isinstance(operand, ComplexNumber):
         return [operand.real, operand.imag]
-    if isinstance(operand, TupleOperand | RecordValue):
+    if isinstance(operand, TupleOperand | RecordValue | UserValue):
         return [value for item in operand.items for value in flatten(item)]
     if isinstance(operand, RecordView):
         return [operand.pointer]
@@ -328,7 +346,7 @@ def ir_types(spec: Spec) -> list[Type]:
         return [spec.pointer, *[i64] * extents]
     if isinstance(spec, ComplexSpec):
         return [spec.part, spec.part]
-    if isinstance(spec, TupleSpec):
+    if isinstance(spec, TupleSpec | UserSpec):
         return [type_ for item in spec.items for type_ in ir_types(item)]
     if isinstance(spec, VectorSpec):
         return [spec.item.dtype] * spec.type.count
@@ -353,6 +371,9 @@ def suffixes(spec: Spec) -> list[str]:
         return ["_real", "_imag"]
     if isinstance(spec, TupleSpec):
         return [f"_{n}{tail}" for n, item in enumerate(spec.items) for tail in suffixes(item)]
+    if isinstance(spec, UserSpec):
+        pairs = zip(EXTENSIONS.structure(spec.type), spec.items, strict=True)
+        return [f"_{name}{tail}" for (name, _), item in pairs for tail in suffixes(item)]
     if isinstance(spec, VectorSpec):
         return [f"_{letter}" for letter in spec.type.fields]
     if isinstance(spec, RecordValueSpec):
@@ -377,6 +398,8 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
     if isinstance(spec, TupleSpec):
         items = tuple([rebuild(b, item, values) for item in spec.items])
         return TupleOperand(items, spec.fields, spec.cls)
+    if isinstance(spec, UserSpec):
+        return UserValue(spec.type, tuple([rebuild(b, item, values) for item in spec.items]))
     if isinstance(spec, VectorSpec):
         item = spec.item
         parts = [Scalar(next(values), item.lo, item.hi) for _ in range(spec.type.count)]

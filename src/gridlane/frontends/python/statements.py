@@ -8,6 +8,8 @@ from typing import Any
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python.assignment import assign_to
 from gridlane.frontends.python.attributes import attribute, set_attribute
+from gridlane.frontends.python.calls.extended import extended_operator
+from gridlane.frontends.python.calls.operator_functions import FUNCTIONS, IN_PLACE
 from gridlane.frontends.python.conversion import truth
 from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.joins import join, save
@@ -16,6 +18,7 @@ from gridlane.frontends.python.names import named
 from gridlane.frontends.python.operands import (
     NONE,
     LocalFunction,
+    Operand,
     Scalar,
     Static,
 )
@@ -43,8 +46,14 @@ def _annotated(t: Translator, node: ast.AnnAssign) -> None:
 
 
 def _augmented(t: Translator, node: ast.AugAssign) -> None:
-    operation = BINARY[type(node.op)]
     target = node.target
+
+    def operation(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
+        kind = type(node.op)
+        functions = IN_PLACE[kind], FUNCTIONS[kind]
+        made = extended_operator(t, functions, [lhs, rhs])
+        return made or BINARY[kind](t, lhs, rhs)
+
     if isinstance(target, ast.Name):
         lhs = named(t, target.id)
         t.env[target.id] = operation(t, lhs, t.expr(node.value))

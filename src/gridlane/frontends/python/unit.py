@@ -45,6 +45,7 @@ class Unit:
         literals: for a function, the parameters that it needs as compile-time constants.
         arrays: symbols of constant arrays by identity of the array, which is kept alive.
         shared: symbols of static shared arrays by function instance and call.
+        chosen: implementations of extensions by entry and types; None where there is none.
         causes: why something is float64, by the IR function; None where nobody asked.
     """
 
@@ -56,6 +57,7 @@ class Unit:
     literals: dict[types.FunctionType, set[int]] = field(default_factory=dict)
     arrays: dict[int, tuple[Any, str]] = field(default_factory=dict)
     shared: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    chosen: dict[Any, Any] = field(default_factory=dict)
     errors: dict[ErrorSite, int] = field(default_factory=dict)
     causes: dict[str, list[Cause]] | None = None
 

@@ -123,6 +123,10 @@ def _dtype(t: Translator, dtype: Operand) -> Operand:
     return Static(as_type(t, dtype))
 
 
+_REQUIRED = "RequireLiteralValue"
+"""numba's name of the error, by which it is looked up."""
+
+
 def constant_integer(t: Translator, operand: Operand, what: str) -> int:
     """A compile-time integer.
 
@@ -135,14 +139,17 @@ def constant_integer(t: Translator, operand: Operand, what: str) -> int:
         if type(known) is int:
             return known
         message = (
-            f"{what} must be known when the kernel is compiled, but this is a value of type "
-            f"{operand.type_name}; use a literal, or a global or closure variable"
+            f"{_REQUIRED}: {what} must be a constant integer, which must be known when the kernel "
+            f"is compiled, but this is a value of type {operand.type_name}; use a literal, or a "
+            "global or closure variable"
         )
         position = t.parameters.get(operand.value)
         if position is not None:
             raise LiteralNeeded(message, t.b.loc, t.function, position)
         raise t.fail(ConstantError, message)
-    raise t.fail(TypingError, f"{what} must be a constant integer, not {operand.type_name}")
+    raise t.fail(
+        TypingError, f"{_REQUIRED}: {what} must be a constant integer, not {operand.type_name}"
+    )
 
 
 def constant_shape(t: Translator, operand: Operand) -> tuple[int, ...]:

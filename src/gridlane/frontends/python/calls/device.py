@@ -7,6 +7,7 @@ from typing import Any
 from gridlane.core import argtypes
 from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.frontends.python.calls.overloads import choose_signature
+from gridlane.frontends.python.closures import passed_on
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.device_function import DeviceFunction
@@ -19,6 +20,7 @@ from gridlane.frontends.python.specs import (
     Spec,
     StaticSpec,
     TupleSpec,
+    UserSpec,
     flatten,
     rebuild,
     spec_of,
@@ -35,7 +37,7 @@ def call_device(
     t: Translator, device: DeviceFunction, arguments: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
     """Call a device function, compiled for the operands' types."""
-    operands = _bind(t, device, arguments, keywords)
+    operands = [passed_on(t, item) for item in _bind(t, device, arguments, keywords)]
     declared = choose_signature(t, device, operands)
     if declared is not None:
         operands = [cast_to(t, item, kind) for item, kind in zip(operands, declared.args)]
@@ -185,6 +187,8 @@ def _coarse(spec: Spec) -> Spec:
         return ScalarSpec(dtype, dtype.min, dtype.max, spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([_coarse(item) for item in spec.items]), spec.fields, spec.cls)
+    if isinstance(spec, UserSpec):
+        return UserSpec(spec.type, tuple([_coarse(item) for item in spec.items]))
     return spec
 
 

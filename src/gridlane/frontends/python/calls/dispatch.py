@@ -13,8 +13,10 @@ from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python.calls.casts import cast_call
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.calls.elementwise import elementwise, fills_array
+from gridlane.frontends.python.calls.extended import call_extended, call_extended_method
 from gridlane.frontends.python.calls.methods import call_method
-from gridlane.frontends.python.calls.registry import HANDLERS, bind
+from gridlane.frontends.python.calls.registry import HANDLERS, Handler, bind
+from gridlane.frontends.python.closures import as_device
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.device_function import (
     ConstantFunction,
@@ -40,6 +42,10 @@ def call(
 ) -> Operand:
     """``function(*arguments, **keywords)``."""
     if isinstance(function, BoundMethod):
+        receiver, own = function.receiver, function.is_own
+        made = call_extended_method(t, receiver, function.name, arguments, keywords, own)
+        if made is not None:
+            return made
         device = _method(t, function)
         if device is not None:
             return call_device(t, device, [function.receiver, *arguments], keywords)
@@ -50,6 +56,9 @@ def call(
         raise t.fail(TypingError, f"{function.type_name} cannot be called")
     target = function.object
     handler = _handler(target)
+    made = call_extended(t, target, arguments, keywords, _is_own(target, handler))
+    if made is not None:
+        return made
     if handler is not None:
         t.callee = handler.name
         if handler.elementwise and fills_array(handler, arguments, keywords):
@@ -60,16 +69,32 @@ def call(
         return call_device(t, device, arguments, keywords)
     if isinstance(target, ConstantFunction):
         return _call_constant(t, target, arguments, keywords)
-    kind = record_type_of(target) or _cast_target(target)
+    kind = _constructed(target)
     if isinstance(kind, argtypes.RecordType):
         return make_record(t, kind, arguments, keywords)
     if isinstance(kind, argtypes.VectorType):
         return make_vector(t, kind, arguments, keywords)
+    if isinstance(kind, type):
+        return _make_namedtuple(t, kind, arguments, keywords)
     if kind is not None:
         return cast_call(t, kind, arguments, keywords)
-    if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
-        return _make_namedtuple(t, target, arguments, keywords)
     raise _not_callable(t, target)
+
+
+def _is_own(target: Any, handler: Handler | None) -> bool:
+    """Whether the dialect can call an object without the program's extensions."""
+    if handler is not None or device_function_of(target) is not None:
+        return True
+    return isinstance(target, ConstantFunction) or _constructed(target) is not None
+
+
+def _constructed(target: Any) -> Any:
+    """What a call of a type or a class makes a value of: a type or a namedtuple's class."""
+    kind = record_type_of(target) or _cast_target(target)
+    if kind is not None:
+        return kind
+    is_named = isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields")
+    return target if is_named else None
 
 
 def _method(t: Translator, method: BoundMethod) -> DeviceFunction | None:
@@ -82,7 +107,7 @@ def _method(t: Translator, method: BoundMethod) -> DeviceFunction | None:
     return device_function_of(t.unit.around.attribute(receiver.cls, method.name))
 
 
-def _handler(target: Any):  # type: ignore[no-untyped-def]
+def _handler(target: Any) -> Handler | None:
     try:
         return HANDLERS.get(target)
     except TypeError:
@@ -187,12 +212,14 @@ def _call_local(
     arguments: list[Operand],
     keywords: dict[str, Operand],
 ) -> Operand:
-    """Inline a function that the kernel defines: its last statement is its only return."""
+    """Inline a function that the kernel defines, where its last statement is its only return; call
+    it otherwise."""
     node = function.node
+    if not _is_inlined(node):
+        return call_device(t, as_device(t, function), arguments, keywords)
     names = [item.arg for item in node.args.args]
     given = dict(zip(names, arguments, strict=False)) | keywords
-    simple = not (node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.defaults)
-    if not simple or set(given) != set(names) or len(arguments) > len(names):
+    if set(given) != set(names) or len(arguments) > len(names):
         raise t.fail(TypingError, f"{function.name} takes exactly ({', '.join(names)})")
     outer, dead = t.env, t.dead
     t.env = {**outer, **function.environment, **given}
@@ -202,18 +229,24 @@ def _call_local(
         t.env, t.dead = outer, dead
 
 
+def _is_inlined(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Whether a function has plain parameters, and a return as its last statement at most."""
+    args = node.args
+    if args.vararg or args.kwarg or args.kwonlyargs or args.defaults:
+        return False
+    if isinstance(node, ast.Lambda):
+        return True
+    *body, last = node.body
+    nested = [item for part in body for item in ast.walk(part) if isinstance(item, ast.Return)]
+    return not nested and isinstance(last, ast.Return)
+
+
 def _inline_body(t: Translator, function: LocalFunction) -> Operand:
     node = function.node
     if isinstance(node, ast.Lambda):
         return t.expr(node.body)
     *body, last = node.body
-    returns = [item for part in body for item in ast.walk(part) if isinstance(item, ast.Return)]
-    if returns or not isinstance(last, ast.Return):
-        raise t.fail(
-            UnsupportedError,
-            f"{function.name} is defined in a kernel, so its only return must be its last "
-            "statement; define it outside with @cuda.jit(device=True)",
-        )
+    assert isinstance(last, ast.Return)
     place = t.b.loc
     t.block(body)
     t.b.loc = place

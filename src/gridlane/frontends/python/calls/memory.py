@@ -39,7 +39,7 @@ def _alignment(t: Translator, alignment: Operand | None) -> int:
         return 0
     value = constant_integer(t, alignment, "the alignment")
     if value <= 0 or value & (value - 1):
-        raise t.fail(ConstantError, f"an alignment is a power of two, not {value}")
+        raise t.fail(ConstantError, f"Alignment must be a power of two, not {value}")
     return value
 
 

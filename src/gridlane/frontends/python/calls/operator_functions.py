@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from typing import Any
 
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.compare import OPS, compare, contains, identical
@@ -37,6 +38,23 @@ _COMPARE = {
     ast.Gt: "gt",
     ast.GtE: "ge",
 }
+
+
+FUNCTIONS: dict[type[ast.AST], Any] = {
+    **{kind: getattr(operator, name) for kind, name in (_BINARY | _UNARY | _COMPARE).items()},
+    ast.MatMult: operator.matmul,
+    ast.Not: operator.not_,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: operator.contains,
+    ast.NotIn: operator.contains,
+}
+"""The function of each operator."""
+IN_PLACE: dict[type[ast.operator], Any] = {
+    kind: getattr(operator, f"i{name.rstrip('_')}")
+    for kind, name in (_BINARY | {ast.MatMult: "matmul"}).items()
+}
+"""The function of each operator with an assignment."""
 
 
 def _register() -> None:

@@ -1,0 +1,1 @@
+"""llvmlite's builder on gridlane's: code that programs emit themselves."""

@@ -1,0 +1,174 @@
+"""The types of calls and attributes: numba's classes of templates, and functions that give them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from gridlane.core.argtypes import ArgType, Signature
+from gridlane.core.errors import UnsupportedError
+from gridlane.core.type_kinds import Function, unliteral
+from gridlane.cuda.extending.lowers import code_of, code_of_attribute
+from gridlane.cuda.extending.typing_context import TYPING_CONTEXT
+from gridlane.cuda.names import missing
+from gridlane.frontends.python.extensions import EXTENSIONS, Emit, Lowered, Member
+
+
+def signature(return_type: ArgType, *args: ArgType, recvr: ArgType | None = None) -> Signature:
+    """The signature of a function."""
+    return Signature(return_type, args)
+
+
+class Template:
+    """Base of the templates; ``key`` is what is called, or the class of types with attributes."""
+
+    key: ClassVar[Any] = None
+
+    def __init__(self, context: Any = TYPING_CONTEXT) -> None:
+        self.context = context
+
+
+class AbstractTemplate(Template):
+    """A call whose signature ``generic(args, kws)`` gives."""
+
+    def generic(self, args: Any, kws: Any) -> Signature | None:
+        """The signature for types of arguments; None where it does not take them."""
+        raise NotImplementedError(f"{type(self).__name__}.generic")
+
+
+class ConcreteTemplate(Template):
+    """A call with one of the signatures in ``cases``."""
+
+    cases: ClassVar[list[Signature]] = []
+
+    def generic(self, args: Any, kws: Any) -> Signature | None:
+        """The signature whose arguments are of these types."""
+        given = tuple(map(unliteral, args))
+        return next((case for case in self.cases if case.args == given and not kws), None)
+
+
+class CallableTemplate(Template):
+    """A call whose result ``generic()`` types: it returns a function of the types."""
+
+    def generic(self) -> Any:
+        """The function of the types."""
+        raise NotImplementedError(f"{type(self).__name__}.generic")
+
+
+class AttributeTemplate(Template):
+    """Attributes of the types of class ``key``: ``resolve_NAME(type)`` gives the type of one."""
+
+
+def infer(template: type[Template]) -> type[Template]:
+    """Register the template of a call, whose ``key`` is what kernels call."""
+    add_callable(template.key, template)
+    return template
+
+
+def infer_global(value: Any, typ: Any = None, **options: Any) -> Any:
+    """Register the template of a call of an object; a decorator where ``typ`` is missing."""
+    if typ is not None:
+        template = typ.value if isinstance(typ, Function) else None
+        if isinstance(template, type) and issubclass(template, Template):
+            add_callable(value, template)
+        return typ
+
+    def add(template: type[Template]) -> type[Template]:
+        add_callable(value, template)
+        return template
+
+    return add
+
+
+def infer_getattr(template: type[AttributeTemplate]) -> type[AttributeTemplate]:
+    """Register the template of attributes."""
+    names = [name.removeprefix("resolve_") for name in dir(template) if name[:8] == "resolve_"]
+    if hasattr(template, "generic_resolve") or not names:
+        raise UnsupportedError(
+            f"{template.__name__}: give each attribute by a method resolve_NAME, or by "
+            "@overload_attribute and @overload_method"
+        )
+    for name in names:
+        add_attribute(template.key, name, getattr(template(), f"resolve_{name}"))
+    return template
+
+
+def add_attribute(kind: Any, name: str, type_of: Any) -> None:
+    """Register an attribute by the function that gives its type; ``lower_getattr`` has its code."""
+
+    def choose(base: ArgType) -> tuple[Signature, Emit | None] | None:
+        found = type_of(base)
+        if found is None:
+            return None
+        return Signature(found, (base,)), code_of_attribute(base, name)
+
+    EXTENSIONS.members.setdefault(name, []).append(Member(kind, False, Lowered(choose)))
+
+
+def add_callable(function: Any, template: type[Template]) -> None:
+    """Register the types of calls of an object; ``lower_builtin`` has their code."""
+
+    def choose(*types: ArgType, **named: ArgType) -> tuple[Signature, Emit | None] | None:
+        made: Any = template()
+        if isinstance(made, CallableTemplate):
+            found = made.generic()(*types, **named)
+        else:
+            found = made.generic(types, named)
+        return typed_call(function, found, (*types, *named.values()))
+
+    EXTENSIONS.add(function, Lowered(choose))
+
+
+def typed_call(
+    function: Any, found: Any, types: tuple[ArgType, ...]
+) -> tuple[Signature, Emit | None] | None:
+    """A signature with its code, from what a function of types returned: a signature or a type."""
+    if found is None:
+        return None
+    if not isinstance(found, Signature):
+        found = Signature(found, tuple(map(unliteral, types)))
+    return found, code_of(function, found)
+
+
+def type_callable(function: Any) -> Any:
+    """Decorate a function that gets the typing context and returns a function of types: the type of
+    a call's result, or None. ``lower_builtin`` has the code of the call."""
+
+    def add(typing_function: Any) -> Any:
+        def choose(*types: ArgType, **named: ArgType) -> tuple[Signature, Emit | None] | None:
+            found = typing_function(TYPING_CONTEXT)(*types, **named)
+            return typed_call(function, found, (*types, *named.values()))
+
+        EXTENSIONS.add(function, Lowered(choose))
+        return typing_function
+
+    return add
+
+
+class Registry:
+    """numba's registry of types: the names of its methods are all that there is of it."""
+
+    def register(self, template: type[Template]) -> type[Template]:
+        """As ``infer``."""
+        return infer(template)
+
+    def register_attr(self, template: type[AttributeTemplate]) -> type[AttributeTemplate]:
+        """As ``infer_getattr``."""
+        return infer_getattr(template)
+
+    def register_global(self, value: Any = None, typ: Any = None, **options: Any) -> Any:
+        """As ``infer_global``."""
+        return infer_global(value, typ, **options)
+
+
+registry = Registry()
+register, register_attr, register_global = (
+    registry.register,
+    registry.register_attr,
+    registry.register_global,
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing(name, "cuda.typing.templates")

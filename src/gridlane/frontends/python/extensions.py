@@ -1,0 +1,164 @@
+"""What programs add to the dialect: implementations of functions, methods and attributes, chosen by
+the types of their arguments, and types of their own with their members.
+
+``cuda.extending`` fills the tables; ``calls/extended.py`` reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gridlane.core.argtypes import ArgType, Signature
+from gridlane.core.errors import TypingError
+from gridlane.core.type_kinds import Opaque
+
+TARGETS = ("cuda", "generic")
+"""The targets of implementations that kernels use, the most specific one first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Overload:
+    """A function of types that returns a Python function, the implementation for them.
+
+    Attributes:
+        choose: called with the types of the arguments. It returns None where it has no
+            implementation, or the implementation, or a signature and the implementation.
+        strict: whether the parameters of both have to be the same.
+        prefer_literal: whether the types of constants are tried with their values first.
+        target: one of ``TARGETS``, or a target without kernels.
+        floats: what Python floats are in the implementation; None for what they are in the caller.
+    """
+
+    choose: Callable[..., Any]
+    strict: bool = True
+    prefer_literal: bool = False
+    target: str = "cuda"
+    floats: str | None = None
+
+
+class Emit(Protocol):
+    """Emits the code of a call: from the translation, the signature and the operands."""
+
+    def __call__(self, t: Any, signature: Signature, operands: list[Any], /) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A function of types that returns a signature and what emits the code of a call with it.
+
+    Attributes:
+        choose: called with the types of the arguments, by position and by keyword. It returns None
+            where the function does not take them, and no code where none is registered.
+    """
+
+    choose: Callable[..., tuple[Signature, Emit | None] | None]
+    prefer_literal: bool = False
+    target: str = "cuda"
+
+
+Entry = Overload | Lowered
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """An attribute or a method of a type.
+
+    Attributes:
+        kind: a class of types, one type, or a ``TypeRef`` to a class for a class method.
+        is_method: whether it is called.
+        entry: its implementation; the receiver is the first argument.
+    """
+
+    kind: Any
+    is_method: bool
+    entry: Entry
+
+    def belongs_to(self, kind: ArgType) -> bool:
+        """Whether a type has it."""
+        if isinstance(self.kind, type):
+            return isinstance(kind, self.kind)
+        return self.kind == kind
+
+
+@dataclass
+class Extensions:
+    """The tables.
+
+    Attributes:
+        functions: entries by the object that is called.
+        members: attributes and methods by name.
+        models: for a class of types, the function that gives the members of one of its types.
+        operators: whether an operator has entries: an expression does not name it.
+        known: the members of the types met so far.
+    """
+
+    functions: dict[Any, list[Entry]] = field(default_factory=dict)
+    members: dict[str, list[Member]] = field(default_factory=dict)
+    models: dict[type, Callable[[ArgType], tuple[tuple[str, ArgType], ...]]] = field(
+        default_factory=dict
+    )
+    operators: bool = False
+    known: dict[ArgType, tuple[tuple[str, ArgType], ...]] = field(default_factory=dict)
+
+    def add(self, function: Any, entry: Entry) -> None:
+        """Add an entry for an object that kernels call."""
+        self.functions.setdefault(function, []).append(entry)
+        if getattr(function, "__module__", None) in ("operator", "_operator"):
+            self.operators = True
+
+    def entries(self, function: Any) -> list[Entry]:
+        """The entries of an object, the most specific target's first, each in order."""
+        try:
+            found = self.functions.get(function, ())
+        except TypeError:  # an object without a hash
+            return []
+        return [each for target in TARGETS for each in found if each.target == target]
+
+    def members_of(self, kind: ArgType, name: str) -> list[Member]:
+        """The attributes and methods of a type with a name."""
+        found = [each for each in self.members.get(name, ()) if each.belongs_to(kind)]
+        return [each for target in TARGETS for each in found if each.entry.target == target]
+
+    def structure(self, kind: ArgType) -> tuple[tuple[str, ArgType], ...]:
+        """The members of a user's type: names and types.
+
+        Raises:
+            TypingError: the type has no model.
+        """
+        known = self.known.get(kind)
+        if known is None:
+            known = self.known[kind] = self._structure(kind)
+        return known
+
+    def types_of(self, kind: ArgType) -> tuple[ArgType, ...]:
+        """The types of the members of a user's type."""
+        return tuple([member for _, member in self.structure(kind)])
+
+    def _structure(self, kind: ArgType) -> tuple[tuple[str, ArgType], ...]:
+        for cls in type(kind).__mro__:
+            model = self.models.get(cls)
+            if model is not None:
+                return model(kind)
+        if isinstance(kind, Opaque):
+            return ()
+        cls = type(kind).__name__
+        raise TypingError(
+            f"the type {kind} has no model; write @register_model({cls}) above a class that is "
+            "derived from models.StructModel and lists the members"
+        )
+
+
+EXTENSIONS = Extensions()
+"""What the program has added."""
+
+WRAPPED: dict[type, dict[str, str]] = {}
+"""For a class of types, the attribute of each member."""
+
+
+def is_users(kind: ArgType) -> bool:
+    """Whether a type is of a class that a program derived from ``ArgType`` or a kind of types."""
+    if isinstance(kind, Opaque):
+        return True
+    return hasattr(kind, "__dict__") and not type(kind).__module__.startswith("gridlane.core.")

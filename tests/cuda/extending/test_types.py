@@ -1,0 +1,388 @@
+"""Types that a program defines, on every device."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+from gridlane import cuda
+from gridlane.core.errors import ArgumentError, TypingError, UnsupportedError
+from gridlane.cuda import cgutils, types
+from gridlane.cuda.extending import (
+    as_numba_type,
+    lower_builtin,
+    lower_getattr,
+    make_attribute_wrapper,
+    models,
+    overload,
+    overload_attribute,
+    overload_method,
+    register_model,
+    type_callable,
+    typeof_impl,
+)
+from gridlane.cuda.extending.templates import (
+    AbstractTemplate,
+    AttributeTemplate,
+    ConcreteTemplate,
+    infer_getattr,
+    infer_global,
+    signature,
+)
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+
+class Vec:
+    """A vector of the plane, and a count."""
+
+    def __init__(self, x, y, n=0):
+        self.x, self.y, self.count = x, y, n
+
+
+class VecType(types.Type):
+    def __init__(self):
+        super().__init__(name="Vec")
+
+
+vec_type = VecType()
+
+
+@pytest.fixture(autouse=True)
+def _vec():
+    """Register Vec, as a program does once."""
+
+    @register_model(VecType)
+    class VecModel(models.StructModel):
+        def __init__(self, dmm, fe_type):
+            members = [("x", types.float32), ("y", types.float32), ("n", types.int32)]
+            super().__init__(dmm, fe_type, members)
+
+    for member, name in (("x", "x"), ("y", "y"), ("n", "count")):
+        make_attribute_wrapper(VecType, member, name)
+
+    @typeof_impl.register(Vec)
+    def _(value, context):
+        return vec_type
+
+    @type_callable(Vec)
+    def _(context):
+        def typer(x, y, n):
+            wanted = types.Float, types.Float, types.Integer
+            if all(map(isinstance, (x, y, n), wanted)):
+                return vec_type(types.float32, types.float32, types.int32)
+            return None
+
+        return typer
+
+    @lower_builtin(Vec, types.Float, types.Float, types.Integer)
+    def _(context, builder, sig, args):
+        made = cgutils.create_struct_proxy(sig.return_type)(context, builder)
+        made.x, made.y, made.n = args
+        return made._getvalue()
+
+    @overload(operator.add)
+    def _(a, b):
+        if isinstance(a, VecType) and isinstance(b, VecType):
+            return lambda a, b: Vec(a.x + b.x, a.y + b.y, a.count + b.count)
+        return None
+
+    @overload(operator.eq)
+    def _(a, b):
+        if isinstance(a, VecType) and isinstance(b, VecType):
+            return lambda a, b: a.x == b.x and a.y == b.y
+        return None
+
+    @overload(operator.getitem)
+    def _(v, i):
+        if isinstance(v, VecType):
+            return lambda v, i: v.x if i == 0 else v.y
+        return None
+
+    @overload_method(VecType, "dot")
+    def _(a, b):
+        return lambda a, b: a.x * b.x + a.y * b.y
+
+    @overload_attribute(VecType, "length")
+    def _(v):
+        return lambda v: math.sqrt(v.dot(v))
+
+
+@cuda.jit(device=True)
+def doubled(v):
+    return v + v
+
+
+@cuda.jit(device=True)
+def larger(a, b):
+    if a.length > b.length:
+        return a
+    return b
+
+
+def test_values(device):
+    @cuda.jit
+    def kernel(out, v, n):
+        shared = cuda.shared.array(4, vec_type)
+        local = cuda.local.array(4, dtype=vec_type)
+        total = Vec(np.float32(0), np.float32(0), 0)
+        for i in range(n):
+            shared[i] = doubled(v)
+            local[i] = larger(shared[i], total)
+            total = total + local[i]
+            if i == 100:
+                total = v
+        total += v
+        out[0], out[1], out[2] = total.x, total.y, total.count
+        out[3], out[4] = v.length, v[0] + v[1]
+        out[5] = v == Vec(np.float32(3), np.float32(4), 0)
+
+    def expected(x, n):
+        total, twice = (0, 0, 0), (2 * x, 8, 14)
+        for _ in range(n):
+            more = twice if math.hypot(*twice[:2]) > math.hypot(*total[:2]) else total
+            total = tuple(a + b for a, b in zip(total, more))
+        return [total[0] + x, total[1] + 4, total[2] + 7]
+
+    out = np.zeros(6, np.float32)
+    for x, n in ((3, 4), (1.5, 2)):
+        kernel[1, 1](out, Vec(x, 4, 7), n)
+        np.testing.assert_array_equal(out[:3], np.array(expected(x, n), np.float32))
+        np.testing.assert_allclose(out[3], math.hypot(x, 4), rtol=1e-6)
+        assert out[4] == x + 4 and out[5] == (x == 3)
+
+
+@pytest.fixture
+def _interpreter():
+    current.choose(get_device("interp"))
+
+
+def run(kernel, *args):
+    out = np.zeros(4, np.float64)
+    cuda.jit(kernel)[1, 1](out, *args)
+    return out.tolist()
+
+
+Line = namedtuple("Line", "start end")
+
+
+@pytest.mark.usefixtures("_interpreter")
+class TestTypes:
+    def test_types_within_types(self):
+        class PairType(types.Type):
+            def __init__(self, inner):
+                self.inner = inner
+                super().__init__(name=f"Pair({inner})")
+
+        class Pair:
+            def __init__(self, first, second):
+                self.first, self.second = first, second
+
+        @register_model(PairType)
+        class PairModel(models.StructModel):
+            def __init__(self, dmm, fe_type):
+                members = [("first", fe_type.inner), ("second", types.int64[::1])]
+                super().__init__(dmm, fe_type, members)
+
+        make_attribute_wrapper(PairType, "first", "first")
+        make_attribute_wrapper(PairType, "second", "second")
+        typeof_impl.register(Pair, lambda value, context: PairType(vec_type))
+
+        def kernel(out, p):
+            out[0] = p.first.dot(p.first) + p.second[1] + p.second.size
+            out[1] = doubled(p.first).count
+
+        assert run(kernel, Pair(Vec(3, 4, 5), np.array([1, 2])))[:2] == [29, 10]
+        with pytest.raises(
+            ArgumentError, match=r"second is array\(float64, 1d, C\), and its model"
+        ):
+            run(kernel, Pair(Vec(3, 4, 5), np.ones(2)))
+        with pytest.raises(ArgumentError, match="the Vec has no attribute count"):
+            broken = Vec(1, 2)
+            del broken.count
+            run(kernel, Pair(broken, np.array([1, 2])))
+
+    def test_values_in_tuples_and_conditions(self):
+        def kernel(out, v, n):
+            both = (v, doubled(v))
+            line = Line(both[0], both[1])
+            chosen = line.start if n > 0 else line.end
+            out[0] = chosen.x + line.end.y
+
+        assert run(kernel, Vec(1, 2), 1)[0] == 5
+        assert run(kernel, Vec(1, 2), 0)[0] == 6
+
+    def test_code_of_attributes(self):
+        @infer_getattr
+        class VecAttributes(AttributeTemplate):
+            key = VecType
+
+            def resolve_area(self, kind):
+                return types.float32
+
+        @lower_getattr(VecType, "area")
+        def _(context, builder, kind, value):
+            sides = [builder.extract_value(value, n) for n in (0, 1)]
+            return builder.fmul(*sides)
+
+        def kernel(out, v):
+            out[0] = v.area
+
+        assert run(kernel, Vec(3, 4))[0] == 12
+
+    def test_templates(self):
+        def half(x): ...
+
+        def more(x, y): ...
+
+        @infer_global(half)
+        class Half(ConcreteTemplate):
+            key = half
+            cases = [signature(types.float64, types.float64)]
+
+        @infer_global(more)
+        class More(AbstractTemplate):
+            key = more
+
+            def generic(self, args, kws):
+                return signature(types.int64, *args) if len(args) == 2 else None
+
+        @lower_builtin(half, types.float64)
+        def _(context, builder, sig, args):
+            return builder.fmul(args[0], context.get_constant(types.float64, 0.5))
+
+        @lower_builtin(more, types.Any, types.Any)
+        def _(context, builder, sig, args):
+            return context.get_constant(types.int64, 1)
+
+        @lower_builtin(more, types.Integer, types.Any)
+        def _(context, builder, sig, args):
+            return context.get_constant(types.int64, 2)
+
+        @lower_builtin(more, types.int64, types.int64)
+        def _(context, builder, sig, args):
+            return builder.add(*args)
+
+        def kernel(out, x, n):
+            out[0], out[1], out[2], out[3] = half(x), more(x, x), more(n, x), more(n, n)
+
+        assert run(kernel, 3.0, 4) == [1.5, 1, 2, 8]
+
+    def test_no_data(self):
+        class Mode: ...
+
+        class ModeType(types.Opaque):
+            pass
+
+        typeof_impl.register(Mode, lambda value, context: ModeType("mode"))
+        overload_attribute(ModeType, "factor")(lambda m: lambda m: 3)
+
+        def kernel(out, mode):
+            out[0] = mode.factor
+
+        assert run(kernel, Mode())[0] == 3
+
+    def test_refusals(self):
+        class Bare(types.Type):
+            pass
+
+        class Thing: ...
+
+        typeof_impl.register(Thing, lambda value, context: Bare("bare"))
+
+        def plain(out, thing):
+            out[0] = 1
+
+        def nothing(out, v):
+            out[0] = v.z
+
+        def changes(out, v):
+            v.x = 2
+
+        def subtracts(out, v):
+            out[0] = (v - v).x
+
+        def stores(out, v):
+            cuda.local.array(2, vec_type)[0] = 3
+
+        def tests(out, v):
+            if v:
+                out[0] = 1
+
+        wrong = [
+            (plain, Thing(), TypingError, "the type bare has no model; write @register_model"),
+            (nothing, Vec(1, 2), TypingError, "Vec has no attribute z; it has .*x, .*length"),
+            (changes, Vec(1, 2), TypingError, "does not change: .x cannot be assigned"),
+            (subtracts, Vec(1, 2), TypingError, "- between Vec and Vec .*implement it"),
+            (stores, Vec(1, 2), TypingError, "a value of Vec is required here, not int64"),
+            (tests, Vec(1, 2), TypingError, "a value of Vec has no truth value"),
+        ]
+        for kernel, value, kind, words in wrong:
+            with pytest.raises(kind, match=words):
+                run(kernel, value)
+
+    def test_errors_of_registration(self):
+        with pytest.raises(TypeError, match="register_model takes a class derived"):
+            register_model(int)
+        with pytest.raises(TypeError, match="typeclass should be a Type subclass"):
+            make_attribute_wrapper(int, "x", "x")
+        with pytest.raises(UnsupportedError, match="lower_setattr: a value of a type of yours"):
+            from gridlane.cuda.extending import lower_setattr
+
+            lower_setattr(VecType, "x")
+
+    def test_types_of_annotations(self):
+        as_numba_type.register(Vec, vec_type)
+        assert as_numba_type(Vec) is vec_type and as_numba_type(float) is types.float64
+        with pytest.raises(TypeError, match="no type is registered for"):
+            as_numba_type(bytes)
+
+
+def test_kinds_of_types():
+    assert isinstance(types.int8, types.Integer) and isinstance(types.int8, types.Number)
+    assert isinstance(types.float32, types.Float) and not isinstance(types.boolean, types.Number)
+    assert isinstance(types.complex64, types.Complex) and isinstance(types.complex64, types.Number)
+    assert isinstance(types.float32[:, ::1], types.Array) and isinstance(types.none, types.NoneType)
+    pair = types.UniTuple(types.int32, 2)
+    assert isinstance(pair, types.UniTuple) and isinstance(pair, types.BaseTuple)
+    assert pair == types.Tuple((types.int32, types.int32)) and pair.count == len(pair) == 2
+    mixed = types.Tuple((types.int32, types.float32))
+    assert isinstance(mixed, types.Tuple) and not isinstance(mixed, types.UniTuple)
+    three = types.literal(3)
+    assert isinstance(three, types.IntegerLiteral) and isinstance(three, types.Integer)
+    assert three.literal_value == 3 and types.unliteral(three) is types.int64
+    assert three == types.literal(3) != types.literal(4)
+
+    class Mine(types.Integer):
+        def __init__(self):
+            super().__init__("mine")
+
+    assert isinstance(Mine(), types.Integer) and not isinstance(types.int8, Mine)
+    assert Mine() == Mine() and hash(Mine()) == hash(Mine())
+    assert str(Mine()[:]) == "array(mine, 1d, A)" and str(Mine()(types.int8)) == "mine(int8)"
+
+
+@pytest.mark.usefixtures("_interpreter")
+def test_extensions_of_kernels_give_the_members():
+    class Text:
+        def prepare_args(self, kind, value, stream, retr):
+            if kind == vec_type:
+                x, y = value.word.split()
+                return types.UniTuple(types.float32, 3), (float(x), float(y), 7)
+            return kind, value
+
+    class Written(Vec):
+        def __init__(self, word):
+            self.word = word
+
+    @cuda.jit(extensions=[Text()])
+    def kernel(out, v):
+        out[0], out[1], out[2] = v.x, v.y, v.count
+
+    out = np.zeros(3)
+    kernel[1, 1](out, Written("1.5 2"))
+    assert out.tolist() == [1.5, 2, 7]
