@@ -8,7 +8,6 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from gridlane.core.errors import UnsupportedError
 from gridlane.core.options import FLOATS, FP64
 from gridlane.cuda.host import warnings as cuda_warnings
 
@@ -63,11 +62,6 @@ def check_options(device: Any, options: dict[str, Any], where: str = "cuda.jit")
             _CHECKS[name](where, name, value)
     if options.get("link") and device:
         raise ValueError("link keyword invalid for device function")
-    if options.get("link"):
-        raise UnsupportedError(
-            "link=...: kernels cannot be linked with PTX, CUDA C++ or libraries; write the "
-            "function in Python with @cuda.jit(device=True)"
-        )
 
 
 def launch_bounds_of(bounds: Any) -> tuple[int, ...]:

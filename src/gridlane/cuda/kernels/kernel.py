@@ -16,6 +16,7 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.kernels.foreign import Captured
 from gridlane.cuda.kernels.jit_options import processor_of
+from gridlane.cuda.kernels.linkable import LinkableCode
 from gridlane.launch import current
 from gridlane.launch import kernel as launch
 from gridlane.launch.dimensions import Dim3
@@ -46,13 +47,17 @@ class Kernel(ProcessBound, launch.Kernel):
     _instead = "pass the decorated kernel, which is pickled by its name"
 
     def __init__(
-        self, function: FunctionType, types: tuple[ArgType, ...], options: KernelOptions
+        self,
+        function: FunctionType,
+        types: tuple[ArgType, ...],
+        options: KernelOptions,
+        links: tuple[LinkableCode, ...] = (),
     ) -> None:
         # The frontend is loaded with the first kernel.
         from gridlane.frontends.python.kernel_source import PythonSource
 
         captured = Captured()
-        source = PythonSource(function, captured)
+        source = PythonSource(function, captured, links)
         super().__init__(source, types, options, partial(_compiled, captured))
 
     @property

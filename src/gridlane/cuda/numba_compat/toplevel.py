@@ -18,7 +18,7 @@ from gridlane.cuda.numba_compat.host import jit, njit, prange
 from gridlane.cuda.types import none, void
 from gridlane.cuda.ufuncs.gufunc import guvectorize
 from gridlane.cuda.ufuncs.vectorization import vectorize
-from gridlane.frontends.python.stubs import literal_unroll
+from gridlane.frontends.python.stubs import carray, farray, literal_unroll
 
 # The version of numba whose dialect this follows.
 __version__ = "0.61.2"
@@ -40,6 +40,8 @@ _OURS = {"bfloat16", "f2", "float16", "float_"}
 
 # The part of numba's own ``__all__`` that exists here: no module, and np least of all.
 __all__ = [
+    "carray",
+    "farray",
     "from_dtype",
     "guvectorize",
     "jit",

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from gridlane.core.dtypes import DType, b1, u32, u64
 from gridlane.frontends.ptx.addresses import DYNAMIC_BIT, SPACE_OF, TAG_SHIFT, Place, Split
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.instructions import Instruction
 from gridlane.frontends.ptx.operands import (
     Address,
@@ -215,8 +216,19 @@ class Values:
         space = pointer_.type.space
         if space is Space.GLOBAL:
             return self.b.value(memory.Address(pointer_))
+        if space in self.variables.whole.numbering.spaces:  # else the address of a variable here
+            name = space.name.lower()
+            self.fail(
+                f"the address of {name} memory of the caller is handed on or computed with, where "
+                "it must be a number: pass an array of global memory, or have the compiler inline "
+                "the functions that it is handed to"
+            )
         self.numbers(space)
         return self.b.const(0, u64)
+
+    def address_of_variable(self, variable: Declared) -> Value:
+        """The address of a variable, as a pointer or as a number."""
+        return self.variables.value(self, Symbol(variable.name, variable))
 
     def numbers(self, space: Space) -> None:
         """Note that addresses of a space are numbers."""

@@ -82,6 +82,7 @@ class Variables:
 
     Args:
         addressed: parameters whose address is taken; they are copied into local memory.
+        result: the parameter that is the address of the result, and the result as a variable.
 
     Attributes:
         data: the start of the module's memory, if the function uses it.
@@ -96,7 +97,8 @@ class Variables:
         body: Body,
         function: str,
         addressed: Sequence[Declared],
-        is_entry: bool = True,
+        result: tuple[Declared, Declared] | None = None,
+        is_root: bool = True,
     ) -> None:
         self.whole, self.module, self.made = whole, whole.module, whole.made
         self.function, self.addressed = function, addressed
@@ -107,8 +109,9 @@ class Variables:
         self._local: dict[Declared, Value] = {}
         self._own = {each for each in body.variables if each.space == "shared"}
         self._locals = [each for each in body.variables if each.space == "local"]
+        self._locals += [] if result is None else [result[1]]
         self.frame: Value | None = None
-        if whole.numbering.frames and not is_entry:
+        if whole.numbering.frames and not is_root:
             self.frame = Value(u32, None, "frame")
         known = whole.module.functions[function]
         self._allocates = any(
@@ -221,6 +224,14 @@ class Variables:
         if variable is None:
             t.fail(f"{symbol.name} is no variable")
         return t.offset(self._start(t, variable), symbol.offset)
+
+    def bytes_of(self, t: Translating, variable: Declared) -> list[Value]:
+        """The pieces of a variable of local memory."""
+        start = self.pointer(t, Symbol(variable.name, variable))
+        return [
+            t.b.load(t.b.recast(t.offset(start, at), pointer(dtype, Space.LOCAL)))
+            for at, dtype in pieces(variable)
+        ]
 
     def segment(self, t: Translating, place: Place) -> Value:
         """The start of the memory that numbers with a tag count from."""

@@ -46,6 +46,9 @@ class Unit:
         arrays: symbols of constant arrays by identity of the array, which is kept alive.
         shared: symbols of static shared arrays by function instance and call.
         causes: why something is float64, by the IR function; None where nobody asked.
+        links: the code that defines declared functions which have none of their own.
+        foreign: the translated functions of such code; ``foreign_globals``: the symbols of its
+            variables.
     """
 
     module: Module
@@ -58,6 +61,9 @@ class Unit:
     shared: dict[tuple[Any, ...], str] = field(default_factory=dict)
     errors: dict[ErrorSite, int] = field(default_factory=dict)
     causes: dict[str, list[Cause]] | None = None
+    links: tuple[Any, ...] = ()
+    foreign: dict[Any, Any] = field(default_factory=dict)
+    foreign_globals: dict[Any, str] = field(default_factory=dict)
 
     def function_name(self, wanted: str) -> str:
         """A name that no function of the module has yet."""
