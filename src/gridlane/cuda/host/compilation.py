@@ -27,9 +27,9 @@ def compile(
     lineinfo: bool = False,
     device: bool = True,
     fastmath: bool = False,
-    cc: tuple[int, int] | None = None,
+    cc: tuple[Any, ...] | None = None,
     opt: bool | None = None,
-    abi: str = "c",
+    abi: str | None = None,
     abi_info: dict[str, Any] | None = None,
     output: str = "ptx",
     forceinline: bool = False,
@@ -45,7 +45,8 @@ def compile(
             converts the result to that.
         device: a function that other code calls; False is a kernel, whose result is void.
         cc: compute capability (major, minor) to compile for; the least that is common by default.
-        abi: how a device function is called (docs/dialect.md): ``c``, or ``numba``.
+        abi: how a device function is called (docs/dialect.md): ``c``, the default, or ``numba``,
+            which kernels have.
         abi_info: ``{"abi_name": name}`` is the symbol of a device function, by default its name.
         output: must be ``ptx``.
         debug, lineinfo, fastmath, opt, launch_bounds, fp64, floats: as for ``cuda.jit``; PTX has
@@ -65,6 +66,7 @@ def compile(
     _check_output(output, forceinline)
     given = {"debug": debug, "lineinfo": lineinfo, "fastmath": fastmath, "opt": opt}
     given |= {"launch_bounds": launch_bounds, "fp64": fp64, "floats": floats}
+    abi = abi or ("c" if device else "numba")
     given |= {"abi": abi, "forceinline": forceinline}
     check_options(device, given, "cuda.compile")
     if abi not in ABIS:
@@ -81,6 +83,9 @@ def compile(
         floats=floats or config().floats,
     )
     cc = settings.CUDA_DEFAULT_PTX_CC if cc is None else cc
+    pyfunc = getattr(pyfunc, "py_func", pyfunc)
+    if not hasattr(pyfunc, "__code__"):
+        raise TypeError(f"cuda.compile takes a Python function, not {pyfunc!r}")
     function, signature = with_source(pyfunc), parse(sig)
     if device:
         name = (abi_info or {}).get("abi_name") if abi == "c" else None
@@ -110,7 +115,7 @@ def compile_ptx(
     lineinfo: bool = False,
     device: bool = False,
     fastmath: bool = False,
-    cc: tuple[int, int] | None = None,
+    cc: tuple[Any, ...] | None = None,
     opt: bool | None = None,
     abi: str = "numba",
     abi_info: dict[str, Any] | None = None,

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gridlane.backends import backend
 from gridlane.core.argtypes import ArgType, Signature
@@ -102,18 +102,18 @@ class DeviceCode:
         """LLVM IR of a GPU's code."""
         return self._text("llvm", None)
 
-    def inspect_asm(self, cc: tuple[int, int] | None = None) -> str:
+    def inspect_asm(self, cc: tuple[Any, ...] | None = None) -> str:
         """PTX for a compute capability, by default the device's."""
         return self._text("asm", cc)
 
-    def _text(self, stage: str, cc: tuple[int, int] | None) -> str:
+    def _text(self, stage: str, cc: tuple[Any, ...] | None) -> str:
         from gridlane import compiler
 
         with fork_waits():
             return compiler.text(self.module, _target(cc), stage, self._options)
 
 
-def _target(cc: tuple[int, int] | None) -> Target:
+def _target(cc: tuple[Any, ...] | None) -> Target:
     """A GPU: of a capability, the current device, or its nominal capability."""
     device = current.device()
     if cc is None and backend(device.target((32, 1, 1)).name).name == "cuda":

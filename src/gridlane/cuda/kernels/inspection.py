@@ -91,12 +91,12 @@ class Inspection:
             CompileError: the function is outside the dialect or its types do not fit; located.
         """
         types = parse(args).args
-        wanted = next(
-            (each.return_type for each in self.device_signatures if each.args == types), None
-        )
+        known = (each.return_type for each in self.device_signatures if each.args == types)
+        wanted = return_type or next(known, None)
+        wanted = None if wanted == none else wanted  # as calls have it: a void result is open
         made = self._device_codes.get(types)
         if made is None:
-            signature = Signature(return_type or wanted, types)  # type: ignore[arg-type]  # None is open
+            signature = Signature(wanted, types)  # type: ignore[arg-type]  # None is open
             made = self._device_codes[types] = DeviceCode(
                 self._source_func, signature, self.options
             )

@@ -72,11 +72,14 @@ def launch_bounds_of(bounds: Any) -> tuple[int, ...]:
 
 
 def processor_of(cc: Any) -> str:
-    """The name of the processors with a compute capability, ``sm_90`` for (9, 0)."""
-    pair = isinstance(cc, (tuple, list)) and len(cc) == 2
-    if not pair or not all(type(number) is int and number >= 0 for number in cc):
+    """The name of the processors with a compute capability: ``sm_90`` for (9, 0), ``sm_90a`` for
+    (9, 0, "a"), of that processor alone, and ``sm_100f`` for (10, 0, "f"), of its family."""
+    numbers = tuple(cc) if isinstance(cc, (tuple, list)) else ()
+    kind = numbers[2] if len(numbers) == 3 and numbers[2] in ("a", "f") else ""
+    pair = numbers[:2] if kind else numbers
+    if len(pair) != 2 or not all(type(number) is int and number >= 0 for number in pair):
         raise TypeError(f"cc={cc!r}; a compute capability is two integers, as (9, 0)")
-    return f"sm_{cc[0]}{cc[1]}"
+    return f"sm_{pair[0]}{pair[1]}{kind}"
 
 
 def _wrong(where: str, name: str, value: Any, wanted: str) -> TypeError:

@@ -164,7 +164,7 @@ class Kernel(ProcessBound, launch.Kernel):
         show that, or raise if they have none."""
         return self._text("llvm", self._shown(None))
 
-    def inspect_asm(self, cc: tuple[int, int] | None = None) -> str:
+    def inspect_asm(self, cc: tuple[Any, ...] | None = None) -> str:
         """PTX for a compute capability, by default the device's; without one, devices such as
         vulkan show their own code as text."""
         return self._text("asm", self._shown(cc))
@@ -184,7 +184,7 @@ class Kernel(ProcessBound, launch.Kernel):
             target = Target(other, block=target.block)
         return self._text(stage, target)
 
-    def _shown(self, cc: tuple[int, int] | None) -> Target:
+    def _shown(self, cc: tuple[Any, ...] | None) -> Target:
         """The target of the readable code: a GPU's, on the host for its nominal capability."""
         device = current.device()
         target = device.target((32, 1, 1))

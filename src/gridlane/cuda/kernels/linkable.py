@@ -277,9 +277,6 @@ def declare_device(
     return ForeignFunction(name, signature, abi, links_of(link), load)
 
 
-_loaded: dict[tuple[Any, ...], PtxModule] = {}
-
-
 def load(links: tuple[Any, ...]) -> PtxModule:
     """One module of PTX: CUDA C++ is compiled, and units are linked by their names.
 
@@ -290,8 +287,4 @@ def load(links: tuple[Any, ...]) -> PtxModule:
     from gridlane.compiler.units import linked  # few programs need it
 
     options = tuple(dict.fromkeys(each for link in links for each in getattr(link, "options", ())))
-    key = tuple([link.unit for link in links]), options
-    found = _loaded.get(key)
-    if found is None:
-        found = _loaded[key] = linked(key[0], options, (), "")[0]
-    return found
+    return linked([link.unit for link in links], options, (), "")[0]

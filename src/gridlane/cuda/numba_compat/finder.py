@@ -34,6 +34,7 @@ MODULES: dict[str, str] = {
     "numba.cuda.cudadrv.driver": f"{_HERE}.driver",
     "numba.cuda.cudadrv.drvapi": f"{_HERE}.driver",
     "numba.cuda.cudadrv.error": "gridlane.cuda.host.errors",
+    "numba.cuda.cudadrv.linkable_code": "gridlane.cuda.kernels.linkable",
     "numba.cuda.compiler": "gridlane.cuda.host.compilation",
     "numba.cuda.decorators": "gridlane.cuda.kernels.decorators",
     "numba.cuda.dispatcher": f"{_HERE}.dispatcher",

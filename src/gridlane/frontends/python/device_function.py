@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -78,10 +79,10 @@ class ConstantFunction:
 
 def is_from_buffer(target: Any) -> bool:
     """Whether an object is the method ``from_buffer`` of cffi, which gives an array's address."""
-    if getattr(target, "__name__", None) != "from_buffer":
+    if not isinstance(target, (types.MethodType, types.BuiltinMethodType)):
         return False
-    owner = type(getattr(target, "__self__", None))
-    return owner.__module__ in ("cffi.api", "_cffi_backend")
+    owner = type(target.__self__)
+    return target.__name__ == "from_buffer" and owner.__module__ in ("cffi.api", "_cffi_backend")
 
 
 class Link(Protocol):

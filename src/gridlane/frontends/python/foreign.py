@@ -38,7 +38,8 @@ def call_foreign(
             f"{foreign.name}() is declared, and nothing defines it: give the code as link= of "
             "declare_device, or of the kernel's jit",
         )
-    module = foreign.load(links)
+    module = t.unit.foreign.get(links) or foreign.load(links)
+    t.unit.foreign[links] = module  # one module for all calls: its shared memory is one
     function, layout = find(module, foreign.name), layout_of(foreign.signature.return_type)
     values = [value for each in operands for value in handed(t, each)]
     params = _checked(t, foreign, function, layout, values)

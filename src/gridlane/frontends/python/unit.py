@@ -47,8 +47,8 @@ class Unit:
         shared: symbols of static shared arrays by function instance and call.
         causes: why something is float64, by the IR function; None where nobody asked.
         links: the code that defines declared functions which have none of their own.
-        foreign: the translated functions of such code; ``foreign_globals``: the symbols of its
-            variables.
+        foreign: the modules of such code, and their functions once they are translated;
+            ``foreign_globals``: the symbols of their variables.
     """
 
     module: Module

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.lines import describe_caller
 from gridlane.core.exports import Export
 
 INSIDE = "__inside"
@@ -23,12 +24,13 @@ def caller(state: Emission, entry: str) -> list[str]:
     given = ", ".join(["ptr %there", *(f"{kind} %p{n}" for n, kind in enumerate(kinds))])
     kind = _returned(export)
     inside = f'@"{entry}{INSIDE}"'
+    debug, mark = describe_caller(state, entry, state.module.kernel.loc)
     state.body.declared.setdefault("llvm.trap", "declare void @llvm.trap()")
     return [
-        f'define {kind} @"{entry}"({parameters}) #0 {{',
+        f'define {kind} @"{entry}"({parameters}) #0{debug} {{',
         "entry:",
         f"%there = alloca [{max(1, export.size)} x i8], align {export.align}",
-        f"%status = call i32 {inside}({given})",
+        f"%status = call i32 {inside}({given}){mark}",
         "%raised = icmp ne i32 %status, 0",
         "br i1 %raised, label %trap, label %done",
         "trap:",
