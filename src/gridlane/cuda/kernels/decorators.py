@@ -49,6 +49,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
             converted to floats (docs/dialect.md); GRIDLANE_FLOATS by default. A device function
             without the option follows its caller.
         lineinfo: on a GPU, machine code with each instruction's line, for profilers.
+        link: code of CUDA C++ or PTX, which defines what ``cuda.declare_device`` declares without
+            any: files, ``cuda.CUSource``, ``cuda.PTXSource``, or several of these.
         extensions: objects whose ``prepare_args(type, value, stream=, retr=)`` converts arguments.
 
     ``jit_options.ACCEPTED`` lists numba's options that have no effect here.

@@ -20,7 +20,7 @@ ACCEPTED = {
     "lto": "a kernel is compiled in one piece in any case",
     "nopython": "there is no other mode",
     "nogil": "kernels run without Python in any case",
-    "abi": "device functions are inlined",
+    "abi": "device functions are inlined; cuda.compile takes it",
 }
 _MOVED = ("argtypes", "restype", "bind")
 _CARVEOUTS = ("default", "maxl1", "maxshared")
