@@ -169,6 +169,7 @@ def test_exceptions():
 
     kinds = float32[::1], int32
     assert "trap;" in cuda.compile(guarded, kinds, debug=True)[0]
+    assert "gridlane" not in cuda.compile(guarded, kinds, debug=True)[0]
     assert "trap;" not in cuda.compile(guarded, kinds, debug=True, abi="numba")[0]
 
 

@@ -34,7 +34,8 @@ def declare_unit(state: Emission, entry: str, loc: Loc) -> str:
     if not wants_lines(state) or not loc.line:
         return ""
     file = _file(state, loc.file)
-    whole = state.options.debug and not state.options.opt
+    # What a debugger reads has a price at run time, and is for those who link the PTX themselves.
+    whole = state.options.debug and not state.options.opt and state.module.export is not None
     if whole:
         state.version = max(state.version, SECTIONS)
     unit = state.node(
