@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cffi
 import numpy as np
 import pytest
@@ -90,7 +92,7 @@ def on(request):
     return request.param
 
 
-def numbers(kernel, *arguments, threads=8, dtype=np.int32):
+def numbers(kernel: Any, *arguments: Any, threads: int = 8, dtype: Any = np.int32) -> np.ndarray:
     made = np.zeros(threads, dtype)
     kernel[1, threads](made, *arguments)
     return made
@@ -275,8 +277,30 @@ def test_variables_of_the_module():
     def kernel(r):
         function()
 
-    with pytest.raises(PtxError, match=r"next uses variables of its module \(count\)"):
+    with pytest.raises(PtxError, match="a variable of its module is written"):
         numbers(kernel)
+
+
+@needs_clang
+def test_constants_of_the_module(on):
+    code = cuda.CUSource("""
+        __constant__ float table[4] = {0.5f, 1.5f, 2.5f, 3.5f};
+        __device__ const short bent[2][3] = {{1, 2, 3}, {-4, 5, -6}};
+        static __device__ __noinline__ int pick(const short *row, int i) { return row[i % 3]; }
+        extern "C" __device__ float look(int i) {
+            return table[i % 4] * 10 + pick(bent[i / 4], i) * 100;
+        }
+    """)
+    look = cuda.declare_device("look", "float32(int32)", code, abi="c")
+
+    @cuda.jit
+    def kernel(r):
+        r[cuda.grid(1)] = look(cuda.grid(1))
+
+    n = np.arange(8)
+    bent = np.array([[1, 2, 3], [-4, 5, -6]])
+    wanted = 10 * (n % 4 + 0.5) + 100 * bent[n // 4, n % 3]
+    assert np.array_equal(numbers(kernel, dtype=np.float32), wanted)
 
 
 def test_what_is_no_link(tmp_path):

@@ -76,6 +76,11 @@ class ModuleData:
                 self.constants = self.size
         self._references: dict[Reference, None] = {}
 
+    @property
+    def has_references(self) -> bool:
+        """Whether initial values that were read hold addresses."""
+        return bool(self._references)
+
     def size_of(self, name: str) -> int:
         """The bytes of a variable."""
         return self.module.variables[name].size

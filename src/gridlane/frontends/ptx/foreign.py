@@ -71,7 +71,7 @@ def translate_foreign(
 
     Raises:
         PtxError: the function, or one that it calls, is not translated, or it uses variables of
-            its module.
+            its module otherwise than as constants.
     """
     function = find(module, name)
     hidden: tuple[Declared, Declared] | None = None

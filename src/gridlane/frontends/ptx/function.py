@@ -86,7 +86,8 @@ class FunctionTranslation:
         self.registers = registers(function, self.body, self.matches, self.edges, self.tree)
         handed = self.registers.handed
         types = pointers.infer(
-            reads, root.pointers, handed, whole.numbering, whole.found, root.spaces, root.result
+            *(reads, root.pointers, handed, whole.numbering, whole.found),
+            *(whole.root.variables, root.spaces, root.result),
         )
         self.parameters = Parameters(function, types.pointers, self._stored(reads), root.result)
         self.builder = Builder(whole.made, made)

@@ -27,7 +27,7 @@ from gridlane.frontends.ptx.operands import (
     Symbol,
     Vector,
 )
-from gridlane.frontends.ptx.types import SPACES, unsigned
+from gridlane.frontends.ptx.types import unsigned
 from gridlane.ir.types import Space, Type, pointer
 
 Root = tuple[Declared, int]
@@ -113,6 +113,14 @@ def stored(reads: list[Read]) -> dict[Declared, list[range]]:
     return made
 
 
+@dataclass(frozen=True, slots=True)
+class _Addresses:
+    """The spaces whose addresses are numbers, and the space of each state space with variables."""
+
+    spaces: set[Space]
+    of: Mapping[str, Space]
+
+
 _NO_BASE = Number(0)
 """The operand of a sum that is no address: the product of a mad, what a sub subtracts."""
 _NO_SPACES: frozenset[Space] = frozenset()
@@ -146,6 +154,7 @@ def infer(
     handed: set[Register],
     numbering: Numbering,
     found: Numbering,
+    spaces: Mapping[str, Space],
     given: Collection[Declared] = (),
     result: tuple[Declared, Declared] | None = None,
 ) -> Types:
@@ -153,13 +162,14 @@ def infer(
 
     Args:
         params: those that may be pointers, and of what memory: all of a kernel's.
-        given: those that are pointers in any case.
+        spaces: the IR's space of each state space with variables.
+        given: those parameters that are pointers in any case.
         result: a parameter that is the address of a local variable, and that variable.
         handed: registers that calls write, which may hold anything.
         numbering: the spaces whose addresses are numbers.
         found: receives spaces whose addresses become numbers, as a register may be of several.
     """
-    sources = _sources(reads, numbering.spaces, result)
+    sources = _sources(reads, _Addresses(numbering.spaces, spaces), result)
     for register in handed:
         sources[register].other = True
     users = _users(sources)
@@ -178,11 +188,11 @@ def infer(
     }
     roots |= {(param, 0) for param in given}  # pointers of the caller's
     live = _live(sources, users, lambda source: roots.issuperset(source.roots))
-    spaces = _spaces(sources, users, live, params)
+    places = _spaces(sources, users, live, params)
     types: dict[Register, Type] = {}
     floats = {each: type_ for each, type_ in _floats(reads).items() if each not in handed}
     for register in sources:
-        several = spaces.get(register, frozenset[Space]())
+        several = places.get(register, frozenset[Space]())
         if len(several) > 1:
             found.spaces |= several - {Space.GLOBAL}
         if several:
@@ -193,7 +203,7 @@ def infer(
 
 
 def _sources(
-    reads: list[Read], numbers: set[Space], result: tuple[Declared, Declared] | None
+    reads: list[Read], numbers: _Addresses, result: tuple[Declared, Declared] | None
 ) -> dict[Register, _Source]:
     made: dict[Register, _Source] = defaultdict(_Source)
     for instruction, match in reads:
@@ -204,7 +214,7 @@ def _sources(
     return made
 
 
-def _replace(source: _Source, param: Declared, variable: Declared, numbers: set[Space]) -> None:
+def _replace(source: _Source, param: Declared, variable: Declared, numbers: _Addresses) -> None:
     """A parameter that is the address of a local variable, as that variable."""
     others = tuple(root for root in source.roots if root[0] is not param)
     if len(others) < len(source.roots):
@@ -213,7 +223,7 @@ def _replace(source: _Source, param: Declared, variable: Declared, numbers: set[
 
 
 def _note(
-    source: _Source, made: Instruction, match: Match, number: int, numbers: set[Space]
+    source: _Source, made: Instruction, match: Match, number: int, numbers: _Addresses
 ) -> None:
     """Note one way in which a register is written."""
     operands = list(made.operands)
@@ -244,13 +254,13 @@ def _note(
         source.other = True
 
 
-def _copy(source: _Source, operand: Operand, numbers: set[Space]) -> None:
+def _copy(source: _Source, operand: Operand, numbers: _Addresses) -> None:
     if isinstance(operand, Reg):
         source.copies += (operand.register,)
     elif isinstance(operand, Symbol) and operand.variable is not None:
         space = Space.LOCAL if operand.variable.space == "param" else None
-        space = space or SPACES.get(operand.variable.space)
-        if space is None or space in numbers or operand.variable.is_reference:
+        space = space or numbers.of.get(operand.variable.space)
+        if space is None or space in numbers.spaces or operand.variable.is_reference:
             source.other = True
         else:
             source.spaces |= {space}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.module import PtxFunction
+from gridlane.frontends.ptx.types import CONSTANTS, SPACES
 from gridlane.ir.types import Space
 
 
@@ -25,6 +26,11 @@ class Root:
     function: PtxFunction
     spaces: Mapping[Declared, Space] = field(default_factory=dict[Declared, Space])
     result: tuple[Declared, Declared] | None = None
+
+    @property
+    def variables(self) -> Mapping[str, Space]:
+        """The IR's space of each state space with variables."""
+        return SPACES if self.function.is_entry else CONSTANTS
 
     @property
     def pointers(self) -> Mapping[Declared, Space]:

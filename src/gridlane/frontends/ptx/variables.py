@@ -14,6 +14,7 @@ from gridlane.frontends.ptx.instructions import Body
 from gridlane.frontends.ptx.module import PtxModule
 from gridlane.frontends.ptx.operands import Symbol
 from gridlane.frontends.ptx.pieces import pieces
+from gridlane.frontends.ptx.roots import Root
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import SPACES, TYPES, unsigned
 from gridlane.ir.builder import Builder
@@ -39,6 +40,7 @@ class Whole(Protocol):
     numbering: Numbering
     found: Numbering
     segments: Segments
+    root: Root
 
     def addressed_parameters(self) -> Sequence[Declared]:
         """The parameters of the kernel whose address is taken."""
@@ -283,6 +285,8 @@ class Variables:
             return self._shared(t, variable)
         if variable.name not in self.whole.data.offsets:
             self._undefined(t, variable)
+        if self.whole.root.variables["global"] is Space.CONSTANT:
+            return self._constant(t, variable)
         return t.offset(self._data(), self.whole.data.offsets[variable.name])
 
     def _undefined(self, t: Translating, variable: Declared) -> NoReturn:
@@ -325,6 +329,19 @@ class Variables:
         found = made.globals[name]
         start = t.emit(memory.GlobalAddress(name, pointer(found.element, Space.SHARED)))
         return t.b.recast(start, pointer(_BYTE, Space.SHARED))
+
+    def _constant(self, t: Translating, variable: Declared) -> Value:
+        """A variable that nothing writes: its initial value."""
+        data, made = self.whole.data, self.made
+        name = re.sub(r"[$%]", "_", variable.name)
+        kind, count = self._element(variable)
+        if name not in made.globals:
+            value = data.bytes_of(variable) if variable.value else bytes(variable.size)
+            if data.has_references:
+                t.fail(f"{variable.name} holds addresses, which a linked function does not have")
+            made.globals[name] = Global(name, kind, count, Space.CONSTANT, variable.align, value)
+        start = t.emit(memory.GlobalAddress(name, pointer(kind, Space.CONSTANT)))
+        return t.b.recast(start, pointer(_BYTE, Space.CONSTANT))
 
     @staticmethod
     def _element(variable: Declared) -> tuple[DType, int]:

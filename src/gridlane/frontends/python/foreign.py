@@ -247,7 +247,9 @@ def _add(unit: Unit, source: PtxModule, made: Module) -> None:
         key = id(source), name
         known = unit.foreign_globals.get(key)
         if known is None:
-            known = unit.add_global(name, item.element, item.count, item.space, item.align, None)
+            known = unit.add_global(
+                name, item.element, item.count, item.space, item.align, item.data
+            )
             unit.foreign_globals[key] = known
         there = unit.module.globals[known]
         there.count = max(there.count, item.count)  # a segment has the variables of its functions
