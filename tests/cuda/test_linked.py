@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import cffi
@@ -13,11 +14,12 @@ from gridlane import cuda
 from gridlane.core.errors import CompileError, PtxError, TypingError, UnsupportedError
 from gridlane.cuda import types
 from gridlane.frontends.cuda_cpp.clang import find_clang
+from gridlane.frontends.python.pointer_stubs import carray, farray
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
 needs_clang = pytest.mark.skipif(find_clang() is None, reason="needs clang, as of ziglang")
-ffi = cffi.FFI()
+ffi: Any = cffi.FFI()
 HEAD = ".version 7.0\n.target sm_70\n.address_size 64\n"
 
 TWICE = cuda.PTXSource(
@@ -368,8 +370,6 @@ def _address(array) -> int:
 
 
 def test_arrays_at_addresses(on):
-    from gridlane.frontends.python.stubs import carray, farray
-
     @cuda.jit("void(CPointer(float32), voidptr, int64, int64)")
     def kernel(x, y, n, m):
         c = carray(x, (n, m))
@@ -393,3 +393,18 @@ def test_what_is_no_address():
         kernel[1, 1](np.zeros(4, np.float32))
     with pytest.raises(CompileError, match=r"void\* has no elements"):
         cuda.jit("void(voidptr)")(lambda x: x[0])
+
+
+def test_arrays_of_the_host():
+    data = (ctypes.c_float * 6)(*range(6))
+    there = ctypes.cast(data, ctypes.POINTER(ctypes.c_float))
+    assert np.array_equal(carray(there, (2, 3)), np.arange(6).reshape(2, 3))
+    assert np.array_equal(farray(there, (2, 3), np.float32), np.arange(6).reshape(3, 2).T)
+    carray(there, 6)[0] = 7
+    assert data[0] == 7
+    with pytest.raises(TypeError, match="mismatching dtype 'int32'"):
+        carray(there, 6, types.int32)
+    with pytest.raises(TypeError, match=r"explicit dtype required for void\* argument"):
+        carray(ctypes.cast(data, ctypes.c_void_p), 6)
+    with pytest.raises(TypeError, match="expected a ctypes pointer"):
+        carray(5, 6)

@@ -8,6 +8,7 @@ import numpy as np
 
 from gridlane.core.argtypes import ArgType
 from gridlane.core.argtypes import from_numpy as from_dtype
+from gridlane.frontends.python.pointer_stubs import carray, farray
 from gridlane.launch.geometry import as_dtype
 
 numpy_version = tuple(map(int, np.__version__.split(".")[:2]))
@@ -23,4 +24,12 @@ def is_contiguous(array: Any) -> bool:
     return array.flags["C_CONTIGUOUS"]
 
 
-__all__ = ["as_dtype", "as_numpy_dtype", "from_dtype", "is_contiguous", "numpy_version"]
+__all__ = [
+    "as_dtype",
+    "as_numpy_dtype",
+    "carray",
+    "farray",
+    "from_dtype",
+    "is_contiguous",
+    "numpy_version",
+]

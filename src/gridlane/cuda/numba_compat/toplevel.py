@@ -18,7 +18,8 @@ from gridlane.cuda.numba_compat.host import jit, njit, prange
 from gridlane.cuda.types import none, void
 from gridlane.cuda.ufuncs.gufunc import guvectorize
 from gridlane.cuda.ufuncs.vectorization import vectorize
-from gridlane.frontends.python.stubs import carray, farray, literal_unroll
+from gridlane.frontends.python.pointer_stubs import carray, farray
+from gridlane.frontends.python.stubs import literal_unroll
 
 # The version of numba whose dialect this follows.
 __version__ = "0.61.2"

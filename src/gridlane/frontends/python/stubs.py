@@ -356,12 +356,6 @@ CACHE_HINTS = {
 }
 
 
-carray = Stub("carray", "ptr, shape, dtype=", "A C-contiguous array over memory at an address.")
-farray = Stub(
-    "farray", "ptr, shape, dtype=", "A Fortran-contiguous array over memory at an address."
-)
-
-
 class GridGroup:
     """Every thread of a grid; ``cuda.cg.this_grid()`` in a kernel gives it."""
 

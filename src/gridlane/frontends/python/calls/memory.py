@@ -10,7 +10,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError
-from gridlane.frontends.python import stubs
+from gridlane.frontends.python import pointer_stubs, stubs
 from gridlane.frontends.python.calls.casts import as_type, constant_integer, constant_shape
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.constants import constant_array
@@ -118,12 +118,12 @@ def _array_like(t: Translator, ndarray: Operand) -> Operand:
     )
 
 
-@handles(stubs.carray)
+@handles(pointer_stubs.carray)
 def _carray(t: Translator, ptr: Operand, shape: Operand, dtype: Operand | None) -> Operand:
     return _array_at(t, ptr, shape, dtype, "C")
 
 
-@handles(stubs.farray)
+@handles(pointer_stubs.farray)
 def _farray(t: Translator, ptr: Operand, shape: Operand, dtype: Operand | None) -> Operand:
     return _array_at(t, ptr, shape, dtype, "F")
 
