@@ -11,7 +11,7 @@ import pytest
 from tests.devices import DEVICES
 
 from gridlane import cuda
-from gridlane.core.errors import CompileError, PtxError, TypingError, UnsupportedError
+from gridlane.core.errors import CompileError, PtxError, TargetError, TypingError, UnsupportedError
 from gridlane.cuda import types
 from gridlane.frontends.cuda_cpp.clang import find_clang
 from gridlane.frontends.python.pointer_stubs import carray, farray
@@ -408,3 +408,99 @@ def test_arrays_of_the_host():
         carray(ctypes.cast(data, ctypes.c_void_p), 6)
     with pytest.raises(TypeError, match="expected a ctypes pointer"):
         carray(5, 6)
+
+
+# ---- what CUDA C++ has beside arithmetic
+
+RICH = cuda.CUSource("""
+    #include <cuda_fp16.h>
+    #include <cstdio>
+    extern "C" __device__ float2 turned(float x, float y) { return make_float2(-y, x); }
+    extern "C" __device__ int sum(__half *out, __half *a, __half *b) { *out = *a + *b; return 0; }
+    extern "C" __device__ __half twice(__half a) { return a + a; }
+    extern "C" __device__ bool odd(int x) { return x & 1; }
+    extern "C" __device__ float of_block(float x) {
+        __shared__ float part[8];
+        part[threadIdx.x] = x;
+        __syncthreads();
+        for (int s = blockDim.x / 2; s; s /= 2) {
+            if (threadIdx.x < s) part[threadIdx.x] += part[threadIdx.x + s];
+            __syncthreads();
+        }
+        float all = part[0];
+        __syncthreads();
+        return all;
+    }
+    extern "C" __device__ void count(int *n, int by) { atomicAdd(n, by); }
+    extern "C" __device__ int factorial(int *out, int n) {
+        *out = 1;
+        if (n < 2) return 0;
+        int before;
+        factorial(&before, n - 1);
+        *out = n * before;
+        return 0;
+    }
+    extern "C" __device__ void say(int x) { printf("said %d\\n", x); }
+""")
+
+
+def _of_rich(name: str, signature: str, abi: str = "c") -> Any:
+    return cuda.declare_device(name, signature, link=RICH, abi=abi)
+
+
+@needs_clang
+def test_structs_halves_bools_barriers_and_atomics(on):
+    turned = _of_rich("turned", "complex64(complex64)")
+    add = _of_rich("sum", "float16(CPointer(float16), CPointer(float16))", "numba")
+    double, odd = _of_rich("twice", "float16(float16)"), _of_rich("odd", "boolean(int32)")
+    of_block = _of_rich("of_block", "float32(float32)")
+    count = _of_rich("count", "void(CPointer(int32), int32)")
+
+    @cuda.jit
+    def kernel(r, n, h):
+        i = cuda.grid(1)
+        z = turned(i + 3j)
+        a, b = cuda.local.array(1, np.float16), cuda.local.array(1, np.float16)
+        a[0] = i
+        b[0] = 2
+        r[i, 0] = z.real
+        r[i, 1] = z.imag
+        r[i, 2] = add(ffi.from_buffer(a), ffi.from_buffer(b))
+        r[i, 3] = double(h[i])
+        r[i, 4] = odd(i)
+        r[i, 5] = of_block(i) + of_block(1)
+        count(ffi.from_buffer(n), i)
+
+    made, counted = np.zeros((8, 6), np.float32), np.zeros(1, np.int32)
+    kernel[1, 8](made, counted, np.arange(8).astype(np.float16))
+    n = np.arange(8)
+    wanted = np.stack([n * 0 - 3, n, n + 2, 2 * n, n % 2, n * 0 + 36], axis=1)
+    assert np.array_equal(made, wanted) and counted[0] == 28
+
+
+@needs_clang
+def test_recursion(on):
+    factorial = _of_rich("factorial", "int32(int32)", "numba")
+
+    @cuda.jit
+    def kernel(r):
+        r[cuda.grid(1)] = factorial(cuda.grid(1))
+
+    if on in ("interp", "cpu", "cuda"):
+        assert numbers(kernel).tolist() == [1, 1, 2, 6, 24, 120, 720, 5040]
+        return
+    with pytest.raises(TargetError, match="factorial calls itself"):
+        numbers(kernel)
+
+
+@needs_clang
+def test_printing(on, capfd):
+    say = _of_rich("say", "void(int32)")
+
+    @cuda.jit
+    def kernel(r):
+        say(cuda.grid(1) + 5)
+
+    numbers(kernel, threads=2)
+    cuda.synchronize()
+    assert "said 5\nsaid 6\n" in capfd.readouterr().out

@@ -77,9 +77,9 @@ class ModuleData:
         self._references: dict[Reference, None] = {}
 
     @property
-    def has_references(self) -> bool:
-        """Whether initial values that were read hold addresses."""
-        return bool(self._references)
+    def references(self) -> int:
+        """How many addresses the initial values hold that were read."""
+        return len(self._references)
 
     def size_of(self, name: str) -> int:
         """The bytes of a variable."""

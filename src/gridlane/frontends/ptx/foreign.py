@@ -80,12 +80,13 @@ def translate_foreign(
         value = Declared(_RESULT, "b8", "local", max(1, size), align, function.at, is_array=True)
         hidden = function.params[0], value
     pointers = {function.params[number]: space for number, space in spaces.items()}
-    made = translate_root(module, Root(function, pointers, hidden))
-    root = made.functions[name]
+    whole = Root(function, pointers, hidden)
+    made = translate_root(module, whole)
+    root = made.functions[whole.name]
     further = {param.argument - len(function.params) for param in root.params} & {0, 1, 2}
     if further:
         _refuse(module, function, FURTHER[min(further)])
-    remove_recursion(made, config().stack)
+    remove_recursion(made, config().stack, root.name)
     structurize(made)
     fold_signs(made)
     returned = [piece for each in function.results for piece in pieces(each)]

@@ -28,6 +28,13 @@ class Root:
     result: tuple[Declared, Declared] | None = None
 
     @property
+    def name(self) -> str:
+        """Its name in the IR: calls of the module are of another function, which has the address
+        of the result as a parameter."""
+        own = self.function.name
+        return own if self.function.is_entry else f"{own}.called"
+
+    @property
     def variables(self) -> Mapping[str, Space]:
         """The IR's space of each state space with variables."""
         return SPACES if self.function.is_entry else CONSTANTS

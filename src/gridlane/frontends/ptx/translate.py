@@ -92,7 +92,7 @@ class _Translation:
 
     def run(self) -> Module:
         """Translate the kernel, then what it calls."""
-        self._declare(self.root, self.entry.name)
+        self._declare(self.root, self.root.name)
         while self._waiting:
             self._parts[self._waiting.pop()].run()
         self._find_cycles()
@@ -127,7 +127,7 @@ class _Translation:
 
     def addressed_parameters(self) -> Sequence[Declared]:
         """The parameters of the kernel whose address is taken."""
-        return self._parts[self.entry.name].variables.addressed
+        return self._parts[self.root.name].variables.addressed
 
     def error(self, site: ErrorSite) -> int:
         """The number of an error in the module's table."""

@@ -55,10 +55,12 @@ class Segments:
 
     Attributes:
         names: of variables in the IR's module.
+        constants: of variables that are constants of the IR's module, by their names there.
     """
 
     def __init__(self, frames: int) -> None:
         self.names: dict[Declared, str] = {}
+        self.constants: dict[str, str] = {}
         self._offsets: dict[Declared, int] = {}
         # Shared memory begins at 0, as on GPUs: a block may have variables in all of it. The tag
         # keeps its generic addresses from null.
@@ -336,10 +338,12 @@ class Variables:
         name = re.sub(r"[$%]", "_", variable.name)
         kind, count = self._element(variable)
         if name not in made.globals:
+            before = data.references
             value = data.bytes_of(variable) if variable.value else bytes(variable.size)
-            if data.has_references:
+            if data.references > before:
                 t.fail(f"{variable.name} holds addresses, which a linked function does not have")
             made.globals[name] = Global(name, kind, count, Space.CONSTANT, variable.align, value)
+            self.whole.segments.constants[name] = variable.name
         start = t.emit(memory.GlobalAddress(name, pointer(kind, Space.CONSTANT)))
         return t.b.recast(start, pointer(_BYTE, Space.CONSTANT))
 
