@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from tests.devices import DEVICES
 
 from gridlane import cuda
 from gridlane.compiler.cuda import find_ptxas
@@ -191,6 +192,24 @@ def test_inspection():
     declared = cuda.jit("float64(int32)", device=True)(same)
     (text,) = declared.inspect_asm().values()
     assert "cvt.rn.f64.s32" in text
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_ptx_on_every_device(device):
+    current.choose(get_device(device))
+
+    @cuda.jit(device=True)
+    def half(x):
+        return x / 2
+
+    @cuda.jit("void(float32[::1])")
+    def kernel(x):
+        x[0] = half(x[0])
+
+    (text,) = kernel.inspect_ptx().values()
+    assert ".visible .entry kernel(" in text
+    assert ".visible .func" in half.inspect_asm((float32,))
+    assert half.inspect_ptx((float32,)) == half.inspect_asm((float32,))
 
 
 # ---- what is compiled is called: by kernels in Python, and by C++

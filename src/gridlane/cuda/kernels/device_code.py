@@ -8,13 +8,11 @@ from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from gridlane.backends import backend
 from gridlane.core.argtypes import ArgType, Signature
 from gridlane.core.forks import fork_waits
-from gridlane.core.options import KernelOptions, Target
+from gridlane.core.options import KernelOptions
 from gridlane.core.source import UNKNOWN
-from gridlane.cuda.kernels.jit_options import processor_of
-from gridlane.launch import current
+from gridlane.cuda.kernels.jit_options import gpu_target
 
 if TYPE_CHECKING:
     from gridlane.ir.values import Module
@@ -102,6 +100,10 @@ class DeviceCode:
         """LLVM IR of a GPU's code."""
         return self._text("llvm", None)
 
+    def inspect_ptx(self, cc: tuple[Any, ...] | None = None) -> str:
+        """As ``inspect_asm``: of kernels, some devices show their own code there."""
+        return self._text("asm", cc)
+
     def inspect_asm(self, cc: tuple[Any, ...] | None = None) -> str:
         """PTX for a compute capability, by default the device's."""
         return self._text("asm", cc)
@@ -110,15 +112,7 @@ class DeviceCode:
         from gridlane import compiler
 
         with fork_waits():
-            return compiler.text(self.module, _target(cc), stage, self._options)
-
-
-def _target(cc: tuple[Any, ...] | None) -> Target:
-    """A GPU: of a capability, the current device, or its nominal capability."""
-    device = current.device()
-    if cc is None and backend(device.target((32, 1, 1)).name).name == "cuda":
-        return device.target((32, 1, 1))
-    return Target("cuda", processor=processor_of(cc or device.compute_capability))
+            return compiler.text(self.module, gpu_target(cc), stage, self._options)
 
 
 def _symbol(function: FunctionType, signature: Signature, abi: str) -> str:

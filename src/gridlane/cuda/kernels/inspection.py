@@ -129,6 +129,10 @@ class Inspection:
         """PTX, for a signature or for each; see ``Kernel.inspect_asm``."""
         return self._inspect("inspect_asm", signature)
 
+    def inspect_ptx(self, signature: Any = None) -> Any:
+        """PTX on every device, for a signature or for each; see ``Kernel.inspect_ptx``."""
+        return self._inspect("inspect_ptx", signature)
+
     def inspect_native(self, signature: Any = None, stage: str = "asm") -> Any:
         """The device's own code as text, for a signature or for each: its assembly, or with
         ``stage="llvm"`` its LLVM IR."""

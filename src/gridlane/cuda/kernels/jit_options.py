@@ -8,8 +8,9 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from gridlane.core.options import FLOATS, FP64
+from gridlane.core.options import FLOATS, FP64, Target
 from gridlane.cuda.host import warnings as cuda_warnings
+from gridlane.launch import current
 
 # Options of numba.cuda.jit without effect here, with the reason.
 ACCEPTED = {
@@ -80,6 +81,15 @@ def processor_of(cc: Any) -> str:
     if len(pair) != 2 or not all(type(number) is int and number >= 0 for number in pair):
         raise TypeError(f"cc={cc!r}; a compute capability is two integers, as (9, 0)")
     return f"sm_{pair[0]}{pair[1]}{kind}"
+
+
+def gpu_target(cc: tuple[Any, ...] | None) -> Target:
+    """An NVIDIA GPU: of a compute capability, the current device, or the device's nominal one."""
+    device = current.device()
+    target = device.target((32, 1, 1))
+    if cc is None and target.name == "cuda":
+        return target
+    return Target("cuda", processor=processor_of(cc or device.compute_capability))
 
 
 def _wrong(where: str, name: str, value: Any, wanted: str) -> TypeError:

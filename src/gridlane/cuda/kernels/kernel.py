@@ -15,7 +15,7 @@ from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.kernels.foreign import Captured
-from gridlane.cuda.kernels.jit_options import processor_of
+from gridlane.cuda.kernels.jit_options import gpu_target, processor_of
 from gridlane.cuda.kernels.linkable import LinkableCode
 from gridlane.launch import current
 from gridlane.launch import kernel as launch
@@ -168,6 +168,10 @@ class Kernel(ProcessBound, launch.Kernel):
         """PTX for a compute capability, by default the device's; without one, devices such as
         vulkan show their own code as text."""
         return self._text("asm", self._shown(cc))
+
+    def inspect_ptx(self, cc: tuple[Any, ...] | None = None) -> str:
+        """PTX on every device: for a compute capability, the device's, or its nominal one."""
+        return self._text("asm", gpu_target(cc))
 
     def inspect_native(self, stage: str = "asm") -> str:
         """The device's own code as text: its assembly, or with ``stage="llvm"`` its LLVM IR. The
