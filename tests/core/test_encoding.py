@@ -18,6 +18,7 @@ from gridlane.core import argtypes, dtypes
 from gridlane.core.argtypes import (
     SCALARS,
     ArrayType,
+    CPointerType,
     EnumType,
     NestedArrayType,
     NoneType,
@@ -53,6 +54,7 @@ EXAMPLES = {
     "ArrayType": (int32[:, ::1], ArrayType(float32, 1, "F", readonly=True)),
     "TupleType": (PAIR, TupleType((int32,), Swapped._fields, Swapped)),
     "EnumType": (EnumType.of(Color), EnumType.of(Shade)),
+    "CPointerType": (CPointerType(int32), CPointerType(None)),
     "NoneType": (none, NoneType("void")),
     "Signature": (none(int32), int32(float32, PAIR)),
     "KernelOptions": (

@@ -286,7 +286,12 @@ CASES = [
     (float_bits, TypingError, "& takes integers and bools, not float64", "a[1] & 1"),
     (unpack_number, TypingError, "cannot be unpacked: only tuples", "x, y"),
     (unpack_count, TypingError, "3 values cannot be unpacked to 2 names", "x, y"),
-    (returns_value, TypingError, "a kernel returns nothing, but this returns int64", "return n"),
+    (
+        returns_value,
+        TypingError,
+        "CUDA kernel must have void return type: this returns int64",
+        "return n",
+    ),
     (mixed_join, TypingError, "int64 or array(float64, 1d, C); give it one type", "x"),
     (mixed_loop, TypingError, "None or int64; give it one type on all paths", "x"),
     (dynamic_shape, ConstantError, "must be known when the kernel is compiled", None),

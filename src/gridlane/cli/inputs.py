@@ -190,7 +190,7 @@ def linked_of(places: list[Place], options: CppOptions, arch: str | None) -> tup
         PtxError: the units do not go together; located.
         CompileError: the compiler's own messages, or that there is none.
     """
-    from gridlane.cuda.raw.code import linked
+    from gridlane.compiler.units import linked
 
     kernel = places[0].kernel
     words = options.words(Path(places[0].file), arch)

@@ -148,5 +148,5 @@ def copied(module: Module) -> Module:
             function.is_declared,
         )
     made = Module(functions, dict(module.globals), list(module.errors))
-    made.stack = module.stack
+    made.stack, made.export = module.stack, module.export
     return made

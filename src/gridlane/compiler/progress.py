@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from gridlane.core import trace
@@ -15,7 +15,7 @@ LONG = 2.0
 
 
 @contextmanager
-def compiling(name: str, target: str) -> Iterator[None]:
+def compiling(name: str, target: str) -> Generator[None]:
     """Tell of the compilation of a kernel in the with block.
 
     The logger ``gridlane`` gets a record of level INFO at the end, if the program has loaded

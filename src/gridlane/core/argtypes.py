@@ -340,6 +340,25 @@ class EnumType(ArgType):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class CPointerType(ArgType):
+    """The address of a first element in memory; ``element`` is None for ``void*``."""
+
+    element: ArgType | None
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
+        return f"{self.element or 'void'}*"
+
+    @property
+    def dtype(self) -> ArgType | None:
+        """The element type, by numba's name for it."""
+        return self.element
+
+    def __call__(self, *args: ArgType) -> Signature:
+        return Signature(self, args)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class NoneType(ArgType):
     """The type of None, and of a function without a result."""
 

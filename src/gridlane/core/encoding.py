@@ -37,6 +37,7 @@ RECORDS: dict[str, type] = {
         argtypes.ArrayType,
         argtypes.TupleType,
         argtypes.EnumType,
+        argtypes.CPointerType,
         argtypes.NoneType,
         argtypes.Signature,
         KernelOptions,

@@ -40,6 +40,7 @@ from gridlane.cuda.extending import templates as _cudadecl
 from gridlane.cuda.host import errors as errors
 from gridlane.cuda.host import settings as _config
 from gridlane.cuda.host.compilation import compile as compile
+from gridlane.cuda.host.compilation import compile_all as compile_all
 from gridlane.cuda.host.compilation import compile_for_current_device as compile_for_current_device
 from gridlane.cuda.host.compilation import compile_ptx as compile_ptx
 from gridlane.cuda.host.compilation import (
@@ -66,8 +67,6 @@ from gridlane.cuda.host.device import require_context as require_context
 from gridlane.cuda.host.device import select_device as select_device
 from gridlane.cuda.host.errors import KernelRuntimeError as KernelRuntimeError
 from gridlane.cuda.host.graphs import capture as capture
-from gridlane.cuda.host.refused import compile_all as compile_all
-from gridlane.cuda.host.refused import declare_device as declare_device
 from gridlane.cuda.host.streams import default_stream as default_stream
 from gridlane.cuda.host.streams import event as event
 from gridlane.cuda.host.streams import event_elapsed_time as event_elapsed_time
@@ -86,6 +85,15 @@ from gridlane.cuda.kernels.arguments import InOut as InOut
 from gridlane.cuda.kernels.arguments import Out as Out
 from gridlane.cuda.kernels.decorators import jit as jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher as Dispatcher
+from gridlane.cuda.kernels.linkable import LTOIR as LTOIR
+from gridlane.cuda.kernels.linkable import Archive as Archive
+from gridlane.cuda.kernels.linkable import Cubin as Cubin
+from gridlane.cuda.kernels.linkable import CUSource as CUSource
+from gridlane.cuda.kernels.linkable import Fatbin as Fatbin
+from gridlane.cuda.kernels.linkable import LinkableCode as LinkableCode
+from gridlane.cuda.kernels.linkable import Object as Object
+from gridlane.cuda.kernels.linkable import PTXSource as PTXSource
+from gridlane.cuda.kernels.linkable import declare_device as declare_device
 from gridlane.cuda.numba_compat import HAS_NUMBA as HAS_NUMBA
 from gridlane.cuda.numba_compat import api as api
 from gridlane.cuda.numba_compat import core as core
@@ -743,13 +751,21 @@ cudadecl = _cudadecl
 cudaimpl = _cudaimpl
 datamodel = _datamodel
 __all__ = [
+    "Archive",
+    "CUSource",
+    "Cubin",
     "Dispatcher",
+    "Fatbin",
     "HAS_NUMBA",
     "In",
     "InOut",
     "KernelRuntimeError",
+    "LTOIR",
+    "LinkableCode",
     "MemoryInfo",
+    "Object",
     "Out",
+    "PTXSource",
     "RawKernel",
     "RawModule",
     "Reduce",

@@ -37,10 +37,13 @@ _BY_MODULE: dict[str, str] = {
     "ufuncs.gufunc": "guvectorize",
     "host.compilation": """
         compile compile_ptx compile_for_current_device compile_ptx_for_current_device
+        compile_all
     """,
     "raw.code": "compile_cpp",
     "raw.module": "RawKernel RawModule",
-    "host.refused": "declare_device compile_all",
+    "kernels.linkable": """
+        declare_device LinkableCode CUSource PTXSource Fatbin Cubin Archive Object LTOIR
+    """,
     "kernels.argument_types": "typeof",
     "types": """
         boolean bool_ b1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 i1 i2 i4 i8 u1 u2 u4 u8
@@ -99,7 +102,6 @@ SUBMODULES |= {name: name for name in _OWN}
 INSTEAD: dict[str, str] = {
     "nvvm": "cuda.jit compiles with LLVM; Dispatcher.inspect_llvm() shows its IR",
     "libdevice": "use the functions of math, cuda.cbrt, cuda.fma, and 1 / math.sqrt(x) for rsqrt",
-    "CUSource": "device functions are written in Python: @cuda.jit(device=True)",
     "set_memory_manager": "the device's allocator is fixed",
 }
 

@@ -9,6 +9,7 @@ from gridlane.core.argtypes import (
     ArgType,
     ArrayType,
     ComplexType,
+    CPointerType,
     NestedArrayType,
     NoneType,
     RecordType,
@@ -31,7 +32,7 @@ from gridlane.core.argtypes import (
     uint64,
 )
 from gridlane.core.argtypes import bfloat16 as bfloat16
-from gridlane.core.errors import MissingError, UnsupportedError
+from gridlane.core.errors import MissingError
 from gridlane.core.type_kinds import (
     AnyKind,
     BaseTuple,
@@ -92,11 +93,15 @@ number_domain = integer_domain | real_domain | complex_domain
 
 
 def CPointer(dtype: ArgType) -> ArgType:
-    """Refuse plain pointers, which are no arguments here."""
-    raise UnsupportedError(
-        f"CPointer({dtype}): kernels take arrays, not addresses; cuda.as_cuda_array makes an array "
-        "of device memory"
-    )
+    """The address of numbers in memory, which an integer is at a launch.
+
+    >>> CPointer(float32), void(CPointer(int32), int32)
+    (float32*, Signature(return_type=none, args=(int32*, int32)))
+    """
+    return CPointerType(dtype)
+
+
+voidptr = CPointerType(None)
 
 
 # The scalars' names and types: the names that ``from numba import *`` imports.
@@ -117,6 +122,8 @@ SIGNATURE_NAMES: dict[str, typing.Any] = {
     "Tuple": Tuple,
     "UniTuple": UniTuple,
     "Array": ArrayType,
+    "CPointer": CPointer,
+    "voidptr": voidptr,
 }
 
 

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from gridlane.core.errors import VerifyError
+from gridlane.core.exports import Export
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.types import Space, Type
 
@@ -249,7 +250,9 @@ class Module:
     ``hides_bit_selects``: the code generator hides the ops that ``codegen/joined_bits.py`` finds.
     ``hides_units``: it hides the constants that ``codegen/chosen_units.py`` finds.
     ``buffers``, ``untraced``: as in ``core.artifact.Artifact``. ``stack``: what needs a stack for
-    each thread, in words, and its place: a function that calls itself, or an alloca.
+    each thread, in words, and its place: a function that calls itself, or an alloca. ``export``:
+    the kernel is a function that other code calls, and its first parameter is the address of its
+    result.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -263,6 +266,7 @@ class Module:
     buffers: tuple[int, ...] = ()
     untraced: bool = False
     stack: tuple[str, Loc] | None = None
+    export: Export | None = None
 
     @property
     def kernel(self) -> Function:

@@ -30,6 +30,11 @@ class Buffer(ProcessBound):
     owner: Any = field(repr=False, default=None)
     device: Any = field(repr=False, default=None)
 
+    @property
+    def device_pointer(self) -> int:
+        """The address, by numba's name for it: ``array.gpu_data.device_pointer``."""
+        return self.address
+
 
 B_co = TypeVar("B_co", bound=Buffer, covariant=True)
 

@@ -163,7 +163,9 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
     def get(self, stream: Any = 0, order: str = "C", out: np.ndarray | None = None) -> np.ndarray:
         """``copy_to_host``, by CuPy's name and with its arguments."""
         host = self.copy_to_host(out, stream)
-        return host if out is not None or order not in "CF" else np.asarray(host, order=order)
+        if out is not None or order not in "CF":
+            return host
+        return np.asfortranarray(host) if order == "F" else np.asarray(host, order="C")
 
     def fill(self, value: Any, stream: Any = 0) -> None:
         """Assign a scalar to all elements."""

@@ -1,4 +1,4 @@
-"""``cuda.compile`` and its variants: a kernel's PTX, with no device needed."""
+"""``cuda.compile`` and its variants: PTX of kernels and device functions, with no device needed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import Any
 from gridlane.core.argtypes import ArgType, none
 from gridlane.core.config import config
 from gridlane.core.errors import UnsupportedError
-from gridlane.core.options import KernelOptions, Target
+from gridlane.core.options import KernelOptions
 from gridlane.cuda.host import settings
-from gridlane.cuda.kernels.jit_options import check_options, launch_bounds_of, processor_of
+from gridlane.cuda.kernels.device_code import DeviceCode
+from gridlane.cuda.kernels.jit_options import check_options, launch_bounds_of
+from gridlane.cuda.kernels.kernel import Kernel
 from gridlane.cuda.kernels.signatures import parse
 from gridlane.cuda.kernels.sources import with_source
 from gridlane.launch import current
+
+ABIS = ("numba", "c")
 
 
 def compile(
@@ -23,9 +27,9 @@ def compile(
     lineinfo: bool = False,
     device: bool = True,
     fastmath: bool = False,
-    cc: tuple[int, int] | None = None,
+    cc: tuple[Any, ...] | None = None,
     opt: bool | None = None,
-    abi: str = "c",
+    abi: str | None = None,
     abi_info: dict[str, Any] | None = None,
     output: str = "ptx",
     forceinline: bool = False,
@@ -33,34 +37,42 @@ def compile(
     fp64: str | None = None,
     floats: str | None = None,
 ) -> tuple[str, ArgType]:
-    """Compile a kernel for a signature to PTX; return it and its return type, which is void.
+    """Compile a function for a signature to PTX; return it and the type of the function's result.
 
     Args:
         pyfunc: the Python function.
-        sig: the types of its arguments, as for ``cuda.jit``.
-        device: must be False: device functions have no PTX of their own here.
+        sig: the types of its arguments, as for ``cuda.jit``; a signature with a return type
+            converts the result to that.
+        device: a function that other code calls; False is a kernel, whose result is void.
         cc: compute capability (major, minor) to compile for; the least that is common by default.
+        abi: how a device function is called (docs/dialect.md): ``c``, the default, or ``numba``,
+            which kernels have.
+        abi_info: ``{"abi_name": name}`` is the symbol of a device function, by default its name.
         output: must be ``ptx``.
         debug, lineinfo, fastmath, opt, launch_bounds, fp64, floats: as for ``cuda.jit``; PTX has
             float64.
 
     Raises:
         CompileError: the error of the source, and its place.
-        UnsupportedError: a device function, or another output.
-    """
-    from gridlane import compiler
+        NotImplementedError: another ABI, or another output, such as ``ltoir``.
 
+    >>> from gridlane.cuda import float32
+    >>> def add(x, y):
+    ...     return x + y
+    >>> text, result = compile(add, (float32, float32))
+    >>> result, ".visible .func  (.param .b32 func_retval0) add(" in text
+    (float32, True)
+    """
+    _check_output(output, forceinline)
     given = {"debug": debug, "lineinfo": lineinfo, "fastmath": fastmath, "opt": opt}
     given |= {"launch_bounds": launch_bounds, "fp64": fp64, "floats": floats}
+    abi = abi or ("c" if device else "numba")
     given |= {"abi": abi, "forceinline": forceinline}
     check_options(device, given, "cuda.compile")
-    if device:
-        raise UnsupportedError(
-            f"compile: {pyfunc.__name__} as a device function: device functions are compiled into "
-            "the kernels that call them; for a kernel's PTX, give device=False"
-        )
-    if output != "ptx":
-        raise UnsupportedError(f"compile: output={output!r}; the output is 'ptx'")
+    if abi not in ABIS:
+        raise NotImplementedError(f"Unsupported ABI: {abi}; it is 'c' or 'numba'")
+    if abi == "c" and not device:
+        raise NotImplementedError("The C ABI is not supported for kernels: give abi='numba'")
     options = KernelOptions(
         fastmath=bool(fastmath),
         debug=bool(debug),
@@ -70,10 +82,30 @@ def compile(
         fp64=fp64 or config().fp64,
         floats=floats or config().floats,
     )
-    processor = processor_of(settings.CUDA_DEFAULT_PTX_CC if cc is None else cc)
-    module = compiler.translate(with_source(pyfunc), parse(sig).args, options)
-    artifact = compiler.generate(module, Target("cuda", processor=processor), options)
-    return artifact.code.decode(), none
+    cc = settings.CUDA_DEFAULT_PTX_CC if cc is None else cc
+    pyfunc = getattr(pyfunc, "py_func", pyfunc)
+    if not hasattr(pyfunc, "__code__"):
+        raise TypeError(f"cuda.compile takes a Python function, not {pyfunc!r}")
+    function, signature = with_source(pyfunc), parse(sig)
+    if device:
+        name = (abi_info or {}).get("abi_name") if abi == "c" else None
+        made = DeviceCode(function, signature, options, abi, name)
+        return made.inspect_asm(cc), made.return_type
+    if signature.return_type not in (None, none):
+        raise TypeError("CUDA kernel must have void return type.")
+    return Kernel(function, signature.args, options).inspect_asm(cc), none
+
+
+def _check_output(output: str, forceinline: bool) -> None:
+    if output == "ltoir":
+        raise UnsupportedError(
+            "compile: output='ltoir': LTO-IR is NVIDIA's own format, which only its compiler "
+            "writes; output='ptx' is read by the same linkers"
+        )
+    if output != "ptx":
+        raise UnsupportedError(f"Unsupported output type: {output}; the output is 'ptx'")
+    if forceinline:
+        raise ValueError("Can only designate forced inlining in LTO-IR; PTX has whole functions")
 
 
 def compile_ptx(
@@ -83,7 +115,7 @@ def compile_ptx(
     lineinfo: bool = False,
     device: bool = False,
     fastmath: bool = False,
-    cc: tuple[int, int] | None = None,
+    cc: tuple[Any, ...] | None = None,
     opt: bool | None = None,
     abi: str = "numba",
     abi_info: dict[str, Any] | None = None,
@@ -92,7 +124,7 @@ def compile_ptx(
     fp64: str | None = None,
     floats: str | None = None,
 ) -> tuple[str, ArgType]:
-    """Like ``compile``, with kernels as the default."""
+    """Like ``compile``, with kernels and numba's ABI as the default."""
     return compile(
         pyfunc,
         sig,
@@ -102,6 +134,9 @@ def compile_ptx(
         fastmath,
         cc,
         opt,
+        abi,
+        abi_info,
+        forceinline=forceinline,
         launch_bounds=launch_bounds,
         fp64=fp64,
         floats=floats,
@@ -120,3 +155,10 @@ def compile_ptx_for_current_device(
 ) -> tuple[str, ArgType]:
     """Like ``compile_ptx``, for this thread's device."""
     return compile_ptx(pyfunc, sig, cc=current.device().compute_capability, **options)
+
+
+def compile_all(pyfunc: Callable[..., Any], sig: Any, **options: Any) -> tuple[list[str], ArgType]:
+    """Like ``compile``, with a list of texts: of one, as the functions of linked code are part of
+    the function that calls them."""
+    text, result = compile(pyfunc, sig, **options)
+    return [text], result

@@ -52,6 +52,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         lineinfo: on a GPU, machine code with each instruction's line, for profilers.
         source: the function's text, where Python has no file of it: of code from exec or from a
             ``.pyc`` alone. It may be that of a whole module; its code must be the function's.
+        link: code of CUDA C++ or PTX, which defines what ``cuda.declare_device`` declares without
+            any: files, ``cuda.CUSource``, ``cuda.PTXSource``, or several of these.
         extensions: objects whose ``prepare_args(type, value, stream=, retr=)`` converts arguments.
 
     ``jit_options.ACCEPTED`` lists numba's options that have no effect here.

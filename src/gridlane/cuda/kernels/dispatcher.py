@@ -22,6 +22,7 @@ from gridlane.cuda.host.streams import Stream, as_stream
 from gridlane.cuda.host.warnings import NumbaPerformanceWarning
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.kernels.arguments import In
+from gridlane.cuda.kernels.device_code import DeviceCode
 from gridlane.cuda.kernels.foreign import resolved
 from gridlane.cuda.kernels.inspection import Inspection
 from gridlane.cuda.kernels.kernel import Kernel
@@ -30,6 +31,7 @@ from gridlane.cuda.kernels.launch import (
     check_convertible,
     current_launch_config,
 )
+from gridlane.cuda.kernels.linkable import links_of
 from gridlane.cuda.kernels.named import Named, object_named
 from gridlane.cuda.kernels.reading import Reading
 from gridlane.cuda.kernels.signatures import Types, as_readonly, parse, resolve, writable
@@ -67,9 +69,11 @@ class Dispatcher(Inspection, Named):
         self.is_device_function = device
         self.overloads: dict[Types, Kernel] = {}
         self._reading: dict[Types, Kernel] = {}  # kernels of signatures, for read-only arrays
+        self._device_codes: dict[Types, DeviceCode] = {}
         self.specializations: dict[Types, Dispatcher] = {}
         self.device_signatures: tuple[Signature, ...] = ()
         self.extensions: list[Any] = list(self.targetoptions.get("extensions") or ())
+        self._links = links_of(self.targetoptions.get("link"))
         self.launch_bounds = _first(self.targetoptions.get("launch_bounds"))
         parameters = inspect.signature(py_func).parameters
         self._parameters = tuple(parameters)
@@ -127,7 +131,10 @@ class Dispatcher(Inspection, Named):
         if griddim is None or blockdim is None:
             raise ValueError(MISSING_CONFIGURATION)
         if self.is_device_function:
-            raise LaunchError(f"{self.__name__} is a device function; only kernels are launched")
+            raise RuntimeError(
+                f"Cannot compile a device function as a kernel: {self.__name__} is a device "
+                "function, which kernels call"
+            )
         grid, block = dim3(griddim, "griddim"), dim3(blockdim, "blockdim")
         if settings.CUDA_LOW_OCCUPANCY_WARNINGS and math.prod(grid) < _FEW_BLOCKS:
             warnings.warn(
@@ -250,7 +257,9 @@ class Dispatcher(Inspection, Named):
         with self._lock:
             found = self._reading.get(types)
             if found is None:
-                found = self._reading[types] = Kernel(self._source_func, types, self.options)
+                found = self._reading[types] = Kernel(
+                    self._source_func, types, self.options, self._links
+                )
             return found
 
     def kernel_of(self, types: Types) -> Kernel:
@@ -294,7 +303,7 @@ class Dispatcher(Inspection, Named):
                     f"{self.__name__} has {len(self._parameters)} parameters, and the signature "
                     f"{len(types)} types"
                 )
-            kernel = Kernel(self._source_func, types, self.options)
+            kernel = Kernel(self._source_func, types, self.options, self._links)
             launch = current_launch_config()
             if launch is not None and launch.dispatcher is self:
                 kernel.launch_config_sensitive = getattr(self, "_sensitive", False)

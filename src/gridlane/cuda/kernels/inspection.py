@@ -6,6 +6,8 @@ from typing import Any
 
 from gridlane.core.argtypes import Signature, none
 from gridlane.core.errors import UnsupportedError
+from gridlane.core.options import KernelOptions
+from gridlane.cuda.kernels.device_code import DeviceCode
 from gridlane.cuda.kernels.kernel import Kernel
 from gridlane.cuda.kernels.signatures import Types, parse
 from gridlane.launch import current
@@ -18,6 +20,10 @@ class Inspection:
     overloads: dict[Types, Kernel]
     is_device_function: bool
     _specialized: bool
+    _source_func: Any
+    _device_codes: dict[Types, DeviceCode]
+    options: KernelOptions
+    device_signatures: tuple[Signature, ...]
 
     @property
     def signatures(self) -> list[Types]:
@@ -33,13 +39,14 @@ class Inspection:
         """The kernel of a signature.
 
         Raises:
-            UnsupportedError: a device function, which has no code of its own.
+            UnsupportedError: a device function, which has no kernel.
             KeyError: no kernel is compiled for it.
         """
         if self.is_device_function:
             raise UnsupportedError(
                 f"{self.__name__} is a device function, which is compiled into the kernels that "
-                "call it and has no code of its own; look at that of such a kernel"
+                "call it: ask such a kernel; inspect_asm(), inspect_llvm() and inspect_ir() show "
+                "what cuda.compile makes of it"
             )
         types = parse(signature).args
         if types not in self.overloads:
@@ -77,10 +84,38 @@ class Inspection:
         """Bytes of local arrays, for a signature or for each."""
         return self._figure("local_mem_per_thread", signature)
 
+    def compile_device(self, args: Any, return_type: Any = None) -> DeviceCode:
+        """A device function for types of its arguments, with numba's calling convention.
+
+        Raises:
+            CompileError: the function is outside the dialect or its types do not fit; located.
+        """
+        types = parse(args).args
+        known = (each.return_type for each in self.device_signatures if each.args == types)
+        wanted = return_type or next(known, None)
+        wanted = None if wanted == none else wanted  # as calls have it: a void result is open
+        made = self._device_codes.get(types)
+        if made is None:
+            signature = Signature(wanted, types)  # type: ignore[arg-type]  # None is open
+            made = self._device_codes[types] = DeviceCode(
+                self._source_func, signature, self.options
+            )
+            _ = made.return_type
+        return made
+
     def _inspect(self, name: str, signature: Any) -> Any:
+        if self.is_device_function:
+            return self._inspect_device(name, signature)
         if signature is not None:
             return getattr(self._overload(signature), name)()
         return {types: getattr(kernel, name)() for types, kernel in self.overloads.items()}
+
+    def _inspect_device(self, name: str, signature: Any) -> Any:
+        if signature is not None:
+            return getattr(self.compile_device(signature), name)()
+        for each in self.device_signatures:
+            self.compile_device(each)
+        return {types: getattr(code, name)() for types, code in self._device_codes.items()}
 
     def inspect_ir(self, signature: Any = None) -> Any:
         """The typed IR, for a signature or for each."""
@@ -94,6 +129,10 @@ class Inspection:
         """PTX, for a signature or for each; see ``Kernel.inspect_asm``."""
         return self._inspect("inspect_asm", signature)
 
+    def inspect_ptx(self, signature: Any = None) -> Any:
+        """PTX on every device, for a signature or for each; see ``Kernel.inspect_ptx``."""
+        return self._inspect("inspect_ptx", signature)
+
     def inspect_native(self, signature: Any = None, stage: str = "asm") -> Any:
         """The device's own code as text, for a signature or for each: its assembly, or with
         ``stage="llvm"`` its LLVM IR."""
@@ -103,6 +142,8 @@ class Inspection:
 
     def inspect_sass(self, signature: Any = None) -> Any:
         """Refuse to show NVIDIA's machine code."""
+        if self.is_device_function:
+            raise RuntimeError("Cannot inspect SASS of a device function")
         raise RuntimeError(
             f"nvdisasm was not found, and gridlane shows no SASS of the device "
             f"{current.device().name!r}; inspect_native() shows its code, and "

@@ -8,10 +8,10 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from gridlane.core.errors import UnsupportedError
-from gridlane.core.options import FLOATS, FP64
+from gridlane.core.options import FLOATS, FP64, Target
 from gridlane.core.suggestions import did_you_mean
 from gridlane.cuda.host import warnings as cuda_warnings
+from gridlane.launch import current
 
 # Options of numba.cuda.jit without effect here, with the reason.
 ACCEPTED = {
@@ -22,7 +22,7 @@ ACCEPTED = {
     "lto": "a kernel is compiled in one piece in any case",
     "nopython": "there is no other mode",
     "nogil": "kernels run without Python in any case",
-    "abi": "device functions are inlined",
+    "abi": "device functions are inlined; cuda.compile takes it",
 }
 _MOVED = ("argtypes", "restype", "bind")
 _CARVEOUTS = ("default", "maxl1", "maxshared")
@@ -65,11 +65,6 @@ def check_options(device: Any, options: dict[str, Any], where: str = "cuda.jit")
             _CHECKS[name](where, name, value)
     if options.get("link") and device:
         raise ValueError("link keyword invalid for device function")
-    if options.get("link"):
-        raise UnsupportedError(
-            "link=...: kernels cannot be linked with PTX, CUDA C++ or libraries; write the "
-            "function in Python with @cuda.jit(device=True)"
-        )
 
 
 def launch_bounds_of(bounds: Any) -> tuple[int, ...]:
@@ -80,11 +75,23 @@ def launch_bounds_of(bounds: Any) -> tuple[int, ...]:
 
 
 def processor_of(cc: Any) -> str:
-    """The name of the processors with a compute capability, ``sm_90`` for (9, 0)."""
-    pair = isinstance(cc, (tuple, list)) and len(cc) == 2
-    if not pair or not all(type(number) is int and number >= 0 for number in cc):
+    """The name of the processors with a compute capability: ``sm_90`` for (9, 0), ``sm_90a`` for
+    (9, 0, "a"), of that processor alone, and ``sm_100f`` for (10, 0, "f"), of its family."""
+    numbers = tuple(cc) if isinstance(cc, (tuple, list)) else ()
+    kind = numbers[2] if len(numbers) == 3 and numbers[2] in ("a", "f") else ""
+    pair = numbers[:2] if kind else numbers
+    if len(pair) != 2 or not all(type(number) is int and number >= 0 for number in pair):
         raise TypeError(f"cc={cc!r}; a compute capability is two integers, as (9, 0)")
-    return f"sm_{cc[0]}{cc[1]}"
+    return f"sm_{pair[0]}{pair[1]}{kind}"
+
+
+def gpu_target(cc: tuple[Any, ...] | None) -> Target:
+    """An NVIDIA GPU: of a compute capability, the current device, or the device's nominal one."""
+    device = current.device()
+    target = device.target((32, 1, 1))
+    if cc is None and target.name == "cuda":
+        return target
+    return Target("cuda", processor=processor_of(cc or device.compute_capability))
 
 
 def _wrong(where: str, name: str, value: Any, wanted: str) -> TypeError:

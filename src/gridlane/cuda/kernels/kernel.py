@@ -15,7 +15,8 @@ from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.kernels.foreign import Captured
-from gridlane.cuda.kernels.jit_options import processor_of
+from gridlane.cuda.kernels.jit_options import gpu_target, processor_of
+from gridlane.cuda.kernels.linkable import LinkableCode
 from gridlane.launch import current
 from gridlane.launch import kernel as launch
 from gridlane.launch.dimensions import Dim3
@@ -46,13 +47,17 @@ class Kernel(ProcessBound, launch.Kernel):
     _instead = "pass the decorated kernel, which is pickled by its name"
 
     def __init__(
-        self, function: FunctionType, types: tuple[ArgType, ...], options: KernelOptions
+        self,
+        function: FunctionType,
+        types: tuple[ArgType, ...],
+        options: KernelOptions,
+        links: tuple[LinkableCode, ...] = (),
     ) -> None:
         # The frontend is loaded with the first kernel.
         from gridlane.frontends.python.kernel_source import PythonSource
 
         captured = Captured()
-        source = PythonSource(function, captured)
+        source = PythonSource(function, captured, links)
         super().__init__(source, types, options, partial(_compiled, captured))
 
     @property
@@ -159,10 +164,14 @@ class Kernel(ProcessBound, launch.Kernel):
         show that, or raise if they have none."""
         return self._text("llvm", self._shown(None))
 
-    def inspect_asm(self, cc: tuple[int, int] | None = None) -> str:
+    def inspect_asm(self, cc: tuple[Any, ...] | None = None) -> str:
         """PTX for a compute capability, by default the device's; without one, devices such as
         vulkan show their own code as text."""
         return self._text("asm", self._shown(cc))
+
+    def inspect_ptx(self, cc: tuple[Any, ...] | None = None) -> str:
+        """PTX on every device: for a compute capability, the device's, or its nominal one."""
+        return self._text("asm", gpu_target(cc))
 
     def inspect_native(self, stage: str = "asm") -> str:
         """The device's own code as text: its assembly, or with ``stage="llvm"`` its LLVM IR. The
@@ -179,7 +188,7 @@ class Kernel(ProcessBound, launch.Kernel):
             target = Target(other, block=target.block)
         return self._text(stage, target)
 
-    def _shown(self, cc: tuple[int, int] | None) -> Target:
+    def _shown(self, cc: tuple[Any, ...] | None) -> Target:
         """The target of the readable code: a GPU's, on the host for its nominal capability."""
         device = current.device()
         target = device.target((32, 1, 1))

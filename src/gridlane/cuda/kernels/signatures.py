@@ -15,6 +15,7 @@ from gridlane.core.argtypes import (
     ArgType,
     ArrayType,
     ComplexType,
+    CPointerType,
     EnumType,
     NestedArrayType,
     ScalarType,
@@ -151,6 +152,9 @@ def conversion(have: ArgType, want: ArgType) -> Conversion | None:
         return None if None in ranks else max(ranks, default=Conversion.EXACT)  # type: ignore  # no None is left
     if isinstance(have, EnumType):
         return None if have.number is None else conversion(have.number, want)
+    if isinstance(want, CPointerType):  # an address is a number
+        is_number = isinstance(have, ScalarType) and have.dtype.is_integer
+        return Conversion.SAFE if is_number else None
     numbers = (ScalarType, ComplexType)
     if not isinstance(have, numbers) or not isinstance(want, numbers):
         return None

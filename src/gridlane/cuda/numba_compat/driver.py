@@ -19,10 +19,11 @@ from gridlane.cuda.host.device import (
 )
 from gridlane.cuda.host.streams import AnyStream as Stream  # numba has one class for all kinds
 from gridlane.cuda.host.streams import Event
+from gridlane.cuda.kernels.linkable import LinkerError as LinkerError
 from gridlane.cuda.names import missing
 from gridlane.launch import current
 
-CudaAPIError = CudaDriverError = LinkerError = DeviceError
+CudaAPIError = CudaDriverError = DeviceError
 Device = CudaDevice
 get_context = current_context
 

@@ -53,6 +53,7 @@ MODULES: dict[str, str] = {
     "numba.cuda.cudaimpl": "gridlane.cuda.extending.imputils",
     "numba.extending": "gridlane.cuda.extending",
     "numba.cuda.typing.asnumbatype": "gridlane.cuda.kernels.user_types",
+    "numba.cuda.cudadrv.linkable_code": "gridlane.cuda.kernels.linkable",
     "numba.cuda.compiler": "gridlane.cuda.host.compilation",
     "numba.cuda.decorators": "gridlane.cuda.kernels.decorators",
     "numba.cuda.dispatcher": f"{_HERE}.dispatcher",

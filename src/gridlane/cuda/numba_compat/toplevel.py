@@ -16,10 +16,10 @@ from gridlane.cuda.numba_compat import core as np  # noqa: F401  # numba.np
 from gridlane.cuda.numba_compat import errors
 from gridlane.cuda.numba_compat.host import generated_jit as generated_jit
 from gridlane.cuda.numba_compat.host import jit, njit, prange
-from gridlane.cuda.numba_compat.numpy_support import carray, farray
 from gridlane.cuda.types import none, void
 from gridlane.cuda.ufuncs.gufunc import guvectorize
 from gridlane.cuda.ufuncs.vectorization import vectorize
+from gridlane.frontends.python.pointer_stubs import carray, farray
 from gridlane.frontends.python.stubs import literal_unroll
 
 # The version of numba whose dialect this follows.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gridlane.compiler.units import PTX, check_lists, is_cpp
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.texture.references import Reference
@@ -16,9 +15,6 @@ from gridlane.modules import Code
 
 if TYPE_CHECKING:
     from gridlane.frontends.cuda_cpp import Compiled
-
-_PTX = re.compile(r"(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*\.version\b")
-_CPP = re.compile(r"__global__|__device__|__constant__|#\s*include")
 
 
 class RawCode(Code):
@@ -101,84 +97,18 @@ def _by_compiler(
 ) -> Compiled:
     from gridlane.compiler import cpp  # few programs need it
 
-    _check_lists(options, expressions)
+    check_lists(options, expressions)
     given = tuple(options), name or "kernel.cu", tuple(expressions)
     return cpp.compile_cpp(cpp.CppSource(text, *given), backend)
-
-
-def _check_lists(*given: Sequence[str]) -> None:
-    if any(isinstance(each, str) for each in given):
-        raise ArgumentError("options and name_expressions are tuples or lists of texts")
-
-
-def _is_cpp(text: str, name: str) -> bool:
-    """Whether a text is CUDA C++. One that is neither is no PTX, of which ``parse_ptx`` says what
-    is missing."""
-    return not _PTX.match(text) and (name.endswith(".cu") or _CPP.search(text) is not None)
 
 
 def compiled(
     text: str, name: str, options: Sequence[str], expressions: Sequence[str], backend: str
 ) -> tuple[PtxModule, dict[str, str]]:
     """The module, and the name in it of each name expression."""
-    if _is_cpp(text, name):
+    if is_cpp(text, name):
         made = _by_compiler(text, name, options, expressions, backend)
         return parse_ptx(made.ptx), made.names
-    if expressions and _PTX.match(text):
+    if expressions and PTX.match(text):
         raise ArgumentError("name_expressions are of CUDA C++, and the code is PTX")
     return parse_ptx(text, name), {}
-
-
-def linked(
-    units: Sequence[tuple[str, str]],
-    options: Sequence[str],
-    expressions: Sequence[str],
-    backend: str,
-) -> tuple[PtxModule, dict[str, str]]:
-    """The module of several units, each a text and its name or "", and the name in it of each name
-    expression. CUDA C++ is compiled as relocatable device code, unless the options say otherwise.
-    """
-    from gridlane.frontends.ptx.linking import link  # few programs need it
-
-    _check_lists(options, expressions)
-    sources = {n: unit for n, unit in enumerate(units) if _is_cpp(*unit)}
-    if expressions and not sources:
-        raise ArgumentError("name_expressions are of CUDA C++, and the code is PTX")
-    made = dict(zip(sources, _by_compiler_each(sources, options, expressions, backend)))
-    modules: list[PtxModule] = []
-    for n, (text, name) in enumerate(units):
-        text = made[n].ptx if n in made else text
-        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-        if n in made or not name:
-            name = f"<{name or f'unit {n + 1}'}: ptx {digest}>"
-        modules.append(parse_ptx(text, name))
-    found = link(modules)
-    lowered = {
-        expression: found.names[n].get(lowered, lowered)
-        for n, each in made.items()
-        for expression, lowered in each.names.items()
-    }
-    return found.module, lowered
-
-
-_RELOCATABLE = "-rdc=true"
-"""The option of nvcc and NVRTC that lets a unit use what another one defines."""
-_SAYS = re.compile(r"-rdc\b|-dc$|--device-c$|--relocatable-device-code\b|-f(?:no-)?gpu-rdc$")
-
-
-def _by_compiler_each(
-    units: dict[int, tuple[str, str]],
-    options: Sequence[str],
-    expressions: Sequence[str],
-    backend: str,
-) -> list[Compiled]:
-    if not units:
-        return []
-    from gridlane.compiler import cpp  # few programs need it
-
-    says = any(map(_SAYS.match, options))
-    given = tuple(options) if says else (_RELOCATABLE, *options)
-    sources = [
-        cpp.CppSource(text, given, name or f"unit{n + 1}.cu") for n, (text, name) in units.items()
-    ]
-    return cpp.compile_units(sources, tuple(expressions), backend)

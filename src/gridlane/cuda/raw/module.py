@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.compiler.units import linked
 from gridlane.core import trace
 from gridlane.core.errors import ArgumentError
 from gridlane.core.process_bound import ProcessBound
@@ -23,7 +24,7 @@ from gridlane.cuda.raw.arguments import (
     refuse_textures,
     structs_as_bytes,
 )
-from gridlane.cuda.raw.code import RawCode, compiled, decoded, linked
+from gridlane.cuda.raw.code import RawCode, compiled, decoded
 from gridlane.cuda.texture.references import Reference
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, dim3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,10 +18,11 @@ from gridlane.frontends.ptx.parameters import Parameters
 from gridlane.frontends.ptx.pieces import pieces
 from gridlane.frontends.ptx.text import words_of
 from gridlane.frontends.ptx.types import TYPES
-from gridlane.frontends.ptx.values import Values
+from gridlane.frontends.ptx.values import BYTES, Values
 from gridlane.frontends.ptx.variables import Variables
 from gridlane.ir.ops import control, graph
 from gridlane.ir.ops.arith import Eq
+from gridlane.ir.types import PointerType, Space, pointer
 from gridlane.ir.values import ErrorSite, Function, Value, Var
 
 _RUNTIME: dict[str, str] = dict.fromkeys(
@@ -50,8 +51,12 @@ class Caller(Protocol):
     values: Values
     variables: Variables
 
-    def callee(self, function: PtxFunction) -> Function:
+    def callee(self, function: PtxFunction, spaces: Mapping[Declared, Space]) -> Function:
         """The IR function of a function, which is translated later."""
+        ...
+
+    def keeps_pointers(self, function: PtxFunction) -> bool:
+        """Whether addresses that a function is handed stay pointers."""
         ...
 
     def error(self, site: ErrorSite) -> int:
@@ -147,14 +152,16 @@ class Calls:
     ) -> None:
         """Call a function of the module."""
         t = self._caller.values
-        arguments = [
-            t.as_type(value, dtype)
-            for operand, wanted in zip(given, callee.params, strict=True)
-            for value, (_, dtype) in zip(
-                self._argument(operand, wanted), pieces(wanted), strict=True
-            )
-        ]
-        function = self._caller.callee(callee)
+        keeps, spaces, arguments = self._caller.keeps_pointers(callee), dict[Declared, Space](), []
+        for operand, wanted in zip(given, callee.params, strict=True):
+            values = self._argument(operand, wanted)
+            for value, (_, dtype) in zip(values, pieces(wanted), strict=True):
+                if keeps and isinstance(value.type, PointerType) and not wanted.is_array:
+                    spaces[wanted] = value.type.space
+                    arguments.append(t.b.recast(value, pointer(BYTES, value.type.space)))
+                else:
+                    arguments.append(t.as_type(value, dtype))
+        function = self._caller.callee(callee, spaces)
         if self._caller.variables.whole.numbering.frames:
             arguments.append(self._caller.variables.next_frame(t.b))
         op = control.Call(function.name, tuple(arguments), function.results)

@@ -76,6 +76,11 @@ class ModuleData:
                 self.constants = self.size
         self._references: dict[Reference, None] = {}
 
+    @property
+    def references(self) -> int:
+        """How many addresses the initial values hold that were read."""
+        return len(self._references)
+
     def size_of(self, name: str) -> int:
         """The bytes of a variable."""
         return self.module.variables[name].size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NoReturn, Protocol
 
 from gridlane.core.dtypes import b1, u32
@@ -18,12 +19,14 @@ from gridlane.frontends.ptx.module import PtxFunction
 from gridlane.frontends.ptx.operands import Reg, Special, Symbol, Tuple
 from gridlane.frontends.ptx.parameters import Parameters
 from gridlane.frontends.ptx.registers import registers
+from gridlane.frontends.ptx.roots import Root
 from gridlane.frontends.ptx.types import TYPES
 from gridlane.frontends.ptx.values import Values
 from gridlane.frontends.ptx.variables import Variables, Whole
 from gridlane.ir.builder import Builder
 from gridlane.ir.dominance import Dominators, dominators
 from gridlane.ir.ops import control, graph
+from gridlane.ir.types import Space
 from gridlane.ir.values import ErrorSite, Function, Param, Region, Value
 
 _CLUSTER = re.compile(r"^mapa|^getctarank|^barrier\.cluster|::cluster")
@@ -45,8 +48,14 @@ _CONTROL = {
 class Kernel(Whole, Protocol):
     """The translation of a kernel, with the functions that it calls; see translate.py."""
 
-    def function(self, function: PtxFunction) -> Function:
+    root: Root
+
+    def function(self, function: PtxFunction, spaces: Mapping[Declared, Space]) -> Function:
         """The IR function of a function, which is translated later."""
+        ...
+
+    def keeps_pointers(self, function: PtxFunction) -> bool:
+        """Whether addresses that a function is handed stay pointers."""
         ...
 
     def error(self, site: ErrorSite) -> int:
@@ -57,9 +66,12 @@ class Kernel(Whole, Protocol):
 class FunctionTranslation:
     """The translation of one function."""
 
-    def __init__(self, whole: Kernel, function: PtxFunction, made: Function) -> None:
+    def __init__(self, whole: Kernel, root: Root, made: Function) -> None:
+        function = root.function
         self.whole, self.module, self.function, self.made = whole, whole.module, function, made
         self.text = whole.module.text
+        self.is_root = root is whole.root
+        self.result = root.result
         self.body: Body = parse_body(self.module, function)
         self.edges = self._edges()
         self.tree: Dominators = dominators(self.edges)
@@ -71,15 +83,17 @@ class FunctionTranslation:
             for each in self.body.blocks[number].instructions
             if each.root not in _CONTROL
         ]
-        params = function.params if function.is_entry else ()
         self.registers = registers(function, self.body, self.matches, self.edges, self.tree)
         handed = self.registers.handed
-        types = pointers.infer(reads, params, handed, whole.numbering, whole.found)
-        self.parameters = Parameters(function, types.pointers, self._stored(reads))
+        types = pointers.infer(
+            *(reads, root.pointers, handed, whole.numbering, whole.found),
+            *(whole.root.variables, root.spaces, root.result),
+        )
+        self.parameters = Parameters(function, types.pointers, self._stored(reads), root.result)
         self.builder = Builder(whole.made, made)
         addressed = pointers.addressed(reads, function.params)
         self.variables = Variables(
-            whole, self.body, function.name, addressed, is_entry=function.is_entry
+            whole, self.body, function.name, addressed, root.result, is_root=self.is_root
         )
         self.values = Values(
             *(self.builder, self.text, self.variables, self.parameters, types.registers),
@@ -95,9 +109,13 @@ class FunctionTranslation:
         if self.variables.frame is not None:
             self.made.params.append(Param(self.variables.frame, len(self.function.params)))
 
-    def callee(self, function: PtxFunction) -> Function:
+    def callee(self, function: PtxFunction, spaces: Mapping[Declared, Space]) -> Function:
         """The IR function of a function, which is translated later."""
-        return self.whole.function(function)
+        return self.whole.function(function, spaces)
+
+    def keeps_pointers(self, function: PtxFunction) -> bool:
+        """Whether addresses that a function is handed stay pointers."""
+        return self.whole.keeps_pointers(function)
 
     def error(self, site: ErrorSite) -> int:
         """The number of an error in the module's table."""
@@ -245,6 +263,8 @@ class FunctionTranslation:
                 made.append(t.read(Reg(self.body.named[each]), TYPES[each.type]))
             else:
                 made += self.parameters.results(t, each)
+        if self.result is not None:
+            made += self.variables.bytes_of(t, self.result[1])
         self.builder.return_(tuple(made))
 
     def _instruction(self, number: int, made: Instruction) -> bool:

@@ -25,17 +25,19 @@ class Parameters:
     """The parameters of a function and of the calls in it.
 
     Attributes:
-        pointers: (parameter, offset) of those that hold addresses of global memory.
+        pointers: (parameter, offset) of those that hold addresses, and of what memory.
         stored: the bytes of arguments of calls that the function writes anywhere.
     """
 
     def __init__(
         self,
         function: PtxFunction,
-        pointers: set[tuple[Declared, int]],
+        pointers: dict[tuple[Declared, int], Space],
         stored: dict[Declared, list[range]],
+        result: tuple[Declared, Declared] | None = None,
     ) -> None:
         self.function, self.pointers, self.stored = function, pointers, stored
+        self._result_address = result
         self._values: dict[tuple[Declared, int], Value] = {}
         self._results: dict[tuple[Declared, int], Var] = {}
         self._written: dict[tuple[Declared, int], Value] = {}
@@ -51,21 +53,30 @@ class Parameters:
         Raises:
             PtxError: a parameter is said to point to memory that a launch cannot hand in.
         """
+        hidden = self._result_address
         for number, param in enumerate(self.function.params):
+            if hidden is not None and param is hidden[0]:
+                continue
             if param.pointer in ("shared", "local", "const"):
                 text.fail(f"a parameter that points to .{param.pointer} is refused", param.at)
             for offset, dtype in pieces(param):
-                is_pointer = (param, offset) in self.pointers
-                type_ = pointer(unsigned(8), Space.GLOBAL) if is_pointer else dtype
+                space = self.pointers.get((param, offset))
+                type_ = dtype if space is None else pointer(unsigned(8), space)
                 name = f"{param.name}.{offset}" if param.is_array else param.name
                 value = Value(type_, None, name.replace("$", "_").replace("%", "_"))
                 path = (offset,) if param.is_array else ()
                 made.params.append(Param(value, number, path))
                 self._values[param, offset] = value
-        made.results = tuple(dtype for param in self.function.results for _, dtype in pieces(param))
+        results = [*self.function.results, *(() if hidden is None else hidden[1:])]
+        made.results = tuple(dtype for param in results for _, dtype in pieces(param))
 
     def load(self, t: Translating, param: Declared, offset: int, dtype: DType) -> Value:
         """The value at an offset of a parameter of this function, or of what a call returned."""
+        hidden = self._result_address
+        if hidden is not None and param is hidden[0]:
+            if (offset, dtype.size) != (0, 8):
+                t.fail(f"{param.name} is the address of the result, and is read in parts")
+            return t.address_of_variable(hidden[1])
         known = self._values if param in self.function.params else self._written
         exact = known.get((param, offset))
         if exact is not None and exact.type.size == dtype.size:

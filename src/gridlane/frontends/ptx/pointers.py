@@ -8,7 +8,7 @@ pointer if all that is written to it is, of one space.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType, f32, f64
@@ -27,7 +27,7 @@ from gridlane.frontends.ptx.operands import (
     Symbol,
     Vector,
 )
-from gridlane.frontends.ptx.types import SPACES, unsigned
+from gridlane.frontends.ptx.types import unsigned
 from gridlane.ir.types import Space, Type, pointer
 
 Root = tuple[Declared, int]
@@ -42,11 +42,11 @@ class Types:
 
     Attributes:
         registers: the type of each register that is written.
-        pointers: the parameters that are pointers to global memory.
+        pointers: the parameters that are pointers, and to what memory.
     """
 
     registers: dict[Register, Type]
-    pointers: set[Root]
+    pointers: dict[Root, Space]
 
 
 def results_of(instruction: Instruction, match: Match) -> list[Register]:
@@ -113,6 +113,14 @@ def stored(reads: list[Read]) -> dict[Declared, list[range]]:
     return made
 
 
+@dataclass(frozen=True, slots=True)
+class _Addresses:
+    """The spaces whose addresses are numbers, and the space of each state space with variables."""
+
+    spaces: set[Space]
+    of: Mapping[str, Space]
+
+
 _NO_BASE = Number(0)
 """The operand of a sum that is no address: the product of a mad, what a sub subtracts."""
 _NO_SPACES: frozenset[Space] = frozenset()
@@ -142,62 +150,80 @@ class _Source:
 
 def infer(
     reads: list[Read],
-    params: tuple[Declared, ...],
+    params: Mapping[Declared, Space],
     handed: set[Register],
     numbering: Numbering,
     found: Numbering,
+    spaces: Mapping[str, Space],
+    given: Collection[Declared] = (),
+    result: tuple[Declared, Declared] | None = None,
 ) -> Types:
     """The types of all registers.
 
     Args:
-        params: those of a kernel, in which addresses are global; none of a function's.
+        params: those that may be pointers, and of what memory: all of a kernel's.
+        spaces: the IR's space of each state space with variables.
+        given: those parameters that are pointers in any case.
+        result: a parameter that is the address of a local variable, and that variable.
         handed: registers that calls write, which may hold anything.
         numbering: the spaces whose addresses are numbers.
         found: receives spaces whose addresses become numbers, as a register may be of several.
     """
-    sources = _sources(reads, numbering.spaces)
+    sources = _sources(reads, _Addresses(numbering.spaces, spaces), result)
     for register in handed:
         sources[register].other = True
     users = _users(sources)
-    own = set(params)  # what a call returns may be of any memory
 
-    def is_global(source: _Source) -> bool:
-        return all(param in own for param, _ in source.roots)
+    def is_known(source: _Source) -> bool:  # what a call returns may be of any memory
+        return all(param in params for param, _ in source.roots)
 
-    maybe = _live(sources, users, is_global)
+    maybe = _live(sources, users, is_known)
     wanted = _wanted(reads, sources, maybe)
     roots = {
         root
         for register, source in sources.items()
         if register in wanted and register in maybe
         for root in source.roots
-        if is_global(source) and not source.other
+        if is_known(source) and not source.other
     }
+    roots |= {(param, 0) for param in given}  # pointers of the caller's
     live = _live(sources, users, lambda source: roots.issuperset(source.roots))
-    spaces = _spaces(sources, users, live)
+    places = _spaces(sources, users, live, params)
     types: dict[Register, Type] = {}
     floats = {each: type_ for each, type_ in _floats(reads).items() if each not in handed}
     for register in sources:
-        several = spaces.get(register, frozenset[Space]())
+        several = places.get(register, frozenset[Space]())
         if len(several) > 1:
             found.spaces |= several - {Space.GLOBAL}
         if several:
             types[register] = pointer(unsigned(8), min(several))
         else:
             types[register] = floats.get(register, register.type)
-    return Types(types, roots)
+    return Types(types, {root: params[root[0]] for root in roots})
 
 
-def _sources(reads: list[Read], numbers: set[Space]) -> dict[Register, _Source]:
+def _sources(
+    reads: list[Read], numbers: _Addresses, result: tuple[Declared, Declared] | None
+) -> dict[Register, _Source]:
     made: dict[Register, _Source] = defaultdict(_Source)
     for instruction, match in reads:
         for number, register in enumerate(results_of(instruction, match)):
             _note(made[register], instruction, match, number, numbers)
+            if result is not None:
+                _replace(made[register], *result, numbers)
     return made
 
 
+def _replace(source: _Source, param: Declared, variable: Declared, numbers: _Addresses) -> None:
+    """A parameter that is the address of a local variable, as that variable."""
+    others = tuple(root for root in source.roots if root[0] is not param)
+    if len(others) < len(source.roots):
+        source.roots = others
+        _copy(source, Symbol(variable.name, variable), numbers)
+
+
 def _note(
-    source: _Source, made: Instruction, match: Match, number: int, numbers: set[Space]
+    source: _Source, made: Instruction, match: Match, number: int, numbers: _Addresses
 ) -> None:
     """Note one way in which a register is written."""
     operands = list(made.operands)
@@ -228,13 +254,13 @@ def _note(
         source.other = True
 
 
-def _copy(source: _Source, operand: Operand, numbers: set[Space]) -> None:
+def _copy(source: _Source, operand: Operand, numbers: _Addresses) -> None:
     if isinstance(operand, Reg):
         source.copies += (operand.register,)
     elif isinstance(operand, Symbol) and operand.variable is not None:
         space = Space.LOCAL if operand.variable.space == "param" else None
-        space = space or SPACES.get(operand.variable.space)
-        if space is None or space in numbers or operand.variable.is_reference:
+        space = space or numbers.of.get(operand.variable.space)
+        if space is None or space in numbers.spaces or operand.variable.is_reference:
             source.other = True
         else:
             source.spaces |= {space}
@@ -335,11 +361,17 @@ def _wanted(
 
 
 def _spaces(
-    sources: dict[Register, _Source], users: dict[Register, set[Register]], live: set[Register]
+    sources: dict[Register, _Source],
+    users: dict[Register, set[Register]],
+    live: set[Register],
+    params: Mapping[Declared, Space],
 ) -> dict[Register, set[Space]]:
     """The spaces of the addresses that each register may hold."""
     spaces: dict[Register, set[Space]] = {
-        register: {*sources[register].spaces, *([Space.GLOBAL] if sources[register].roots else [])}
+        register: {
+            *sources[register].spaces,
+            *(params[param] for param, _ in sources[register].roots),
+        }
         for register in live
     }
     work = list(live)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gridlane.core.config import config
@@ -13,6 +13,7 @@ from gridlane.frontends.ptx.data import ModuleData
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.function import FunctionTranslation
 from gridlane.frontends.ptx.module import PtxFunction, PtxModule
+from gridlane.frontends.ptx.roots import Root
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.variables import SEGMENT, Segments
 from gridlane.ir.ops import graph, memory
@@ -35,9 +36,18 @@ def translate(module: PtxModule, name: str) -> Module:
     if entry is None or not entry.is_entry or not entry.has_body:
         known = ", ".join(module.entries) or "none"
         module.text.fail(f"there is no kernel {name} here; the kernels are: {known}", 0)
+    return translate_root(module, Root(entry))
+
+
+def translate_root(module: PtxModule, root: Root) -> Module:
+    """The IR of a kernel or function, with the functions that it calls, at stage ``cfg``.
+
+    Raises:
+        PtxError: the root, or a function that it reaches, is malformed or is not translated.
+    """
     numbering = Numbering(set(), set())
     while True:
-        whole = _Translation(module, entry, numbering)
+        whole = _Translation(module, root, numbering)
         try:
             made = whole.run()
         except PtxError:
@@ -50,15 +60,16 @@ def translate(module: PtxModule, name: str) -> Module:
 
 
 class _Translation:
-    """The functions of a kernel.
+    """The functions of a kernel, or of a function that other code calls.
 
     Attributes:
         numbering: the spaces whose addresses are numbers in this attempt.
         found: those of which addresses become numbers, and more.
     """
 
-    def __init__(self, module: PtxModule, entry: PtxFunction, numbering: Numbering) -> None:
-        self.module, self.entry, self.numbering = module, entry, numbering
+    def __init__(self, module: PtxModule, root: Root, numbering: Numbering) -> None:
+        self.module, self.root, self.numbering = module, root, numbering
+        self.entry = root.function
         self.made = Module()
         self.data = ModuleData(module)
         self.found = replace(
@@ -68,7 +79,7 @@ class _Translation:
             cycles=set(numbering.cycles),
         )
         self.segments = Segments(config().stack if numbering.frames else 0)
-        self._waiting: list[PtxFunction] = []
+        self._waiting: list[str] = []
         self._parts: dict[str, FunctionTranslation] = {}
 
     @property
@@ -81,9 +92,9 @@ class _Translation:
 
     def run(self) -> Module:
         """Translate the kernel, then what it calls."""
-        self.function(self.entry)
+        self._declare(self.root, self.root.name)
         while self._waiting:
-            self._parts[self._waiting.pop().name].run()
+            self._parts[self._waiting.pop()].run()
         self._find_cycles()
         self._pass_on()
         if Space.SHARED in self.numbering.spaces:
@@ -93,22 +104,30 @@ class _Translation:
             self.found.size = _end(self.made.globals.values())
         return self.made
 
-    def function(self, function: PtxFunction) -> Function:
-        """The IR function of a function, which is translated later."""
-        found = self.made.functions.get(function.name)
-        if found is not None:
-            return found
-        loc = self.module.text.loc(function.at)
-        made = Function(function.name, is_kernel=function is self.entry, loc=loc)
-        self.made.functions[function.name] = made
-        self._parts[function.name] = part = FunctionTranslation(self, function, made)
+    def function(self, function: PtxFunction, spaces: Mapping[Declared, Space]) -> Function:
+        """The IR function of a function, which is translated later: one for each combination of
+        spaces that its parameters point to, where they are handed pointers."""
+        ends = [f"{n}{spaces[p].name[0]}" for n, p in enumerate(function.params) if p in spaces]
+        name = ".".join([function.name, *ends])
+        return self.made.functions.get(name) or self._declare(Root(function, spaces), name)
+
+    def keeps_pointers(self, function: PtxFunction) -> bool:
+        """Whether addresses that a function is handed stay pointers: those of functions that other
+        code calls, as their own may. A function that calls itself is one function."""
+        return not self.entry.is_entry and function.name not in self.numbering.cycles
+
+    def _declare(self, root: Root, name: str) -> Function:
+        loc = self.module.text.loc(root.function.at)
+        made = Function(name, is_kernel=root.function.is_entry, loc=loc)
+        self.made.functions[name] = made
+        self._parts[name] = part = FunctionTranslation(self, root, made)
         part.declare()
-        self._waiting.append(function)
+        self._waiting.append(name)
         return made
 
     def addressed_parameters(self) -> Sequence[Declared]:
         """The parameters of the kernel whose address is taken."""
-        return self._parts[self.entry.name].variables.addressed
+        return self._parts[self.root.name].variables.addressed
 
     def error(self, site: ErrorSite) -> int:
         """The number of an error in the module's table."""
@@ -119,7 +138,7 @@ class _Translation:
         """Note the functions that call themselves. All addresses of shared and local memory are
         numbers then, which a stack can hold."""
         for names in cycles_of({name: self._callees(name) for name in self._parts}):
-            self.found.cycles |= names
+            self.found.cycles |= {self._parts[name].function.name for name in names}
             self.found.spaces |= {Space.SHARED, Space.LOCAL}
             self.found.frames |= any(self._parts[name].variables.has_locals for name in names)
 
@@ -147,7 +166,7 @@ class _Translation:
 
     def _receive(self, part: FunctionTranslation, kind: str) -> None:
         value, made = part.variables.handed(kind), part.made
-        if kind in FURTHER or not made.is_kernel:
+        if kind in FURTHER or not part.is_root:
             number = FURTHER.index(kind) if kind in FURTHER else len(FURTHER)
             made.params.append(Param(value, len(part.function.params) + number, ()))
             return

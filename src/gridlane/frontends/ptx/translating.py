@@ -41,6 +41,10 @@ class Translating(Protocol):
         """A scalar as an unsigned integer of its width."""
         ...
 
+    def address_of_variable(self, variable: Declared) -> Value:
+        """The address of a variable, as a pointer or as a number."""
+        ...
+
     def emit(self, op: Op) -> Value:
         """Append an op and return its result."""
         ...

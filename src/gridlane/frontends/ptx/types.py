@@ -34,6 +34,11 @@ SPACES = {
 Parameters are apart; see parameters.py."""
 
 
+CONSTANTS = {**SPACES, "const": Space.CONSTANT, "global": Space.CONSTANT}
+"""Those of a function that another language calls: nobody but it sees the variables of its module,
+and what it does not write is constant."""
+
+
 def unsigned(bits: int) -> DType:
     """The unsigned integer of a width."""
     return dtype(f"u{bits}")

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from gridlane.core.dtypes import DType, b1, u32, u64
 from gridlane.frontends.ptx.addresses import DYNAMIC_BIT, SPACE_OF, TAG_SHIFT, Place, Split
+from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.instructions import Instruction
 from gridlane.frontends.ptx.operands import (
     Address,
@@ -215,8 +216,24 @@ class Values:
         space = pointer_.type.space
         if space is Space.GLOBAL:
             return self.b.value(memory.Address(pointer_))
+        if space is Space.CONSTANT:
+            self.fail(
+                "the address of a variable of its module is handed on or computed with, where it "
+                "must be a number, which a function that a Python kernel calls does not have"
+            )
+        if space in self.variables.whole.numbering.spaces:  # else the address of a variable here
+            name = space.name.lower()
+            self.fail(
+                f"the address of {name} memory of the caller is handed on or computed with, where "
+                "it must be a number: pass an array of global memory, or have the compiler inline "
+                "the functions that it is handed to"
+            )
         self.numbers(space)
         return self.b.const(0, u64)
+
+    def address_of_variable(self, variable: Declared) -> Value:
+        """The address of a variable, as a pointer or as a number."""
+        return self.variables.value(self, Symbol(variable.name, variable))
 
     def numbers(self, space: Space) -> None:
         """Note that addresses of a space are numbers."""
@@ -230,7 +247,14 @@ class Values:
         """
         if _is_constant(operand):
             self.fail("constant memory is not written")
-        return self.pointer(operand, element, space)
+        found = self.pointer(operand, element, space)
+        if _space(found) is Space.CONSTANT:
+            self.fail(
+                "a variable of its module is written, which a function that a Python kernel calls "
+                "does not have: hand it an array, or launch a kernel of the module by "
+                "cuda.RawModule"
+            )
+        return found
 
     def pointer(self, operand: Operand, element: DType | VectorType, space: Space) -> Value:
         """The address of an operand as a pointer to an element.
@@ -254,7 +278,8 @@ class Values:
             value = self._in(operand, base, space)
         have = _space(value)
         is_number = isinstance(base, Register) and not isinstance(self.of(base).type, PointerType)
-        if not is_number and space not in (have, Space.GENERIC):  # a number got a place of its own
+        is_named = have is Space.CONSTANT and space is Space.GLOBAL
+        if not (is_number or is_named or space in (have, Space.GENERIC)):  # a number has a place
             self.fail(f"the address is of {have.name.lower()} memory, not of {space.name.lower()}")
         return self.b.recast(value, pointer(element, have))
 

@@ -14,6 +14,7 @@ from gridlane.frontends.ptx.instructions import Body
 from gridlane.frontends.ptx.module import PtxModule
 from gridlane.frontends.ptx.operands import Symbol
 from gridlane.frontends.ptx.pieces import pieces
+from gridlane.frontends.ptx.roots import Root
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import SPACES, TYPES, unsigned
 from gridlane.ir.builder import Builder
@@ -39,6 +40,7 @@ class Whole(Protocol):
     numbering: Numbering
     found: Numbering
     segments: Segments
+    root: Root
 
     def addressed_parameters(self) -> Sequence[Declared]:
         """The parameters of the kernel whose address is taken."""
@@ -53,10 +55,12 @@ class Segments:
 
     Attributes:
         names: of variables in the IR's module.
+        constants: of variables that are constants of the IR's module, by their names there.
     """
 
     def __init__(self, frames: int) -> None:
         self.names: dict[Declared, str] = {}
+        self.constants: dict[str, str] = {}
         self._offsets: dict[Declared, int] = {}
         # Shared memory begins at 0, as on GPUs: a block may have variables in all of it. The tag
         # keeps its generic addresses from null.
@@ -82,6 +86,7 @@ class Variables:
 
     Args:
         addressed: parameters whose address is taken; they are copied into local memory.
+        result: the parameter that is the address of the result, and the result as a variable.
 
     Attributes:
         data: the start of the module's memory, if the function uses it.
@@ -96,7 +101,8 @@ class Variables:
         body: Body,
         function: str,
         addressed: Sequence[Declared],
-        is_entry: bool = True,
+        result: tuple[Declared, Declared] | None = None,
+        is_root: bool = True,
     ) -> None:
         self.whole, self.module, self.made = whole, whole.module, whole.made
         self.function, self.addressed = function, addressed
@@ -107,8 +113,9 @@ class Variables:
         self._local: dict[Declared, Value] = {}
         self._own = {each for each in body.variables if each.space == "shared"}
         self._locals = [each for each in body.variables if each.space == "local"]
+        self._locals += [] if result is None else [result[1]]
         self.frame: Value | None = None
-        if whole.numbering.frames and not is_entry:
+        if whole.numbering.frames and not is_root:
             self.frame = Value(u32, None, "frame")
         known = whole.module.functions[function]
         self._allocates = any(
@@ -222,6 +229,14 @@ class Variables:
             t.fail(f"{symbol.name} is no variable")
         return t.offset(self._start(t, variable), symbol.offset)
 
+    def bytes_of(self, t: Translating, variable: Declared) -> list[Value]:
+        """The pieces of a variable of local memory."""
+        start = self.pointer(t, Symbol(variable.name, variable))
+        return [
+            t.b.load(t.b.recast(t.offset(start, at), pointer(dtype, Space.LOCAL)))
+            for at, dtype in pieces(variable)
+        ]
+
     def segment(self, t: Translating, place: Place) -> Value:
         """The start of the memory that numbers with a tag count from."""
         if place is Place.LOCAL:
@@ -272,6 +287,8 @@ class Variables:
             return self._shared(t, variable)
         if variable.name not in self.whole.data.offsets:
             self._undefined(t, variable)
+        if self.whole.root.variables["global"] is Space.CONSTANT:
+            return self._constant(t, variable)
         return t.offset(self._data(), self.whole.data.offsets[variable.name])
 
     def _undefined(self, t: Translating, variable: Declared) -> NoReturn:
@@ -314,6 +331,21 @@ class Variables:
         found = made.globals[name]
         start = t.emit(memory.GlobalAddress(name, pointer(found.element, Space.SHARED)))
         return t.b.recast(start, pointer(_BYTE, Space.SHARED))
+
+    def _constant(self, t: Translating, variable: Declared) -> Value:
+        """A variable that nothing writes: its initial value."""
+        data, made = self.whole.data, self.made
+        name = re.sub(r"[$%]", "_", variable.name)
+        kind, count = self._element(variable)
+        if name not in made.globals:
+            before = data.references
+            value = data.bytes_of(variable) if variable.value else bytes(variable.size)
+            if data.references > before:
+                t.fail(f"{variable.name} holds addresses, which a linked function does not have")
+            made.globals[name] = Global(name, kind, count, Space.CONSTANT, variable.align, value)
+            self.whole.segments.constants[name] = variable.name
+        start = t.emit(memory.GlobalAddress(name, pointer(kind, Space.CONSTANT)))
+        return t.b.recast(start, pointer(_BYTE, Space.CONSTANT))
 
     @staticmethod
     def _element(variable: Declared) -> tuple[DType, int]:

@@ -19,6 +19,9 @@ from gridlane.frontends.python.device_function import (
     ConstantFunction,
     DeviceFunction,
     device_function_of,
+    foreign_of,
+    is_from_buffer,
+    key_of,
 )
 from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.scope import Surroundings
@@ -95,6 +98,12 @@ class Capture:
         if isinstance(value, ConstantFunction):
             function = value.py_func
             return frame(b"K", encode((function.__module__, function.__qualname__, value.facts)))
+        foreign = foreign_of(value)
+        if foreign is not None:
+            declared = foreign.signature.return_type, foreign.signature.args, foreign.abi
+            return frame(b"X", encode((foreign.name, *declared)), encode(key_of(foreign.links)))
+        if is_from_buffer(value):
+            return frame(b"Y")
         if isinstance(value, (np.generic, np.ndarray)):
             return self._array(value)
         if isinstance(value, enum.Enum):

@@ -12,6 +12,7 @@ from gridlane.frontends.python.operands import (
     EnumMember,
     EnumVariable,
     Operand,
+    Pointer,
     RecordValue,
     RecordView,
     Scalar,
@@ -24,6 +25,7 @@ from gridlane.frontends.python.specs import (
     ArraySpec,
     ComplexSpec,
     MemberSpec,
+    PointerSpec,
     RecordSpec,
     ScalarSpec,
     Spec,
@@ -62,6 +64,9 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
         place = enums.index_of(operand.object)
         assert place is not None
         return EnumVariable(spec.cls, t.b.const(place, i64))
+    if isinstance(spec, PointerSpec):
+        assert isinstance(operand, Pointer)
+        return Pointer(spec.type, t.b.recast(operand.pointer, spec.pointer))
     if isinstance(spec, RecordSpec):
         assert isinstance(operand, RecordView)
         return RecordView(spec.type, t.b.recast(operand.pointer, spec.pointer), spec.readonly)
@@ -188,6 +193,9 @@ def _cast_aggregate(t: Translator, operand: Operand, kind: argtypes.ArgType) -> 
         pairs = zip(operand.items, kind.items, strict=True)
         items = tuple([cast_to(t, item, want) for item, want in pairs])
         return TupleOperand(items, kind.fields, kind.cls)
+    if isinstance(kind, argtypes.CPointerType) and isinstance(operand, Pointer):
+        fits = kind.element in (operand.type.element, None)
+        return Pointer(kind, operand.pointer) if fits else None
     same_record = isinstance(operand, RecordView | UserValue) and operand.type == kind
     if isinstance(kind, argtypes.EnumType):
         return _cast_member(t, operand, kind)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import types
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from gridlane.core import argtypes
 from gridlane.core.options import KernelOptions
@@ -73,6 +75,71 @@ class ConstantFunction:
     def __call__(self, *args: Any) -> Any:
         """What a kernel gets, on the host."""
         return self.py_func(*args)
+
+
+def is_from_buffer(target: Any) -> bool:
+    """Whether an object is the method ``from_buffer`` of cffi, which gives an array's address."""
+    if not isinstance(target, (types.MethodType, types.BuiltinMethodType)):
+        return False
+    owner = type(target.__self__)
+    return target.__name__ == "from_buffer" and owner.__module__ in ("cffi.api", "_cffi_backend")
+
+
+class Link(Protocol):
+    """Code of another language that defines functions.
+
+    Attributes:
+        identity: all that its functions follow from.
+    """
+
+    @property
+    def identity(self) -> tuple[Any, ...]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignFunction:
+    """A function of another language, as it is declared.
+
+    Attributes:
+        name: its symbol.
+        signature: the types of its result and arguments.
+        abi: one of ``abi.ABIS``.
+        links: the code that defines it; where it is empty, that of the kernel.
+        load: makes one PTX module of links.
+    """
+
+    name: str
+    signature: argtypes.Signature
+    abi: str
+    links: tuple[Link, ...]
+    load: Callable[[tuple[Link, ...]], Any]
+
+    @property
+    def __gridlane_foreign__(self) -> ForeignFunction:
+        return self
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def sig(self) -> argtypes.Signature:
+        """The signature, by numba's name for it."""
+        return self.signature
+
+    def __call__(self, *args: Any) -> Any:
+        raise RuntimeError(f"{self.name}() is a function of a device; call it in a kernel")
+
+
+def foreign_of(target: Any) -> ForeignFunction | None:
+    """The foreign function that an object declares, or None."""
+    found = protocol(target, "__gridlane_foreign__")
+    return found if isinstance(found, ForeignFunction) else None
+
+
+def key_of(links: tuple[Link, ...]) -> tuple[Any, ...]:
+    """All that the functions of some code follow from."""
+    return tuple([each.identity for each in links])
 
 
 def device_function_of(target: Any) -> DeviceFunction | None:

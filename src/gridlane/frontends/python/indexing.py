@@ -13,6 +13,7 @@ from gridlane.frontends.python.conversion import integer, strides_of
 from gridlane.frontends.python.operands import (
     ArrayView,
     Operand,
+    Pointer,
     RangeOperand,
     RecordValue,
     RecordView,
@@ -74,6 +75,8 @@ def place_of(t: Translator, base: Operand, index: Operand) -> Place:
     """The place of ``base[index]``."""
     if isinstance(base, ArrayView):
         return _array_place(t, base, index.items if isinstance(index, TupleOperand) else (index,))
+    if isinstance(base, Pointer):
+        return _element_behind(t, base, integer(t, index, "an integer index"))
     if isinstance(base, RecordView):
         return record_place(t, base, _field_name(t, base, index))
     if isinstance(base, RecordValue):
@@ -84,6 +87,16 @@ def place_of(t: Translator, base: Operand, index: Operand) -> Place:
     if isinstance(base, TupleOperand):
         raise t.fail(TypingError, "a tuple cannot be changed; make a new one, or use a local array")
     raise t.fail(TypingError, f"{base.type_name} cannot be indexed")
+
+
+def _element_behind(t: Translator, base: Pointer, index: Scalar) -> Place:
+    """The place of an element at an address: no extents are known, as in C."""
+    if base.type.element is None:
+        raise t.fail(
+            TypingError,
+            f"{base.type} has no elements; carray(pointer, shape, dtype) makes an array of it",
+        )
+    return Place(base.type.element, t.b.offset(base.pointer, t.b.cast(index.value, i64)))
 
 
 def _letter(vector: Vector, index: Operand) -> str:

@@ -6,7 +6,9 @@ import types
 from typing import TYPE_CHECKING
 
 from gridlane.core.argtypes import ArgType
+from gridlane.core.encoding import encode
 from gridlane.core.options import KernelOptions
+from gridlane.frontends.python.device_function import Link, key_of
 from gridlane.frontends.python.fingerprint import fingerprint
 from gridlane.frontends.python.scope import ReadMemory, Surroundings, described
 from gridlane.frontends.python.source import parameter_names
@@ -19,11 +21,17 @@ class PythonSource:
     """A Python function with the values that it captures, as they were at its first compilation.
 
     As in numba, globals and closures freeze. Code for one kind of launch may come from the cache
-    and code for the next be compiled later: both have the same values.
+    and code for the next be compiled later: both have the same values. ``links`` is the code that
+    defines the functions which it declares without any.
     """
 
-    def __init__(self, function: types.FunctionType, memory: ReadMemory = described) -> None:
-        self.function = function
+    def __init__(
+        self,
+        function: types.FunctionType,
+        memory: ReadMemory = described,
+        links: tuple[Link, ...] = (),
+    ) -> None:
+        self.function, self.links = function, links
         self._around = Surroundings(memory)
         self._key: bytes | None = None
         self._modules: dict[tuple[tuple[ArgType, ...], KernelOptions], Module] = {}
@@ -47,6 +55,8 @@ class PythonSource:
         """
         if self._key is None:
             self._key = fingerprint(self.function, self._around)
+            if self.links:
+                self._key += encode(key_of(self.links))
         return self._key
 
     def translate(self, types: tuple[ArgType, ...], options: KernelOptions) -> Module:
@@ -60,6 +70,6 @@ class PythonSource:
             # A process whose kernels are all in the disk cache never loads it.
             from gridlane.frontends.python.translation import translate
 
-            found = translate(self.function, types, options, around=self._around)
+            found = translate(self.function, types, options, around=self._around, links=self.links)
             self._modules[types, options] = found
         return found

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, u8
 from gridlane.frontends.python.extensions import EXTENSIONS, is_users
 from gridlane.ir import types
 from gridlane.ir.types import StructType, Type
@@ -86,6 +86,11 @@ def element_type(kind: argtypes.ArrayType) -> Type:
     if kind.layout == "A" and isinstance(kind.element, argtypes.VectorType):
         return loose_type(kind.element)
     return memory_type(kind.element)
+
+
+def pointee(kind: argtypes.CPointerType) -> Type:
+    """What a pointer points to: bytes where that has no type."""
+    return u8 if kind.element is None else memory_type(kind.element)
 
 
 def _unaligned(dtype: DType) -> Type:

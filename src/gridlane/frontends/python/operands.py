@@ -150,6 +150,23 @@ class ArrayView(Operand):
 
 
 @dataclass(slots=True, eq=False)
+class Pointer(Operand):
+    """The address of a first element, without extents."""
+
+    type: argtypes.CPointerType
+    pointer: Value
+
+    @property
+    def space(self) -> Space:
+        """The address space of the elements."""
+        return self.pointer.type.space  # type: ignore[union-attr]  # a pointer
+
+    @property
+    def type_name(self) -> str:
+        return str(self.type)
+
+
+@dataclass(slots=True, eq=False)
 class RecordView(Operand):
     """A record in memory; ``readonly`` where it lies in an array that is."""
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from gridlane.core import argtypes
 from gridlane.core.artifact import Path
-from gridlane.core.dtypes import i64
+from gridlane.core.dtypes import i64, u64
 from gridlane.core.errors import TypingError
 from gridlane.core.parameters import array_members
 from gridlane.frontends.python.extensions import EXTENSIONS, is_users
-from gridlane.frontends.python.layout import element_type, memory_type
+from gridlane.frontends.python.layout import element_type, memory_type, pointee
 from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
@@ -19,6 +19,7 @@ from gridlane.frontends.python.operands import (
     EnumMember,
     EnumVariable,
     Operand,
+    Pointer,
     RecordView,
     Scalar,
     TupleOperand,
@@ -26,6 +27,7 @@ from gridlane.frontends.python.operands import (
     Vector,
 )
 from gridlane.frontends.python.translator import Translator
+from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, Type, pointer
 from gridlane.ir.values import Param, Value
 
@@ -78,9 +80,9 @@ def _complex(t: Translator, kind: argtypes.ComplexType, path: Path, add: Add) ->
 
 
 def _array(t: Translator, kind: argtypes.ArrayType, path: Path, add: Add) -> Operand:
-    memory, values = pointer(element_type(kind), Space.GLOBAL), dict[Path, Value]()
+    start, values = pointer(element_type(kind), Space.GLOBAL), dict[Path, Value]()
     for dtype, member in array_members(kind.ndim):
-        values[member] = add(dtype or memory, (*path, *member))
+        values[member] = add(dtype or start, (*path, *member))
     axes = range(kind.ndim)
     shape = tuple([values[("shape", axis)] for axis in axes])
     strides = tuple([values[("strides", axis)] for axis in axes])
@@ -113,6 +115,12 @@ def _member(t: Translator, kind: argtypes.EnumType, path: Path, add: Add) -> Ope
     return EnumMember(Scalar(add(kind.number.dtype, path)), kind.cls)
 
 
+def _address(t: Translator, kind: argtypes.CPointerType, path: Path, add: Add) -> Operand:
+    """An address, which a launch passes as a number."""
+    there = memory.FromAddress(add(u64, path), pointer(pointee(kind), Space.GLOBAL))
+    return Pointer(kind, t.b.value(there))
+
+
 _MAKERS = {
     argtypes.ScalarType: _scalar,
     argtypes.ComplexType: _complex,
@@ -120,6 +128,7 @@ _MAKERS = {
     argtypes.TupleType: _tuple,
     argtypes.VectorType: _vector,
     argtypes.RecordType: _record,
+    argtypes.CPointerType: _address,
     argtypes.EnumType: _member,
     argtypes.NoneType: lambda t, kind, path, add: NONE,
 }

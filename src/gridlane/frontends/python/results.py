@@ -6,13 +6,14 @@ from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python.extensions import EXTENSIONS, is_users
-from gridlane.frontends.python.layout import element_type, memory_type
+from gridlane.frontends.python.layout import element_type, memory_type, pointee
 from gridlane.frontends.python.specs import (
     ArraySpec,
     ComplexSpec,
     FragmentSpec,
     LiteralSpec,
     MemberSpec,
+    PointerSpec,
     RecordSpec,
     RecordValueSpec,
     ScalarSpec,
@@ -38,6 +39,8 @@ def spec_of_type(kind: ArgType) -> Spec:
         return ArraySpec(kind, pointer(element_type(kind), Space.GLOBAL))
     if isinstance(kind, argtypes.RecordType):
         return RecordSpec(kind, pointer(memory_type(kind), Space.GLOBAL))
+    if isinstance(kind, argtypes.CPointerType):
+        return PointerSpec(kind, pointer(pointee(kind), Space.GLOBAL))
     if isinstance(kind, argtypes.TupleType):
         return TupleSpec(tuple([spec_of_type(item) for item in kind.items]), kind.fields, kind.cls)
     if isinstance(kind, argtypes.EnumType):
@@ -61,7 +64,7 @@ def result_type(spec: Spec) -> ArgType:
         return argtypes.EnumType.of(spec.cls)
     if isinstance(spec, ComplexSpec):
         return argtypes.complex64 if spec.part.bits == 32 else argtypes.complex128
-    if isinstance(spec, ArraySpec | RecordSpec | UserSpec | VectorSpec):
+    if isinstance(spec, ArraySpec | RecordSpec | UserSpec | VectorSpec | PointerSpec):
         return spec.type
     if isinstance(spec, RecordValueSpec):
         raise TypingError(

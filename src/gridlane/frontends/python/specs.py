@@ -25,6 +25,7 @@ from gridlane.frontends.python.operands import (
     EnumVariable,
     Fragment,
     Operand,
+    Pointer,
     RecordValue,
     RecordView,
     Scalar,
@@ -60,6 +61,12 @@ class ComplexSpec:
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
     type: argtypes.ArrayType
+    pointer: PointerType
+
+
+@dataclass(frozen=True, slots=True)
+class PointerSpec:
+    type: argtypes.CPointerType
     pointer: PointerType
 
 
@@ -155,6 +162,7 @@ Spec = (
     ScalarSpec
     | ComplexSpec
     | ArraySpec
+    | PointerSpec
     | RecordSpec
     | RecordValueSpec
     | FragmentSpec
@@ -178,6 +186,8 @@ def spec_of(operand: Operand) -> Spec | None:
         return ScalarSpec(operand.dtype, operand.lo, operand.hi, cls)
     if isinstance(operand, ArrayView):
         return ArraySpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
+    if isinstance(operand, Pointer):
+        return PointerSpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, ComplexNumber):
         return ComplexSpec(operand.part)
     if isinstance(operand, Vector):
@@ -228,6 +238,8 @@ def unify(lhs: Spec, rhs: Spec, promoted: Promoted) -> Spec | None:
         return _unify_vectors(lhs, rhs, promoted)
     if isinstance(lhs, ArraySpec) and isinstance(rhs, ArraySpec):
         return _unify_arrays(lhs, rhs)
+    if isinstance(lhs, PointerSpec) and isinstance(rhs, PointerSpec) and lhs.type == rhs.type:
+        return PointerSpec(lhs.type, _common_pointer(lhs, rhs))
     if isinstance(lhs, RecordSpec) and isinstance(rhs, RecordSpec) and lhs.type == rhs.type:
         return RecordSpec(lhs.type, _common_pointer(lhs, rhs), lhs.readonly or rhs.readonly)
     cls = _enum_of(lhs)
@@ -283,7 +295,9 @@ def _unify_arrays(lhs: ArraySpec, rhs: ArraySpec) -> Spec | None:
     return ArraySpec(kind, _common_pointer(lhs, rhs))
 
 
-def _common_pointer(lhs: ArraySpec | RecordSpec, rhs: ArraySpec | RecordSpec) -> PointerType:
+def _common_pointer(
+    lhs: ArraySpec | PointerSpec | RecordSpec, rhs: ArraySpec | PointerSpec | RecordSpec
+) -> PointerType:
     """A pointer type that both convert to: generic for two spaces, the looser of two alignments."""
     a, b = lhs.pointer, rhs.pointer
     space = a.space if a.space is b.space else Space.GENERIC
@@ -328,7 +342,7 @@ def flatten(operand: Operand) -> list[Value]:
         return [operand.real, operand.imag]
     if isinstance(operand, TupleOperand | RecordValue | UserValue):
         return [value for item in operand.items for value in flatten(item)]
-    if isinstance(operand, RecordView):
+    if isinstance(operand, RecordView | Pointer):
         return [operand.pointer]
     if isinstance(operand, EnumVariable):
         return [operand.place]
@@ -350,7 +364,7 @@ def ir_types(spec: Spec) -> list[Type]:
         return [type_ for item in spec.items for type_ in ir_types(item)]
     if isinstance(spec, VectorSpec):
         return [spec.item.dtype] * spec.type.count
-    if isinstance(spec, RecordSpec):
+    if isinstance(spec, RecordSpec | PointerSpec):
         return [spec.pointer]
     if isinstance(spec, RecordValueSpec):
         return [type_ for item in field_specs(spec.type) for type_ in ir_types(item)]
@@ -406,6 +420,8 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
         return Vector(tuple(parts))
     if isinstance(spec, RecordSpec):
         return RecordView(spec.type, next(values), spec.readonly)
+    if isinstance(spec, PointerSpec):
+        return Pointer(spec.type, next(values))
     if isinstance(spec, RecordValueSpec):
         fields = tuple([rebuild(b, item, values) for item in field_specs(spec.type)])
         return RecordValue(spec.type, fields)

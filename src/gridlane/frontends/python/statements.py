@@ -126,8 +126,8 @@ def _return(t: Translator, node: ast.Return) -> None:
         if not (isinstance(value, Static) and value.object is None):
             raise t.fail(
                 TypingError,
-                f"a kernel returns nothing, but this returns {value.type_name}; write the result "
-                "to an array argument",
+                f"CUDA kernel must have void return type: this returns {value.type_name}; write "
+                "the result to an array argument",
             )
         t.terminate(control.Return())
         return

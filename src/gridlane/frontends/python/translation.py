@@ -7,6 +7,7 @@ import types
 from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import CompileError
 from gridlane.core.options import KernelOptions
+from gridlane.frontends.python.device_function import Link
 from gridlane.frontends.python.functions import compile_device, compile_kernel
 from gridlane.frontends.python.results import result_type, spec_of_type
 from gridlane.frontends.python.rules import RULES
@@ -22,6 +23,7 @@ def translate(
     options: KernelOptions,
     is_kernel: bool = True,
     around: Surroundings | None = None,
+    links: tuple[Link, ...] = (),
 ) -> Module:
     """The IR of a kernel for argument types, with the device functions that it calls.
 
@@ -30,6 +32,7 @@ def translate(
         args: types of its arguments; see README.md for the flat parameters they become.
         options: of the kernel; they hold for its device functions too.
         around: the values around the function; the current ones by default.
+        links: code of other languages, which defines what is declared without any.
         is_kernel: False makes a module of the device function alone, without a kernel.
 
     Raises:
@@ -37,7 +40,7 @@ def translate(
     """
     if not is_kernel:
         return translate_device(function, args, options)[0]
-    unit = Unit(Module(), options, around or Surroundings())
+    unit = Unit(Module(), options, around or Surroundings(), links=links)
     try:
         translate_unit(unit, function, args)
     except CompileError as error:
@@ -48,7 +51,7 @@ def translate(
 
 def translate_unit(unit: Unit, function: types.FunctionType, args: tuple[ArgType, ...]) -> None:
     """Translate a kernel into a unit, which is new."""
-    _tidy(unit, compile_kernel(unit, RULES, function, tuple(args)))
+    tidy(unit, compile_kernel(unit, RULES, function, tuple(args)))
 
 
 def translate_device(
@@ -61,11 +64,11 @@ def translate_device(
         compiled = compile_device(unit, RULES, function, specs, options.floats)
     except CompileError as error:
         raise error.with_traceback(None) from None
-    _tidy(unit, compiled.function)
+    tidy(unit, compiled.function)
     return unit.module, result_type(compiled.result)
 
 
-def _tidy(unit: Unit, root: Function) -> None:
+def tidy(unit: Unit, root: Function) -> None:
     """Erase dead ops and unreachable functions and globals."""
     unit.prune(root)
     for function in unit.module.functions.values():

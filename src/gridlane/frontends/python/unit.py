@@ -47,6 +47,9 @@ class Unit:
         shared: symbols of static shared arrays by function instance and call.
         chosen: implementations of extensions by entry and types; None where there is none.
         causes: why something is float64, by the IR function; None where nobody asked.
+        links: the code that defines declared functions which have none of their own.
+        foreign: the modules of such code, and their functions once they are translated;
+            ``foreign_globals``: the symbols of their variables.
     """
 
     module: Module
@@ -60,6 +63,9 @@ class Unit:
     chosen: dict[Any, Any] = field(default_factory=dict)
     errors: dict[ErrorSite, int] = field(default_factory=dict)
     causes: dict[str, list[Cause]] | None = None
+    links: tuple[Any, ...] = ()
+    foreign: dict[Any, Any] = field(default_factory=dict)
+    foreign_globals: dict[Any, str] = field(default_factory=dict)
 
     def function_name(self, wanted: str) -> str:
         """A name that no function of the module has yet."""

@@ -117,4 +117,4 @@ def leave_scope(state: Emission, op: control.Leave) -> None:
 @emits(control.Return)
 def leave_kernel(state: Emission, op: control.Return) -> None:
     """End the thread: calls are inlined, so the function is the kernel."""
-    state.body.do("ret void")
+    state.body.do(state.leaving)

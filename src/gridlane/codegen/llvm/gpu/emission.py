@@ -76,6 +76,11 @@ class Emission:
     version: int = 0
     """The lowest version of the target's language that has the code; 84 is PTX 8.4."""
 
+    @property
+    def leaving(self) -> str:
+        """The instruction that ends the kernel; a function that other code calls tells it."""
+        return "ret void" if self.module.export is None else "ret i32 0"
+
     def node(self, text: str) -> int:
         """Add a metadata node; its number. ``$self`` in the text is its own number."""
         number = len(self.metadata)

@@ -8,6 +8,7 @@ from gridlane.codegen.llvm.gpu import (
     atomics,
     comparison,
     control,
+    exported,
     functions,
     gridops,
     memory,
@@ -56,17 +57,20 @@ def emit_kernel(module: Module, options: KernelOptions, overlay: Overlay) -> Ker
     """
     state = Emission(module, options, overlay)
     kernel = module.kernel
-    entry = overlay.entry_name(kernel.name)
+    export = module.export
+    entry = overlay.entry_name(kernel.name if export is None else export.name)
     debug = declare_unit(state, entry, kernel.loc)
     for number, param in enumerate(kernel.params):
-        name = f"%p{number}"
-        if state.register_name(param.value.type) == "i1":
+        name, type_ = f"%p{number}", state.register_name(param.value.type)
+        if type_ == "i1":
             name = state.body.op(f"icmp ne i8 {name}, 0")
+        elif exported.is_word(state, type_):
+            name = state.body.op(f"bitcast i16 {name} to {type_}")
         state.set(param.value, name)
     _declare_variables(state, kernel)
     if control.emit_region(state, kernel.body):
         state.body.mark = ""
-        state.body.do("ret void")
+        state.body.do(state.leaving)
     elif state.body.lines[-1].endswith(":"):  # an unreachable join
         state.body.do("unreachable")
     return KernelCode(
@@ -95,11 +99,12 @@ def _text(state: Emission, kernel: Function, entry: str, debug: str) -> str:
     lines = [
         f'target triple = "{state.overlay.triple}"',
         *_globals(state),
-        f'define {state.overlay.convention} void @"{entry}"({parameters}) #0{debug} {{',
+        _head(state, entry, parameters, debug),
         "entry:",
         *state.body.allocas,
         *state.body.lines,
         "}",
+        *([] if state.module.export is None else exported.caller(state, entry)),
         *state.functions.values(),
         *sorted(state.body.declared.values()),
         f"attributes #0 = {{ {_attributes(state)} }}",
@@ -108,12 +113,24 @@ def _text(state: Emission, kernel: Function, entry: str, debug: str) -> str:
     return "\n".join((*lines, ""))
 
 
+def _head(state: Emission, entry: str, parameters: str, debug: str) -> str:
+    """The beginning of the definition: of a kernel, or of a function that other code calls."""
+    export = state.module.export
+    if export is None:
+        return f'define {state.overlay.convention} void @"{entry}"({parameters}) #0{debug} {{'
+    if export.abi == "numba":
+        return f'define i32 @"{entry}"({parameters}) #0{debug} {{'
+    inside = f"{entry}{exported.INSIDE}"
+    return f'define internal i32 @"{inside}"({parameters}) alwaysinline #0{debug} {{'
+
+
 def _parameter(state: Emission, param: Param, number: int) -> str:
     """A kernel parameter with its known attributes."""
     type_ = param.value.type
     name = state.register_name(type_)
     if not isinstance(type_, PointerType):
-        return f"{'i8' if name == 'i1' else name} %p{number}"
+        word = exported.is_word(state, name)
+        return f"{'i8' if name == 'i1' else 'i16' if word else name} %p{number}"
     words = [name]
     if param.noalias:
         words.append("noalias")

@@ -7,6 +7,9 @@ import os
 from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.core.source import Loc
 
+SECTIONS = 75
+"""The first version of PTX whose debug sections have what LLVM writes."""
+
 
 def wants_lines(state: Emission) -> bool:
     """Whether instructions get source lines."""
@@ -31,20 +34,39 @@ def declare_unit(state: Emission, entry: str, loc: Loc) -> str:
     if not wants_lines(state) or not loc.line:
         return ""
     file = _file(state, loc.file)
+    # What a debugger reads has a price at run time, and is for those who link the PTX themselves.
+    whole = state.options.debug and not state.options.opt and state.module.export is not None
+    if whole:
+        state.version = max(state.version, SECTIONS)
     unit = state.node(
         f"distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !{file}, "
-        'producer: "gridlane", isOptimized: true, runtimeVersion: 0, '
-        "emissionKind: DebugDirectivesOnly)"
+        f'producer: "gridlane", isOptimized: {"false" if whole else "true"}, runtimeVersion: 0, '
+        f"emissionKind: {'FullDebug' if whole else 'DebugDirectivesOnly'})"
     )
+    state.lines["unit"], state.lines["home"] = unit, file
+    state.lines["program"] = program = _program(state, entry, loc)
+    return f" !dbg !{program}"
+
+
+def describe_caller(state: Emission, entry: str, loc: Loc) -> tuple[str, str]:
+    """Describe a function around the kernel; returns the suffixes of its definition, and of its
+    instructions, which have the line of the kernel."""
+    if "unit" not in state.lines:
+        return "", ""
+    program = _program(state, entry, loc)
+    line = state.node(f"!DILocation(line: {loc.line}, column: 1, scope: !{program})")
+    return f" !dbg !{program}", f", !dbg !{line}"
+
+
+def _program(state: Emission, entry: str, loc: Loc) -> int:
+    """The node of a function in the file of the kernel."""
+    file, unit = state.lines["home"], state.lines["unit"]
     signature = state.node(f"!DISubroutineType(types: !{state.node('!{}')})")
-    program = state.node(
+    return state.node(
         f'distinct !DISubprogram(name: "{entry}", linkageName: "{entry}", scope: !{file}, '
         f"file: !{file}, line: {loc.line}, type: !{signature}, scopeLine: {loc.line}, "
         f"spFlags: DISPFlagDefinition, unit: !{unit})"
     )
-    state.lines["unit"], state.lines["program"] = unit, program
-    state.lines["home"] = file
-    return f" !dbg !{program}"
 
 
 def _file(state: Emission, path: str) -> int:

@@ -6,6 +6,7 @@ from gridlane.codegen.llvm.gpu.emission import Emission, emits
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core import gpu_abi as abi
 from gridlane.core.dtypes import DType
+from gridlane.core.errors import TargetError
 from gridlane.ir.ops import control, grid
 from gridlane.ir.types import Space
 
@@ -37,6 +38,9 @@ def has_raised(state: Emission) -> str:
 def raise_error(state: Emission, op: control.Raise) -> None:
     """Report an error, unless a thread has done so, and end the thread."""
     body = state.body
+    if state.module.export is not None:  # its caller is told, who may have no report block
+        body.do(f"ret i32 {op.code + 1}")
+        return
     block = report_block(state)
     old = body.op(f"atomicrmw xchg {field(state, block, abi.CLAIMED_OFFSET)}, i32 1 monotonic")
     first = body.op(f"icmp eq i32 {old}, 0")
@@ -59,6 +63,12 @@ def raise_error(state: Emission, op: control.Raise) -> None:
 @emits(control.Print)
 def print_line(state: Emission, op: control.Print) -> None:
     """Allocate a record, fill it, and mark it filled."""
+    if state.module.export is not None:
+        raise TargetError(
+            "print: a device function that is compiled by itself has no output, as the launch of a "
+            "kernel has: print in the kernel, or compile the kernel that calls it",
+            op.loc,
+        )
     body = state.body
     site = len(state.prints)
     state.prints.append(op)

@@ -73,7 +73,8 @@ def traced(state: Emission, op: Op, pointer: Value) -> Generator[None]:
     """Emit an access of ``pointer`` between two notes in debug code."""
     assert isinstance(pointer.type, PointerType)
     reachable = pointer.type.space in (Space.GLOBAL, Space.GENERIC)
-    if not (state.options.debug and reachable and op.loc.line):
+    launched = state.module.export is None  # a launch has a report block, other callers have none
+    if not (state.options.debug and launched and reachable and op.loc.line):
         yield
         return
     report_block(state)

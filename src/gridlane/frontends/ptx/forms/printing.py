@@ -229,21 +229,33 @@ def _written(t: Values, read: memory.ReadVar) -> Value | None:
     return None
 
 
-def _text(t: Values, address: Value, what: str) -> str:
-    """The text at an address of the module's memory."""
+def _offset(t: Values, address: Value) -> int | None:
+    """Where in the module's memory an address is; None of other memory."""
     base, offset = _resolved(t, address)
     data = t.variables.whole.data
-    if base is not t.variables.data or not 0 <= offset < data.size:
+    if isinstance(base.op, memory.GlobalAddress):
+        name = t.variables.whole.segments.constants.get(base.op.symbol)
+        if name is None:
+            return None
+        offset += data.offsets[name]
+    elif base is not t.variables.data:
+        return None
+    return offset if 0 <= offset < data.size else None
+
+
+def _text(t: Values, address: Value, what: str) -> str:
+    """The text at an address of the module's memory."""
+    offset = _offset(t, address)
+    if offset is None:
         t.fail(f"{what} is not a constant of the module")
-    raw = data.initial(0)[offset:].tobytes().partition(b"\0")[0]
+    raw = t.variables.whole.data.initial(0)[offset:].tobytes().partition(b"\0")[0]
     return raw.decode("utf-8", "replace")
 
 
 def _literal(t: Values, address: Value) -> str | None:
     """The text of a literal at an address; None where that is of other memory."""
-    base, offset = _resolved(t, address)
-    data = t.variables.whole.data
-    if base is not t.variables.data or not 0 <= offset < data.size:
+    offset, data = _offset(t, address), t.variables.whole.data
+    if offset is None:
         return None
     name, start = max(
         ((name, at) for name, at in data.offsets.items() if at <= offset), key=lambda each: each[1]
@@ -313,7 +325,4 @@ def assertfail(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
 
 
 def _known(t: Values, address: Value) -> str | None:
-    base, offset = _resolved(t, address)
-    if base is not t.variables.data or not 0 <= offset < t.variables.whole.data.size:
-        return None
-    return _text(t, address, "")
+    return None if _offset(t, address) is None else _text(t, address, "")

@@ -14,6 +14,7 @@ from gridlane.frontends.python.calls.casts import cast_call
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.calls.elementwise import elementwise, fills_array
 from gridlane.frontends.python.calls.extended import call_extended, call_extended_method
+from gridlane.frontends.python.calls.memory import from_buffer
 from gridlane.frontends.python.calls.methods import call_method
 from gridlane.frontends.python.calls.registry import HANDLERS, Handler, bind
 from gridlane.frontends.python.closures import as_device
@@ -22,7 +23,10 @@ from gridlane.frontends.python.device_function import (
     ConstantFunction,
     DeviceFunction,
     device_function_of,
+    foreign_of,
+    is_from_buffer,
 )
+from gridlane.frontends.python.foreign import call_foreign
 from gridlane.frontends.python.operands import (
     BoundMethod,
     LocalFunction,
@@ -67,6 +71,11 @@ def call(
     device = device_function_of(target)
     if device is not None:
         return call_device(t, device, arguments, keywords)
+    foreign = foreign_of(target)
+    if foreign is not None:
+        return call_foreign(t, foreign, arguments, keywords)
+    if is_from_buffer(target) and len(arguments) == 1 and not keywords:
+        return from_buffer(t, arguments[0])
     if isinstance(target, ConstantFunction):
         return _call_constant(t, target, arguments, keywords)
     kind = _constructed(target)

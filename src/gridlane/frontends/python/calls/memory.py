@@ -10,14 +10,22 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError
-from gridlane.frontends.python import stubs
+from gridlane.frontends.python import pointer_stubs, stubs
 from gridlane.frontends.python.calls.casts import as_type, constant_integer, constant_shape
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.constants import constant_array
 from gridlane.frontends.python.constants import constant_shape as shape_values
+from gridlane.frontends.python.conversion import integer
 from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.layout import memory_type
-from gridlane.frontends.python.operands import NONE, ArrayView, Operand, Static
+from gridlane.frontends.python.operands import (
+    NONE,
+    ArrayView,
+    Operand,
+    Pointer,
+    Static,
+    TupleOperand,
+)
 from gridlane.frontends.python.places import item_of, store
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import grid, memory
@@ -107,6 +115,47 @@ def _array_like(t: Translator, ndarray: Operand) -> Operand:
     raise t.fail(
         ConstantError,
         f"cuda.const.array_like takes a global numpy array, not {ndarray.type_name}",
+    )
+
+
+@handles(pointer_stubs.carray)
+def _carray(t: Translator, ptr: Operand, shape: Operand, dtype: Operand | None) -> Operand:
+    return _array_at(t, ptr, shape, dtype, "C")
+
+
+@handles(pointer_stubs.farray)
+def _farray(t: Translator, ptr: Operand, shape: Operand, dtype: Operand | None) -> Operand:
+    return _array_at(t, ptr, shape, dtype, "F")
+
+
+def _array_at(
+    t: Translator, ptr: Operand, shape: Operand, dtype: Operand | None, layout: str
+) -> Operand:
+    """An array over memory at an address, whose extents may be known at run time alone."""
+    name = "carray" if layout == "C" else "farray"
+    if not isinstance(ptr, Pointer):
+        raise t.fail(TypingError, f"{name} takes a pointer, not {ptr.type_name}")
+    given = None if dtype is None or dtype is NONE else _element(t, dtype)
+    kind = ptr.type.element if given is None else given
+    if kind is None or (ptr.type.element is not None and kind != ptr.type.element):
+        told = f"a {ptr.type} has elements of that type; give dtype={kind} for void* alone"
+        raise t.fail(TypingError, f"{name}: {told if kind else 'give the dtype of a void*'}")
+    items = shape.items if isinstance(shape, TupleOperand) else (shape,)
+    numbers = [integer(t, each, "an extent") for each in items]
+    extents = tuple([t.b.cast(each.value, i64) for each in numbers])
+    array = argtypes.ArrayType(kind, len(extents), "C" if len(extents) == 1 else layout)
+    start = t.b.recast(ptr.pointer, pointer(memory_type(kind), ptr.space))
+    return ArrayView(array, start, extents)
+
+
+def from_buffer(t: Translator, array: Operand) -> Operand:
+    """The address of an array's first element: ``ffi.from_buffer`` of cffi."""
+    if isinstance(array, ArrayView):
+        kind = array.type
+        if kind.layout == "C" or (kind.layout == "F" and kind.ndim == 1):
+            return Pointer(argtypes.CPointerType(kind.element), array.pointer)
+    raise t.fail(
+        TypingError, f"from_buffer takes an array of contiguous memory, not {array.type_name}"
     )
 
 

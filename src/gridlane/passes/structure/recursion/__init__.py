@@ -17,11 +17,12 @@ from gridlane.ir.values import Module, Param, Value
 from gridlane.passes.structure.recursion.cycle import Cycle
 
 
-def remove_recursion(module: Module, stack_bytes: int) -> None:
+def remove_recursion(module: Module, stack_bytes: int, root: str = "") -> None:
     """Replace the functions that call themselves, also by others, by loops.
 
     Args:
         stack_bytes: of a thread, for each cycle. The kernel has the stack.
+        root: a function that has it as well, in a module without a kernel.
     """
     if len(module.functions) == 1:
         return
@@ -43,10 +44,12 @@ def remove_recursion(module: Module, stack_bytes: int) -> None:
         for name in names:
             del module.functions[name]
         module.functions.update((function.name, function) for function in made)
-        _hand_on(module, {loop.name: loop.params[-1].value for loop in made}, stack_bytes // 4)
+        _hand_on(
+            module, {loop.name: loop.params[-1].value for loop in made}, stack_bytes // 4, root
+        )
 
 
-def _hand_on(module: Module, stacks: dict[str, Value], words: int) -> None:
+def _hand_on(module: Module, stacks: dict[str, Value], words: int, root: str) -> None:
     """Give the kernel a stack, and hand it on to the functions that have it as last parameter.
 
     Args:
@@ -59,7 +62,7 @@ def _hand_on(module: Module, stacks: dict[str, Value], words: int) -> None:
             if function.name in stacks or callee not in callees(module, function.name):
                 continue
             array = memory.LocalArray(u32, words, loc=function.loc)
-            if function.is_kernel:
+            if function.is_kernel or function.name == root:
                 function.body.ops.insert(0, array)
                 stacks[function.name] = array.result
                 continue

@@ -37,6 +37,10 @@ def special(body: Body, register: str) -> str:
     return body.call("i32", f"llvm.nvvm.read.ptx.sreg.{register}", [])
 
 
+CLUSTERS = 90
+"""The lowest compute capability with clusters."""
+
+
 @dataclass(frozen=True, slots=True)
 class Nvidia(Overlay):
     """GPUs of one compute capability.
@@ -79,9 +83,11 @@ class Nvidia(Overlay):
     def attributes(self, options: KernelOptions) -> list[str]:
         words: list[str] = []
         if options.launch_bounds:
-            words.append(f'"nvvm.maxntid"="{options.launch_bounds[0]}"')
+            words.append(f'"nvvm.maxntid"="{options.launch_bounds[0]},1,1"')
         if len(options.launch_bounds) > 1:
             words.append(f'"nvvm.minctasm"="{options.launch_bounds[1]}"')
+        if len(options.launch_bounds) > 2 and self.capability >= CLUSTERS:
+            words.append(f'"nvvm.maxclusterrank"="{options.launch_bounds[2]}"')
         if options.max_registers:
             words.append(f'"nvvm.maxnreg"="{options.max_registers}"')
         return words
