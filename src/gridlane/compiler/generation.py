@@ -12,6 +12,7 @@ from gridlane.backends.passes import EXPAND_FLUSHING
 from gridlane.backends.record import Backend
 from gridlane.codegen.emitters import emitted
 from gridlane.compiler.depth import at_any_depth
+from gridlane.compiler.grid_parts import artifact_of
 from gridlane.compiler.local_memory import check_local_memory
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
@@ -26,6 +27,7 @@ from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
 from gridlane.passes.legalise.expand_ops import expand_ops
 from gridlane.passes.legalise.flushing import expand_flushing
+from gridlane.passes.structure.grid_parts import GridParts, split_at_grid_syncs, syncs_grid
 
 
 def translate(
@@ -70,8 +72,25 @@ def lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Art
 def _lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Artifact, Module]:
     check_local_memory(module)
     record = backend(target.name)
+    if _runs_in_parts(module, record):
+        return artifact_of(module, split(module), target), module
     changed = _expanded(module, record) if record.pipeline else module
     return generator(record).generate(changed, target, options), changed
+
+
+def _runs_in_parts(module: Module, record: Backend) -> bool:
+    """Whether a kernel has barriers of the grid and a target has none."""
+    return "grid_sync" not in record.legal_ops(()) and syncs_grid(module)
+
+
+def split(module: Module) -> GridParts:
+    """The parts of a kernel between its barriers of the grid. The module is left unchanged.
+
+    Raises:
+        CompileError: what lives across a barrier cannot be kept; located.
+    """
+    kernel = module.kernel
+    return at_any_depth(kernel.name, kernel.loc, split_at_grid_syncs, copied(module))
 
 
 def generator(record: Backend) -> Any:
@@ -93,6 +112,9 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
         return print_module(module)
     record, name, loc = backend(target.name), module.kernel.name, module.kernel.loc
     make, asked = generator(record).text, options or KernelOptions()
+    if _runs_in_parts(module, record):
+        parts = split(module).modules
+        return "\n".join(text(part, target, stage, asked) for part in parts)
     return at_any_depth(name, loc, lambda: make(_expanded(module, record), target, asked, stage))
 
 

@@ -1,0 +1,92 @@
+"""Kernels that are split at their grid barriers: the plan of the whole, and a source of each part.
+
+The artifact of the whole has no code but a plan (core/grid_plan.py). Each part compiles on its own,
+as a kernel of the same options; ``launch/grid_parts.py`` drives them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core import grid_plan
+from gridlane.core.encoding import encode
+from gridlane.core.options import KernelOptions
+
+if TYPE_CHECKING:
+    from gridlane.core.artifact import Artifact
+    from gridlane.core.options import Target
+    from gridlane.ir.source import KernelSource
+    from gridlane.ir.values import Module
+    from gridlane.passes.structure.grid_parts import GridParts
+
+
+class Whole:
+    """A kernel and its parts, which are made once."""
+
+    def __init__(self, source: KernelSource) -> None:
+        self.source = source
+        self._made: dict[tuple[Any, ...], GridParts] = {}
+
+    def parts(self, types: tuple[Any, ...], options: KernelOptions) -> GridParts:
+        """The parts for types of arguments.
+
+        Raises:
+            CompileError: as the source; or what lives across a barrier cannot be kept.
+        """
+        key = types, options
+        if key not in self._made:
+            from gridlane.compiler.generation import split
+
+            self._made[key] = split(self.source.translate(types, options))
+        return self._made[key]
+
+
+class PartSource:
+    """One part of a kernel; see KernelSource."""
+
+    def __init__(self, whole: Whole, number: int) -> None:
+        self.whole, self.number = whole, number
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.whole.source.name
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the kernel's parameters, then those of a part."""
+        return *self.whole.source.parameters, "grid_memory", "grid_step"
+
+    def key(self) -> bytes:
+        """The kernel's key and the part's number."""
+        return encode(("grid part", self.number, self.whole.source.key()))
+
+    def translate(self, types: tuple[Any, ...], options: KernelOptions) -> Module:
+        """The IR of the part."""
+        return self.whole.parts(types, options).modules[self.number]
+
+
+def artifact_of(module: Module, parts: GridParts, target: Target) -> Artifact:
+    """The artifact of a kernel in parts: its parameters and the plan."""
+    from gridlane.compiler.layout import lay_out
+    from gridlane.compiler.sites import error_sites
+    from gridlane.core.artifact import Artifact
+    from gridlane.ir.ops.memory import DynamicShared
+
+    kernel = module.kernel
+    slots, size = lay_out(kernel)
+    functions = module.functions.values()
+    dynamic = any(isinstance(op, DynamicShared) for f in functions for op in f.body.walk())
+    return Artifact(
+        target=target.name,
+        format=grid_plan.FORMAT,
+        code=grid_plan.to_json(parts.plan),
+        entry=kernel.name,
+        kernel=kernel.name,
+        params=slots,
+        param_bytes=size,
+        static_shared=sum(-(-item.size // 16) * 16 for item in module.static_shared()),
+        block=target.block,
+        errors=error_sites(module, len(module.errors)),
+        uses_dynamic_shared=dynamic,
+    )
