@@ -55,7 +55,7 @@ class PartSource:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the kernel's parameters, then those of a part."""
-        return *self.whole.source.parameters, "grid_memory", "grid_step"
+        return *self.whole.source.parameters, "grid.memory", "grid.step"
 
     def key(self) -> bytes:
         """The kernel's key and the part's number."""

@@ -25,6 +25,10 @@ MOST_STEPS = (1 << 32) - 1
 """The most launches of one kernel: the number of a step is a u32."""
 
 
+BLOCKS_IN_PARTS = 1024
+"""What programs are told of how many blocks can meet, as some launch so many: any number can."""
+
+
 class PartKernel(Protocol):
     """The interface of a part: ``launch.kernel.Kernel``."""
 

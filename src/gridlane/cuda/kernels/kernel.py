@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from gridlane.backends import backend
 from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
-from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.process_bound import ProcessBound
@@ -19,6 +18,7 @@ from gridlane.cuda.kernels.jit_options import processor_of
 from gridlane.launch import current
 from gridlane.launch import kernel as launch
 from gridlane.launch.dimensions import Dim3
+from gridlane.launch.grid_parts import BLOCKS_IN_PARTS
 from gridlane.runtime.protocol import Device
 
 if TYPE_CHECKING:
@@ -135,15 +135,12 @@ class Kernel(ProcessBound, launch.Kernel):
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """The largest grid whose blocks can wait for each other.
 
-        Raises:
-            LaunchError: the device runs blocks one after the other.
+        Devices that run blocks in no order launch such a kernel in parts, so that any grid can:
+        there it is a number that suits grids of so many blocks as the device needs, and no limit.
         """
         device = current.device()
         if not device.attributes().get("COOPERATIVE_LAUNCH"):
-            raise LaunchError(
-                f"the device {device.name} has no cooperative launches: blocks run one after the "
-                "other on a worker, so a grid cannot wait for all of its blocks"
-            )
+            return BLOCKS_IN_PARTS
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else int(blockdim)
         each = self.loaded().occupancy(threads, dynsmemsize)
         return each * device.limits.multiprocessors

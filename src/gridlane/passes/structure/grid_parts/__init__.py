@@ -133,8 +133,8 @@ class _Part:
             made.noalias, made.readonly = param.noalias, param.readonly
             function.params.append(made)
         last = max([param.argument for param in old.params], default=-1)
-        base = Value(pointer(u32), None, "grid_memory")
-        step = Value(u32, None, "grid_step")
+        base = Value(pointer(u32), None, "grid.memory")
+        step = Value(u32, None, "grid.step")
         function.params += Param(base, last + 1, align=8), Param(step, last + 2)
         self.variables = {var: Var(var.name, var.type) for var in old.variables}
         function.variables = list(self.variables.values())

@@ -12,6 +12,7 @@ from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.types import FragmentType, PointerType, Space
 from gridlane.ir.values import Function, Region, Value, Var
 from gridlane.passes.structure.grid_parts.flatten import Flat, Node
+from gridlane.passes.structure.inline import declare_variables
 
 MOST_AGAIN = 24
 """The most ops that compute one value again, where it could be kept in memory instead."""
@@ -204,7 +205,7 @@ class Crossing:
 
     def _demote(self) -> None:
         """Move the values that are kept to variables."""
-        self.function.variables += self._kept.values()
+        declare_variables(self.function, list(self._kept.values()))
         for node in self.flat.nodes:
             ops: list[Op] = []
             own: set[Value] = set()
