@@ -321,17 +321,13 @@ def across(array, out, rounds):
 def test_grid_barriers(device):
     kernel = cuda.jit(across)
     array, out = np.zeros(256, np.int64), np.zeros(256, np.int64)
-    if device.name in ("cpu", "vulkan"):
-        refused = rf"{device.name} target has no grid_sync.*split the kernel"
-        with pytest.raises(TargetError, match=refused):
-            kernel[4, 64](array, out, 3)
-        assert not array.any()
-        return
     kernel[4, 64](array, out, 3)
     assert (out == np.roll(np.arange(256), -64) * 6).all()
     (made,) = kernel.overloads.values()
     most = made.max_cooperative_grid_blocks(64)
     assert most >= 4
+    if not device.attributes()["COOPERATIVE_LAUNCH"]:
+        return  # in parts, any number of blocks can meet
     with pytest.raises(DeviceError, match="COOPERATIVE_LAUNCH_TOO_LARGE"):
         kernel[most + 1, 64](np.zeros(64 * (most + 1), np.int64), out, 1)
 

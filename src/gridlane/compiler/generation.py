@@ -72,13 +72,32 @@ def lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Art
 def _lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Artifact, Module]:
     check_local_memory(module)
     record = backend(target.name)
-    if _runs_in_parts(module, record):
-        return artifact_of(module, split(module), target), module
     changed = _expanded(module, record) if record.pipeline else module
     return generator(record).generate(changed, target, options), changed
 
 
-def _runs_in_parts(module: Module, record: Backend) -> bool:
+def launchable(module: Module, target: Target, options: KernelOptions) -> Artifact:
+    """What ``launch.Kernel`` launches: code, or the plan of a kernel that is split at its barriers
+    of the grid, which the target lacks.
+
+    Raises:
+        CompileError: as ``generate``, or as ``split``.
+    """
+    if runs_in_parts(module, backend(target.name)):
+        return artifact_of(module, split(module), target)
+    return generate(module, target, options)
+
+
+def launched(module: Module, record: Backend) -> list[Module]:
+    """The modules of the kernels that a launch on a target consists of.
+
+    Raises:
+        CompileError: as ``split``.
+    """
+    return split(module).modules if runs_in_parts(module, record) else [module]
+
+
+def runs_in_parts(module: Module, record: Backend) -> bool:
     """Whether a kernel has barriers of the grid and a target has none."""
     return "grid_sync" not in record.legal_ops(()) and syncs_grid(module)
 
@@ -112,10 +131,12 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
         return print_module(module)
     record, name, loc = backend(target.name), module.kernel.name, module.kernel.loc
     make, asked = generator(record).text, options or KernelOptions()
-    if _runs_in_parts(module, record):
-        parts = split(module).modules
-        return "\n".join(text(part, target, stage, asked) for part in parts)
-    return at_any_depth(name, loc, lambda: make(_expanded(module, record), target, asked, stage))
+    parts = launched(module, record)
+    made = (
+        at_any_depth(name, loc, make, _expanded(part, record), target, asked, stage)
+        for part in parts
+    )
+    return "\n".join(made)
 
 
 def emitted_for(record: Backend) -> frozenset[type[Op]]:

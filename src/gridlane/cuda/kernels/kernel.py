@@ -132,6 +132,13 @@ class Kernel(ProcessBound, launch.Kernel):
             return counted
         return min((current.device().limits.max_threads, *self.options.launch_bounds[:1]))
 
+    @property
+    def cooperative(self) -> bool:
+        """Whether the kernel has a barrier of the grid, so that its blocks wait for each other."""
+        from gridlane.passes.structure.grid_parts import syncs_grid
+
+        return syncs_grid(self.module)
+
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """The largest grid whose blocks can wait for each other.
 
