@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from gridlane.backends import backend
 from gridlane.core import grid_plan
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import Variant
@@ -39,6 +40,12 @@ class PartKernel(Protocol):
     def fitting(self, plan: Plan, grid: Dim3, params: bytes) -> Plan:
         """The plan for a launch."""
         ...
+
+
+def holds_whole_grids(device: Device) -> bool:
+    """Whether all blocks of a grid run on a device at once, so that they may wait for each other in
+    one launch. Elsewhere a kernel with barriers of the grid is launched in parts."""
+    return "grid_sync" in backend(device.target((32, 1, 1)).name).legal_ops(())
 
 
 Start = Callable[[Plan, bytes], None]
@@ -74,7 +81,7 @@ class SplitBound:
         self.grid_plan = grid_plan.from_json(kernel.artifact.code)
         self._kernels, self._threads = kernel.parts, math.prod(block)
         self._plans = [each.plan(block, kernel.variant, self.device) for each in self._kernels]
-        self._explain: Explain | None = None
+        self.explain: Explain | None = None
         self._free: dict[tuple[int, int], list[Buffer]] = {}
         """Memory of finished launches, by the stream and the size."""
         first = self._plans[0].kernel.artifact
@@ -89,17 +96,6 @@ class SplitBound:
     def raises(self) -> bool:
         """Whether it can stop itself."""
         return any(plan.kernel.artifact.raises for plan in self._plans)
-
-    @property
-    def explain(self) -> Explain | None:
-        """Convert a KernelStop to the user's exception."""
-        return self._explain
-
-    @explain.setter
-    def explain(self, value: Explain | None) -> None:
-        self._explain = value
-        for plan in self._plans:
-            plan.kernel.explain = value
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Run a grid on the default stream; on a host device, on the caller."""
@@ -140,9 +136,7 @@ class SplitBound:
 
     # --- details
 
-    def _memory(
-        self, stream: int, grid: Dim3, shared: int
-    ) -> tuple[Buffer, Callable[[], None]]:
+    def _memory(self, stream: int, grid: Dim3, shared: int) -> tuple[Buffer, Callable[[], None]]:
         """Memory for a launch, and what makes it free for later ones on the stream."""
         size = self.grid_plan.memory_bytes(math.prod(grid), self._threads, shared)
         free = self._free.setdefault((stream, size), [])
@@ -152,7 +146,7 @@ class SplitBound:
             memory = self.device.allocate(size)
 
         def give_back() -> None:
-            if len(free) < 1:
+            if not free:
                 free.append(memory)
 
         return memory, give_back
@@ -180,8 +174,7 @@ class SplitBound:
                 fail(INVALID_VALUE, f"{name}: more than {MOST_STEPS} barriers of the grid")
             block = own + self._tail.pack(memory.address, step)
             fitting = self._kernels[part].fitting(self._plans[part], grid, block)
-            if fitting.kernel.explain is not self._explain:
-                fitting.kernel.explain = self._explain
+            fitting.kernel.explain = self.explain
             start(fitting, block)
             reached: Sequence[int] = plan.outcomes[part]
             if len(reached) != 1 or (raises and reached[0]):

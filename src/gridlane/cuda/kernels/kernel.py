@@ -18,7 +18,7 @@ from gridlane.cuda.kernels.jit_options import processor_of
 from gridlane.launch import current
 from gridlane.launch import kernel as launch
 from gridlane.launch.dimensions import Dim3
-from gridlane.launch.grid_parts import BLOCKS_IN_PARTS
+from gridlane.launch.grid_parts import BLOCKS_IN_PARTS, holds_whole_grids
 from gridlane.runtime.protocol import Device
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Kernel(ProcessBound, launch.Kernel):
         there it is a number that suits grids of so many blocks as the device needs, and no limit.
         """
         device = current.device()
-        if not device.attributes().get("COOPERATIVE_LAUNCH"):
+        if not holds_whole_grids(device):
             return BLOCKS_IN_PARTS
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else int(blockdim)
         each = self.loaded().occupancy(threads, dynsmemsize)

@@ -242,4 +242,3 @@ class _Part:
                 self.keeper.move_shared(module, saves=True)
             b.emit(control.Return())
         return graph.Block(len(self.flat.nodes), region)
-

@@ -210,10 +210,9 @@ class Keeper:
         """Keep or restore the block's shared memory, which no thread uses meanwhile."""
         b, shared = self.b, self.shared
         own = shared.block_bytes // 4
-        size = b.const(own, i64)
+        size, dynamic = b.const(own, i64), b.value(grid.DynamicSharedSize())
         if shared.dynamic:
             seven, three = b.const(7, i32), b.const(3, i32)
-            dynamic = b.value(grid.DynamicSharedSize())
             eights = b.binary(arith.Shr, b.add(dynamic, seven), three)
             size = b.add(size, b.cast(b.add(eights, eights), i64))
         start = b.offset(self._words, b.add(self._blocks_from, b.mul(self._block, size)))
