@@ -54,7 +54,7 @@ def test_tiles(device, size, dtype):
     rows = x.reshape(-1, size)
     rank, each = np.arange(x.size) % size, np.arange(x.size) // size
     sums = rows.cumsum(1)
-    bits = ((rows > 0) * (1 << np.arange(size))).sum(axis=1)
+    bits = np.sum((rows > 0) * (1 << np.arange(size)), axis=1, dtype=np.int64)
     votes = (rows > 40).any(1) + 2 * (rows < 40).all(1)
     count = THREADS // size
     want = [rows.sum(1)[each], rows.min(1)[each], sums.ravel(), (sums - rows).ravel()]
