@@ -26,26 +26,29 @@ class GridPlan:
     Attributes:
         outcomes: for each part, the barriers that its threads may come to; 0 is the end.
         places: of each barrier; that of 0 is unknown.
-        thread_bytes: kept for each thread across barriers.
+        common_bytes: kept for all threads together across barriers, at one step.
+        thread_bytes: kept for each thread.
         block_bytes: of static shared memory kept for each block.
         keeps_dynamic: whether dynamic shared memory is kept as well.
     """
 
     outcomes: tuple[tuple[int, ...], ...]
     places: tuple[Loc, ...]
+    common_bytes: int
     thread_bytes: int
     block_bytes: int
     keeps_dynamic: bool
 
     @property
     def head_bytes(self) -> int:
-        """The words of the barriers, in front of the memory of threads."""
-        return head_bytes(len(self.outcomes))
+        """What is in front of the memory of threads: the words of the barriers, and what all
+        threads have in common, twice: steps with even and odd numbers take turns."""
+        return flag_bytes(len(self.outcomes)) + 2 * self.common_bytes
 
     def memory_bytes(self, blocks: int, threads: int, dynamic: int) -> int:
         """The memory of a launch.
 
-        >>> plan = GridPlan(((0, 1), (0,)), (UNKNOWN, UNKNOWN), 12, 8, True)
+        >>> plan = GridPlan(((0, 1), (0,)), (UNKNOWN, UNKNOWN), 0, 12, 8, True)
         >>> plan.memory_bytes(2, 32, 5)
         808
 
@@ -75,7 +78,7 @@ class GridPlan:
         return KernelError("\n".join(filter(None, (text, describe(here)))))
 
 
-def head_bytes(parts: int) -> int:
+def flag_bytes(parts: int) -> int:
     """The bytes of a word for each part, in front of words of 8 bytes."""
     return -(-4 * parts // 8) * 8
 
@@ -90,6 +93,7 @@ def to_json(plan: GridPlan) -> bytes:
     fields = {
         "outcomes": plan.outcomes,
         "places": [_place(loc) for loc in plan.places],
+        "common_bytes": plan.common_bytes,
         "thread_bytes": plan.thread_bytes,
         "block_bytes": plan.block_bytes,
         "keeps_dynamic": plan.keeps_dynamic,
@@ -103,6 +107,7 @@ def from_json(code: bytes) -> GridPlan:
     return GridPlan(
         tuple(tuple(each) for each in fields["outcomes"]),
         tuple(_loc(each) for each in fields["places"]),
+        fields["common_bytes"],
         fields["thread_bytes"],
         fields["block_bytes"],
         fields["keeps_dynamic"],

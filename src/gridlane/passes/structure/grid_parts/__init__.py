@@ -22,9 +22,9 @@ from gridlane.ir.ops import control, graph, grid, memory
 from gridlane.ir.types import pointer
 from gridlane.ir.values import Function, Module, Param, Region, Value, Var
 from gridlane.passes.optimise.promote import promote_variables
-from gridlane.passes.structure.grid_parts.crossing import Crossing
+from gridlane.passes.structure.grid_parts.crossing import Crossing, GridUniformity, Live
 from gridlane.passes.structure.grid_parts.flatten import Flat, Node
-from gridlane.passes.structure.grid_parts.keeping import Keeper, Shared, Sizes
+from gridlane.passes.structure.grid_parts.keeping import Keeper, Shared, Words
 from gridlane.passes.structure.inline import inline_calls
 from gridlane.passes.structure.structurize import structurize
 
@@ -52,25 +52,21 @@ def split_at_grid_syncs(module: Module) -> GridParts:
     inline_calls(module)
     promote_variables(module)
     kernel = module.kernel
+    shapes = GridUniformity(kernel)
     flat = Flat(kernel.body)
-    crossing = Crossing(kernel, flat)
-    shared, sizes = Shared(), Sizes()
+    crossing = Crossing(kernel, flat, shapes)
+    shared, words = Shared(), Words()
     for live in crossing.live.values():
-        own = Sizes()
-        for var in live.kept:
-            own.add_all(var.type)
+        words.add(live)
         for op in live.arrays:
-            if isinstance(op, memory.LocalArray):
-                own.add_all(op.element, op.count)
-            else:
-                shared.add(module, op)
-        sizes = Sizes(max(sizes.wide, own.wide), max(sizes.narrow, own.narrow))
+            shared.add(module, op)
     count = len(flat.syncs) + 1
-    parts = [_Part(module, flat, crossing, shared, sizes, number) for number in range(count)]
+    parts = [_Part(module, flat, crossing, shared, words, number) for number in range(count)]
     plan = GridPlan(
         tuple(part.outcomes for part in parts),
         (UNKNOWN, *(op.loc for op in flat.syncs)),
-        sizes.bytes,
+        8 * words.common_count,
+        words.sizes.bytes,
         shared.block_bytes,
         shared.dynamic,
     )
@@ -90,15 +86,17 @@ class _Part:
         flat: Flat,
         crossing: Crossing,
         shared: Shared,
-        sizes: Sizes,
+        words: Words,
         number: int,
     ) -> None:
         self.whole, self.flat, self.crossing = whole, flat, crossing
-        self.shared, self.sizes, self.number = shared, sizes, number
+        self.shared, self.words, self.number = shared, words, number
         self.entry = flat.sync_goal(number) if number else 0
         self.reached = self._reach()
         ends = {self._outcome(flat.nodes[index]) for index in self.reached}
         self.outcomes = tuple(sorted(ends - {-1}))
+        ops = [op for index in self.reached for op in Region(flat.nodes[index].ops).walk()]
+        self.written = {op.var for op in ops if isinstance(op, memory.WriteVar)}
         self.values: dict[Value, Value] = {}
         self.variables: dict[Var, Var] = {}
 
@@ -145,8 +143,9 @@ class _Part:
         self.keeper = Keeper(
             self.b,
             base,
+            step,
             len(self.flat.syncs) + 1,
-            self.sizes,
+            self.words,
             self.shared,
             self._again,
         )
@@ -163,7 +162,11 @@ class _Part:
         if self.number:
             live = self.crossing.live[self.number]
             b.loc = self.flat.syncs[self.number - 1].loc
-            self.keeper.restore([self.variables[var] for var in live.kept], live.arrays)
+            for var in (*live.common, *live.kept):
+                self.keeper.restore(var, self.variables[var])
+            for op in live.arrays:
+                if isinstance(op, memory.LocalArray):
+                    self.keeper.move_local(op, saves=False)
             if self._keeps_shared(self.number):
                 self.keeper.move_shared(module, saves=False)
                 b.emit(grid.Barrier())
@@ -227,11 +230,19 @@ class _Part:
                 b.emit(graph.Branch(node.goals[0]))
             return
         if outcome:
-            live = self.crossing.live[outcome]
-            self.keeper.save([self.variables[var] for var in live.kept], live.arrays)
+            self._save(self.crossing.live[outcome])
         if len(self.outcomes) > 1:
             b.store(b.offset(self.base, b.const(outcome, i32)), self.step)
         b.emit(graph.Branch(len(self.flat.nodes)))
+
+    def _save(self, live: Live) -> None:
+        before = self.crossing.live[self.number].kept if self.number else []
+        for var in (*live.common, *live.kept):
+            if var in self.written or var not in before:
+                self.keeper.save(var, self.variables[var])
+        for op in live.arrays:
+            if isinstance(op, memory.LocalArray):
+                self.keeper.move_local(op, saves=True)
 
     def _exit(self, module: Module) -> graph.Block:
         """Where all threads of the part meet."""

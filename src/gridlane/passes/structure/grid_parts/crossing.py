@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from gridlane.analysis.uniformity import BlockUniformity, Kind
 from gridlane.core.dtypes import b1
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
@@ -26,12 +27,27 @@ class Live:
     """What lives across one grid barrier.
 
     Attributes:
-        kept: the variables that are kept in memory, those of values included.
+        kept: the variables that each thread keeps in memory, those of values included.
+        common: those that are the same for all threads, and kept once.
         arrays: the local and shared arrays whose content is kept, by their ops.
     """
 
     kept: list[Var] = field(default_factory=list[Var])
+    common: list[Var] = field(default_factory=list[Var])
     arrays: list[Op] = field(default_factory=list[Op])
+
+
+class GridUniformity(BlockUniformity):
+    """Which values all threads of a grid share where they meet, in any grid. ``Kind.BLOCK`` stands
+    for that here."""
+
+    OWN = BlockUniformity.OWN | {grid.BlockIdx, memory.GlobalAddress, memory.DynamicShared}
+
+    def transfer(self, op: Op) -> tuple[Kind, ...]:
+        """As for a block, but for what differs from block to block."""
+        if isinstance(op, grid.BarrierReduce):
+            return (Kind.VARYING,)
+        return super().transfer(op)
 
 
 class Crossing:
@@ -47,8 +63,10 @@ class Crossing:
             barrier and cannot be computed again, or a fragment of a matrix does; located.
     """
 
-    def __init__(self, function: Function, flat: Flat) -> None:
+    def __init__(self, function: Function, flat: Flat, shapes: GridUniformity) -> None:
         self.function, self.flat = function, flat
+        self._common = {var for var, kind in shapes.variables.items() if kind is Kind.BLOCK}
+        self._shapes = shapes
         self.hoisted: dict[Value, Op] = {}
         self.again: set[Value] = set()
         self.live: dict[int, Live] = {}
@@ -154,7 +172,9 @@ class Crossing:
                 return
         self._check(item)
         if isinstance(item, Value):
-            self._kept[item] = Var(item.name or "kept", item.type)
+            self._kept[item] = var = Var(item.name or "kept", item.type)
+            if self._shapes.of(item) is Kind.BLOCK:
+                self._common.add(var)
 
     def _check(self, item: Item) -> None:
         where = self.flat.syncs[0]
@@ -179,11 +199,10 @@ class Crossing:
         found = Live()
         arrays: dict[Op, None] = {}
         for item in items:
-            if isinstance(item, Var):
-                found.kept.append(item)
-            elif item in self._kept:
-                found.kept.append(self._kept[item])
-            else:
+            var = item if isinstance(item, Var) else self._kept.get(item)
+            if var is not None:
+                (found.common if var in self._common else found.kept).append(var)
+            elif isinstance(item, Value):
                 arrays.update(dict.fromkeys(self._arrays_of(item)))
         found.arrays = [op for op in arrays if _has_content(op)]
         return found

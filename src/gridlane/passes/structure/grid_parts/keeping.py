@@ -1,23 +1,31 @@
 """Keeps what lives across grid barriers in device memory.
 
-The memory of a launch begins with a word for each barrier. Behind these lie the words of 8 bytes of
-all threads, the first word of all threads first, so that neighbours access neighbouring words; then
-those of 4 bytes; then the shared memory of each block. A value narrower than a word takes 4 bytes.
+The memory of a launch begins with a word for each barrier, and what all threads have in common, of
+which each scalar takes 8 bytes. A step reads it where the one before has left it, and leaves its
+own beside: blocks that are done with a step do not wait for others. Behind these lie the words of 8
+bytes of all threads, the first word of all threads first, so that neighbours access neighbouring
+words; then those of 4 bytes; then the shared memory of each block. A value narrower than a word
+takes 4 bytes. What a part does not change it does not store again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from gridlane.core.dtypes import DType, b1, i32, i64, u16, u32, u64
 from gridlane.core.errors import TargetError
-from gridlane.core.grid_plan import head_bytes
+from gridlane.core.grid_plan import flag_bytes
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.types import ArrayType, PointerType, Space, StructType, Type, pointer
 from gridlane.ir.values import Module, Value, Var
+from gridlane.passes.structure.grid_parts.crossing import Live
+
+Place = Callable[[DType, int], Value]
+"""The address of the word of a type with a number."""
 
 
 @dataclass(slots=True)
@@ -97,12 +105,45 @@ def _by_words(element: Type, count: int) -> tuple[Type, int]:
     return element, count
 
 
+@dataclass(slots=True)
+class Words:
+    """Where everything is that lives across any barrier.
+
+    Attributes:
+        own, arrays: of variables and local arrays of a thread, the numbers of their first words.
+        common: of variables of all threads, the numbers of their scalars.
+        sizes: of a thread.
+        common_count: the scalars of all threads.
+    """
+
+    own: dict[Var, list[int]] = field(default_factory=dict[Var, list[int]])
+    arrays: dict[Op, list[int]] = field(default_factory=dict[Op, list[int]])
+    common: dict[Var, list[int]] = field(default_factory=dict[Var, list[int]])
+    sizes: Sizes = field(default_factory=Sizes)
+    common_count: int = 0
+
+    def add(self, live: Live) -> None:
+        """Make room for what lives across a barrier."""
+        for var in live.kept:
+            if var not in self.own:
+                self.own[var] = self.sizes.add_all(var.type)
+        for op in live.arrays:
+            if isinstance(op, memory.LocalArray) and op not in self.arrays:
+                self.arrays[op] = self.sizes.add_all(op.element, op.count)
+        for var in live.common:
+            if var not in self.common:
+                count = len(_leaves(var.type))
+                self.common[var] = [*range(self.common_count, self.common_count + count)]
+                self.common_count += count
+
+
 class Keeper:
     """Emits the code that keeps and restores, in one part.
 
     Args:
         base: the memory of the launch, an address of u32.
-        thread_sizes: the words of each thread, over all barriers.
+        step: the number of the step.
+        words: where everything is.
         values: the part's value for each address of an array.
     """
 
@@ -110,15 +151,23 @@ class Keeper:
         self,
         builder: Builder,
         base: Value,
+        step: Value,
         parts: int,
-        thread_sizes: Sizes,
+        words: Words,
         shared: Shared,
         values: Callable[[Value], Value],
     ) -> None:
-        self.b, self.base = builder, base
+        self.b, self.words = builder, words
         self.shared, self.values = shared, values
         b = builder
-        self._words = b.offset(base, b.const(head_bytes(parts) // 4, i64))
+        flags = b.offset(base, b.const(flag_bytes(parts) // 4, i64))
+        parity = b.and_(step, b.const(1, u32))
+        size = b.const(2 * words.common_count, u32)
+        other = b.sub(size, b.mul(parity, size))
+        self._before = b.offset(flags, b.cast(other, i64))
+        self._after = b.offset(flags, b.cast(b.mul(parity, size), i64))
+        self._words = b.offset(flags, b.const(4 * words.common_count, i64))
+        thread_sizes = words.sizes
         x, y, z = (b.value(grid.ThreadIdx(axis)) for axis in grid.Axis)
         wide, high, deep = (b.value(grid.BlockDim(axis)) for axis in grid.Axis)
         self._own = b.add(x, b.mul(wide, b.add(y, b.mul(high, z))))
@@ -131,47 +180,50 @@ class Keeper:
         self._threads = b.mul(blocks, threads)
         self._thread = b.add(b.mul(self._block, threads), b.cast(self._own, i64))
         self._narrow_from = b.mul(self._threads, b.const(2 * thread_sizes.wide, i64))
-        words = b.mul(self._threads, b.const(2 * thread_sizes.wide + thread_sizes.narrow, i64))
+        taken = b.mul(self._threads, b.const(2 * thread_sizes.wide + thread_sizes.narrow, i64))
         one = b.const(1, i64)
-        even = b.binary(arith.Shl, b.binary(arith.Shr, b.add(words, one), one), one)
+        even = b.binary(arith.Shl, b.binary(arith.Shr, b.add(taken, one), one), one)
         self._blocks_from = even
 
     # --- what each thread keeps
 
-    def save(self, kept: Iterable[Var], arrays: Iterable[Op]) -> None:
-        """Keep variables and local arrays."""
-        b, sizes = self.b, Sizes()
-        for var in kept:
-            self._store(b.read(var), sizes)
-        for op in arrays:
-            if isinstance(op, memory.LocalArray):
-                self._copy_local(op, sizes, saves=True)
+    def save(self, var: Var, own: Var) -> None:
+        """Keep a variable, which is ``own`` in the part."""
+        place, numbers = self._place_of(var, self._after)
+        self._store(self.b.read(own), iter(numbers), place)
 
-    def restore(self, kept: Sequence[Var], arrays: Iterable[Op]) -> None:
-        """Restore the same."""
-        b, sizes = self.b, Sizes()
-        for var in kept:
-            b.write(var, self._load(var.type, sizes))
-        for op in arrays:
-            if isinstance(op, memory.LocalArray):
-                self._copy_local(op, sizes, saves=False)
+    def restore(self, var: Var, own: Var) -> None:
+        """Restore a variable."""
+        place, numbers = self._place_of(var, self._before)
+        self.b.write(own, self._load(own.type, iter(numbers), place))
 
-    def _store(self, value: Value, sizes: Sizes) -> None:
+    def _place_of(self, var: Var, common: Value) -> tuple[Place, list[int]]:
+        """What gives the address of a word, and the numbers of a variable's words."""
+        if var in self.words.own:
+            return self._at, self.words.own[var]
+        return partial(self._common_at, common), self.words.common[var]
+
+    def _store(self, value: Value, numbers: Iterator[int], place: Place) -> None:
         parts = memory.part_types(value.type)
         for index in range(len(parts)):
-            self._store(self.b.value(memory.Part(value, index)), sizes)
+            self._store(self.b.value(memory.Part(value, index)), numbers, place)
         if not parts:
             word = to_word(self.b, value)
             assert isinstance(word.type, DType)
-            self.b.store(self._at(word.type, sizes.add(word.type)), word)
+            self.b.store(place(word.type, next(numbers)), word)
 
-    def _load(self, type_: Type, sizes: Sizes) -> Value:
+    def _load(self, type_: Type, numbers: Iterator[int], place: Place) -> Value:
         parts = memory.part_types(type_)
         if parts:
-            made = tuple([self._load(part, sizes) for part in parts])
+            made = tuple([self._load(part, numbers, place) for part in parts])
             return self.b.value(memory.Pack(made, type_))  # type: ignore[arg-type]  # has parts
         word = stored_type(type_)
-        return from_word(self.b, self.b.load(self._at(word, sizes.add(word))), type_)
+        return from_word(self.b, self.b.load(place(word, next(numbers))), type_)
+
+    def _common_at(self, start: Value, word: DType, number: int) -> Value:
+        """The address of a scalar that all threads have in common."""
+        b = self.b
+        return b.recast(b.offset(start, b.const(2 * number, i64)), pointer(word))
 
     def _at(self, word: DType, number: int) -> Value:
         """The address of this thread's word."""
@@ -187,9 +239,9 @@ class Keeper:
             start = b.recast(b.offset(self._words, self._narrow_from), pointer(word))
         return b.offset(start, b.mul(number, self._threads))
 
-    def _copy_local(self, op: memory.LocalArray, sizes: Sizes, saves: bool) -> None:
-        b, array = self.b, self.values(op.result)
-        firsts = sizes.add_all(op.element, op.count)
+    def move_local(self, op: memory.LocalArray, saves: bool) -> None:
+        """Keep or restore a local array."""
+        b, array, firsts = self.b, self.values(op.result), self.words.arrays[op]
         with self._each(b.const(0, i32), b.const(op.count, i32), b.const(1, i32)) as at:
             for place, first in zip(_scalars(b, b.offset(array, at)), firsts, strict=True):
                 word = stored_type(memory.element_of(op, place))
