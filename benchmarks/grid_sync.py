@@ -80,7 +80,7 @@ def measure(n: int, turns: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", nargs="+", default=["cpu"])
     parser.add_argument("--turns", type=int, default=7)
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 256, 1024])

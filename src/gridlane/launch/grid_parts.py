@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
+from ctypes import string_at
 from typing import Any, Protocol
 
 from gridlane.backends import backend
@@ -82,8 +83,11 @@ class SplitBound:
         self._kernels, self._threads = kernel.parts, math.prod(block)
         self._plans = [each.plan(block, kernel.variant, self.device) for each in self._kernels]
         self.explain: Explain | None = None
-        self._free: dict[tuple[int, int], list[Buffer]] = {}
-        """Memory of finished launches, by the stream and the size."""
+        self._free: dict[int, tuple[int, Buffer]] = {}
+        """The memory of the last finished launch on each stream, with its size."""
+        # Other variants of the parts exist where the code is for some launches alone.
+        self._is_for_all = self.device.several_buffers is None and not kernel.variant.compact
+        self._words = struct.Struct(f"<{len(self.grid_plan.outcomes)}I")
         first = self._plans[0].kernel.artifact
         memory, step = first.params[-2:]
         self._own = self.artifact.param_end
@@ -103,87 +107,85 @@ class SplitBound:
             self.device.default_stream.launch(self, params, gx, gy, gz, shared)
             return
         device, grid = self.device, (gx, gy, gz)
-        memory, give_back = self._memory(0, grid, shared)
+        memory, size = self._memory(0, grid, shared), self._words.size
         device.fill(memory.address, 0, self.grid_plan.head_bytes)
 
         def start(plan: Plan, block: bytes) -> None:
             plan.kernel.launch(block, gx, gy, gz, shared)
 
-        self._drive(params, grid, memory, start, device.download)
-        give_back()
+        def read() -> bytes:
+            if device.host_visible:
+                return string_at(memory.address, size)
+            words = bytearray(size)
+            device.download(memoryview(words), memory.address)
+            return bytes(words)
+
+        self._drive(params, grid, memory, start, read)
+        self._give_back(0, memory)
 
     def record(self, stream: Any, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Launch the parts on a stream of a host-driven device."""
         grid = gx, gy, gz
         if min(grid) < 1:
             fail(INVALID_VALUE, f"kernel {self.artifact.name}, grid {grid}")
-        memory, give_back = self._memory(stream.handle, grid, shared)
+        memory = self._memory(stream.handle, grid, shared)
         stream._fill(memory.address, 0, self.grid_plan.head_bytes, memory)
-        raises = self.raises
+        raises, words = self.raises, bytearray(self._words.size)
 
         def start(plan: Plan, block: bytes) -> None:
             plan.kernel.record(stream, block, gx, gy, gz, shared)  # type: ignore[attr-defined]  # Recordable
-
-        def read(target: memoryview, source: int) -> None:
-            stream.finish()
-            stream._read(target, source)
-            stream.device.flush()
             if raises:
+                stream.finish()
+                stream.device.flush()
                 stream.device.check()
 
+        def read() -> bytes:
+            stream.finish()
+            stream._read(memoryview(words), memory.address)
+            stream.device.flush()
+            stream.device.check(late=True)
+            return bytes(words)
+
         self._drive(params, grid, memory, start, read)
-        give_back()
+        self._give_back(stream.handle, memory)
 
     # --- details
 
-    def _memory(self, stream: int, grid: Dim3, shared: int) -> tuple[Buffer, Callable[[], None]]:
-        """Memory for a launch, and what makes it free for later ones on the stream."""
+    def _memory(self, stream: int, grid: Dim3, shared: int) -> Buffer:
+        """Memory for a launch: that of the one before on the stream, if it has the size."""
         size = self.grid_plan.memory_bytes(math.prod(grid), self._threads, shared)
-        free = self._free.setdefault((stream, size), [])
-        try:
-            memory = free.pop()
-        except IndexError:
-            memory = self.device.allocate(size)
+        had, memory = self._free.pop(stream, (0, None))
+        return memory if memory is not None and had == size else self.device.allocate(size)
 
-        def give_back() -> None:
-            if not free:
-                free.append(memory)
-
-        return memory, give_back
+    def _give_back(self, stream: int, memory: Buffer) -> None:
+        """Keep memory for the next launch on the stream, which comes after this one."""
+        self._free[stream] = memory.size, memory
 
     def _drive(
-        self,
-        params: bytes,
-        grid: Dim3,
-        memory: Buffer,
-        start: Start,
-        read: Callable[[memoryview, int], None],
+        self, params: bytes, grid: Dim3, memory: Buffer, start: Start, read: Callable[[], bytes]
     ) -> None:
-        """Launch parts until the threads end.
+        """Launch parts until the threads end; hot.
 
         Raises:
             KernelError: they do not go on together.
         """
-        plan, own = self.grid_plan, params[: self._own]
-        words = bytearray(plan.head_bytes)
-        raises, name = self.raises, self.artifact.name
-        part = step = 0
-        while True:
-            step += 1
-            if step > MOST_STEPS:
-                fail(INVALID_VALUE, f"{name}: more than {MOST_STEPS} barriers of the grid")
-            block = own + self._tail.pack(memory.address, step)
-            fitting = self._kernels[part].fitting(self._plans[part], grid, block)
-            fitting.kernel.explain = self.explain
-            start(fitting, block)
-            reached: Sequence[int] = plan.outcomes[part]
-            if len(reached) != 1 or (raises and reached[0]):
-                read(memoryview(words), memory.address)
+        outcomes, plans, own = self.grid_plan.outcomes, self._plans, params[: self._own]
+        pack, unpack, address = self._tail.pack, self._words.unpack, memory.address
+        part = 0
+        for step in range(1, MOST_STEPS):
+            block = own + pack(address, step)
+            plan = plans[part]
+            if not self._is_for_all:
+                plan = self._kernels[part].fitting(plan, grid, block)
+            plan.kernel.explain = self.explain
+            start(plan, block)
+            reached: Sequence[int] = outcomes[part]
             if len(reached) != 1:
-                came = struct.unpack_from(f"<{len(plan.outcomes)}I", words)
+                came = unpack(read())
                 reached = [each for each in reached if came[each] == step]
             if len(reached) > 1:
-                raise plan.missed(name, [*reached])
-            if not reached or not reached[0]:
+                raise self.grid_plan.missed(self.artifact.name, [*reached])
+            part = reached[0] if reached else 0
+            if not part:
                 return
-            part = reached[0]
+        fail(INVALID_VALUE, f"{self.artifact.name}: {MOST_STEPS} barriers of the grid")
