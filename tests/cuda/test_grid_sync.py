@@ -11,7 +11,8 @@ from gridlane import cuda
 from gridlane.core.errors import KernelError, TargetError
 from gridlane.cuda import float32, int32
 
-EVERYWHERE = pytest.mark.parametrize("device", ["interp", *DEVICES])
+ALL = ["interp", *DEVICES]
+EVERYWHERE = pytest.mark.parametrize("device", ALL)
 NOT_NATIVE = pytest.mark.parametrize("device", [each for each in DEVICES if each != "cuda"])
 BLOCKS, THREADS = 3, 32
 
@@ -35,8 +36,7 @@ def jacobi(a, b, steps):
         grid.sync()
 
 
-@EVERYWHERE
-@pytest.mark.parametrize("steps", [0, 5])
+@pytest.mark.parametrize(("device", "steps"), [("cpu", 0), *((each, 5) for each in ALL)])
 def test_steps_in_two_dimensions(device, steps):
     a = random(8, 24).astype(np.float32)
     want = a.copy()
@@ -175,8 +175,7 @@ def nested(x, y, n):
     x[i] = kept
 
 
-@EVERYWHERE
-@pytest.mark.parametrize("n", [4, 6])
+@pytest.mark.parametrize(("device", "n"), [("cpu", 4), *((each, 6) for each in ALL)])
 def test_nested_loops(device, n):
     x = random(BLOCKS * THREADS) % 3
     want, kept, y = x.copy(), x.copy(), np.zeros_like(x)
