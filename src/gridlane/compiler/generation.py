@@ -12,7 +12,7 @@ from gridlane.backends.passes import EXPAND_FLUSHING
 from gridlane.backends.record import Backend
 from gridlane.codegen.emitters import emitted
 from gridlane.compiler.depth import at_any_depth
-from gridlane.compiler.grid_parts import artifact_of
+from gridlane.compiler.grid_plan import artifact_of
 from gridlane.compiler.local_memory import check_local_memory
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact

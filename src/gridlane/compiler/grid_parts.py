@@ -1,20 +1,17 @@
-"""Kernels that are split at their grid barriers: the plan of the whole, and a source of each part.
+"""The parts of kernels that are split at their grid barriers, as sources.
 
-The artifact of the whole has no code but a plan (core/grid_plan.py). Each part compiles on its own,
-as a kernel of the same options; ``launch/grid_parts.py`` drives them.
+Each part compiles on its own, as a kernel of the same options; ``launch/grid_parts.py`` drives
+them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gridlane.core import grid_plan
 from gridlane.core.encoding import encode
 from gridlane.core.options import KernelOptions
 
 if TYPE_CHECKING:
-    from gridlane.core.artifact import Artifact
-    from gridlane.core.options import Target
     from gridlane.ir.source import KernelSource
     from gridlane.ir.values import Module
     from gridlane.passes.structure.grid_parts import GridParts
@@ -64,29 +61,3 @@ class PartSource:
     def translate(self, types: tuple[Any, ...], options: KernelOptions) -> Module:
         """The IR of the part."""
         return self.whole.parts(types, options).modules[self.number]
-
-
-def artifact_of(module: Module, parts: GridParts, target: Target) -> Artifact:
-    """The artifact of a kernel in parts: its parameters and the plan."""
-    from gridlane.compiler.layout import lay_out
-    from gridlane.compiler.sites import error_sites
-    from gridlane.core.artifact import Artifact
-    from gridlane.ir.ops.memory import DynamicShared
-
-    kernel = module.kernel
-    slots, size = lay_out(kernel)
-    functions = module.functions.values()
-    dynamic = any(isinstance(op, DynamicShared) for f in functions for op in f.body.walk())
-    return Artifact(
-        target=target.name,
-        format=grid_plan.FORMAT,
-        code=grid_plan.to_json(parts.plan),
-        entry=kernel.name,
-        kernel=kernel.name,
-        params=slots,
-        param_bytes=size,
-        static_shared=sum(-(-item.size // 16) * 16 for item in module.static_shared()),
-        block=target.block,
-        errors=error_sites(module, len(module.errors)),
-        uses_dynamic_shared=dynamic,
-    )
