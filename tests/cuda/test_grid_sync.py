@@ -331,6 +331,14 @@ def test_streams_graphs_and_repeated_launches(device):
         want = np.cumsum(np.cumsum(want, dtype=np.int32), dtype=np.int32)
         np.testing.assert_array_equal(outs[0].copy_to_host(), want)
         np.testing.assert_array_equal(outs[1].copy_to_host(), want * 2)
+        with cuda.capture(first) as graph:
+            scan[BLOCKS, THREADS, first](arrays[0], outs[0])
+        work = graph.instantiate()
+        work.launch(first)
+        work.launch(first)
+        first.synchronize()
+        want = np.cumsum(np.cumsum(want, dtype=np.int32), dtype=np.int32)
+        np.testing.assert_array_equal(outs[0].copy_to_host(), want)
 
 
 @NOT_NATIVE

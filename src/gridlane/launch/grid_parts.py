@@ -27,6 +27,9 @@ MOST_STEPS = (1 << 32) - 1
 """The most launches of one kernel: the number of a step is a u32."""
 
 
+MOST_KEPT = 4
+"""The most streams for which a kernel keeps its memory between launches."""
+
 BLOCKS_IN_PARTS = 1024
 """What programs are told of how many blocks can meet, as some launch so many: any number can."""
 
@@ -159,6 +162,8 @@ class SplitBound:
 
     def _give_back(self, stream: int, memory: Buffer) -> None:
         """Keep memory for the next launch on the stream, which comes after this one."""
+        if len(self._free) >= MOST_KEPT:
+            self._free.clear()
         self._free[stream] = memory.size, memory
 
     def _drive(

@@ -10,7 +10,7 @@ from gridlane.core.dtypes import b1
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
-from gridlane.ir.types import FragmentType, PointerType, Space
+from gridlane.ir.types import FragmentType, Space
 from gridlane.ir.values import Function, Region, Value, Var
 from gridlane.passes.structure.grid_parts.flatten import Flat, Node
 from gridlane.passes.structure.inline import declare_variables
@@ -204,7 +204,7 @@ class Crossing:
                 (found.common if var in self._common else found.kept).append(var)
             elif isinstance(item, Value):
                 arrays.update(dict.fromkeys(self._arrays_of(item)))
-        found.arrays = [op for op in arrays if _has_content(op)]
+        found.arrays = [*arrays]
         return found
 
     def _arrays_of(self, value: Value) -> Iterator[Op]:
@@ -278,10 +278,6 @@ def _array_key(op: Op) -> object:
     return (memory.DynamicShared, op.type) if isinstance(op, memory.DynamicShared) else op
 
 
-def _has_content(op: Op) -> bool:
-    return _is_array(op)
-
-
 def _replace(node: Node, new: dict[Value, Value]) -> None:
     for op in Region(node.ops).walk():
         op.replace_operands(lambda value: new.get(value, value))
@@ -317,8 +313,3 @@ def _refuse(what: str, op: Op) -> None:
         "in parts; compute it again behind the barrier",
         op.loc,
     )
-
-
-def is_pointer(value: Item) -> bool:
-    """Whether an item is an address."""
-    return isinstance(value.type, PointerType)
