@@ -262,6 +262,24 @@ def test_doubles_live_across(device):
 
 
 @cuda.jit
+def quotients(x, y):
+    i = cuda.grid(1)
+    quotient = x[i] / 3  # a float64, which some devices have in pairs of float32
+    cuda.cg.this_grid().sync()
+    y[i] = quotient * 3 - x[(i + 1) % x.size]
+
+
+@EVERYWHERE
+def test_intermediate_doubles_live_across(device):
+    x = np.array([*range(60), np.inf, -np.inf, 1e30, -0.0], np.float32)
+    y = np.zeros_like(x)
+    with gridlane.device(device):
+        quotients[2, 32](x, y)
+    want = (x.astype(np.float64) / 3 * 3 - np.roll(x, -1)).astype(np.float32)
+    np.testing.assert_allclose(y, want, rtol=1e-6)
+
+
+@cuda.jit
 def ends_early(x):
     i = cuda.grid(1)
     if i >= x.size:

@@ -63,7 +63,7 @@ def _refusal(module: Module, input: Input, record: Backend) -> str:
     block = input.block or (USUAL_BLOCK, 1, 1)
     target = Target(record.name, block=block if record.shaped else None, processor=processor)
     try:
-        for each in launched(module, record):
+        for each in launched(module, record, input.options):
             compiler.generate(each, target, input.options)
     except CompileError as error:
         return _told(error)

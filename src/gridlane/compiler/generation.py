@@ -83,18 +83,22 @@ def launchable(module: Module, target: Target, options: KernelOptions) -> Artifa
     Raises:
         CompileError: as ``generate``, or as ``split``.
     """
-    if runs_in_parts(module, backend(target.name)):
-        return artifact_of(module, split(module), target)
+    record = backend(target.name)
+    if runs_in_parts(module, record):
+        parts = split(module, record.pairs_float64(options.fp64))
+        return artifact_of(module, parts, target)
     return generate(module, target, options)
 
 
-def launched(module: Module, record: Backend) -> list[Module]:
+def launched(module: Module, record: Backend, options: KernelOptions) -> list[Module]:
     """The modules of the kernels that a launch on a target consists of.
 
     Raises:
         CompileError: as ``split``.
     """
-    return split(module).modules if runs_in_parts(module, record) else [module]
+    if not runs_in_parts(module, record):
+        return [module]
+    return split(module, record.pairs_float64(options.fp64)).modules
 
 
 def runs_in_parts(module: Module, record: Backend) -> bool:
@@ -102,14 +106,17 @@ def runs_in_parts(module: Module, record: Backend) -> bool:
     return "grid_sync" not in record.legal_ops(()) and syncs_grid(module)
 
 
-def split(module: Module) -> GridParts:
+def split(module: Module, pairs: bool) -> GridParts:
     """The parts of a kernel between its barriers of the grid. The module is left unchanged.
+
+    Args:
+        pairs: as ``Backend.pairs_float64`` says.
 
     Raises:
         CompileError: what lives across a barrier cannot be kept; located.
     """
     kernel = module.kernel
-    return at_any_depth(kernel.name, kernel.loc, split_at_grid_syncs, copied(module))
+    return at_any_depth(kernel.name, kernel.loc, split_at_grid_syncs, copied(module), pairs)
 
 
 def generator(record: Backend) -> Any:
@@ -131,7 +138,7 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
         return print_module(module)
     record, name, loc = backend(target.name), module.kernel.name, module.kernel.loc
     make, asked = generator(record).text, options or KernelOptions()
-    parts = launched(module, record)
+    parts = launched(module, record, asked)
     made = (
         at_any_depth(name, loc, make, _expanded(part, record), target, asked, stage)
         for part in parts

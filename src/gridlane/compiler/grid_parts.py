@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 
 class Whole:
-    """A kernel and its parts, which are made once."""
+    """A kernel and its parts, which are made once.
 
-    def __init__(self, source: KernelSource) -> None:
-        self.source = source
+    Args:
+        pairs: whether the target has float64 as pairs of float32; see Backend.pairs_float64.
+    """
+
+    def __init__(self, source: KernelSource, pairs: bool) -> None:
+        self.source, self.pairs = source, pairs
         self._made: dict[tuple[Any, ...], GridParts] = {}
 
     def parts(self, types: tuple[Any, ...], options: KernelOptions) -> GridParts:
@@ -34,7 +38,7 @@ class Whole:
         if key not in self._made:
             from gridlane.compiler.generation import split
 
-            self._made[key] = split(self.source.translate(types, options))
+            self._made[key] = split(self.source.translate(types, options), self.pairs)
         return self._made[key]
 
 
@@ -56,7 +60,7 @@ class PartSource:
 
     def key(self) -> bytes:
         """The kernel's key and the part's number."""
-        return encode(("grid part", self.number, self.whole.source.key()))
+        return encode(("grid part", self.number, self.whole.pairs, self.whole.source.key()))
 
     def translate(self, types: tuple[Any, ...], options: KernelOptions) -> Module:
         """The IR of the part."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gridlane.backends import backend
 from gridlane.core import grid_plan, trace
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, Variant
@@ -21,7 +22,6 @@ from gridlane.launch.plan import Plan
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
 if TYPE_CHECKING:
-    from gridlane.compiler.grid_parts import Whole
     from gridlane.ir.source import KernelSource
     from gridlane.ir.values import Module
 
@@ -78,8 +78,7 @@ class Kernel:
         self._loaded: dict[tuple[Device, Target], LoadedKernel] = {}
         self._bound: dict[tuple[Device, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
-        self._whole: Whole | None = None
-        self._split: list[Kernel] = []
+        self._split: dict[bool, list[Kernel]] = {}
 
     @property
     def name(self) -> str:
@@ -165,12 +164,13 @@ class Kernel:
         """The parts of a kernel that is split at its grid barriers."""
         from gridlane.compiler.grid_parts import PartSource, Whole
 
-        if self._whole is None:
-            self._whole = Whole(self.source)
+        pairs = backend(artifact.target).pairs_float64(self.options.fp64)
+        if pairs not in self._split:
+            whole = Whole(self.source, pairs)
             count = len(grid_plan.from_json(artifact.code).outcomes)
-            self._split = [
+            self._split[pairs] = [
                 Kernel(
-                    PartSource(self._whole, n),
+                    PartSource(whole, n),
                     self.types,
                     self.options,
                     self._compile,
@@ -178,4 +178,4 @@ class Kernel:
                 )
                 for n in range(count)
             ]
-        return self._split
+        return self._split[pairs]

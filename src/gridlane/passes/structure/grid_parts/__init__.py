@@ -43,8 +43,11 @@ def syncs_grid(module: Module) -> bool:
     return any(isinstance(op, grid.GridSync) for f in functions for op in f.body.walk())
 
 
-def split_at_grid_syncs(module: Module) -> GridParts:
+def split_at_grid_syncs(module: Module, pairs: bool = False) -> GridParts:
     """Split a kernel, whose module changes.
+
+    Args:
+        pairs: whether the target has float64 as pairs of float32, and none in memory.
 
     Raises:
         TargetError: what lives across a barrier cannot be kept; located.
@@ -70,7 +73,7 @@ def split_at_grid_syncs(module: Module) -> GridParts:
         shared.block_bytes,
         shared.dynamic,
     )
-    return GridParts([part.module() for part in parts], plan)
+    return GridParts([part.module(pairs) for part in parts], plan)
 
 
 class _Part:
@@ -119,7 +122,7 @@ class _Part:
             return node.sync
         return 0 if isinstance(node.end, control.Return) else -1
 
-    def module(self) -> Module:
+    def module(self, pairs: bool) -> Module:
         """The module of the part."""
         old = self.whole.kernel
         name = f"{old.name}_part{self.number}"
@@ -148,6 +151,7 @@ class _Part:
             self.words,
             self.shared,
             self._again,
+            pairs,
         )
         self._write(module)
         structurize(module)

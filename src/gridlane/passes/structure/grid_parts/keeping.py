@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from gridlane.core.dtypes import DType, b1, i32, i64, u16, u32, u64
+from gridlane.core.dtypes import DType, b1, f32, f64, i32, i64, u16, u32, u64
 from gridlane.core.errors import TargetError
 from gridlane.core.grid_plan import flag_bytes
 from gridlane.ir.builder import Builder
@@ -145,6 +145,7 @@ class Keeper:
         step: the number of the step.
         words: where everything is.
         values: the part's value for each address of an array.
+        pairs: whether the target has float64 as pairs of float32, and none in memory.
     """
 
     def __init__(
@@ -156,7 +157,9 @@ class Keeper:
         words: Words,
         shared: Shared,
         values: Callable[[Value], Value],
+        pairs: bool = False,
     ) -> None:
+        self.pairs = pairs
         self.b, self.words = builder, words
         self.shared, self.values = shared, values
         b = builder
@@ -210,7 +213,10 @@ class Keeper:
         if not parts:
             word = to_word(self.b, value)
             assert isinstance(word.type, DType)
-            self.b.store(place(word.type, next(numbers)), word)
+            if word.type is f64 and self.pairs:
+                self._store_pair(word, place(u64, next(numbers)))
+            else:
+                self.b.store(place(word.type, next(numbers)), word)
 
     def _load(self, type_: Type, numbers: Iterator[int], place: Place) -> Value:
         parts = memory.part_types(type_)
@@ -218,7 +224,23 @@ class Keeper:
             made = tuple([self._load(part, numbers, place) for part in parts])
             return self.b.value(memory.Pack(made, type_))  # type: ignore[arg-type]  # has parts
         word = stored_type(type_)
+        if word is f64 and self.pairs:
+            return self._load_pair(place(u64, next(numbers)))
         return from_word(self.b, self.b.load(place(word, next(numbers))), type_)
+
+    def _store_pair(self, value: Value, place: Value) -> None:
+        """Store a float64 as two float32, which is all that the target has of it."""
+        b, first = self.b, self.b.recast(place, pointer(f32))
+        high = b.cast(value, f32)
+        low = b.cast(b.sub(value, b.cast(high, f64)), f32)
+        is_number = b.eq(low, low)  # that of an infinity is none
+        b.store(first, high)
+        b.store(b.offset(first, b.const(1, i32)), b.select(is_number, low, b.const(0.0, f32)))
+
+    def _load_pair(self, place: Value) -> Value:
+        b, first = self.b, self.b.recast(place, pointer(f32))
+        high, low = b.load(first), b.load(b.offset(first, b.const(1, i32)))
+        return b.add(b.cast(high, f64), b.cast(low, f64))
 
     def _common_at(self, start: Value, word: DType, number: int) -> Value:
         """The address of a scalar that all threads have in common."""
