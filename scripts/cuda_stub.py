@@ -24,7 +24,6 @@ from gridlane.cuda.names import MODULES, SUBMODULES
 from gridlane.frontends.python.stubs import (
     NAMESPACE,
     Dim3Stub,
-    GridGroup,
     Namespace,
     Stub,
     ValueStub,
@@ -183,22 +182,18 @@ RESULTS: dict[str, Any] = {
     "cuda.fp16.*": "Any",
     **dict.fromkeys(("cuda.ldca", "cuda.ldcg", "cuda.ldcs", "cuda.ldlu", "cuda.ldcv"), "Any"),
     **dict.fromkeys(("cuda.stcg", "cuda.stcs", "cuda.stwb", "cuda.stwt"), "None"),
-    "cuda.cg.this_grid": "_GridGroup",
-    "cuda.cg.GridGroup.sync": "None",
 }
 
 
 def text() -> str:
     """The whole file."""
     groups = [_group(item) for item in NAMESPACE.values() if isinstance(item, Namespace)]
-    members = {name: item for name, item in vars(GridGroup).items() if isinstance(item, Stub)}
-    grid_group = _class("_GridGroup", GridGroup.__doc__ or "", members)
     names = [_declared(name, item) for name, item in NAMESPACE.items()]
     names += [
         f"{name} = _{name}" for name, module in SUBMODULES.items() if not _keeps(name, module)
     ]
     public = sorted({*MODULES, *NAMESPACE})
-    parts = [HEADER, *_imports(), CLASSES, grid_group, *groups, *names, f"__all__ = {public!r}"]
+    parts = [HEADER, *_imports(), CLASSES, *groups, *names, f"__all__ = {public!r}"]
     return _formatted("\n".join(parts) + "\n")
 
 

@@ -11,8 +11,8 @@ WITHOUT_CLUSTERS = dict.fromkeys(
 )
 
 WITHOUT_GRIDS = {
-    "grid_sync": "its blocks need not all run at the same time; split the kernel where the grid "
-    "synchronises, and launch the parts one after the other",
+    "grid_sync": "its blocks need not all run at the same time, so that gridlane launches such a "
+    "kernel in parts; split it where the grid synchronises to compile each of them",
 }
 
 SHADERS = {

@@ -170,6 +170,10 @@ class Backend(NamedTuple):
         more = (ops for condition, ops in self.legal_with.items() if condition in given)
         return (loaded(self.stage) - self.absent).union(self.legal, *more)
 
+    def pairs_float64(self, fp64: str) -> bool:
+        """Whether it has float64 as pairs of float32, and none in memory, with this option."""
+        return not self.float64 and fp64 == "emulate"
+
     @property
     def has_compact_code(self) -> bool:
         """Whether compact launches have code of their own."""

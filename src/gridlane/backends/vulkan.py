@@ -63,8 +63,7 @@ BACKEND = Backend(
     absent=LANES,
     legal_with={Feature.SUBGROUP32: LANES},
     reasons={
-        "grid_sync": "Vulkan promises no two blocks to run at a time; split the kernel where the "
-        "grid synchronises, and launch the parts one after the other",
+        **reasons.WITHOUT_GRIDS,
         **reasons.WITHOUT_CLUSTERS,
         **reasons.SHADERS,
     },

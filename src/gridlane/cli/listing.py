@@ -57,13 +57,14 @@ def _shared(module: Module) -> str:
 def _refusal(module: Module, input: Input, record: Backend) -> str:
     """Why a device refuses the kernel, or ""."""
     from gridlane import compiler
-    from gridlane.compiler.generation import generator
+    from gridlane.compiler.generation import generator, launched
 
     processor = generator(record).DEFAULT if record.named_processors else ""
     block = input.block or (USUAL_BLOCK, 1, 1)
     target = Target(record.name, block=block if record.shaped else None, processor=processor)
     try:
-        compiler.generate(module, target, input.options)
+        for each in launched(module, record, input.options):
+            compiler.generate(each, target, input.options)
     except CompileError as error:
         return _told(error)
     return ""

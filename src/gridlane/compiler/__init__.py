@@ -85,6 +85,6 @@ def artifact_key(
 def _made(
     source: KernelSource, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
 ) -> Artifact:
-    from gridlane.compiler.generation import generate, translate
+    from gridlane.compiler.generation import launchable, translate
 
-    return generate(translate(source, arguments, options), target, options)
+    return launchable(translate(source, arguments, options), target, options)

@@ -12,6 +12,7 @@ from gridlane.backends.passes import EXPAND_FLUSHING
 from gridlane.backends.record import Backend
 from gridlane.codegen.emitters import emitted
 from gridlane.compiler.depth import at_any_depth
+from gridlane.compiler.grid_plan import artifact_of
 from gridlane.compiler.local_memory import check_local_memory
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
@@ -26,6 +27,7 @@ from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
 from gridlane.passes.legalise.expand_ops import expand_ops
 from gridlane.passes.legalise.flushing import expand_flushing
+from gridlane.passes.structure.grid_parts import GridParts, split_at_grid_syncs, syncs_grid
 
 
 def translate(
@@ -74,6 +76,49 @@ def _lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Ar
     return generator(record).generate(changed, target, options), changed
 
 
+def launchable(module: Module, target: Target, options: KernelOptions) -> Artifact:
+    """What ``launch.Kernel`` launches: code, or the plan of a kernel that is split at its barriers
+    of the grid, which the target lacks.
+
+    Raises:
+        CompileError: as ``generate``, or as ``split``.
+    """
+    record = backend(target.name)
+    if runs_in_parts(module, record):
+        parts = split(module, record.pairs_float64(options.fp64))
+        return artifact_of(module, parts, target)
+    return generate(module, target, options)
+
+
+def launched(module: Module, record: Backend, options: KernelOptions) -> list[Module]:
+    """The modules of the kernels that a launch on a target consists of.
+
+    Raises:
+        CompileError: as ``split``.
+    """
+    if not runs_in_parts(module, record):
+        return [module]
+    return split(module, record.pairs_float64(options.fp64)).modules
+
+
+def runs_in_parts(module: Module, record: Backend) -> bool:
+    """Whether a kernel has barriers of the grid and a target has none."""
+    return "grid_sync" not in record.legal_ops(()) and syncs_grid(module)
+
+
+def split(module: Module, pairs: bool) -> GridParts:
+    """The parts of a kernel between its barriers of the grid. The module is left unchanged.
+
+    Args:
+        pairs: as ``Backend.pairs_float64`` says.
+
+    Raises:
+        CompileError: what lives across a barrier cannot be kept; located.
+    """
+    kernel = module.kernel
+    return at_any_depth(kernel.name, kernel.loc, split_at_grid_syncs, copied(module), pairs)
+
+
 def generator(record: Backend) -> Any:
     """A backend's module with ``generate`` and ``text``, imported alone: most programs use one."""
     return import_module(record.generator)
@@ -93,7 +138,12 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
         return print_module(module)
     record, name, loc = backend(target.name), module.kernel.name, module.kernel.loc
     make, asked = generator(record).text, options or KernelOptions()
-    return at_any_depth(name, loc, lambda: make(_expanded(module, record), target, asked, stage))
+    parts = launched(module, record, asked)
+    made = (
+        at_any_depth(name, loc, make, _expanded(part, record), target, asked, stage)
+        for part in parts
+    )
+    return "\n".join(made)
 
 
 def emitted_for(record: Backend) -> frozenset[type[Op]]:

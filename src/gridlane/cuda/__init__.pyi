@@ -7,6 +7,7 @@ import numpy as np
 
 from gridlane.core.argtypes import ComplexType, ScalarType
 from gridlane.cuda import arrays as arrays
+from gridlane.cuda import cg as cg
 from gridlane.cuda import extending as extending
 from gridlane.cuda import host as host
 from gridlane.cuda import interop as interop
@@ -364,11 +365,6 @@ class _RecordArray(_KernelArray):
 class _Fragment:
     """A matrix that the lanes of a warp hold together."""
 
-class _GridGroup:
-    """Every thread of a grid; ``cuda.cg.this_grid()`` in a kernel gives it."""
-    def sync(self) -> None:
-        """Wait for every thread of the grid, whose blocks are all on the device at once."""
-
 class _Shared:
     """Memory that a block shares."""
     @overload
@@ -486,11 +482,6 @@ class _Fp16:
     def hfma(self, a: _Real, b: _Real, c: _Real) -> Any:
         """a * b + c of float16, rounded once."""
 
-class _Cg:
-    """Cooperative groups."""
-    def this_grid(self) -> _GridGroup:
-        """The group of the whole grid."""
-
 class _Wmma:
     """Matrices that the 32 lanes of a warp hold together and tensor cores multiply. Shapes are
     constants, multiples of 16; the inner extent of a product is one of 16 for 16-bit
@@ -592,8 +583,6 @@ atomic: _Atomic
 """Atomic updates; each gives the old value."""
 fp16: _Fp16
 """Arithmetic of float16."""
-cg: _Cg
-"""Cooperative groups."""
 wmma: _Wmma
 """Matrices that the 32 lanes of a warp hold together and tensor cores multiply. Shapes are
 constants, multiples of 16; the inner extent of a product is one of 16 for 16-bit
@@ -790,7 +779,6 @@ __all__ = [
     "c8",
     "capture",
     "cbrt",
-    "cg",
     "char",
     "char1",
     "char2",

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gridlane.core import trace
+from gridlane.backends import backend
+from gridlane.core import grid_plan, trace
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.first_use import FirstUse
@@ -16,6 +17,7 @@ from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.launch import current, notes
 from gridlane.launch.dimensions import Dim3, check_shape, dim3
+from gridlane.launch.grid_parts import SplitKernel
 from gridlane.launch.plan import Plan
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
@@ -43,7 +45,10 @@ def compile_for(
     """Compile with the compile service and its disk cache."""
     from gridlane import compiler  # not needed before the first launch
 
-    return compiler.compile_kernel(source, types, options, target, device.finish)
+    def finish(artifact: Artifact) -> Artifact:
+        return artifact if artifact.format == grid_plan.FORMAT else device.finish(artifact)
+
+    return compiler.compile_kernel(source, types, options, target, finish)
 
 
 class Kernel:
@@ -73,6 +78,7 @@ class Kernel:
         self._loaded: dict[tuple[Device, Target], LoadedKernel] = {}
         self._bound: dict[tuple[Device, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
+        self._split: dict[bool, list[Kernel]] = {}
 
     @property
     def name(self) -> str:
@@ -119,10 +125,14 @@ class Kernel:
         found = self._bound.get(key)
         if found is not None:
             return found
-        with fork_waits(), self._lock, _compiling[device.name]():
+        with fork_waits(), self._lock:
             if key not in self._bound:
-                check_shape(self.name, (1, 1, 1), block, device.limits)
-                self._bound[key] = self._load(device, block, variant).bind(block)
+                with _compiling[device.name]():
+                    check_shape(self.name, (1, 1, 1), block, device.limits)
+                    loaded = self._load(device, block, variant)
+                    made = None if isinstance(loaded, SplitKernel) else loaded.bind(block)
+                # The parts of a kernel are kernels, whose compilation is a first use as well.
+                self._bound[key] = made or loaded.bind(block)
             return self._bound[key]
 
     def loaded(self, device: Device | None = None) -> LoadedKernel:
@@ -143,6 +153,29 @@ class Kernel:
             if trace.enabled():
                 trace.event("load", kernel=self.name, device=device.name, block=block)
             notes.show(self.name, artifact.notes)
+            if artifact.format == grid_plan.FORMAT:
+                self._loaded[key] = SplitKernel(device, artifact, variant, self._parts(artifact))
+                return self._loaded[key]
             load = self._load_on
             self._loaded[key] = load(device, artifact) if load else device.load(artifact)
         return self._loaded[key]
+
+    def _parts(self, artifact: Artifact) -> list[Kernel]:
+        """The parts of a kernel that is split at its grid barriers."""
+        from gridlane.compiler.grid_parts import PartSource, Whole
+
+        pairs = backend(artifact.target).pairs_float64(self.options.fp64)
+        if pairs not in self._split:
+            whole = Whole(self.source, pairs)
+            count = len(grid_plan.from_json(artifact.code).outcomes)
+            self._split[pairs] = [
+                Kernel(
+                    PartSource(whole, n),
+                    self.types,
+                    self.options,
+                    self._compile,
+                    self._load_on,
+                )
+                for n in range(count)
+            ]
+        return self._split[pairs]

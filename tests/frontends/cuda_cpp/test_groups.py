@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.devices import DEVICES
 
 from gridlane import cuda
-from gridlane.core.errors import TargetError
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -46,9 +46,8 @@ def test_tiles_of_several_warps(threads):
     assert np.allclose(made[256:], both[each], rtol=1e-4)
 
 
-def test_a_barrier_of_the_grid():
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_a_barrier_of_the_grid(device):
     data, out = np.zeros(96, np.int32), np.zeros(96, np.int32)
-    load("interp", "whole_grid")(3, 32, (data, out))
+    load(device, "whole_grid")(3, 32, (data, out))
     assert (out == np.arange(96)[::-1] ** 2).all()
-    with pytest.raises(TargetError, match="the cpu target has no grid_sync: its blocks need not"):
-        load("cpu", "whole_grid")(3, 32, (data, out))

@@ -31,7 +31,7 @@ def test_a_device_by_its_name():
 
 def test_attributes(device):
     facts = device.attributes()
-    assert facts["WARP_SIZE"] == 32 and facts["COOPERATIVE_LAUNCH"] == 0
+    assert facts["WARP_SIZE"] == 32 and facts["COOPERATIVE_LAUNCH"] == 1
     assert facts["MAX_THREADS_PER_BLOCK"] == device.limits.max_threads
     free, total = device.memory_info()
     assert 0 < free <= total

@@ -23,6 +23,7 @@ from gridlane.abi.state.modules import Function
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import constants
+from gridlane.core import grid_plan
 from gridlane.launch.dimensions import ALONE, LARGEST_CLUSTER, Dim3
 from gridlane.modules.native import compiles_ptx
 from gridlane.runtime.protocol import Device
@@ -120,17 +121,24 @@ def check_shared(function: Function, shared: int) -> None:
 def check_cooperative(function: Function, grid: Dim3, block: Dim3, shared: int) -> None:
     """Raise unless all blocks of a grid run at once on the function's device.
 
+    Where the device runs blocks in no order, a kernel is launched in parts that end at its barriers
+    of the grid, so that any grid can meet.
+
     Raises:
-        Failure: NOT_SUPPORTED, the device runs them one after the other; or
+        Failure: NOT_SUPPORTED, the device runs them in no order, and the kernel has no barrier of
+            the grid, so that its blocks wait in loops of their own; or
             COOPERATIVE_LAUNCH_TOO_LARGE.
     """
     device, count = function.device, math.prod(grid)
     if not compiles_ptx(device):
-        if count > 1:
+        _, plan = function.kernel.plan(block, device)
+        if count > 1 and plan.kernel.artifact.format != grid_plan.FORMAT:
             fail(
                 NOT_SUPPORTED,
-                f"a cooperative launch of {count} blocks: the device {device.name} runs blocks one "
-                "after the other, so only a grid of one block can wait for all of its blocks",
+                f"a cooperative launch of {count} blocks: the device {device.name} runs blocks in "
+                f"no order, and {function.kernel.name} has no barrier of the grid at which it "
+                "could be launched in parts; compile the program with gridlane cc, whose "
+                "cooperative_groups.h has such a barrier, or launch one block",
             )
         return
     held = blocks(function, math.prod(block), shared) * device.limits.multiprocessors

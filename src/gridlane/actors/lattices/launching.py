@@ -10,6 +10,7 @@ from gridlane.actors.lattices.resident import Resident
 from gridlane.actors.lattices.space import Space, Triple, space_of
 from gridlane.actors.using import using
 from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.launch.grid_parts import holds_whole_grids
 
 MODES = ("auto", "resident", "launches")
 
@@ -68,7 +69,7 @@ def _resident(
         if blocks is not None:
             raise ValueError(f"blocks={blocks} is for mode='resident'; this one has no blocks")
         return None
-    if not device.attributes().get("COOPERATIVE_LAUNCH"):
+    if not holds_whole_grids(device):
         raise LaunchError(
             f"the device {device.name} runs blocks one after the other, so that none waits for the "
             "halos of others: launch the lattice with mode='launches'"

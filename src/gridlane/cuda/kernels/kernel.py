@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from gridlane.backends import backend
 from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
-from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.process_bound import ProcessBound
@@ -20,6 +19,7 @@ from gridlane.cuda.kernels.linkable import LinkableCode
 from gridlane.launch import current
 from gridlane.launch import kernel as launch
 from gridlane.launch.dimensions import Dim3
+from gridlane.launch.grid_parts import BLOCKS_IN_PARTS, holds_whole_grids
 from gridlane.runtime.protocol import Device
 
 if TYPE_CHECKING:
@@ -137,18 +137,22 @@ class Kernel(ProcessBound, launch.Kernel):
             return counted
         return min((current.device().limits.max_threads, *self.options.launch_bounds[:1]))
 
+    @property
+    def cooperative(self) -> bool:
+        """Whether the kernel has a barrier of the grid, so that its blocks wait for each other."""
+        from gridlane.passes.structure.grid_parts import syncs_grid
+
+        return syncs_grid(self.module)
+
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """The largest grid whose blocks can wait for each other.
 
-        Raises:
-            LaunchError: the device runs blocks one after the other.
+        Devices that run blocks in no order launch such a kernel in parts, so that any grid can:
+        there it is a number that suits grids of so many blocks as the device needs, and no limit.
         """
         device = current.device()
-        if not device.attributes().get("COOPERATIVE_LAUNCH"):
-            raise LaunchError(
-                f"the device {device.name} has no cooperative launches: blocks run one after the "
-                "other on a worker, so a grid cannot wait for all of its blocks"
-            )
+        if not holds_whole_grids(device):
+            return BLOCKS_IN_PARTS
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else int(blockdim)
         each = self.loaded().occupancy(threads, dynsmemsize)
         return each * device.limits.multiprocessors

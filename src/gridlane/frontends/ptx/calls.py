@@ -10,7 +10,7 @@ from typing import Protocol
 from gridlane.core.dtypes import DType, u64
 from gridlane.frontends.ptx.data import code_address
 from gridlane.frontends.ptx.declarations import Declared
-from gridlane.frontends.ptx.forms.functions import FUNCTIONS
+from gridlane.frontends.ptx.forms.functions import FUNCTIONS, MEETING
 from gridlane.frontends.ptx.instructions import Instruction
 from gridlane.frontends.ptx.module import PtxFunction, PtxModule
 from gridlane.frontends.ptx.operands import Operand, Pair, Reg, Symbol, Tuple, Vector
@@ -115,7 +115,7 @@ class Calls:
                     f"{len(operands_)} arguments or results are given, not the {len(wanted)} of "
                     f"{target.name}"
                 )
-        if callee.has_body:
+        if callee.has_body and target.name != MEETING:
             self._emit(callee, arguments, results)
         elif target.name in FUNCTIONS:
             self._of_language(callee, arguments, results)

@@ -362,17 +362,43 @@ class GridGroup:
     sync = Stub(
         "cuda.cg.GridGroup.sync",
         "",
-        "Wait for every thread of the grid, whose blocks are all on the device at once.",
+        "Wait for every thread of the grid. All of them come to it.",
     )
+    thread_rank = Stub("cuda.cg.GridGroup.thread_rank", "", "The thread's number, int64.")
+    size = Stub("cuda.cg.GridGroup.size", "", "The threads of the grid, int64.")
+    num_threads = Stub("cuda.cg.GridGroup.num_threads", "", "The threads of the grid, int64.")
+    block_rank = Stub("cuda.cg.GridGroup.block_rank", "", "The number of the block, int64.")
+    num_blocks = Stub("cuda.cg.GridGroup.num_blocks", "", "The blocks of the grid, int64.")
+    block_index = Stub("cuda.cg.GridGroup.block_index", "", "The block's index along x, y, z.")
+    dim_blocks = Stub("cuda.cg.GridGroup.dim_blocks", "", "Blocks along x, y and z.")
+    is_valid = Stub("cuda.cg.GridGroup.is_valid", "", "True: the grid can synchronise.")
+
+
+class ThreadBlock:
+    """Every thread of a block; ``cuda.cg.this_thread_block()`` in a kernel gives it."""
+
+    sync = Stub("cuda.cg.ThreadBlock.sync", "", "Wait for every thread of the block.")
+    thread_rank = Stub("cuda.cg.ThreadBlock.thread_rank", "", "The thread's number, int32.")
+    size = Stub("cuda.cg.ThreadBlock.size", "", "The threads of the block, int32.")
+    num_threads = Stub("cuda.cg.ThreadBlock.num_threads", "", "The threads of the block, int32.")
+    thread_index = Stub("cuda.cg.ThreadBlock.thread_index", "", "The index along x, y and z.")
+    dim_threads = Stub("cuda.cg.ThreadBlock.dim_threads", "", "Threads along x, y and z.")
+    group_index = Stub("cuda.cg.ThreadBlock.group_index", "", "The block's index in the grid.")
+    group_dim = Stub("cuda.cg.ThreadBlock.group_dim", "", "Threads along x, y and z.")
 
 
 THIS_GRID = GridGroup()
+THIS_BLOCK = ThreadBlock()
 
-cg = _group("cuda.cg", "Cooperative groups.", {"this_grid": ("", "The group of the whole grid.")})
+this_grid = Stub("cuda.cg.this_grid", "", "The group of the whole grid.")
+this_thread_block = Stub("cuda.cg.this_thread_block", "", "The group of the thread's block.")
+tile_length = Stub("cuda.cg.tile_length", "size", "A constant: a power of two up to 32.")
+of_type = Stub("cuda.cg.of_type", "value, model", "A number in the type of another one.")
+zero_of = Stub("cuda.cg.zero_of", "model", "0 in the type of a number.")
 
 NAMESPACE: dict[str, Any] = {
     **{item.__name__: item for item in (threadIdx, blockIdx, blockDim, gridDim, laneid, warpsize)},
-    **{item.__name__: item for item in (grid, gridsize, shared, local, const, atomic, fp16, cg)},
+    **{item.__name__: item for item in (grid, gridsize, shared, local, const, atomic, fp16)},
     wmma.__name__: wmma,
     **{item.__name__: item for item in (async_copy, async_commit, async_wait)},
     **{item.__name__: item for item in (syncthreads, syncthreads_count, syncthreads_and)},

@@ -122,10 +122,6 @@ class InterpDevice(HostDevice):
         """Ask the launch of a thread to end early, or withdraw the request."""
         (self.unwanted.add if wish else self.unwanted.discard)(thread)
 
-    def attributes(self) -> dict[str, int]:
-        """The attributes of other host devices, with cooperative launches."""
-        return super().attributes() | {"COOPERATIVE_LAUNCH": 1}
-
     def load(self, artifact: Artifact) -> InterpKernel:
         """Parse the IR of an artifact."""
         if artifact.format != "ir":

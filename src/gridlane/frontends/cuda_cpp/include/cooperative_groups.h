@@ -68,32 +68,38 @@ GRIDLANE_DEVICE thread_block this_thread_block(block_tile_memory<threads> &)
 extern "C" __device__ __attribute__((convergent)) unsigned cudaCGSynchronizeGrid(
     unsigned long long grid, unsigned flags);
 
+#ifdef GRIDLANE_PROGRAM
+// By the word that a cooperative launch gives: its top bit flips when all blocks have arrived. So a
+// GPU's driver runs it; gridlane's own compiler takes a call of it for the barrier of a grid.
+extern "C" __device__ __attribute__((noinline, weak, convergent)) void gridlane_meet_grid()
+{
+    unsigned low, high, before, now;
+    asm volatile("mov.u32 %0, %%envreg2;" : "=r"(low));
+    asm volatile("mov.u32 %0, %%envreg1;" : "=r"(high));
+    unsigned long long workspace = (unsigned long long)high << 32 | low;
+    if (!workspace)
+        __trap();  // no cooperative launch
+    unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+    bool is_first = !(blockIdx.x | blockIdx.y | blockIdx.z);
+    __syncthreads();
+    if (gridlane::rank_in_block() == 0) {
+        unsigned by = is_first ? 0x80000001u - blocks : 1;
+        asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;"
+                     : "=r"(before) : "l"(workspace + 4), "r"(by) : "memory");
+        do
+            asm volatile("ld.acquire.gpu.u32 %0, [%1];"
+                         : "=r"(now) : "l"(workspace + 4) : "memory");
+        while (!((before ^ now) & 0x80000000u));
+    }
+    __syncthreads();
+}
+#endif
+
 class grid_group {
 public:
 #ifdef GRIDLANE_PROGRAM
-    // By the word that a cooperative launch gives: its top bit flips when all blocks have arrived.
-    __device__ static void sync()
-    {
-        unsigned low, high, before, now;
-        asm volatile("mov.u32 %0, %%envreg2;" : "=r"(low));
-        asm volatile("mov.u32 %0, %%envreg1;" : "=r"(high));
-        unsigned long long workspace = (unsigned long long)high << 32 | low;
-        if (!workspace)
-            __trap();  // no cooperative launch
-        __syncthreads();
-        if (gridlane::rank_in_block() == 0) {
-            unsigned by = block_rank() ? 1 : 0x80000001u - (unsigned)num_blocks();
-            asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;"
-                         : "=r"(before) : "l"(workspace + 4), "r"(by) : "memory");
-            do
-                asm volatile("ld.acquire.gpu.u32 %0, [%1];"
-                             : "=r"(now) : "l"(workspace + 4) : "memory");
-            while (!((before ^ now) & 0x80000000u));
-        }
-        __syncthreads();
-    }
+    __device__ static void sync() { gridlane_meet_grid(); }
 #else
-    // A device whose blocks need not all run at once refuses a kernel that reaches it.
     __device__ static void sync() { cudaCGSynchronizeGrid(0, 0); }
 #endif
     __device__ static bool is_valid() { return true; }

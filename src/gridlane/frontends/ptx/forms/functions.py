@@ -13,6 +13,10 @@ bytes; an address as a pointer where its variable is known) and returns one for 
 
 FUNCTIONS: dict[str, Call] = {}
 
+MEETING = "gridlane_meet_grid"
+"""The barrier of a grid in ``cooperative_groups.h`` of whole programs: it has a body, for drivers
+that compile the PTX themselves."""
+
 
 def function(*names: str) -> Callable[[Call], Call]:
     """Put functions into the table: the decorated one translates calls of them."""

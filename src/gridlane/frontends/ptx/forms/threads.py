@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from gridlane.core.dtypes import b1, i32, u32, u64
-from gridlane.frontends.ptx.forms.functions import function
+from gridlane.frontends.ptx.forms.functions import MEETING, function
 from gridlane.frontends.ptx.forms.memory import SCOPES
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Number, Operand
@@ -188,6 +188,13 @@ def grid_sync(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """The barrier of cooperative groups, where a call asks CUDA's library for it."""
     t.b.emit(GridSync())
     return [t.b.const(0, u32)]
+
+
+@function(MEETING)
+def meet_grid(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
+    """The barrier of whole programs; see ``MEETING``."""
+    t.b.emit(GridSync())
+    return []
 
 
 _OF_GRIDS = 1

@@ -8,7 +8,7 @@ from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.casts import constant_integer
 from gridlane.frontends.python.calls.registry import VALUES, handles, register
 from gridlane.frontends.python.conversion import truth
-from gridlane.frontends.python.operands import NONE, Operand, Scalar, Static, TupleOperand
+from gridlane.frontends.python.operands import NONE, Operand, Scalar, TupleOperand
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import grid
 from gridlane.ir.values import Value
@@ -148,18 +148,4 @@ _register_fences()
 @handles(stubs.nanosleep)
 def _nanosleep(t: Translator, ns: Operand) -> Operand:
     """A hint that may return at once."""
-    return NONE
-
-
-# ---- cooperative groups
-
-
-@handles(stubs.cg.this_grid)
-def _this_grid(t: Translator) -> Operand:
-    return Static(stubs.THIS_GRID)
-
-
-@handles(stubs.GridGroup.sync)
-def _grid_sync(t: Translator) -> Operand:
-    t.b.emit(grid.GridSync())
     return NONE
