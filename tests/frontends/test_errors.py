@@ -239,15 +239,6 @@ def huge(a, n):
 
 
 @device
-def factorial(n):
-    return 1 if n < 2 else n * factorial(n - 1)
-
-
-def recursion(a, n):
-    a[0] = factorial(n)
-
-
-@device
 def two_results(n):
     if n > 0:
         return n
@@ -306,7 +297,6 @@ CASES = [
     (loops_over_number, TypingError, "int64 cannot be iterated over", None),
     (keywords_of_a_call, UnsupportedError, "**keywords cannot be compiled", "max(**n)"),
     (huge, ConstantError, "does not fit in 64 bits", "123456789012345678901234567890"),
-    (recursion, UnsupportedError, "calls itself (factorial -> factorial)", "factorial(n - 1)"),
     (mixed_results, TypingError, "returns int64 on one path and tuple(int64, int64)", None),
 ]
 

@@ -250,6 +250,8 @@ class Module:
     ``hides_units``: it hides the constants that ``codegen/chosen_units.py`` finds.
     ``buffers``, ``untraced``: as in ``core.artifact.Artifact``. ``stack``: what needs a stack for
     each thread, in words, and its place: a function that calls itself, or an alloca.
+    ``stack_bytes``: how large the stacks of functions that call themselves are.
+    ``stack_holds_addresses``: so does an alloca's.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -263,6 +265,8 @@ class Module:
     buffers: tuple[int, ...] = ()
     untraced: bool = False
     stack: tuple[str, Loc] | None = None
+    stack_bytes: int = 0
+    stack_holds_addresses: bool = True
 
     @property
     def kernel(self) -> Function:
