@@ -6,7 +6,7 @@ from functools import cache
 from math import prod
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, i64
 from gridlane.ir import types
 from gridlane.ir.types import StructType, Type
 
@@ -20,6 +20,8 @@ def memory_type(kind: argtypes.ArgType, packed: bool = False) -> Type:
     """
     if isinstance(kind, argtypes.ScalarType):
         return _unaligned(kind.dtype) if packed else kind.dtype
+    if isinstance(kind, argtypes.TimeType):
+        return _unaligned(i64) if packed else i64
     if isinstance(kind, argtypes.ComplexType):
         part = _unaligned(kind.part) if packed else kind.part
         return types.struct(kind.name, {"real": part, "imag": part})

@@ -131,6 +131,18 @@ class ComplexNumber(Operand):
 
 
 @dataclass(slots=True, eq=False)
+class Time(Operand):
+    """A date or a span of time: an i64 count of its type's unit."""
+
+    type: argtypes.TimeType
+    value: Value
+
+    @property
+    def type_name(self) -> str:
+        return str(self.type)
+
+
+@dataclass(slots=True, eq=False)
 class ArrayView(Operand):
     """An n-d array: a pointer to its first element, extents as i64, strides in bytes for "A"."""
 

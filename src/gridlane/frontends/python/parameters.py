@@ -20,6 +20,7 @@ from gridlane.frontends.python.operands import (
     Operand,
     RecordView,
     Scalar,
+    Time,
     TupleOperand,
     Vector,
 )
@@ -73,6 +74,10 @@ def _complex(t: Translator, kind: argtypes.ComplexType, path: Path, add: Add) ->
     return ComplexNumber(real, add(kind.part, (*path, "imag")))
 
 
+def _time(t: Translator, kind: argtypes.TimeType, path: Path, add: Add) -> Operand:
+    return Time(kind, add(i64, path))
+
+
 def _array(t: Translator, kind: argtypes.ArrayType, path: Path, add: Add) -> Operand:
     memory, values = pointer(element_type(kind), Space.GLOBAL), dict[Path, Value]()
     for dtype, member in array_members(kind.ndim):
@@ -106,6 +111,7 @@ def _member(t: Translator, kind: argtypes.EnumType, path: Path, add: Add) -> Ope
 _MAKERS = {
     argtypes.ScalarType: _scalar,
     argtypes.ComplexType: _complex,
+    argtypes.TimeType: _time,
     argtypes.ArrayType: _array,
     argtypes.TupleType: _tuple,
     argtypes.VectorType: _vector,

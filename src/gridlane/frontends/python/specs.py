@@ -28,6 +28,7 @@ from gridlane.frontends.python.operands import (
     RecordView,
     Scalar,
     Static,
+    Time,
     TupleOperand,
     Vector,
     number,
@@ -53,6 +54,13 @@ class ScalarSpec:
 @dataclass(frozen=True, slots=True)
 class ComplexSpec:
     part: DType
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpec:
+    """A date or a span of time."""
+
+    type: argtypes.TimeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +152,7 @@ class LiteralSpec:
 Spec = (
     ScalarSpec
     | ComplexSpec
+    | TimeSpec
     | ArraySpec
     | RecordSpec
     | RecordValueSpec
@@ -169,6 +178,8 @@ def spec_of(operand: Operand) -> Spec | None:
         return ArraySpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, ComplexNumber):
         return ComplexSpec(operand.part)
+    if isinstance(operand, Time):
+        return TimeSpec(operand.type)
     if isinstance(operand, Vector):
         return VectorSpec(operand.type)
     if isinstance(operand, TupleOperand):
@@ -289,6 +300,8 @@ def _value_spec(kind: argtypes.ArgType) -> Spec:
         return any_number(kind.dtype)
     if isinstance(kind, argtypes.ComplexType):
         return ComplexSpec(kind.part)
+    if isinstance(kind, argtypes.TimeType):
+        return TimeSpec(kind)
     if isinstance(kind, argtypes.VectorType):
         return VectorSpec(kind)
     if isinstance(kind, argtypes.RecordType):
@@ -308,6 +321,8 @@ def flatten(operand: Operand) -> list[Value]:
         return [operand.pointer, *operand.shape, *operand.strides]
     if isinstance(operand, ComplexNumber):
         return [operand.real, operand.imag]
+    if isinstance(operand, Time):
+        return [operand.value]
     if isinstance(operand, TupleOperand | RecordValue):
         return [value for item in operand.items for value in flatten(item)]
     if isinstance(operand, RecordView):
@@ -336,7 +351,7 @@ def ir_types(spec: Spec) -> list[Type]:
         return [spec.pointer]
     if isinstance(spec, RecordValueSpec):
         return [type_ for item in field_specs(spec.type) for type_ in ir_types(item)]
-    if isinstance(spec, MemberSpec):
+    if isinstance(spec, MemberSpec | TimeSpec):
         return [i64]
     if isinstance(spec, FragmentSpec):
         return [spec.type]
@@ -374,6 +389,8 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
         return ArrayView(spec.type, start, shape, strides)
     if isinstance(spec, ComplexSpec):
         return ComplexNumber(next(values), next(values))
+    if isinstance(spec, TimeSpec):
+        return Time(spec.type, next(values))
     if isinstance(spec, TupleSpec):
         items = tuple([rebuild(b, item, values) for item in spec.items])
         return TupleOperand(items, spec.fields, spec.cls)

@@ -28,9 +28,11 @@ from gridlane.frontends.python.operands import (
     ComplexNumber,
     Operand,
     Scalar,
+    Time,
     TupleOperand,
 )
 from gridlane.frontends.python.operators import BINARY, UNARY
+from gridlane.frontends.python.time_units import is_nat
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
@@ -187,6 +189,13 @@ register((np.degrees, np.rad2deg), "np.degrees", _angle(degrees, "degrees"), "x"
 register((np.radians, np.deg2rad), "np.radians", _angle(radians, "radians"), "x")
 for _target, _test in ((np.isnan, is_nan), (np.isinf, is_infinite), (np.isfinite, is_finite)):
     register((_target,), f"np.{_target.__name__}", lambda t, x, f=_test: Scalar(f(t, x)), "x")
+
+
+@handles(np.isnat, params="x")
+def _is_nat(t: Translator, x: Operand) -> Operand:
+    if not isinstance(x, Time):
+        raise t.fail(TypingError, f"np.isnat takes a date or a span of time, not {x.type_name}")
+    return Scalar(is_nat(t, x.value))
 
 
 @handles(np.square, params="x")
