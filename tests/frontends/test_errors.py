@@ -66,10 +66,6 @@ def try_statement(a, n):
         pass
 
 
-def f_string(a, n):
-    print(f"{n}")
-
-
 def imports(a, n):
     import math
 
@@ -259,7 +255,6 @@ CASES = [
     (comprehension, UnsupportedError, "generator expressions cannot be compiled", None),
     (with_statement, UnsupportedError, "with statements cannot be compiled", "with a:"),
     (try_statement, UnsupportedError, "try statements cannot be compiled", None),
-    (f_string, UnsupportedError, "write print(text, value) instead", 'f"{n}"'),
     (imports, UnsupportedError, "write an import at the top of the file instead", "import math"),
     (unknown_name, NameLookupError, "unheard_of is not defined", "unheard_of"),
     (unbound_local, NameLookupError, "nothing has been assigned to it on this path", "later"),

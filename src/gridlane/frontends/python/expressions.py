@@ -10,6 +10,7 @@ from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python import joins
 from gridlane.frontends.python.attributes import attribute, method_of
 from gridlane.frontends.python.calls.dispatch import call
+from gridlane.frontends.python.calls.printing import formatted
 from gridlane.frontends.python.compare import compare, contains, identical
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert, integer, truth
@@ -271,6 +272,7 @@ def _lambda(t: Translator, node: ast.Lambda) -> Operand:
 
 EXPRESSIONS = {
     ast.Constant: _constant,
+    ast.JoinedStr: formatted,
     ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Tuple: _tuple,

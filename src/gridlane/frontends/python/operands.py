@@ -263,6 +263,17 @@ class Static(Operand):
 
 
 @dataclass(slots=True, eq=False)
+class FormattedText(Operand):
+    """An f-string: texts, and operands with their formats."""
+
+    parts: tuple[str | tuple[Operand, str], ...]
+
+    @property
+    def type_name(self) -> str:
+        return "an f-string of numbers"
+
+
+@dataclass(slots=True, eq=False)
 class BoundMethod(Operand):
     """``receiver.name``, to be called."""
 

@@ -299,7 +299,6 @@ _SPELLED = {
     "Nonlocal": ("nonlocal statements", "a result returned from the function"),
     "Import": ("imports", "an import at the top of the file"),
     "ImportFrom": ("imports", "an import at the top of the file"),
-    "JoinedStr": ("f-strings", "print(text, value)"),
     "Delete": ("del statements", "nothing: variables end by themselves"),
     "Starred": ("starred expressions", "the items one by one"),
 }
