@@ -7,6 +7,7 @@ core.dtypes, which has the widths; complex numbers exist only here, as pairs of 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, SupportsComplex, SupportsFloat, SupportsIndex, cast, overload
 
@@ -305,6 +306,12 @@ class TupleType(ArgType):
     items: tuple[ArgType, ...]
     fields: tuple[str, ...] = ()
     cls: type | None = None
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[ArgType]:
+        return iter(self.items)
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only

@@ -74,6 +74,7 @@ _OWN = (
     "host",
     "interop",
     "kernels",
+    "libdevice",
     "names",
     "numba_compat",
     "random",
@@ -87,7 +88,6 @@ SUBMODULES |= {name: name for name in _OWN}
 # Alternatives to names of numba.cuda.
 INSTEAD: dict[str, str] = {
     "nvvm": "cuda.jit compiles with LLVM; Dispatcher.inspect_llvm() shows its IR",
-    "libdevice": "use the functions of math, cuda.cbrt, cuda.fma, and 1 / math.sqrt(x) for rsqrt",
     "CUSource": "device functions are written in Python: @cuda.jit(device=True)",
     "set_memory_manager": "the device's allocator is fixed",
 }

@@ -64,14 +64,25 @@ complex_domain = frozenset((complex64, complex128))
 number_domain = integer_domain | real_domain | complex_domain
 
 
-def Tuple(items: Any) -> TupleType:
+class _OfTuples(type):
+    """The type of numba's classes of tuple types, which are one class here."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TupleType)
+
+
+class Tuple(metaclass=_OfTuples):
     """A tuple of types."""
-    return TupleType(tuple(items))
+
+    def __new__(cls, items: Any) -> Any:
+        return TupleType(tuple(items))
 
 
-def UniTuple(dtype: ArgType, count: int) -> TupleType:
-    """``count`` items of one type."""
-    return TupleType((dtype,) * count)
+class UniTuple(metaclass=_OfTuples):
+    """A tuple of ``count`` times one type."""
+
+    def __new__(cls, dtype: ArgType, count: int) -> Any:
+        return TupleType((dtype,) * count)
 
 
 def NamedTuple(items: Any, cls: Any) -> TupleType:
