@@ -111,6 +111,11 @@ class ComplexType(ArgType):
     name: str
     part: DType
 
+    @property
+    def underlying_float(self) -> ScalarType:
+        """The type of the parts, by numba's name for it."""
+        return scalar_of(self.part)
+
     @overload
     def __call__(self, real: Number, imag: Number = ..., /) -> Any: ...
     @overload

@@ -227,7 +227,22 @@ def _extreme(name: str, kind: type[ast.cmpop], relation: type[Op], keep_nan: boo
     """Register np.maximum or minimum, which return a NaN operand, or fmax or fmin, which return the
     number."""
 
+    beyond = arith.Gt if relation is arith.Ge else arith.Lt
+
+    def of_complex(t: Translator, x: Operand, y: Operand) -> Operand:
+        """By the real parts, then by the imaginary ones, as numpy orders them."""
+        u, v = complexes.both(t, x, y, promotion.numpy_complex)
+        b = t.b
+        known = b.not_(b.or_(is_nan(t, Scalar(u.imag)), is_nan(t, Scalar(v.imag))))
+        further = b.and_(b.value(beyond(u.real, v.real)), known)
+        same = b.value(arith.Eq(u.real, v.real))
+        ordered = b.or_(further, b.and_(same, b.value(relation(u.imag, v.imag))))  # type: ignore[call-arg]  # a Compare
+        first = b.or_(ordered, is_nan(t, u if keep_nan else v))
+        return ComplexNumber(b.select(first, u.real, v.real), b.select(first, u.imag, v.imag))
+
     def emit(t: Translator, x: Operand, y: Operand) -> Operand:
+        if isinstance(x, ComplexNumber) or isinstance(y, ComplexNumber):
+            return of_complex(t, x, y)
         a, b = _number(t, x, name), _number(t, y, name)
         dtype = t.promoted(promotion.numpy_pair, a.dtype, b.dtype)
         if not dtype.is_float:
