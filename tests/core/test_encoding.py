@@ -23,6 +23,7 @@ from gridlane.core.argtypes import (
     NestedArrayType,
     NoneType,
     Signature,
+    TimeType,
     TupleType,
     VectorType,
     complex64,
@@ -50,6 +51,7 @@ EXAMPLES = {
     "ComplexType": (complex64, complex128),
     "RecordType": (RECORD, replace(from_numpy(np.dtype([("a", "i4")])), label="A", number=1)),
     "NestedArrayType": (NestedArrayType(int32, (2, 3)), NestedArrayType(float32, (6,))),
+    "TimeType": (TimeType("D", 1, False), TimeType("s", 25, True)),
     "VectorType": (VectorType(int32, 2), VectorType(float32, 3)),
     "ArrayType": (int32[:, ::1], ArrayType(float32, 1, "F", readonly=True)),
     "TupleType": (PAIR, TupleType((int32,), Swapped._fields, Swapped)),
@@ -59,7 +61,7 @@ EXAMPLES = {
     "Signature": (none(int32), int32(float32, PAIR)),
     "KernelOptions": (
         KernelOptions(),
-        KernelOptions(True, False, True, False, True, 32, (128, 2), "exact", "float32"),
+        KernelOptions(True, False, True, False, True, 32, (128, 2), "exact", "float32", 4096),
     ),
     "Target": (
         Target("cpu"),

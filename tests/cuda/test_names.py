@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from gridlane import cuda
@@ -161,10 +159,3 @@ def test_import_loads_no_compiler_and_no_driver():
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("dtype", ["datetime64[s]", "timedelta64[D]"])
-def test_arrays_of_datetimes_go_as_integers(dtype):
-    kernel = cuda.jit(lambda x: None)
-    with pytest.raises(TypeError, match=re.escape(f"{dtype}; pass array.view(np.int64)")):
-        kernel[1, 1](np.arange(5).astype(dtype))

@@ -230,7 +230,7 @@ def test_what_cannot_be_an_argument_stays_refused():
     def kernel(x):
         pass
 
-    for bad in ([1], "text", b"text", object(), {}, 2**64, np.datetime64("now"), np.str_("a")):
+    for bad in ([1], "text", b"text", object(), {}, 2**64, np.str_("a")):
         for good in (7, fresh()):
             kernel[1, 1](good)
             with pytest.raises(ArgumentError):

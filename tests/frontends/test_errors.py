@@ -66,10 +66,6 @@ def try_statement(a, n):
         pass
 
 
-def f_string(a, n):
-    print(f"{n}")
-
-
 def imports(a, n):
     import math
 
@@ -239,15 +235,6 @@ def huge(a, n):
 
 
 @device
-def factorial(n):
-    return 1 if n < 2 else n * factorial(n - 1)
-
-
-def recursion(a, n):
-    a[0] = factorial(n)
-
-
-@device
 def two_results(n):
     if n > 0:
         return n
@@ -268,7 +255,6 @@ CASES = [
     (comprehension, UnsupportedError, "generator expressions cannot be compiled", None),
     (with_statement, UnsupportedError, "with statements cannot be compiled", "with a:"),
     (try_statement, UnsupportedError, "try statements cannot be compiled", None),
-    (f_string, UnsupportedError, "write print(text, value) instead", 'f"{n}"'),
     (imports, UnsupportedError, "write an import at the top of the file instead", "import math"),
     (unknown_name, NameLookupError, "unheard_of is not defined", "unheard_of"),
     (unbound_local, NameLookupError, "nothing has been assigned to it on this path", "later"),
@@ -311,7 +297,6 @@ CASES = [
     (loops_over_number, TypingError, "int64 cannot be iterated over", None),
     (keywords_of_a_call, UnsupportedError, "**keywords cannot be compiled", "max(**n)"),
     (huge, ConstantError, "does not fit in 64 bits", "123456789012345678901234567890"),
-    (recursion, UnsupportedError, "calls itself (factorial -> factorial)", "factorial(n - 1)"),
     (mixed_results, TypingError, "returns int64 on one path and tuple(int64, int64)", None),
 ]
 

@@ -148,11 +148,6 @@ ROWS = [
         r"cmath\.(acosh|log10|tanh)\(a\)",
         of_type=lambda kinds, numba, ours: (numba, ours) == ("complex128", "complex64"),
     ),
-    Row(
-        "maximum of complex numbers",
-        r"np\.(fmax|fmin|maximum|minimum)\(a, b\)",
-        of_type=lambda kinds, numba, ours: "complex" in numba and ours == ERROR,
-    ),
     Row("remainders of floats", r".*(%|//).*", of_value=lambda point: point.real),
     Row(
         "quotient of the smallest integer",

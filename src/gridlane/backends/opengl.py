@@ -15,7 +15,7 @@ BACKEND = Backend(
     title="OpenGL devices",
     driver="gridlane.runtime.drivers.opengl",
     generator="gridlane.compiler.clike",
-    without_stack=True,
+    stack=1024,
     codegen="gridlane.codegen.clike",
     dialects=(
         Pass("gridlane.codegen.clike.glsl.GlslEs").when(Feature.ES),

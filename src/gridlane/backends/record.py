@@ -109,7 +109,9 @@ class Backend(NamedTuple):
         identity: dotted name of a function that returns further dependencies, for the key.
         features: those that its devices may have.
         usual: the features of a target that names none.
-        without_stack: it refuses what needs a stack for each thread, as ``Module.stack`` says.
+        stack: the most bytes of a thread's stacks, which hold numbers only: addresses on it are
+            refused, as ``Module.stack`` says. 0: none, as compilers of its drivers take minutes
+            for the loops; None: any.
         shaped: its code is for one block shape.
         max_threads: of a block.
         float64: it computes in binary64; otherwise ``KernelOptions.fp64`` says how.
@@ -147,7 +149,7 @@ class Backend(NamedTuple):
     identity: str = ""
     features: frozenset[Feature] = frozenset()
     usual: frozenset[Feature] = frozenset()
-    without_stack: bool = False
+    stack: int | None = None
     shaped: bool = False
     max_threads: int = 1024
     float64: bool = True

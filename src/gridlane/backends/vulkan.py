@@ -29,7 +29,7 @@ BACKEND = Backend(
     title="Vulkan devices",
     driver="gridlane.runtime.drivers.vulkan",
     generator="gridlane.compiler.vulkan",
-    without_stack=True,
+    stack=1024,
     codegen="gridlane.codegen.spirv",
     pipeline=(
         passes.FRAGMENTS_BY_LOOPS,

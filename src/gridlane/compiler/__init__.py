@@ -6,8 +6,10 @@ A kernel in the disk cache needs none of them, so they are imported at their fir
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gridlane.backends import backend
 from gridlane.compiler.cache import DiskCache, default_cache, make_key
 from gridlane.compiler.depth import at_any_depth
 from gridlane.compiler.identity import identity_of
@@ -15,6 +17,7 @@ from gridlane.compiler.progress import compiling
 from gridlane.core import trace
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
+from gridlane.core.config import config
 from gridlane.core.encoding import NotEncodable, encode
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import UNKNOWN
@@ -87,4 +90,8 @@ def _made(
 ) -> Artifact:
     from gridlane.compiler.generation import launchable, translate
 
-    return launchable(translate(source, arguments, options), target, options)
+    module, most = translate(source, arguments, options), backend(target.name).stack
+    if most and most < module.stack_bytes:
+        each = (options.stack or config().stack) * most // module.stack_bytes
+        module = translate(source, arguments, replace(options, stack=max(256, each // 4 * 4)))
+    return launchable(module, target, options)

@@ -158,11 +158,14 @@ def _expanded(module: Module, record: Backend) -> Module:
     Raises:
         TargetError: the kernel needs a stack, and the target's threads have none.
     """
-    if module.stack is not None and record.without_stack:
+    if module.stack is not None and (
+        record.stack == 0 or (record.stack is not None and module.stack_holds_addresses)
+    ):
         told, loc = module.stack
+        pointers = " that holds pointers" if record.stack else ""
         raise TargetError(
-            f"{told}: {record.title} have no stack for each thread; write loops and arrays of a "
-            "known size, or launch the kernel on cpu or cuda",
+            f"{told}: {record.title} have no stack for each thread{pointers}; write loops and "
+            "arrays of a known size, or launch the kernel on cpu or cuda",
             loc,
         )
     changed = copied(module)
@@ -199,4 +202,6 @@ def copied(module: Module) -> Module:
         )
     made = Module(functions, dict(module.globals), list(module.errors))
     made.stack, made.export = module.stack, module.export
+    made.stack_bytes = module.stack_bytes
+    made.stack_holds_addresses = module.stack_holds_addresses
     return made

@@ -7,6 +7,7 @@ core.dtypes, which has the widths; complex numbers exist only here, as pairs of 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, SupportsComplex, SupportsFloat, SupportsIndex, cast, overload
 
@@ -166,6 +167,54 @@ class ComplexType(ArgType):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class TimeType(ArgType):
+    """numpy's datetime64, or its timedelta64 where it ``is_span``: a 64-bit count of ``multiple``
+    units; "generic" is no unit, which only NaT and plain counts have.
+
+    >>> TimeType.of(np.dtype("M8[25s]"))
+    datetime64[25s]
+    """
+
+    unit: str
+    multiple: int
+    is_span: bool
+
+    @staticmethod
+    def of(dtype: np.dtype) -> TimeType:
+        """The type of a numpy dtype."""
+        unit, multiple = np.datetime_data(dtype)
+        return TimeType(unit, multiple, dtype.kind == "m")
+
+    def as_span(self, is_span: bool) -> TimeType:
+        """A date's or a span's type of the same unit."""
+        return TimeType(self.unit, self.multiple, is_span)
+
+    @property
+    def is_generic(self) -> bool:
+        """Whether it has no unit."""
+        return self.unit == "generic"
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
+        return str(self.numpy)
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The numpy dtype."""
+        kind = "m8" if self.is_span else "M8"
+        return np.dtype(kind if self.is_generic else f"{kind}[{self.multiple}{self.unit}]")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a time in memory."""
+        return 8
+
+    def __call__(self, *args: ArgType) -> Signature:
+        """A signature."""
+        return Signature(self, args)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class RecordType(ArgType):
     """A numpy record: field name, type and byte offset of each, and the size. ``label`` names the
     class that it is of, and sets it apart from others with the same fields; ``number`` is the
@@ -286,6 +335,9 @@ class TupleType(ArgType):
     items: tuple[ArgType, ...]
     fields: tuple[str, ...] = ()
     cls: type | None = None
+
+    def __iter__(self) -> Iterator[ArgType]:
+        return iter(self.items)
 
     @property
     def types(self) -> tuple[ArgType, ...]:
@@ -420,7 +472,7 @@ def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
     Records become RecordType, sub-arrays NestedArrayType, the dtypes of vectors VectorType.
 
     Raises:
-        TypeError: a dtype that kernels cannot hold (strings, objects, datetimes).
+        TypeError: a dtype that kernels cannot hold (strings, objects).
     """
     if isinstance(dtype, type):
         dtype = np.dtype(dtype)
@@ -438,8 +490,9 @@ def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
     if dtype.fields is not None:
         fields = tuple((n, from_numpy(f[0]), int(f[1])) for n, f in dtype.fields.items())
         return RecordType(fields, dtype.itemsize, dtype)
-    instead = "; pass array.view(np.int64)" if dtype.kind in "mM" else ""
-    raise TypeError(f"kernels cannot hold elements of numpy dtype {dtype}{instead}")
+    if dtype.kind in "mM":
+        return TimeType.of(dtype)
+    raise TypeError(f"kernels cannot hold elements of numpy dtype {dtype}")
 
 
 def vector_of(dtype: np.dtype) -> VectorType | None:

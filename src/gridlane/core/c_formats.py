@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 _CONVERSION = re.compile(
     r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?"
     r"(?P<size>hh|h|ll|l|j|z|t|L)?(?P<kind>[cdiouxXpeEfFgGaAs%])"
@@ -172,8 +174,8 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
 
     Args:
         parts: texts, and None or "" for the next value.
-        formats: for each value its conversion, STAR or BYTES; nothing where all are printed as
-            numpy prints them.
+        formats: for each value its conversion, STAR or BYTES, or a format of Python in braces, or
+            "" as numpy prints it; nothing where all are printed as numpy prints them.
     """
     made: list[str] = []
     stars: list[int] = []
@@ -190,6 +192,8 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
             stars.append(int(value))
         elif text == BYTES:
             words.append(value)
+        elif text.startswith("{"):
+            made.append(text.format(np.asarray(value).item()))
         elif text:
             found = conversion(text)
             given = _text([*words, value]) if found.kind == "s" else value

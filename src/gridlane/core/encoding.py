@@ -31,6 +31,7 @@ RECORDS: dict[str, type] = {
     for cls in (
         argtypes.ScalarType,
         argtypes.ComplexType,
+        argtypes.TimeType,
         argtypes.RecordType,
         argtypes.NestedArrayType,
         argtypes.VectorType,

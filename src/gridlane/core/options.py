@@ -29,6 +29,7 @@ class KernelOptions:
         launch_bounds: (maximum threads of a block[, minimum resident blocks per multiprocessor]).
         fp64: one of ``FP64``.
         floats: one of ``FLOATS``.
+        stack: bytes of a thread's stack, where functions call themselves; 0 for GRIDLANE_STACK's.
     """
 
     fastmath: bool = False
@@ -40,6 +41,7 @@ class KernelOptions:
     launch_bounds: tuple[int, ...] = ()
     fp64: str = "emulate"
     floats: str = "float64"
+    stack: int = 0
 
 
 @dataclass(frozen=True, slots=True)

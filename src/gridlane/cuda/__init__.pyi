@@ -12,6 +12,7 @@ from gridlane.cuda import extending as extending
 from gridlane.cuda import host as host
 from gridlane.cuda import interop as interop
 from gridlane.cuda import kernels as kernels
+from gridlane.cuda import libdevice as libdevice
 from gridlane.cuda import names as names
 from gridlane.cuda import numba_compat as numba_compat
 from gridlane.cuda import random as random

@@ -89,6 +89,7 @@ _OWN = (
     "host",
     "interop",
     "kernels",
+    "libdevice",
     "names",
     "numba_compat",
     "random",
@@ -102,7 +103,6 @@ SUBMODULES |= {name: name for name in _OWN}
 # Alternatives to names of numba.cuda.
 INSTEAD: dict[str, str] = {
     "nvvm": "cuda.jit compiles with LLVM; Dispatcher.inspect_llvm() shows its IR",
-    "libdevice": "use the functions of math, cuda.cbrt, cuda.fma, and 1 / math.sqrt(x) for rsqrt",
     "set_memory_manager": "the device's allocator is fixed",
 }
 

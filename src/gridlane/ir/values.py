@@ -252,7 +252,8 @@ class Module:
     ``buffers``, ``untraced``: as in ``core.artifact.Artifact``. ``stack``: what needs a stack for
     each thread, in words, and its place: a function that calls itself, or an alloca. ``export``:
     the kernel is a function that other code calls, and its first parameter is the address of its
-    result.
+    result. ``stack_bytes``: how large the stacks of functions that call themselves are.
+    ``stack_holds_addresses``: so does an alloca's.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -267,6 +268,8 @@ class Module:
     untraced: bool = False
     stack: tuple[str, Loc] | None = None
     export: Export | None = None
+    stack_bytes: int = 0
+    stack_holds_addresses: bool = True
 
     @property
     def kernel(self) -> Function:

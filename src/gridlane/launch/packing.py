@@ -102,6 +102,8 @@ def _expression(tail: tuple[str | int, ...], text: str, value: Any, slot: ParamS
         return f"{text}.{tail[0]}[{tail[1]}]"
     if tail:  # the parts of a complex number
         text, value = f"{text}.{tail[0]}", getattr(value, str(tail[0]))
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return f"count_of({text})"
     plain = _fits(value, dtype) and dtype is not bf16 and not dtype.is_bool
     return text if plain else _converted(text, dtype)
 
@@ -156,6 +158,11 @@ def _bf16_bits(value: Any) -> int:
     return int(np.asarray(value, bf16.numpy).view(np.uint16))
 
 
+def _count(value: np.datetime64 | np.timedelta64) -> int:
+    """The count of units that numpy keeps, NaT's too."""
+    return int(np.asarray(value).view(np.int64)[()])
+
+
 def _narrow(dtype: DType) -> Callable[[Any], Any]:
     """Round to a narrower float; infinity on overflow, where struct would raise."""
     scalar = dtype.numpy.type
@@ -176,6 +183,7 @@ _HELPERS: dict[str, Any] = {
     "address": _address,
     "address_of": address_of,
     "bf16_bits": _bf16_bits,
+    "count_of": _count,
     "bool": bool,
     **{f"narrow_{dtype}": _narrow(dtype) for dtype in (f16, f32)},
     **{f"wrap_{dtype}": _wrap(dtype) for dtype in INTEGERS},

@@ -62,6 +62,8 @@ MODULES: dict[str, str] = {
     "numba.cuda.kernels.reduction": "gridlane.cuda.ufuncs.reduction",
     "numba.cuda.kernels.transpose": "gridlane.cuda.ufuncs.transposition",
     "numba.cuda.launchconfig": "gridlane.cuda.kernels.launch",
+    "numba.cuda.libdevice": "gridlane.cuda.libdevice",
+    "numba.cuda.libdevicefuncs": f"{_HERE}.libdevicefuncs",
     "numba.cuda.misc": f"{_HERE}.core",
     "numba.cuda.misc.special": f"{_HERE}.special",
     "numba.cuda.np": f"{_HERE}.core",

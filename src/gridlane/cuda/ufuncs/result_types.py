@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gridlane.core.argtypes import ArgType, from_numpy
+from gridlane.core.argtypes import ArgType, TimeType, from_numpy
 from gridlane.core.errors import UnsupportedError
 from gridlane.cuda.kernels.sources import with_source
 from gridlane.cuda.ufuncs.generated import define
@@ -32,6 +32,7 @@ def result_type(core: Dispatcher, types: tuple[ArgType, ...]) -> ArgType:
     """
     from gridlane import compiler
     from gridlane.core.dtypes import DType
+    from gridlane.frontends.python.translation import translate_device
     from gridlane.ir.ops.control import Call
 
     module = compiler.translate(calling(core, len(types), False), types, core.options)
@@ -40,4 +41,6 @@ def result_type(core: Dispatcher, types: tuple[ArgType, ...]) -> ArgType:
     if len(results) != 1 or not isinstance(results[0], DType):
         given = ", ".join(map(str, results)) or "nothing"
         raise UnsupportedError(f"{core.__name__} returns {given}; one scalar is required here")
+    if any(isinstance(each, TimeType) for each in types):
+        return translate_device(core.py_func, types, core.options)[1]
     return from_numpy(results[0].numpy)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.argtypes import ArgType
-from gridlane.core.errors import UnsupportedError
 from gridlane.cuda.arrays.creation import device_array
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, as_device, to_device
 from gridlane.cuda.interop.dlpack_read import as_numpy
@@ -19,6 +18,7 @@ from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.cuda.kernels.named import Named
 from gridlane.cuda.kernels.signatures import parse
 from gridlane.cuda.ufuncs.generated import core_of, define
+from gridlane.cuda.ufuncs.result_types import result_type
 from gridlane.launch import geometry
 
 DTypes = tuple[np.dtype, ...]
@@ -71,13 +71,9 @@ class UFunc(Named):
         self.py_func = core.py_func
         self.functions: dict[DTypes, np.dtype] = {}
         for signature in map(parse, signatures):
-            if signature.return_type is None:
-                raise UnsupportedError(
-                    f"vectorize: the signature of {self.__name__} needs a result type, as in "
-                    "'float32(float32)'"
-                )
             types = tuple(map(_dtype, signature.args))
-            self.functions[types] = _dtype(signature.return_type)
+            result = signature.return_type or result_type(core, signature.args)
+            self.functions[types] = _dtype(result)
         self.nin = len(next(iter(self.functions)))
         self.nout = 1
         self.nargs = self.nin + 1

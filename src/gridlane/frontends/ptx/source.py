@@ -30,7 +30,7 @@ class PtxSource:
                 hint = f'; a kernel of C++ has its own name by name_expressions=("{name}",)'
             module.text.fail(f"there is no kernel {name} here; the kernels are: {known}{hint}", 0)
         self.module, self.entry = module, entry
-        self._made: Module | None = None
+        self._made: dict[int, Module] = {}
 
     @property
     def name(self) -> str:
@@ -48,23 +48,24 @@ class PtxSource:
         return hashlib.sha256("\0".join(parts).encode()).digest()
 
     def translate(self, types: tuple[Any, ...], options: KernelOptions) -> Module:
-        """The structured IR; the same module at every call.
+        """The structured IR; the same module at every call with a stack of so many bytes.
 
         Raises:
             PtxError: the kernel is malformed or is not translated; located.
         """
-        if self._made is None:
+        made = self._made.get(options.stack)
+        if made is None:
             from gridlane.frontends.ptx.translate import translate
             from gridlane.passes.optimise.fold_signs import fold_signs
             from gridlane.passes.structure.recursion import remove_recursion
             from gridlane.passes.structure.structurize import structurize
 
             made = translate(self.module, self.name)
-            remove_recursion(made, config().stack)
+            remove_recursion(made, options.stack or config().stack)
             structurize(made)
             fold_signs(made)
-            self._made = made
-        return self._made
+            self._made[options.stack] = made
+        return made
 
 
 def _mangled(name: str) -> str:

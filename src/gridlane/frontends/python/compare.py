@@ -7,7 +7,7 @@ from typing import Any
 
 from gridlane.core.dtypes import DType, b1, f64, i64, u64
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python import complexes, enums, promotion
+from gridlane.frontends.python import complexes, enums, promotion, times
 from gridlane.frontends.python.operands import (
     ArrayView,
     ComplexNumber,
@@ -16,6 +16,7 @@ from gridlane.frontends.python.operands import (
     Operand,
     Scalar,
     Static,
+    Time,
     TupleOperand,
     Vector,
 )
@@ -50,6 +51,10 @@ def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
     """``lhs <kind> rhs`` as a b1."""
     if isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
         return _scalars(t, kind, lhs, rhs)
+    if isinstance(lhs, Time) and isinstance(rhs, Time):
+        found = times.compare(t, kind, OPS[kind], lhs, rhs)
+        if found is not None:
+            return found
     if isinstance(lhs, Vector) or isinstance(rhs, Vector):
         return _vectors(t, kind, lhs, rhs)
     if isinstance(lhs, TupleOperand) and isinstance(rhs, TupleOperand):

@@ -31,6 +31,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.scope import protocol
 from gridlane.frontends.python.specs import flatten
+from gridlane.frontends.python.times import constant_time
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, pointer
@@ -118,6 +119,8 @@ def _numpy_scalar(t: Translator, value: np.generic) -> Operand:
     dtype = dtypes.from_numpy(value.dtype)
     if dtype is not None:
         return t.number(value.item(), dtype)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return constant_time(t, value)
     if value.dtype.kind == "c":
         return _complex(t, complex(value), argtypes.from_numpy(value.dtype).part)  # type: ignore  # a complex dtype
     vector = argtypes.vector_of(value.dtype)

@@ -33,6 +33,7 @@ from gridlane.frontends.python.specs import (
     UserSpec,
     VectorSpec,
 )
+from gridlane.frontends.python.time_units import convert_time
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith
 from gridlane.ir.values import Value
@@ -166,6 +167,11 @@ def cast_to(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand:
                 f"a complex number does not convert to {kind}; take .real or .imag of it",
             )
         return cast_scalar(t, scalar(t, operand, f"a number to convert to {kind}"), kind.dtype)
+    if isinstance(kind, argtypes.TimeType):
+        time = convert_time(t, operand, kind)
+        if time is None:
+            raise t.fail(TypingError, f"{kind} is required here, not {operand.type_name}")
+        return time
     if isinstance(kind, argtypes.VectorType):
         if isinstance(operand, TupleOperand):
             return cast_vector(t, operand, kind)

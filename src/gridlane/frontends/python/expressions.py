@@ -13,6 +13,7 @@ from gridlane.frontends.python.attributes import attribute, method_of
 from gridlane.frontends.python.calls.dispatch import call
 from gridlane.frontends.python.calls.extended import extended_member, extended_operator
 from gridlane.frontends.python.calls.operator_functions import FUNCTIONS
+from gridlane.frontends.python.calls.printing import formatted
 from gridlane.frontends.python.compare import compare, contains, identical
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert, integer, truth
@@ -38,7 +39,7 @@ from gridlane.frontends.python.specs import (
     rebuild,
     spec_of,
 )
-from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.translator import ResultUnknown, Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Region, Value
@@ -141,7 +142,11 @@ def _boolean(t: Translator, node: ast.BoolOp) -> Operand:
             result = t.expr(item)
             continue
         t.env = refined(t, t.env, node.values[number], is_and)
-        region, other = t.speculate(item)
+        try:
+            region, other = t.speculate(item)
+        except ResultUnknown as error:
+            t.unknown.append(error)
+            continue
         result = _decide(t, is_and, test, result, region, other)
     t.env = before
     return result
@@ -217,9 +222,19 @@ def _ternary(t: Translator, node: ast.IfExp) -> Operand:
     before, sides = t.env, []
     for side, holds in ((node.body, True), (node.orelse, False)):
         t.env = refined(t, before, node.test, holds)
-        sides.append(t.speculate(side))
+        try:
+            sides.append(t.speculate(side))
+        except ResultUnknown as error:
+            t.unknown.append(error)
     t.env = before
-    return choose(t, test, (sides[0], sides[1]))
+    if len(sides) == 2:
+        return choose(t, test, (sides[0], sides[1]))
+    if not sides:
+        raise t.unknown[-1]
+    # In this attempt the other side is not reached.
+    region, operand = sides[0]
+    t.b.region.ops.extend(region.ops)
+    return operand
 
 
 def _subscript(t: Translator, node: ast.Subscript) -> Operand:
@@ -276,6 +291,7 @@ def _lambda(t: Translator, node: ast.Lambda) -> Operand:
 
 EXPRESSIONS = {
     ast.Constant: _constant,
+    ast.JoinedStr: formatted,
     ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Tuple: _tuple,

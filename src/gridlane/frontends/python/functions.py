@@ -8,12 +8,13 @@ from gridlane.core import argtypes
 from gridlane.core.errors import TypingError
 from gridlane.core.source import Loc
 from gridlane.frontends.python.conversion import convert
+from gridlane.frontends.python.joins import relaxed
 from gridlane.frontends.python.operands import NONE, Conflict, Operand
 from gridlane.frontends.python.parameters import kernel_parameters
 from gridlane.frontends.python.source import FunctionSource, parameter_names, source_of
 from gridlane.frontends.python.specs import Spec, flatten, ir_types, rebuild, spec_of, suffixes
 from gridlane.frontends.python.translator import Rules, Translator
-from gridlane.frontends.python.unit import Compiled, Unit
+from gridlane.frontends.python.unit import Compiled, Opened, Unit
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control
 from gridlane.ir.values import Function, Param, Value
@@ -52,16 +53,44 @@ def _is_lambda(source: FunctionSource) -> bool:
 def compile_device(
     unit: Unit, rules: Rules, function: types.FunctionType, specs: tuple[Spec, ...], floats: str
 ) -> Compiled:
-    """Translate a device function for the specs of its arguments; its results follow."""
+    """Translate a device function for the specs of its arguments; its results follow.
+
+    One that calls itself is translated again until its results are those that its calls had.
+    """
+    key = function, specs, floats
+    opened = unit.opened[key] = Opened()
+    try:
+        while True:
+            known, opened.called = len(unit.compiled), False
+            made = _attempt(unit, rules, function, specs, floats)
+            if not opened.called or made.result == opened.result:
+                return made
+            opened.result = relaxed(made.result)
+            # What was translated inside had too narrow a result of the calls.
+            for each in list(unit.compiled)[known:]:
+                del unit.compiled[each]
+            del unit.module.functions[made.function.name]
+    finally:
+        del unit.opened[key]
+
+
+def _attempt(
+    unit: Unit, rules: Rules, function: types.FunctionType, specs: tuple[Spec, ...], floats: str
+) -> Compiled:
     source = source_of(function)
     target = Function(unit.function_name(source.name))
     target.loc = source.locate(source.node)
     unit.module.functions[target.name] = target
+    opened = unit.opened[function, specs, floats]
+    opened.target = target
+    if opened.result is not None:
+        target.results = tuple(ir_types(opened.result))
     t = Translator(unit, rules, function, target, floats)
     try:
         _bind_parameters(t, target, parameter_names(function), specs)
-        t.block(source.body)
-        result = _finish(t, target)
+        if t.run(target.body, source.body, t.env) is None:
+            t.dead = True
+        result = _finish(t, target, opened)
     except BaseException:
         del unit.module.functions[target.name]
         raise
@@ -82,17 +111,19 @@ def _bind_parameters(
         t.env[name] = rebuild(t.b, spec, iter(values))
 
 
-def _finish(t: Translator, target: Function) -> Spec:
+def _finish(t: Translator, target: Function, opened: Opened) -> Spec:
     """Unify the results of the returns and emit them."""
     if not t.dead:
         t.returns.append((target.body, NONE, t.b.loc))
-    result: Spec | None = None
+    result = opened.result
+    if result is None and not t.returns and t.unknown:
+        raise _runaway(t, opened)
     first: tuple[Operand, Loc] | None = None
     for _, operand, loc in t.returns:
         own = None if isinstance(operand, Conflict) else spec_of(operand)
         joined = own if result is None else (t.unify(result, own, "the result") if own else None)
         if joined is None:
-            raise _no_common_result(t, first, operand, loc)
+            raise _no_common_result(t, first, operand, loc, opened.called)
         first = first or (operand, loc)
         result = joined
     if result is None:
@@ -111,9 +142,33 @@ def _emit_returns(t: Translator, result: Spec) -> None:
             t.b.emit(op)
 
 
+def _runaway(t: Translator, opened: Opened) -> TypingError:
+    """The error of a function that returns only what calls of itself, or of another that is open,
+    return. The other one may know more in a later attempt."""
+    for error in t.unknown:
+        if error.called is not opened:
+            return error
+    return TypingError(
+        f"cannot type infer runaway recursion: every path of {t.source.name}() calls it again; "
+        "return a value on a path that does not",
+        t.unknown[0].loc,
+    )
+
+
 def _no_common_result(
-    t: Translator, first: tuple[Operand, Loc] | None, operand: Operand, loc: Loc
+    t: Translator,
+    first: tuple[Operand, Loc] | None,
+    operand: Operand,
+    loc: Loc,
+    recursive: bool,
 ) -> TypingError:
+    if recursive:
+        return TypingError(
+            f"Return type of recursive function does not converge: {t.source.name}() returns "
+            f"{operand.type_name} here, and another type where it does not call itself; return one "
+            "type on all paths",
+            loc,
+        )
     if first is None:
         return TypingError(f"{operand.type_name} cannot be returned", loc)
     return TypingError(

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import DType, u8
+from gridlane.core.dtypes import DType, i64, u8
 from gridlane.frontends.python.extensions import EXTENSIONS, is_users
 from gridlane.ir import types
 from gridlane.ir.types import StructType, Type
@@ -23,6 +23,8 @@ def memory_type(kind: argtypes.ArgType, packed: bool = False) -> Type:
     """
     if isinstance(kind, argtypes.ScalarType):
         return _unaligned(kind.dtype) if packed else kind.dtype
+    if isinstance(kind, argtypes.TimeType):
+        return _unaligned(i64) if packed else i64
     if isinstance(kind, argtypes.ComplexType):
         part = _unaligned(kind.part) if packed else kind.part
         return types.struct(kind.name, {"real": part, "imag": part})

@@ -131,6 +131,18 @@ class ComplexNumber(Operand):
 
 
 @dataclass(slots=True, eq=False)
+class Time(Operand):
+    """A date or a span of time: an i64 count of its type's unit."""
+
+    type: argtypes.TimeType
+    value: Value
+
+    @property
+    def type_name(self) -> str:
+        return str(self.type)
+
+
+@dataclass(slots=True, eq=False)
 class ArrayView(Operand):
     """An n-d array: a pointer to its first element, extents as i64, strides in bytes for "A"."""
 
@@ -278,6 +290,17 @@ class Static(Operand):
             return f"{type(kind).__name__} {kind.__name__}"
         name = protocol(kind, "__name__") or protocol(kind, "name")
         return f"{type(kind).__name__} {name or kind!r}"
+
+
+@dataclass(slots=True, eq=False)
+class FormattedText(Operand):
+    """An f-string: texts, and operands with their formats."""
+
+    parts: tuple[str | tuple[Operand, str], ...]
+
+    @property
+    def type_name(self) -> str:
+        return "an f-string of numbers"
 
 
 @dataclass(slots=True, eq=False)

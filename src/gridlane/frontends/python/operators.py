@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from gridlane.core.dtypes import DType, b1
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python import bounds, complexes, division, promotion, vectors
+from gridlane.frontends.python import bounds, complexes, division, promotion, times, vectors
 from gridlane.frontends.python.conversion import cast_scalar
 from gridlane.frontends.python.operands import (
     ArrayView,
@@ -178,7 +178,8 @@ _OF_NUMBERS: dict[type[ast.operator], Emit] = {
     ast.MatMult: _matmul,
 }
 BINARY: dict[type[ast.operator], Emit] = {
-    kind: vectors.binary(SYMBOLS[kind], emit) for kind, emit in _OF_NUMBERS.items()
+    kind: times.binary(SYMBOLS[kind], vectors.binary(SYMBOLS[kind], emit))
+    for kind, emit in _OF_NUMBERS.items()
 }
 
 
@@ -236,7 +237,7 @@ def _one(t: Translator, symbol: str, operand: Operand) -> Scalar:
 
 
 UNARY: dict[type[ast.unaryop], Callable[[Translator, Operand], Operand]] = {
-    ast.USub: vectors.unary(negative),
-    ast.UAdd: vectors.unary(positive),
-    ast.Invert: vectors.unary(invert),
+    ast.USub: times.unary("-", vectors.unary(negative)),
+    ast.UAdd: times.unary("+", vectors.unary(positive)),
+    ast.Invert: times.unary("~", vectors.unary(invert)),
 }

@@ -22,6 +22,7 @@ from gridlane.frontends.python.operands import (
     Pointer,
     RecordView,
     Scalar,
+    Time,
     TupleOperand,
     UserValue,
     Vector,
@@ -79,6 +80,10 @@ def _complex(t: Translator, kind: argtypes.ComplexType, path: Path, add: Add) ->
     return ComplexNumber(real, add(kind.part, (*path, "imag")))
 
 
+def _time(t: Translator, kind: argtypes.TimeType, path: Path, add: Add) -> Operand:
+    return Time(kind, add(i64, path))
+
+
 def _array(t: Translator, kind: argtypes.ArrayType, path: Path, add: Add) -> Operand:
     start, values = pointer(element_type(kind), Space.GLOBAL), dict[Path, Value]()
     for dtype, member in array_members(kind.ndim):
@@ -124,6 +129,7 @@ def _address(t: Translator, kind: argtypes.CPointerType, path: Path, add: Add) -
 _MAKERS = {
     argtypes.ScalarType: _scalar,
     argtypes.ComplexType: _complex,
+    argtypes.TimeType: _time,
     argtypes.ArrayType: _array,
     argtypes.TupleType: _tuple,
     argtypes.VectorType: _vector,

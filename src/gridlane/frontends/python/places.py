@@ -18,6 +18,7 @@ from gridlane.frontends.python.operands import (
     RecordValue,
     RecordView,
     Scalar,
+    Time,
     TupleOperand,
     UserValue,
     Vector,
@@ -94,6 +95,8 @@ def load(t: Translator, address: Value, kind: argtypes.ArgType, readonly: bool =
     b = t.b
     if isinstance(kind, argtypes.ScalarType):
         return Scalar(cells.read(t, address))
+    if isinstance(kind, argtypes.TimeType):
+        return Time(kind, cells.read(t, address))
     if isinstance(kind, argtypes.ComplexType):
         real = cells.read(t, b.field_pointer(address, 0))
         return ComplexNumber(real, cells.read(t, b.field_pointer(address, 1)))

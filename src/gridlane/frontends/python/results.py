@@ -19,6 +19,7 @@ from gridlane.frontends.python.specs import (
     ScalarSpec,
     Spec,
     StaticSpec,
+    TimeSpec,
     TupleSpec,
     UserSpec,
     VectorSpec,
@@ -33,6 +34,8 @@ def spec_of_type(kind: ArgType) -> Spec:
         return any_number(kind.dtype)
     if isinstance(kind, argtypes.ComplexType):
         return ComplexSpec(kind.part)
+    if isinstance(kind, argtypes.TimeType):
+        return TimeSpec(kind)
     if isinstance(kind, argtypes.VectorType):
         return VectorSpec(kind)
     if isinstance(kind, argtypes.ArrayType):
@@ -64,7 +67,7 @@ def result_type(spec: Spec) -> ArgType:
         return argtypes.EnumType.of(spec.cls)
     if isinstance(spec, ComplexSpec):
         return argtypes.complex64 if spec.part.bits == 32 else argtypes.complex128
-    if isinstance(spec, ArraySpec | RecordSpec | UserSpec | VectorSpec | PointerSpec):
+    if isinstance(spec, ArraySpec | RecordSpec | TimeSpec | UserSpec | VectorSpec | PointerSpec):
         return spec.type
     if isinstance(spec, RecordValueSpec):
         raise TypingError(

@@ -30,6 +30,7 @@ from gridlane.frontends.python.operands import (
     RecordView,
     Scalar,
     Static,
+    Time,
     TupleOperand,
     UserValue,
     Vector,
@@ -56,6 +57,13 @@ class ScalarSpec:
 @dataclass(frozen=True, slots=True)
 class ComplexSpec:
     part: DType
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpec:
+    """A date or a span of time."""
+
+    type: argtypes.TimeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +169,7 @@ class LiteralSpec:
 Spec = (
     ScalarSpec
     | ComplexSpec
+    | TimeSpec
     | ArraySpec
     | PointerSpec
     | RecordSpec
@@ -190,6 +199,8 @@ def spec_of(operand: Operand) -> Spec | None:
         return PointerSpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, ComplexNumber):
         return ComplexSpec(operand.part)
+    if isinstance(operand, Time):
+        return TimeSpec(operand.type)
     if isinstance(operand, Vector):
         return VectorSpec(operand.type)
     if isinstance(operand, TupleOperand):
@@ -321,6 +332,8 @@ def _value_spec(kind: argtypes.ArgType) -> Spec:
         return any_number(kind.dtype)
     if isinstance(kind, argtypes.ComplexType):
         return ComplexSpec(kind.part)
+    if isinstance(kind, argtypes.TimeType):
+        return TimeSpec(kind)
     if isinstance(kind, argtypes.VectorType):
         return VectorSpec(kind)
     if isinstance(kind, argtypes.RecordType):
@@ -340,6 +353,8 @@ def flatten(operand: Operand) -> list[Value]:
         return [operand.pointer, *operand.shape, *operand.strides]
     if isinstance(operand, ComplexNumber):
         return [operand.real, operand.imag]
+    if isinstance(operand, Time):
+        return [operand.value]
     if isinstance(operand, TupleOperand | RecordValue | UserValue):
         return [value for item in operand.items for value in flatten(item)]
     if isinstance(operand, RecordView | Pointer):
@@ -368,7 +383,7 @@ def ir_types(spec: Spec) -> list[Type]:
         return [spec.pointer]
     if isinstance(spec, RecordValueSpec):
         return [type_ for item in field_specs(spec.type) for type_ in ir_types(item)]
-    if isinstance(spec, MemberSpec):
+    if isinstance(spec, MemberSpec | TimeSpec):
         return [i64]
     if isinstance(spec, FragmentSpec):
         return [spec.type]
@@ -409,6 +424,8 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
         return ArrayView(spec.type, start, shape, strides)
     if isinstance(spec, ComplexSpec):
         return ComplexNumber(next(values), next(values))
+    if isinstance(spec, TimeSpec):
+        return Time(spec.type, next(values))
     if isinstance(spec, TupleSpec):
         items = tuple([rebuild(b, item, values) for item in spec.items])
         return TupleOperand(items, spec.fields, spec.cls)

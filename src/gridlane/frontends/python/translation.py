@@ -9,6 +9,7 @@ from gridlane.core.errors import CompileError
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.device_function import Link
 from gridlane.frontends.python.functions import compile_device, compile_kernel
+from gridlane.frontends.python.recursion import end_recursion
 from gridlane.frontends.python.results import result_type, spec_of_type
 from gridlane.frontends.python.rules import RULES
 from gridlane.frontends.python.scope import Surroundings
@@ -52,6 +53,7 @@ def translate(
 def translate_unit(unit: Unit, function: types.FunctionType, args: tuple[ArgType, ...]) -> None:
     """Translate a kernel into a unit, which is new."""
     tidy(unit, compile_kernel(unit, RULES, function, tuple(args)))
+    end_recursion(unit.module, unit.options.stack)
 
 
 def translate_device(

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from gridlane.core.dtypes import DType, f32, f64, i64
-from gridlane.core.errors import CompileError, NameLookupError, UnsupportedError
+from gridlane.core.errors import CompileError, NameLookupError, TypingError, UnsupportedError
 from gridlane.core.source import Loc
 from gridlane.frontends.python import doubles
 from gridlane.frontends.python.doubles import Cause
@@ -52,6 +52,15 @@ class UnboundYet(NameLookupError):
         self.frame = frame
 
 
+class ResultUnknown(TypingError):
+    """A call of a function that is being translated, and of which no path has returned yet. What
+    follows it is unreachable in this attempt: other paths say what the function returns."""
+
+    def __init__(self, message: str, loc: Loc, called: object) -> None:
+        super().__init__(message, loc)
+        self.called = called
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of the ast's nodes, by their type. Those of ``expressions`` return operands."""
@@ -75,6 +84,7 @@ class Translator:
         parameters: the IR values of the parameters, with the parameter's number.
         floats: what Python floats are here, one of ``core.options.FLOATS``.
         callee: the function of the table whose call is being translated.
+        unknown: the calls behind which this attempt does not go on.
         causes: why something is float64; None where nobody asked. Attempts add to them: what made a
             variable of a loop float64 does not meet its first type again.
     """
@@ -104,6 +114,7 @@ class Translator:
         self.parameters: dict[Value, int] = {}
         self.floats = floats
         self.callee = ""
+        self.unknown: list[ResultUnknown] = []
         self.causes: list[Cause] | None = None
         if unit.causes is not None:
             self.causes = unit.causes[target.name] = []
@@ -215,12 +226,17 @@ class Translator:
         """Translate statements into a region; return the variables at its end, or None if that is
         unreachable."""
         self.env, self.dead = env, False
+        depth = len(self.loops)
         try:
             with self.b.inside(region):
                 self.block(statements)
         except UnboundYet as error:
             # The loop is translated again once its later code has shown the variable's type.
             error.frame.unbound = error.frame.unbound or error
+            return None
+        except ResultUnknown as error:
+            self.unknown.append(error)
+            del self.loops[depth:]
             return None
         return None if self.dead else self.env
 
@@ -283,7 +299,6 @@ _SPELLED = {
     "Nonlocal": ("nonlocal statements", "a result returned from the function"),
     "Import": ("imports", "an import at the top of the file"),
     "ImportFrom": ("imports", "an import at the top of the file"),
-    "JoinedStr": ("f-strings", "print(text, value)"),
     "Delete": ("del statements", "nothing: variables end by themselves"),
     "Starred": ("starred expressions", "the items one by one"),
 }

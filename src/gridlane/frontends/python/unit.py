@@ -35,12 +35,28 @@ class Compiled:
 
 
 @dataclass(slots=True, eq=False)
+class Opened:
+    """A device function that is being translated, for the calls of it inside.
+
+    Attributes:
+        result: what earlier attempts found it to return; None in the first one.
+        target: the function of this attempt.
+        called: whether a call of it was met.
+    """
+
+    result: Spec | None = None
+    target: Function | None = None
+    called: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class Unit:
     """A module during its translation.
 
     Attributes:
         around: the values that names and attributes have.
         compiled: device functions by Python function and argument specs.
+        opened: those being translated, under the same keys.
         active: the functions being translated, outermost first, with the place of the call.
         literals: for a function, the parameters that it needs as compile-time constants.
         arrays: symbols of constant arrays by identity of the array, which is kept alive.
@@ -56,6 +72,7 @@ class Unit:
     options: KernelOptions
     around: Surroundings = field(default_factory=Surroundings)
     compiled: dict[tuple[Any, ...], Compiled] = field(default_factory=dict)
+    opened: dict[tuple[Any, ...], Opened] = field(default_factory=dict[tuple[Any, ...], Opened])
     active: list[tuple[types.FunctionType, Loc]] = field(default_factory=list)
     literals: dict[types.FunctionType, set[int]] = field(default_factory=dict)
     arrays: dict[int, tuple[Any, str]] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gridlane.core.dtypes import DType, b1, i8, i32, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
-from gridlane.frontends.python import bounds, complexes, division, promotion, reductions
+from gridlane.frontends.python import bounds, complexes, division, promotion, reductions, times
 from gridlane.frontends.python.attributes import extent
 from gridlane.frontends.python.calls.mathematics import is_finite
 from gridlane.frontends.python.calls.printing import print_parts
@@ -27,6 +27,7 @@ from gridlane.frontends.python.operands import (
     ReversedOperand,
     Scalar,
     Static,
+    Time,
     TupleOperand,
     Vector,
     ZipOperand,
@@ -46,6 +47,8 @@ def absolute(t: Translator, x: Operand) -> Operand:
     """``abs(x)``, in the operand's own type; of each component of a vector."""
     if isinstance(x, Vector):
         return unary(absolute)(t, x)
+    if isinstance(x, Time):
+        return times.absolute(t, x)
     if isinstance(x, ComplexNumber):
         return complexes.magnitude(t, x)
     number = scalar(t, x)

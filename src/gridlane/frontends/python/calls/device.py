@@ -25,12 +25,14 @@ from gridlane.frontends.python.specs import (
     rebuild,
     spec_of,
 )
-from gridlane.frontends.python.translator import Translator
-from gridlane.frontends.python.unit import Compiled, LiteralNeeded
+from gridlane.frontends.python.translator import ResultUnknown, Translator
+from gridlane.frontends.python.unit import Compiled, LiteralNeeded, Opened
 from gridlane.ir.builder import constant
 
 DEPTH = 200
 """The maximum nesting depth of calls."""
+TYPES = 40
+"""The maximum number of types and constants for which a function calls itself."""
 
 
 def call_device(
@@ -97,14 +99,17 @@ def _compiled(t: Translator, device: DeviceFunction, specs: tuple[Spec, ...]) ->
     found = t.unit.compiled.get(key)
     if found is not None:
         return found
-    _check_recursion(t, device)
+    opened = t.unit.opened.get(key)
+    if opened is not None:
+        return _called_again(t, device, opened)
+    _check_depth(t, device)
     t.unit.active.append((device.py_func, t.b.loc))
     try:
         found = t.unit.compiled[key] = compile_device(
             t.unit, t.rules, device.py_func, specs, floats
         )
     except CompileError as error:
-        if not isinstance(error, LiteralNeeded):
+        if not isinstance(error, LiteralNeeded | ResultUnknown):
             error.loc = error.loc.inlined_at(t.b.loc)
         raise
     finally:
@@ -112,22 +117,35 @@ def _compiled(t: Translator, device: DeviceFunction, specs: tuple[Spec, ...]) ->
     return found
 
 
-def _check_recursion(t: Translator, device: DeviceFunction) -> None:
+def _called_again(t: Translator, device: DeviceFunction, opened: Opened) -> Compiled:
+    """A function that is being translated, for a call of it inside, with the result that it is
+    known to have."""
+    opened.called = True
+    if opened.result is None or opened.target is None:
+        raise ResultUnknown(
+            f"{device.py_func.__name__}() calls itself, and what it returns is not known here",
+            t.b.loc,
+            opened,
+        )
+    return Compiled(opened.target, opened.result)
+
+
+def _check_depth(t: Translator, device: DeviceFunction) -> None:
     active = [function for function, _ in t.unit.active]
-    if len(active) > DEPTH and device.py_func not in active:
+    name = device.py_func.__name__
+    if active.count(device.py_func) > TYPES:
         raise t.fail(
-            UnsupportedError,
-            f"calls of device functions nest more than {DEPTH} deep, from "
-            f"{active[0].__name__}() to {device.py_func.__name__}(): turn the chain into a loop",
+            TypingError,
+            f"{name}() calls itself with arguments of ever new types, or that must be known when "
+            f"the kernel is compiled, more than {TYPES} deep; call it with the types that it has",
         )
-    if device.py_func in active:
-        at = active.index(device.py_func)
-        chain = [item.__name__ for item in (*active[at:], device.py_func)]
-        raise t.fail(
-            UnsupportedError,
-            f"{device.py_func.__name__}() calls itself ({' -> '.join(chain)}); device functions "
-            "cannot recurse: use a loop, with a local array as the stack",
-        )
+    if len(active) <= DEPTH:
+        return
+    raise t.fail(
+        UnsupportedError,
+        f"calls of device functions nest more than {DEPTH} deep, from "
+        f"{active[0].__name__}() to {name}(): turn the chain into a loop",
+    )
 
 
 def _bind(

@@ -28,9 +28,11 @@ from gridlane.frontends.python.operands import (
     ComplexNumber,
     Operand,
     Scalar,
+    Time,
     TupleOperand,
 )
 from gridlane.frontends.python.operators import BINARY, UNARY
+from gridlane.frontends.python.time_units import is_nat
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
@@ -189,6 +191,13 @@ for _target, _test in ((np.isnan, is_nan), (np.isinf, is_infinite), (np.isfinite
     register((_target,), f"np.{_target.__name__}", lambda t, x, f=_test: Scalar(f(t, x)), "x")
 
 
+@handles(np.isnat, params="x")
+def _is_nat(t: Translator, x: Operand) -> Operand:
+    if not isinstance(x, Time):
+        raise t.fail(TypingError, f"np.isnat takes a date or a span of time, not {x.type_name}")
+    return Scalar(is_nat(t, x.value))
+
+
 @handles(np.square, params="x")
 def _square(t: Translator, x: Operand) -> Operand:
     result = BINARY[ast.Mult](t, x, x)
@@ -218,7 +227,22 @@ def _extreme(name: str, kind: type[ast.cmpop], relation: type[Op], keep_nan: boo
     """Register np.maximum or minimum, which return a NaN operand, or fmax or fmin, which return the
     number."""
 
+    beyond = arith.Gt if relation is arith.Ge else arith.Lt
+
+    def of_complex(t: Translator, x: Operand, y: Operand) -> Operand:
+        """By the real parts, then by the imaginary ones, as numpy orders them."""
+        u, v = complexes.both(t, x, y, promotion.numpy_complex)
+        b = t.b
+        known = b.not_(b.or_(is_nan(t, Scalar(u.imag)), is_nan(t, Scalar(v.imag))))
+        further = b.and_(b.value(beyond(u.real, v.real)), known)
+        same = b.value(arith.Eq(u.real, v.real))
+        ordered = b.or_(further, b.and_(same, b.value(relation(u.imag, v.imag))))  # type: ignore[call-arg]  # a Compare
+        first = b.or_(ordered, is_nan(t, u if keep_nan else v))
+        return ComplexNumber(b.select(first, u.real, v.real), b.select(first, u.imag, v.imag))
+
     def emit(t: Translator, x: Operand, y: Operand) -> Operand:
+        if isinstance(x, ComplexNumber) or isinstance(y, ComplexNumber):
+            return of_complex(t, x, y)
         a, b = _number(t, x, name), _number(t, y, name)
         dtype = t.promoted(promotion.numpy_pair, a.dtype, b.dtype)
         if not dtype.is_float:

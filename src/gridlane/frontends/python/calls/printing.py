@@ -1,69 +1,244 @@
-"""``print`` in a kernel."""
+"""``print`` in a kernel, and f-strings, which it takes."""
 
 from __future__ import annotations
 
-from gridlane.core.errors import TypingError
+import ast
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gridlane.core.dtypes import DType, i64
+from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.registry import VALUES
 from gridlane.frontends.python.operands import (
     NONE,
+    ArrayView,
     ComplexNumber,
+    FormattedText,
     Operand,
     Scalar,
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.places import address, load
 from gridlane.frontends.python.translator import Translator
-from gridlane.ir.ops import control
+from gridlane.ir.builder import constant
+from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Value
+
+WHOLE = 64
+"""The most items of an array of a known shape that are printed."""
+SHORT, EDGE = 6, 3
+"""Of other arrays those of up to SHORT items are printed whole, longer ones from both ends."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line in the making: texts, and "" for each number."""
+
+    parts: list[str] = field(default_factory=list[str])
+    arguments: list[Value] = field(default_factory=list[Value])
+    formats: list[str] = field(default_factory=list[str])
+
+    def text(self, text: str) -> None:
+        """Append text, merged with text before it."""
+        if self.parts and self.parts[-1]:
+            self.parts[-1] += text
+        elif text:
+            self.parts.append(text)
+
+    def number(self, value: Value, format_: str = "") -> None:
+        """Append a number."""
+        self.parts.append("")
+        self.arguments.append(value)
+        self.formats.append(format_)
+
+    def emit(self, t: Translator) -> None:
+        """Emit the print."""
+        formats = tuple(self.formats) if any(self.formats) else ()
+        t.b.emit(control.Print(tuple(self.parts), tuple(self.arguments), formats))
 
 
 def print_parts(t: Translator, operands: tuple[Operand, ...]) -> Operand:
     """Emit a print of operands separated by spaces."""
-    parts: list[str] = []
-    arguments: list[Value] = []
-    for number, operand in enumerate(operands):
-        if number:
-            _text(parts, " ")
-        _append(t, operand, parts, arguments)
-    t.b.emit(control.Print(tuple(parts), tuple(arguments)))
+    _print(t, _Line(), list(operands), first=True)
     return NONE
 
 
-def _text(parts: list[str], text: str) -> None:
-    """Append text, merged with text before it."""
-    if parts and parts[-1]:
-        parts[-1] += text
-    elif text:
-        parts.append(text)
+def _print(t: Translator, line: _Line, waiting: list[Operand], first: bool = False) -> None:
+    """Append operands to a line and emit it; once for each length that an array may have."""
+    while waiting:
+        operand = waiting.pop(0)
+        if not first:
+            line.text(" ")
+        first = False
+        if isinstance(operand, ArrayView) and _items(operand) is None:
+            _of_any_length(t, line, operand, waiting)
+            return
+        _append(t, line, operand)
+    line.emit(t)
 
 
-def _append(t: Translator, operand: Operand, parts: list[str], arguments: list[Value]) -> None:
+def _append(t: Translator, line: _Line, operand: Operand) -> None:
     if isinstance(operand, Scalar):
-        parts.append("")
-        arguments.append(operand.value)
+        line.number(operand.value)
+    elif isinstance(operand, FormattedText):
+        for part in operand.parts:
+            if isinstance(part, str):
+                line.text(part)
+            else:
+                _formatted(t, line, *part)
     elif isinstance(operand, TupleOperand):
-        _sequence(t, operand.items, parts, arguments)
+        _sequence(t, line, operand.items)
     elif isinstance(operand, Static) and isinstance(operand.object, stubs.Dim3Stub):
         place = operand.object
-        axes = tuple([VALUES[axis](t) for axis in (place.x, place.y, place.z)])
-        _sequence(t, axes, parts, arguments)
+        _sequence(t, line, tuple([VALUES[axis](t) for axis in (place.x, place.y, place.z)]))
     elif isinstance(operand, ComplexNumber):
-        _sequence(t, (Scalar(operand.real), Scalar(operand.imag)), parts, arguments)
+        _sequence(t, line, (Scalar(operand.real), Scalar(operand.imag)))
+    elif isinstance(operand, ArrayView) and _items(operand) is not None:
+        _array(t, line, operand, ())
     elif isinstance(operand, Static):
-        _text(parts, str(operand.object))
+        line.text(str(operand.object))
     else:
         raise t.fail(
             TypingError, f"{operand.type_name} cannot be printed; print numbers, one by one"
         )
 
 
-def _sequence(
-    t: Translator, items: tuple[Operand, ...], parts: list[str], arguments: list[Value]
-) -> None:
-    _text(parts, "(")
+def _sequence(t: Translator, line: _Line, items: tuple[Operand, ...]) -> None:
+    line.text("(")
     for number, item in enumerate(items):
         if number:
-            _text(parts, ", ")
-        _append(t, item, parts, arguments)
-    _text(parts, ",)" if len(items) == 1 else ")")
+            line.text(", ")
+        _append(t, line, item)
+    line.text(",)" if len(items) == 1 else ")")
+
+
+# ---- arrays
+
+
+def _items(array: ArrayView) -> int | None:
+    """The number of an array's items, if it is known and not too large."""
+    count = 1
+    for extent in array.shape:
+        known = constant(extent)
+        if known is None:
+            return None
+        count *= int(known)
+    return count if count <= WHOLE else None
+
+
+def _item(t: Translator, array: ArrayView, indices: tuple[Value, ...]) -> Operand:
+    return load(t, address(t, array, list(indices)), array.type.element)
+
+
+def _array(t: Translator, line: _Line, array: ArrayView, outer: tuple[Value, ...]) -> None:
+    """Append all items of an array, axis by axis, in brackets as numpy has them."""
+    if len(outer) == len(array.shape):
+        _append(t, line, _item(t, array, outer))
+        return
+    extent = constant(array.shape[len(outer)])
+    assert extent is not None
+    line.text("[")
+    for index in range(int(extent)):
+        line.text(" " if index else "")
+        _array(t, line, array, (*outer, t.b.const(index, i64)))
+    line.text("]")
+
+
+def _of_any_length(t: Translator, line: _Line, array: ArrayView, waiting: list[Operand]) -> None:
+    """One print for each length up to SHORT, and one for longer arrays."""
+    if array.type.ndim != 1:
+        raise t.fail(
+            TypingError,
+            f"{array.type} cannot be printed, as its shape is not known when the kernel is "
+            "compiled; print its rows in a loop",
+        )
+    if any(isinstance(item, ArrayView) and _items(item) is None for item in waiting):
+        raise t.fail(TypingError, "print takes one array of any length; print the others alone")
+    b, (extent,) = t.b, array.shape
+    for count in range(SHORT + 1):
+        with b.if_(b.eq(extent, b.const(count, i64))):
+            _with_items(t, line, array, [b.const(n, i64) for n in range(count)], waiting)
+    with b.if_(b.binary(arith.Gt, extent, b.const(SHORT, i64))):
+        start = [b.const(n, i64) for n in range(EDGE)]
+        end = [b.sub(extent, b.const(EDGE - n, i64)) for n in range(EDGE)]
+        _with_items(t, line, array, [*start, None, *end], waiting)
+
+
+def _with_items(
+    t: Translator,
+    line: _Line,
+    array: ArrayView,
+    indices: list[Value] | list[Value | None],
+    waiting: list[Operand],
+) -> None:
+    own = _Line(list(line.parts), list(line.arguments), list(line.formats))
+    own.text("[")
+    for number, index in enumerate(indices):
+        own.text(" " if number else "")
+        if index is None:
+            own.text("...")
+        else:
+            _append(t, own, _item(t, array, (index,)))
+    own.text("]")
+    _print(t, own, list(waiting))
+
+
+# ---- f-strings
+
+
+def formatted(t: Translator, node: ast.JoinedStr) -> Operand:
+    """An f-string: a text where all of it is known, else what ``print`` takes."""
+    parts: list[str | tuple[Operand, str]] = []
+    for item in node.values:
+        if isinstance(item, ast.Constant):
+            parts.append(str(item.value))
+            continue
+        assert isinstance(item, ast.FormattedValue)
+        if item.conversion not in (-1, ord("s"), ord("r")):
+            raise t.fail(UnsupportedError, "!a is not known in a kernel's f-strings")
+        spec = "" if item.format_spec is None else _spec(t, item.format_spec)
+        operand = t.expr(item.value)
+        if isinstance(operand, Static) and isinstance(operand.object, str):
+            text = repr(operand.object) if item.conversion == ord("r") else operand.object
+            parts.append(format(text, spec))
+        elif isinstance(operand, FormattedText) and not spec:
+            parts += operand.parts
+        else:
+            parts.append((operand, spec))
+    texts = [part for part in parts if isinstance(part, str)]
+    if len(texts) == len(parts):
+        return Static("".join(texts))
+    return FormattedText(tuple(parts))
+
+
+def _spec(t: Translator, node: ast.expr) -> str:
+    found = t.expr(node)
+    if isinstance(found, Static) and isinstance(found.object, str):
+        return found.object
+    raise t.fail(UnsupportedError, "the format of a number must be constant in a kernel")
+
+
+def _formatted(t: Translator, line: _Line, operand: Operand, spec: str) -> None:
+    if not spec:
+        if isinstance(operand, ArrayView) and _items(operand) is None:
+            raise t.fail(
+                TypingError,
+                f"{operand.type} in an f-string: its shape is not known when the kernel is "
+                "compiled; write print(text, array)",
+            )
+        _append(t, line, operand)
+        return
+    if not isinstance(operand, Scalar):
+        raise t.fail(TypingError, f"{operand.type_name} has no format {spec!r}; format numbers")
+    try:
+        format(_sample(operand.dtype), spec)
+    except (ValueError, TypeError) as error:
+        raise t.fail(TypingError, f"format {spec!r} of {operand.type_name}: {error}") from None
+    line.number(operand.value, "{:" + spec + "}")
+
+
+def _sample(dtype: DType) -> object:
+    return np.zeros(1, dtype.numpy)[0].item()

@@ -30,8 +30,7 @@ def remove_recursion(module: Module, stack_bytes: int, root: str = "") -> None:
     for names in cycles_of(calls):
         first = module.functions[next(name for name in calls if name in names)]
         others = [name for name in calls if name in names and name != first.name]
-        path = " and ".join(others) or "itself"
-        module.stack = f"{first.name} calls itself, by {path}", first.loc
+        path = f", by {' and '.join(others)}" if others else ""
         entered = {
             callee
             for name, called in calls.items()
@@ -40,10 +39,14 @@ def remove_recursion(module: Module, stack_bytes: int, root: str = "") -> None:
             if callee in names
         }
         cycle = Cycle(module, [module.functions[name] for name in calls if name in names])
+        known = module.stack is not None and module.stack_holds_addresses
+        module.stack_holds_addresses = known or cycle.saves_addresses
+        module.stack = f"{first.name} calls itself{path}", first.loc
         made = [cycle.entered_at(name, stack_bytes // 4) for name in sorted(entered)]
         for name in names:
             del module.functions[name]
         module.functions.update((function.name, function) for function in made)
+        module.stack_bytes += stack_bytes
         _hand_on(
             module, {loop.name: loop.params[-1].value for loop in made}, stack_bytes // 4, root
         )

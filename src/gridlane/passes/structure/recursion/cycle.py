@@ -19,9 +19,20 @@ class Cycle:
     def __init__(self, module: Module, functions: list[Function]) -> None:
         self.module = module
         names = {function.name for function in functions}
-        count = _handed_on(functions, names)
-        self.given = {f.name: f.params[len(f.params) - count :] for f in functions}
+        self.given = handed_on(functions)
         self.members = [Member(each, names, self.given[each.name]) for each in functions]
+
+    @property
+    def saves_addresses(self) -> bool:
+        """Whether the stack holds pointers."""
+        return any(
+            isinstance(var.type, PointerType)
+            for member in self.members
+            for segment in member.segments
+            if segment.after is not None
+            for var in member.variables
+            if var in segment.live
+        )
 
     def entered_at(self, name: str, words: int) -> Function:
         """A function that does what one of the cycle does. Its last parameter, which it has more
@@ -29,19 +40,31 @@ class Cycle:
         return _Loop(self, name, words).run()
 
 
-def _handed_on(functions: list[Function], names: set[str]) -> int:
-    """How many of the last parameters all calls of the cycle hand on as they are."""
-    least = min(len(function.params) for function in functions)
+def handed_on(functions: list[Function]) -> dict[str, list[Param]]:
+    """The parameters that all calls of a cycle hand on as they are, by the function; those that
+    stand for one value are at one place of all lists."""
+    called = {function.name: function for function in functions}
+    group = {param.value: {param.value} for f in functions for param in f.params}
+    changing: set[Value] = set()
     for function in functions:
         for op in function.body.walk():
-            if isinstance(op, control.Call) and op.callee in names:
-                same = 0
-                for given, own in zip(reversed(op.arguments), reversed(function.params)):
-                    if given is not own.value:
-                        break
-                    same += 1
-                least = min(least, same)
-    return least
+            if not isinstance(op, control.Call) or op.callee not in called:
+                continue
+            for given, param in zip(op.arguments, called[op.callee].params, strict=True):
+                if given not in group:
+                    changing.add(param.value)
+                elif group[given] is not group[param.value]:
+                    group[given] |= group[param.value]
+                    group.update(dict.fromkeys(group[param.value], group[given]))
+    first = functions[0]
+    kept = [group[p.value] for p in first.params if _is_kept(group[p.value], functions, changing)]
+    return {f.name: [p for each in kept for p in f.params if p.value in each] for f in functions}
+
+
+def _is_kept(group: set[Value], functions: list[Function], changing: set[Value]) -> bool:
+    """Whether the values of a group are one: no call changes it, and each function has it once."""
+    once = all(sum(p.value in group for p in f.params) == 1 for f in functions)
+    return once and not group & changing
 
 
 class _Loop:
@@ -58,6 +81,7 @@ class _Loop:
             Param(Value(p.value.type, None, p.value.name), p.argument, p.path) for p in entry.params
         ]
         self.made = Function(name, params, entry.results, loc=entry.loc)
+        self.passed = dict(zip(entry.params, [p.value for p in params], strict=True))
         self.b = Builder(cycle.module, self.made)
         self.b.loc = entry.loc
         self.stack = Value(pointer(u32, Space.LOCAL), None, "stack")
@@ -103,9 +127,8 @@ class _Loop:
             self.results[name] = [Var(f"{name}.result", type_) for type_ in member.function.results]
             declare_variables(self.made, [self.variables[var] for var in member.variables])
             declare_variables(self.made, self.results[name])
-            given = self.cycle.given[name]
-            for old, new in zip(reversed(given), reversed(self.made.params)):
-                self.values[old.value] = new.value
+            given = zip(self.cycle.given[name], self.cycle.given[self.entry.function.name])
+            self.values.update((old.value, self.passed[own]) for old, own in given)
 
     def _label(self) -> int:
         self.next_label += 1
@@ -121,8 +144,8 @@ class _Loop:
     def _begin(self) -> None:
         b, entry = self.b, self.entry
         self._open(0)
-        for var, param in zip(entry.params, self.made.params):
-            b.write(self.variables[var], param.value)
+        for var, param in zip(entry.params, entry.own, strict=True):
+            b.write(self.variables[var], self.passed[param])
         b.store(self.stack, b.const(0, u32))
         b.write(self.top, b.const(1, u32))
         self._go(self._number(entry.function.name))
@@ -211,8 +234,9 @@ class _Loop:
         b.store(self._word(start, at), b.const(self.numbers[old], u32))
         b.write(self.top, top)
         (callee,) = (each for each in self.cycle.members if each.function.name == call.callee)
-        for var, value in zip(callee.params, call.arguments):
-            b.write(self.variables[var], value)
+        given = dict(zip(callee.function.params, call.arguments, strict=True))
+        for var, param in zip(callee.params, callee.own, strict=True):
+            b.write(self.variables[var], given[param])
         self._go(self._number(call.callee))
 
     def _error(self, call: control.Call) -> int:

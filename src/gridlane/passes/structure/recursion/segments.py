@@ -33,7 +33,7 @@ class Member:
     """A function of a cycle, in segments. Values that cross from one to another are in variables.
 
     Args:
-        given: parameters that are the same in all calls; the others are in variables.
+        given: parameters that are the same in all calls; the others, ``own``, are in variables.
 
     Attributes:
         segments: the entry first; ``labels``: those that begin a block.
@@ -47,7 +47,7 @@ class Member:
         self.segments: list[Segment] = []
         self.labels: dict[int, Segment] = {}
         self._split()
-        own = function.params[: len(function.params) - len(given)]
+        own = self.own = [param for param in function.params if param not in given]
         self.params = [Var(each.value.name or "given", each.value.type) for each in own]
         self.hoisted: list[Op] = []
         crossing = self._crossing()

@@ -1,0 +1,167 @@
+"""``cuda.libdevice``: every name, on every device, against mpmath and numpy."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+from tests.frontends.running import OPTIONS
+
+from gridlane import cuda
+from gridlane.core import argtypes
+from gridlane.core.errors import UnsupportedError
+from gridlane.cuda import libdevice
+from gridlane.cuda.ufuncs.generated import define
+from gridlane.frontends.python.libdevice_stubs import SIGNATURES
+from gridlane.frontends.python.translation import translate
+from gridlane.ir.verifier import verify
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+TYPES = {
+    **{"d": argtypes.float64, "f": argtypes.float32, "l": argtypes.int64, "i": argtypes.int32},
+    "h": argtypes.int16,
+}
+REFUSED = {
+    *(f"d{op}_{way}" for op in ("add", "mul", "div", "rcp", "sqrt") for way in ("rd", "ru", "rz")),
+    *(f"f{op}_{way}" for op in ("div", "rcp", "sqrt") for way in ("rd", "ru", "rz")),
+    *(f"fma_{way}" for way in ("rd", "ru", "rz")),
+}
+
+
+def make(name: str):
+    """A kernel of one call for each item."""
+    results, _, params = SIGNATURES[name].partition(":")
+    given, outs = list("xyz"[: len(params)]), [f"r{n}" for n in range(len(results))]
+    items, made = (", ".join(f"{each}[i]" for each in names) for names in (given, outs))
+    text = (
+        f"def kernel({', '.join(outs + given)}):\n    i = cuda.grid(1)\n    if i < x.size:\n"
+        f"        {made} = libdevice.{name}({items})\n"
+    )
+    return define("kernel", text, {"cuda": cuda, "libdevice": libdevice})
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_every_name_compiles_or_is_refused(name):
+    results, _, params = SIGNATURES[name].partition(":")
+    assert name in dir(libdevice)
+    kinds = tuple(TYPES[letter][::1] for letter in results + params)
+    kernel = make(name)
+    if name in REFUSED:
+        with pytest.raises(UnsupportedError, match=f"cuda.libdevice.{name} rounds in a direction"):
+            translate(kernel, kinds, OPTIONS)
+        return
+    verify(translate(kernel, kinds, OPTIONS))
+
+
+X = np.concatenate([np.linspace(-3, 3, 41), [0.0, -0.0, 1e-3, 7.5, 20.0, 24.9, 40.0, 0.7]])
+UNIT = np.linspace(0.01, 0.99, 31)
+
+
+def phi(x):
+    return mpmath.ncdf(x)
+
+
+ONE = {
+    "sinpi": (mpmath.sinpi, X),
+    "cospi": (mpmath.cospi, X),
+    "normcdf": (phi, X),
+    "erfcx": (lambda x: mpmath.exp(x * x) * mpmath.erfc(x), X),
+    "erfinv": (mpmath.erfinv, UNIT),
+    "erfcinv": (lambda x: mpmath.erfinv(1 - x), UNIT),
+    "normcdfinv": (lambda x: mpmath.sqrt(2) * mpmath.erfinv(2 * x - 1), UNIT),
+    "rcbrt": (lambda x: 1 / mpmath.cbrt(x), np.abs(X) + 0.1),
+    "j0": (lambda x: mpmath.besselj(0, x), X),
+    "j1": (lambda x: mpmath.besselj(1, x), X),
+    "y0": (lambda x: mpmath.bessely(0, x), np.abs(X) + 0.1),
+    "y1": (lambda x: mpmath.bessely(1, x), np.abs(X) + 0.1),
+}
+"""Functions made of others, with their meaning and arguments."""
+
+
+def run(name: str, *given: np.ndarray, kinds: str) -> list[np.ndarray]:
+    made = [np.zeros(given[0].size, TYPES[letter].numpy) for letter in kinds]
+    kernel = cuda.jit(make(name))
+    kernel[given[0].size // 32 + 1, 32](*made, *given)
+    return made
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_float64_against_mpmath(name):
+    current.choose(get_device("cpu"))
+    function, x = ONE[name]
+    with mpmath.workdps(40):
+        want = np.array([float(function(mpmath.mpf(each))) for each in x])
+    (made,) = run(name, x, kinds="d")
+    np.testing.assert_allclose(made, want, rtol=4e-15, atol=4e-16)
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_float32_on_every_device(device):
+    current.choose(get_device(device))
+    x = np.linspace(0.05, 0.95, 32, dtype=np.float32)
+    # Drivers of shaders on CPUs compile what is computed in float64 for ten seconds and more.
+    wide = ("normcdf", "erfinv") if device in ("interp", "cpu") else ()
+    for name in ("sinpi", "rcbrt", *wide):
+        with mpmath.workdps(30):
+            want = np.array([float(ONE[name][0](mpmath.mpf(float(each)))) for each in x])
+        (made,) = run(f"{name}f", x, kinds="f")
+        np.testing.assert_allclose(made, want, rtol=4e-7)
+    words = np.arange(-16, 16, dtype=np.int32) * 123_456_789
+    for name, want in (
+        ("popc", [bin(int(w) & 0xFFFFFFFF).count("1") for w in words]),
+        ("mulhi", [int(w) * int(w) >> 32 for w in words]),
+        ("byte_perm", (words.view(np.uint32) >> 8 | words.view(np.uint32) << 24).view(np.int32)),
+    ):
+        others = words if name == "mulhi" else np.full(32, 0x4321, np.int32)
+        given = {"popc": (words,), "mulhi": (words, words), "byte_perm": (words, words, others)}
+        (made,) = run(name, *given[name], kinds="i")
+        assert list(made) == list(want), name
+
+
+def test_directions():
+    """Between two floats the lower and the upper one; an exact result is itself."""
+    current.choose(get_device("cpu"))
+    x = np.random.default_rng(1).standard_normal(64).astype(np.float32)
+    y = np.random.default_rng(2).standard_normal(64).astype(np.float32)
+    for name, exact in (
+        ("fadd", x.astype(np.longdouble) + y),
+        ("fsub", x.astype(np.longdouble) - y),
+        ("fmul", x.astype(np.longdouble) * y),
+    ):
+        found = {way: run(f"{name}_{way}", x, y, kinds="f")[0] for way in ("rd", "ru", "rz", "rn")}
+        assert (found["rd"] <= exact).all() and (found["ru"] >= exact).all()
+        inexact = found["rd"] != exact
+        up = np.nextafter(found["rd"], np.float32(np.inf))
+        np.testing.assert_array_equal(found["ru"], np.where(inexact, up, found["rd"]))
+        np.testing.assert_array_equal(found["rz"], np.where(exact > 0, found["rd"], found["ru"]))
+        np.testing.assert_array_equal(found["rn"], exact.astype(np.float32))
+    whole = np.array([2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 0, 7, 2**62 + 1, -3])
+    for name, kind in (("ll2double", "d"), ("ll2float", "f")):
+        down, up, inward = (run(f"{name}_{w}", whole, kinds=kind)[0] for w in ("rd", "ru", "rz"))
+        for n, number in enumerate(map(int, whole)):
+            assert int(down[n]) <= number <= int(up[n])
+            assert int(down[n]) == number or np.nextafter(down[n], up[n].dtype.type("inf")) == up[n]
+            assert inward[n] == (down[n] if number > 0 else up[n])
+
+
+def test_parts():
+    current.choose(get_device("cpu"))
+    x = np.array([0.0, -2.5, 1e-310, np.inf, 7.0, -0.75])
+    fraction, exponent = run("frexp", x, kinds="di")
+    wanted = np.frexp(x)
+    np.testing.assert_array_equal(fraction, wanted[0])
+    np.testing.assert_array_equal(exponent[:3], wanted[1][:3])
+    s, c = run("sincospi", x[[0, 1, 4, 5]], kinds="dd")
+    np.testing.assert_allclose(s, [0, -1, 0, -np.sqrt(0.5)], atol=1e-15)
+    np.testing.assert_allclose(c, [1, 0, -1, -np.sqrt(0.5)], atol=1e-15)
+    rest, bits = run("remquo", np.array([7.0, -7.0, 5.5]), np.array([2.0, 2.0, -3.0]), kinds="di")
+    np.testing.assert_array_equal(rest, [-1.0, 1.0, -0.5])
+    np.testing.assert_array_equal(bits, [4, -4, -2])
+    (n,) = run("ilogb", x, kinds="i")
+    np.testing.assert_array_equal(n, [-(2**31), 1, -1030, 2**31 - 1, 2, -1])
+    (order,) = run("jn", np.full(6, 3, np.int32), np.array([0.5, 1, 2, 5, 10, 30.0]), kinds="d")
+    with mpmath.workdps(30):
+        want = [float(mpmath.besselj(3, v)) for v in (0.5, 1, 2, 5, 10, 30)]
+    np.testing.assert_allclose(order, want, rtol=1e-13)

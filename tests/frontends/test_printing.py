@@ -1,0 +1,87 @@
+"""f-strings and arrays in ``print``, on every device, as Python formats them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+from tests.frontends.running import launch
+
+from gridlane import cuda
+from gridlane.core.errors import TypingError
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+NAME = "gridlane"
+X, N = np.float32(2.71828), -42
+
+
+@cuda.jit
+def kernel(x, n):
+    width = "8"
+    print(f"{NAME}: x = {x:.3f}, {n:+5d}|{n:<6}|{n:x}, {x:>{width}.1e} {(n, 1)} {n == 3}")
+    print(f"plain {n}", f"{NAME!r:>12}", n)
+    own = cuda.local.array((2, 2), np.int32)
+    own[0, 0] = own[1, 1] = n
+    own[0, 1] = own[1, 0] = 1
+    print("own", own, "end")
+
+
+@cuda.jit
+def of_any_length(numbers, n):
+    print("numbers", numbers[:n], n)
+
+
+WANTED = [
+    f"{NAME}: x = {X:.3f}, {N:+5d}|{N:<6}|{N:x}, {X:>8.1e} {(N, 1)} False",
+    f"plain {N} {NAME!r:>12} {N}",
+    f"own [[{N} 1] [1 {N}]] end",
+]
+
+
+@pytest.mark.parametrize("name", ["interp", *DEVICES])
+def test_every_device(name, capfd):
+    current.choose(get_device(name))
+    kernel[1, 1](X, N)
+    cuda.synchronize()
+    assert capfd.readouterr().out.splitlines() == WANTED
+
+
+@pytest.mark.parametrize("name", ["interp", "cpu"])
+def test_arrays_of_any_length(name, capfd):
+    current.choose(get_device(name))
+    numbers = np.arange(100, dtype=np.int32)
+    for n in (0, 1, 6, 100):
+        of_any_length[1, 1](numbers, n)
+    cuda.synchronize()
+    whole = ["[]", "[0]", "[0 1 2 3 4 5]", "[0 1 2 ... 97 98 99]"]
+    lines = [f"numbers {text} {n}" for text, n in zip(whole, (0, 1, 6, 100))]
+    assert capfd.readouterr().out.splitlines() == lines
+
+
+def _wrong(out):
+    print(f"{out[0]:d}")
+
+
+def _as_message(out):
+    assert out[0] > 0, f"{out[0]} is negative"
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (_wrong, "format 'd' of float64: Unknown format code 'd'"),
+        (_as_message, "the message of an exception must be constant"),
+    ],
+)
+def test_refused(function, words):
+    with pytest.raises(Exception, match=words):
+        launch(function, 1, 1, np.zeros(4))
+
+
+def test_arrays_of_unknown_shapes():
+    def kernel(out):
+        print(out)
+
+    with pytest.raises(TypingError, match="print its rows in a loop"):
+        launch(kernel, 1, 1, np.zeros((2, 2)))

@@ -1,0 +1,148 @@
+"""datetime64 and timedelta64 in kernels, on every device, against numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+from tests.frontends.running import module_of
+
+from gridlane import cuda
+from gridlane.core.errors import TypingError
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+NAT = np.iinfo(np.int64).min
+DAYS = np.array([0, 5, -7, 11016, -1, NAT, 400, 3], "M8[D]")
+OTHERS = np.array([9, 2, NAT, -40000, -3, 1, 0, 3], "M8[D]")
+SPANS = np.array([7, -7, 3, 0, -9, NAT, 12345, 25], "m8[h]")
+STEPS = np.array([2, 2, NAT, 5, 4, 3, -100, 0], "m8[h]")
+FACTORS = np.array([2, -3, 4, 5, 0, 6, 7, -8], np.int32)
+MONTHS = np.array([0, 1, 13, -1, -23, NAT, 361, 1202], "M8[M]")
+EPOCH = np.datetime64("2000-03-01", "D")
+
+
+@cuda.jit
+def kernel(days, others, spans, steps, factors, months, out, flags, dates, since):
+    i = cuda.grid(1)
+    out[i, 0] = days[i] - others[i]
+    out[i, 1] = (days[i] + spans[i]) - days[i]
+    out[i, 2] = -spans[i]
+    out[i, 3] = abs(spans[i])
+    out[i, 4] = spans[i] * factors[i]
+    out[i, 5] = spans[i] / factors[i]
+    out[i, 6] = spans[i] // factors[i]
+    out[i, 7] = spans[i] % steps[i]
+    flags[i, 0] = days[i] == others[i]
+    flags[i, 1] = days[i] != others[i]
+    flags[i, 2] = days[i] < others[i]
+    flags[i, 3] = days[i] >= EPOCH
+    flags[i, 4] = np.isnat(days[i])
+    flags[i, 5] = spans[i] // steps[i] == 3
+    flags[i, 6] = months[i] <= days[i]
+    later = days[i] if days[i] > others[i] else others[i]
+    dates[i, 0] = later
+    dates[i, 1] = months[i]
+    dates[i, 2] = since
+
+
+@pytest.mark.parametrize("name", ["interp", *DEVICES])
+def test_as_in_numpy(name):
+    current.choose(get_device(name))
+    out, flags = np.zeros((8, 8), "m8[h]"), np.zeros((8, 7), bool)
+    dates = np.zeros((8, 3), "M8[h]")
+    kernel[1, 8](DAYS, OTHERS, SPANS, STEPS, FACTORS, MONTHS, out, flags, dates, EPOCH)
+    with np.errstate(all="ignore"):
+        spans = [
+            *((DAYS - OTHERS), (DAYS + SPANS) - DAYS, -SPANS, np.abs(SPANS), SPANS * FACTORS),
+            *(SPANS / FACTORS, SPANS // FACTORS, SPANS % STEPS),
+        ]
+        tests = [
+            *(DAYS == OTHERS, DAYS != OTHERS, DAYS < OTHERS, DAYS >= EPOCH, np.isnat(DAYS)),
+            *(SPANS // STEPS == 3, MONTHS <= DAYS),
+        ]
+    later = np.where(DAYS > OTHERS, DAYS, OTHERS)
+    for number, want in enumerate(spans):
+        got = out[:, number].view(np.int64)
+        assert list(got) == list(want.astype("m8[h]").view(np.int64)), number
+    np.testing.assert_array_equal(flags, np.stack(tests, axis=1))
+    for number, want in enumerate((later, MONTHS, np.full(8, EPOCH))):
+        np.testing.assert_array_equal(dates[:, number], want.astype("M8[h]"))
+
+
+@pytest.mark.parametrize("unit", ["D", "h", "s"])
+def test_every_month_of_the_calendar(unit):
+    current.choose(get_device("cpu"))
+    months = np.arange(-3000, 30000).astype("M8[M]")
+    found = np.zeros(months.size, f"M8[{unit}]")
+
+    @cuda.jit
+    def convert(months, found):
+        i = cuda.grid(1)
+        if i < found.size:
+            found[i] = months[i]
+
+    convert[months.size // 128 + 1, 128](months, found)
+    np.testing.assert_array_equal(found, months.astype(found.dtype))
+
+
+def test_floats_scale_spans():
+    current.choose(get_device("cpu"))
+    spans = np.array([7, -7, NAT, 9], "m8[s]")
+    factors = np.array([1.5, -0.3, 2.0, np.nan])
+    out, ratios = np.zeros((4, 2), "m8[s]"), np.zeros(4)
+
+    @cuda.jit
+    def scale(spans, factors, out, ratios):
+        i = cuda.grid(1)
+        out[i, 0] = factors[i] * spans[i]
+        out[i, 1] = spans[i] / factors[i]
+        ratios[i] = spans[i] / np.timedelta64(2, "m")
+
+    with pytest.raises(TypingError):
+        scale[1, 4](spans, factors, out, ratios)
+
+    two = np.timedelta64(2, "m")
+
+    @cuda.jit
+    def scaled(spans, factors, out, ratios):
+        i = cuda.grid(1)
+        out[i, 0] = factors[i] * spans[i]
+        out[i, 1] = spans[i] / factors[i]
+        ratios[i] = spans[i] / two
+
+    scaled[1, 4](spans, factors, out, ratios)
+    np.testing.assert_array_equal(out[:, 0], factors * spans)
+    np.testing.assert_array_equal(out[:, 1], spans / factors)
+    np.testing.assert_array_equal(ratios, spans / two)
+
+
+def _sum_of_dates(out, a, b):
+    out[0] = a[0] + a[0]
+
+
+def _scaled_date(out, a, b):
+    out[0] = a[0] * 2
+
+
+def _coarser(out, a, b):
+    a[0] = b[0]
+
+
+def _number(out, a, b):
+    out[0] = a[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (_sum_of_dates, r"datetime64\[D\] \+ datetime64\[D\] is not defined, as in numpy"),
+        (_scaled_date, r"datetime64\[D\] \* int64 is not defined"),
+        (_coarser, r"datetime64\[s\] does not convert to datetime64\[D\]"),
+        (_number, r"a number to convert to int64 is required here, not datetime64\[D\]"),
+    ],
+)
+def test_refused(function, words):
+    arrays = np.zeros(1, np.int64), np.zeros(1, "M8[D]"), np.zeros(1, "M8[s]")
+    with pytest.raises(TypingError, match=words):
+        module_of(function, *arrays)
