@@ -153,7 +153,7 @@ def negative(x):
     ("function", "message"),
     [
         (odd_size, "copies 4, 8 or 16 bytes a call; 3 elements of float32 are 12"),
-        (unknown_count, "the count of cuda.async_copy must be known"),
+        (unknown_count, "the count of cuda.async_copy must be a constant integer"),
         (other_type, "from float32 to float64 it cannot convert"),
         (into_global, "the target .* in shared memory; this is in global memory"),
         (out_of_shared, "the source .* in global memory; this is in shared memory"),
