@@ -17,7 +17,6 @@ from gridlane.core.errors import (
     DeviceError,
     KernelError,
     TargetError,
-    UnsupportedError,
 )
 from gridlane.cuda.random import (
     create_xoroshiro128p_states,
