@@ -229,6 +229,9 @@ class Recorder:
         """Relate the device's clock to the host's, by the device's first work."""
         with suppress(DeviceError, KernelStop):
             span.end.synchronize()
+            # wgpu says that a queue is idle before its first use of a pipeline has ended; its time
+            # comes when it has.
+            span.start.elapsed_ms(span.end)
         self._clocks.setdefault(id(span.device), _Clock(span, perf_counter_ns()))
 
     def _add_launch(
@@ -245,7 +248,9 @@ class Recorder:
         key = launch.params, launch.grid, launch.shared
         if key in row.launches or len(row.launches) < _MOST_PARAMETERS:
             row.launches[key] = row.launches.get(key, 0) + 1
-        details: dict[str, object] = {"grid": launch.grid, "block": row.block}
+        details: dict[str, object] = {}
+        if row.block[0]:
+            details |= {"grid": launch.grid, "block": row.block}
         stream = launch.span.stream if launch.span is not None else 0
         begin, end = launch.begin, launch.end
         self._show("launch", row.name, row.device, stream, launch.thread, begin, end, ran, details)

@@ -91,7 +91,9 @@ def _kernels(figures: Figures) -> Table:
     total = sum(each.device_ns for each in figures.kernels)
     table = _table(f"gridlane profile, {wording.time(figures.wall_ns)}", "kernel", *_COLUMNS, "%")
     for kernel in figures.kernels:
-        name = Text(f"{kernel.name}[{wording.block(kernel)}] {kernel.device}")
+        block = wording.block(kernel)
+        title = f"{kernel.name}[{block}]" if block != wording.NOTHING else kernel.name
+        name = Text(f"{title} {kernel.device}")
         share = f"{kernel.device_ns / total:.0%}" if total else wording.NOTHING
         cells = [Text(told(kernel)) for told in _COLUMNS.values()]
         table.add_row(name, *cells, share)

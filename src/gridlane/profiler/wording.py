@@ -67,6 +67,8 @@ def roofline(kernel: KernelFigures) -> str:
 
 def block(kernel: KernelFigures) -> str:
     """The block's shape, without axes of one thread at its end."""
+    if not kernel.block[0]:  # a graph
+        return NOTHING
     sizes = list(kernel.block)
     while len(sizes) > 1 and sizes[-1] == 1:
         sizes.pop()

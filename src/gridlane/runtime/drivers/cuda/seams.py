@@ -12,8 +12,10 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
+from gridlane.core.artifact import Artifact
 from gridlane.runtime import observing
 from gridlane.runtime.drivers.cuda.context import Context
+from gridlane.runtime.drivers.cuda.graph import CudaExecutable
 from gridlane.runtime.drivers.cuda.kernel import CudaBound
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream
 from gridlane.runtime.observing import COPIES, Copied, Launched, Timer, copy_on_caller, seam
@@ -68,6 +70,30 @@ def _copy(kind: str, sized: int) -> observing.Wrap:
     return wrap
 
 
+class _Graph:
+    """A graph as what is launched: its kernels are the driver's affair."""
+
+    def __init__(self, graph: Any) -> None:
+        self.artifact = Artifact("cuda", "graph", b"", f"graph {id(graph):#x}", (), 0)
+
+
+def _launch_graph(own: Callable[..., None]) -> Callable[..., None]:
+    def launch(self: Any, stream: Any) -> None:
+        if not isinstance(stream, CudaStream) or stream.capture is not None:
+            own(self, stream)
+            return
+        start = _TIMER.begin(stream)
+        begin = perf_counter_ns()
+        own(self, stream)
+        end, thread = perf_counter_ns(), threading.get_ident()
+        span, told = _TIMER.end(stream, start), self.__dict__.setdefault("_told", _Graph(self))
+        observing.tell_launch(
+            Launched(told, b"", (1, 1, 1), 0, begin, end, thread, span, stream.device)
+        )
+
+    return launch
+
+
 def _no_native_launch(own: Callable[..., Any]) -> Callable[..., Any]:
     def native_launch(self: Any, stream: Any) -> Any:
         return None if observing.observers else own(self, stream)
@@ -89,5 +115,6 @@ def watch_context(context: Context) -> None:
     observing.then(lambda: call() if observing.observers and (call := expire()) else None)
 
 
+seam(CudaExecutable, "launch", _launch_graph)
 seam(CudaBound, "launch_on", _launch_on)
 seam(CudaBound, "native_launch", _no_native_launch)
