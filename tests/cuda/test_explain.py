@@ -128,7 +128,7 @@ def test_branches_and_loops(cpu):
 
 
 def test_every_device_explains(device):
-    kernel, text = explained(gathers, f"{F}, {I}, {F}")
+    _, text = explained(gathers, f"{F}, {I}, {F}")
     target = "cpu" if device.name == "interp" else device.name
     assert f"on {target}, blocks of" in text
     if target == "cpu":
@@ -136,7 +136,7 @@ def test_every_device_explains(device):
     else:
         assert "narrowed to 32 bits" in of_line(text, "i = cuda.grid(1)")["integers"]
     array = [cuda.to_device(np.arange(64, dtype=t)) for t in (np.float32, np.int32, np.float32)]
-    kernel[1, 64](*array)  # and what it explains is still right
+    cuda.jit(gathers)[1, 64](*array)  # and what it explains is still right
     assert (array[2].copy_to_host() == np.arange(64)).all()
 
 

@@ -25,10 +25,12 @@ class Accesses:
 
     Attributes:
         read, written: those whose memory is read, and written; an atomic does both.
+        others: whether memory is accessed that no parameter points to.
     """
 
     read: frozenset[int]
     written: frozenset[int]
+    others: bool
 
 
 def accesses(module: Module) -> Accesses:
@@ -94,13 +96,15 @@ class _Tracer:
     def _found(self, functions: list[Function]) -> Accesses:
         read: set[int] = set()
         written: set[int] = set()
+        others = False
         for function in functions:
             for op in function.body.walk():
                 for value, reads, writes in _touched(op):
                     roots = self.of[value]
+                    others = others or not roots
                     read |= roots if reads else _NONE
                     written |= roots if writes else _NONE
-        return Accesses(frozenset(read), frozenset(written))
+        return Accesses(frozenset(read), frozenset(written), others)
 
 
 def _touched(op: Op) -> list[tuple[Value, bool, bool]]:

@@ -156,6 +156,8 @@ def _array_bytes(row: Kernels, module: Module | None) -> float | None:
     artifact, touched = row.bound.artifact, accesses(module)
     if len(module.kernel.params) != len(artifact.params):
         return None
+    if touched.others and not (touched.read or touched.written):
+        return None  # the arrays' addresses are in memory, or are integers
     parameters = Parameters(artifact.params, artifact.param_bytes)
     total = calls = 0
     for (params, _, _), times in row.launches.items():

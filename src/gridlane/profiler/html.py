@@ -19,6 +19,8 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
 th:first-child, td:first-child { text-align: left; }
+td { white-space: nowrap; }
+.wide td:last-child { white-space: normal; text-align: left; font-size: .85em; }
 svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; }
 svg text { fill: currentColor; }
 .axis { stroke: currentColor; stroke-width: 1; opacity: .4; }
@@ -59,13 +61,13 @@ def _page(figures: Figures, recorder: Recorder) -> Iterator[str]:
 
 
 _HEADS = (
-    *("kernel", "device", "types", "block", "calls", "device time", "each", "host each", "compile"),
-    *("arrays", "GB/s", "GFLOP/s", "occupancy", "roofline"),
+    *("kernel", "device", "block", "calls", "device time", "each", "host each", "compile"),
+    *("arrays", "GB/s", "GFLOP/s", "occupancy", "roofline", "types"),
 )
 
 
 def _kernels(figures: Figures) -> Iterator[str]:
-    yield _row(_HEADS, "th", "<table>")
+    yield _row(_HEADS, "th", '<table class="wide">')
     for kernel in figures.kernels:
         yield _row(_cells(kernel))
     yield "</table>"
@@ -75,7 +77,6 @@ def _cells(kernel: KernelFigures) -> tuple[str, ...]:
     return (
         kernel.name,
         kernel.device,
-        kernel.types,
         wording.block(kernel),
         wording.calls(kernel),
         wording.time(kernel.device_ns if kernel.timed else None),
@@ -87,6 +88,7 @@ def _cells(kernel: KernelFigures) -> tuple[str, ...]:
         wording.gigaflops(kernel.flops_per_second),
         wording.occupancy(kernel),
         wording.roofline(kernel),
+        kernel.types,
     )
 
 

@@ -63,7 +63,7 @@ def _time_axis(end: float, scale: float, top: int) -> Iterator[str]:
         at = end * n / 5
         anchor = "end" if n == 5 else "middle" if n else "start"
         place = f'x="{_LEFT + at * scale:.1f}" y="{top + 18}" text-anchor="{anchor}"'
-        yield f"<text {place}>{wording.time(at)}</text>"
+        yield f"<text {place}>{wording.time(at) if n else '0'}</text>"
 
 
 # --- the roofline ---
