@@ -34,6 +34,8 @@ SAMPLES = 16
 """Threads that are followed."""
 _FOLLOWED = 4
 """Iterations of a loop that are followed before the rest is told from them."""
+_PATIENCE = 32
+"""Iterations that are followed where each costs something else."""
 _LANES = 32
 _MOST_OPS = 200_000
 """Ops that are followed for one launch; a kernel that takes more is not counted."""
@@ -121,6 +123,7 @@ _ARITHMETIC: dict[type[Op], Callable[..., int | float]] = {
     arith.Gt: operator.gt,
     arith.Ge: operator.ge,
     arith.Neg: lambda a: -a,
+    arith.Not: lambda a: not a if isinstance(a, bool) else ~a,
     arith.Abs: lambda a: abs(a),
     arith.Shl: lambda a, b: a << min(b, 64) if b >= 0 else 0,
     arith.Shr: lambda a, b: a >> b if b >= 0 else 0,
@@ -211,7 +214,7 @@ class _Thread:
         while True:
             seen.append(dict(self.variables))
             times = self._trips_left(op, seen) if len(costs) >= _FOLLOWED else None
-            if times is not None:
+            if times is not None and (_is_regular(costs) or len(costs) >= _PATIENCE):
                 self._rest(op, times, costs)
                 return None
             own, self.done = self.done, Flops()
@@ -227,12 +230,14 @@ class _Thread:
             return None if ended[0] == "break" else ended
 
     def _rest(self, op: Loop, times: int, costs: list[Flops]) -> None:
-        """The iterations that are not followed, each as much more than the one before as the last
-        followed one."""
-        last, before = costs[-1], costs[-2]
-        growth = Flops(last.wide - before.wide, last.narrow - before.narrow)
-        self.done.plus(last, times)
-        self.done.plus(growth, times * (times + 1) / 2)
+        """The iterations that are not followed: each as much more than the one before as the last
+        followed one or, if those differ otherwise, as many as these on average."""
+        if _is_regular(costs):
+            self.done.plus(costs[-1], times)
+            self.done.plus(_growth(costs[-2], costs[-1]), times * (times + 1) / 2)
+        else:
+            for cost in costs:
+                self.done.plus(cost, times / len(costs))
         for each in _written(op):
             self.variables[each] = None
 
@@ -243,22 +248,24 @@ class _Thread:
         Raises:
             NotCountable: what is in memory ends it.
         """
-        known = False
+        known, found = False, list[int]()
         for test in op.body.ops:
-            if not isinstance(test, If):
-                continue
-            compare = test.condition.op
-            side = test.then.ops or test.orelse.ops
-            if not isinstance(compare, _COMPARES) or not side or not isinstance(side[0], Break):
+            side = (test.then.ops or test.orelse.ops) if isinstance(test, If) else []
+            if not isinstance(test, If) or not side or not isinstance(side[0], Break):
                 continue
             known = known or self.values.get(test.condition) is not None
-            a, b = (self._steps(value, seen) for value in (compare.lhs, compare.rhs))
-            if a is None or b is None or a[1] == b[1]:
+            compare = test.condition.op
+            if isinstance(compare, arith.Not):
+                compare = compare.value.op
+            if not isinstance(compare, _COMPARES):
                 continue
-            return max(0, ceil((b[0] - a[0]) / (a[1] - b[1])))
+            a, b = (self._steps(value, seen) for value in (compare.lhs, compare.rhs))
+            if a is not None and b is not None and a[1] != b[1]:
+                times = ceil((b[0] - a[0]) / (a[1] - b[1]))
+                found += [times] if times >= 0 else []  # else it was passed before
         if not known:
             raise NotCountable("a loop ends by what is in memory")
-        return None
+        return min(found, default=None)
 
     def _steps(self, value: Value, seen: list[dict[Var, _Known]]) -> tuple[float, float] | None:
         """A number in the iteration that comes, and how much it changes with each."""
@@ -347,6 +354,16 @@ class _Thread:
             self.done.wide += 2 * size / _LANES
         else:
             self.done.narrow += 2 * size / _LANES
+
+
+def _growth(before: Flops, after: Flops) -> Flops:
+    return Flops(after.wide - before.wide, after.narrow - before.narrow)
+
+
+def _is_regular(costs: list[Flops]) -> bool:
+    """Whether the last iterations each cost as much more than the one before."""
+    first, second, third = costs[-3:]
+    return _growth(first, second) == _growth(second, third)
 
 
 def _written(op: Op) -> set[Var]:

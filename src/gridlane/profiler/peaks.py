@@ -29,18 +29,20 @@ OWN = "gridlane_peak_"
 
 _MAGIC = b"gl-peak1"
 _BLOCK = 256
-_ELEMENTS = {"cpu": 1 << 25, "cuda": 1 << 26}
+_ELEMENTS = {"cpu": 1 << 24, "cuda": 1 << 26}
 """Elements of 4 bytes of each of two arrays, so that no cache holds them."""
 _OTHERS = 1 << 24
 _FEWEST = 1 << 20
 """The elements of a first, short launch: slow devices do no more than they must."""
-_REPEATS = 5
-_CHAINS = 8
+_REPEATS = 20
+_CHAINS = 6
 """Independent sums of a thread, so that none waits for its own last operation."""
 _ENOUGH_NS = 4e6
 """The time of a launch that is long enough to measure."""
-_LONG_NS = 1e8
-"""The time of launches that are enough."""
+_SLOW_NS = 2e7
+"""The time of a launch that is as long as one shall be."""
+_LONG_NS = 1.5e8
+"""The time of launches that are enough: the best of them is taken, as others use the machine."""
 _MOST_STEPS = 1 << 16
 
 
@@ -83,7 +85,7 @@ def _path(device: Device) -> Path | None:
     folder = driver_cache.directory("peaks")
     if folder is None:
         return None
-    facts = {k: v for k, v in device.describe().items() if "free" not in k}
+    facts = {k: v for k, v in device.describe().items() if "memory" not in k}
     machine = platform.node(), _processor(), available_processors()
     identity = repr((device.name, sorted(map(str, facts.items())), machine, VERSION))
     return folder / sha256(identity.encode()).hexdigest()[:32]
@@ -140,9 +142,9 @@ def _bandwidth(device: Device, most: int) -> float:
         grid = -(-elements // _BLOCK), 1, 1
         run = _launcher(kernel, device, grid, (source, target, elements))
         took = _nanoseconds(device, run)
-        if elements >= most or took >= _LONG_NS / _REPEATS:
+        if elements >= most or took >= _SLOW_NS:
             return 8 * elements / _best(device, run, took) * 1e9
-        elements = min(most, 4 * elements)
+        elements = min(most, 16 * elements)
 
 
 # --- operations ---
