@@ -8,7 +8,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
@@ -117,13 +118,18 @@ def run(request: Request) -> None:
         raise
 
 
-def _profiled(request: Request) -> AbstractContextManager[object]:
-    """The profile of a program that wants one, up to the end of its main module."""
+@contextmanager
+def _profiled(request: Request) -> Iterator[None]:
+    """Profile a program that wants it, up to the end of its main module."""
     if not (request.profile or request.trace_file or request.html):
-        return nullcontext()
+        yield
+        return
     from gridlane.cuda.host.profiling import profiling
 
-    return profiling(trace_file=request.trace_file, html=request.html)
+    with profiling(trace_file=request.trace_file, html=request.html) as profile:
+        yield
+    if profile.is_empty:
+        print("gridlane profile: no kernel was launched", file=sys.stderr)
 
 
 # --- the program ---

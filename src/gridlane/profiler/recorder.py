@@ -197,8 +197,11 @@ class Recorder:
         if not self._lock.acquire(blocking=wait):
             return
         try:
-            for _ in range(len(self._pending)):
-                work = self._pending.popleft()
+            while True:
+                try:  # a signal handler that launches may empty the list between two lines
+                    work = self._pending.popleft()
+                except IndexError:
+                    return
                 if not self._take(work, wait):
                     self._pending.appendleft(work)
                     return

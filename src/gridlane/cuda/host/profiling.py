@@ -43,6 +43,12 @@ class Profile:
         """``figures.kernels``: one for each kernel, device and shape of blocks."""
         return self.figures.kernels
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was launched or copied, in the process that has the profile."""
+        recorder = self._recorder
+        return not (recorder.is_child or recorder.kernels or recorder.copies)
+
     def show(self) -> None:
         """Print the tables to stderr."""
         from gridlane.profiler.table import show
@@ -82,7 +88,7 @@ def profiling(
     """Profile the launches and copies of all threads in the with block.
 
     Args:
-        show: print the tables to stderr at the end.
+        show: print the tables to stderr at the end, if anything was launched or copied.
         trace_file: write the timeline there, for Perfetto.
         html: write a page there.
 
@@ -107,7 +113,7 @@ def _end(
         profile.write_trace(trace)
     if html is not None:
         profile.write_html(html)
-    if show:
+    if show and not profile.is_empty:
         profile.show()
 
 
