@@ -9,6 +9,9 @@ from os.path import basename
 from gridlane.core.decisions import Decision
 
 _WIDTH = 72
+NOTHING = "no line is vectorised, gathered, masked, narrowed or coarsened"
+"""What is said where no decision was made: of a kernel that touches no memory, and on Metal, whose
+code has integers of 64 bits as they are."""
 
 
 def told(title: str, decisions: Iterable[Decision], files: set[str]) -> str:
@@ -32,5 +35,5 @@ def told(title: str, decisions: Iterable[Decision], files: set[str]) -> str:
         parts.append(f"{basename(file)}:{line}: {shown}")
         parts += [f"    {what}: {'; '.join(ways)}" for what, ways in about.items()]
     if not lines:
-        parts.append("nothing to say: no loads, stores or branches")
+        parts.append(NOTHING)
     return "\n".join(parts)
