@@ -294,7 +294,7 @@ def test_ctrl_c(folder):
 
 def test_wrong_command_lines(folder, fails):
     (folder / "fine.py").write_text("")
-    usage = "gridlane run [--device D] [--floats F] [--trace] SCRIPT"
+    usage = "gridlane run [--device D] [--floats F] [--trace] [--profile]"
     assert fails("run").startswith(f"run: which program? {usage}")
     assert fails("run", "none.py") == "run: cannot read 'none.py': No such file or directory\n"
     assert "cannot read 'none.zip'" in fails("run", "none.zip")

@@ -42,7 +42,7 @@ def main(
 
 @app.command(
     context_settings={**_ANYTHING, "allow_interspersed_args": False},
-    options_metavar="[--device D] [--floats F] [--trace]",
+    options_metavar="[--device D] [--floats F] [--trace] [--profile]",
 )
 def run(
     context: typer.Context,
@@ -67,6 +67,17 @@ def run(
     trace: Annotated[
         bool, typer.Option("--trace", help="Say on stderr what each launch does.")
     ] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Print on stderr what kernels and copies took.")
+    ] = False,
+    trace_file: Annotated[
+        str | None,
+        typer.Option(metavar="OUT.json", help="Write the profile's timeline, for Perfetto."),
+    ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option(metavar="OUT.html", help="Write the profile as a page: timeline, roofline."),
+    ] = None,
 ) -> None:
     """Run a program; `from numba import cuda` in it finds gridlane.
 
@@ -76,7 +87,8 @@ def run(
 
     request = command.parse([program, *context.args])
     if request is not None:
-        command.run(replace(request, device=device, trace=trace, floats=floats))
+        options = {"device": device, "trace": trace, "floats": floats, "profile": profile}
+        command.run(replace(request, **options, trace_file=trace_file, html=html))
 
 
 @app.command(name="compile")

@@ -8,6 +8,8 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
@@ -15,12 +17,24 @@ from typing import Any
 from gridlane.cli.failure import check_settings, fail, likely, one_of
 from gridlane.core.options import FLOATS
 
-OPTIONS = ("--device", "--floats", "--trace", "--help", "-m", "-h")
+OPTIONS = (
+    *("--device", "--floats", "--trace", "--profile", "--trace-file", "--html"),
+    *("--help", "-m", "-h"),
+)
+USAGE = (
+    "gridlane run [--device D] [--floats F] [--trace] [--profile] [--trace-file F] [--html F] "
+    "SCRIPT args... | -m MODULE args..."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The program to run: a file or, with ``is_module``, a module, and its arguments."""
+    """The program to run: a file or, with ``is_module``, a module, and its arguments.
+
+    Attributes:
+        profile: whether to print a profile at the end.
+        trace_file, html: files of the profile.
+    """
 
     program: str
     arguments: tuple[str, ...]
@@ -28,40 +42,41 @@ class Request:
     device: str | None = None
     trace: bool = False
     floats: str | None = None
+    profile: bool = False
+    trace_file: str | None = None
+    html: str | None = None
 
 
 def parse(arguments: list[str]) -> Request | None:
     """Parse the command line up to the program; the rest is the program's. None: help is asked."""
-    device, floats, trace = None, None, False
+    found: dict[str, Any] = {}
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
+        name = word.partition("=")[0]
         if word in ("-h", "--help"):
             return None
-        if word == "--trace":
-            trace = True
-        elif word == "--device" or word.startswith("--device="):
-            device = _value(word, rest)
-        elif word == "--floats" or word.startswith("--floats="):
-            floats = one_of("type of Python's floats", _value(word, rest), FLOATS)
+        if word in ("--trace", "--profile"):
+            found[word[2:]] = True
+        elif name in ("--device", "--trace-file", "--html"):
+            found[name[2:].replace("-", "_")] = _value(word, rest)
+        elif name == "--floats":
+            found["floats"] = one_of("type of Python's floats", _value(word, rest), FLOATS)
         elif word.startswith("-m"):
             module = word[2:] or (rest.pop(0) if rest else "")
             if not module:
                 fail("run: -m needs the name of a module")
-            return Request(module, tuple(rest), True, device, trace, floats)
+            return Request(module, tuple(rest), True, **found)
         elif word == "--" and rest:
-            return Request(rest[0], tuple(rest[1:]), False, device, trace, floats)
+            return Request(rest[0], tuple(rest[1:]), **found)
         elif word.startswith("-"):
             fail(
                 f"run: there is no option {word!r}{likely(word, OPTIONS)}; the program's own "
                 "options come after the program"
             )
         else:
-            return Request(word, tuple(rest), False, device, trace, floats)
-    fail(
-        "run: which program? gridlane run [--device D] [--floats F] [--trace] SCRIPT args... "
-        "| -m MODULE args..."
-    )
+            return Request(word, tuple(rest), **found)
+    fail(f"run: which program? {USAGE}")
 
 
 def _value(word: str, rest: list[str]) -> str:
@@ -96,7 +111,8 @@ def run(request: Request) -> None:
     try:
         code, main = (_module if request.is_module else _script)(request)
         sys.modules["__main__"] = main
-        exec(code, main.__dict__)
+        with _profiled(request):
+            exec(code, main.__dict__)
     except SystemExit:
         raise
     except BaseException as error:
@@ -104,6 +120,20 @@ def run(request: Request) -> None:
 
         print_as_the_programs(error)
         raise
+
+
+@contextmanager
+def _profiled(request: Request) -> Iterator[None]:
+    """Profile a program that wants it, up to the end of its main module."""
+    if not (request.profile or request.trace_file or request.html):
+        yield
+        return
+    from gridlane.cuda.host.profiling import profiling
+
+    with profiling(trace_file=request.trace_file, html=request.html) as profile:
+        yield
+    if profile.is_empty:
+        print("gridlane profile: no kernel was launched", file=sys.stderr)
 
 
 # --- the program ---

@@ -23,13 +23,13 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import UNKNOWN
 
 if TYPE_CHECKING:
-    from gridlane.compiler.generation import generate, text, translate
+    from gridlane.compiler.generation import decisions, generate, text, translate
     from gridlane.ir.source import KernelSource
 
 Make = Callable[["KernelSource", tuple[Any, ...], KernelOptions, Target], Artifact]
 """Makes the artifact of a source."""
 
-__all__ = ["artifact_key", "compile_kernel", "generate", "text", "translate"]
+__all__ = ["artifact_key", "compile_kernel", "decisions", "generate", "text", "translate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,7 @@ from gridlane.compiler.local_memory import check_local_memory
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
+from gridlane.core.decisions import Decision, collecting
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import UNKNOWN
@@ -144,6 +145,19 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
         for part in parts
     )
     return "\n".join(made)
+
+
+def decisions(
+    module: Module, target: Target, options: KernelOptions | None = None
+) -> list[Decision]:
+    """What passes and the code generator decide about the places of a module.
+
+    Raises:
+        TargetError: interp has no code.
+    """
+    with collecting() as found:
+        text(module, target, "asm", options)
+    return found
 
 
 def emitted_for(record: Backend) -> frozenset[type[Op]]:

@@ -62,13 +62,13 @@ from gridlane.cuda.host.device import is_float16_supported as is_float16_support
 from gridlane.cuda.host.device import is_fp8_supported as is_fp8_supported
 from gridlane.cuda.host.device import is_supported_version as is_supported_version
 from gridlane.cuda.host.device import list_devices as list_devices
-from gridlane.cuda.host.device import profile_start as profile_start
-from gridlane.cuda.host.device import profile_stop as profile_stop
-from gridlane.cuda.host.device import profiling as profiling
 from gridlane.cuda.host.device import require_context as require_context
 from gridlane.cuda.host.device import select_device as select_device
 from gridlane.cuda.host.errors import KernelRuntimeError as KernelRuntimeError
 from gridlane.cuda.host.graphs import capture as capture
+from gridlane.cuda.host.profiling import profile_start as profile_start
+from gridlane.cuda.host.profiling import profile_stop as profile_stop
+from gridlane.cuda.host.profiling import profiling as profiling
 from gridlane.cuda.host.streams import default_stream as default_stream
 from gridlane.cuda.host.streams import event as event
 from gridlane.cuda.host.streams import event_elapsed_time as event_elapsed_time

@@ -29,9 +29,9 @@ _BY_MODULE: dict[str, str] = {
     "host.device": """
         gpus list_devices get_current_device select_device current_context require_context close
         is_available is_supported_version is_float16_supported is_bfloat16_supported
-        is_fp8_supported cuda_error detect defer_cleanup profile_start profile_stop profiling
-        MemoryInfo
+        is_fp8_supported cuda_error detect defer_cleanup MemoryInfo
     """,
+    "host.profiling": "profiling profile_start profile_stop",
     "ufuncs.reduction": "Reduce reduce",
     "ufuncs.vectorization": "vectorize",
     "ufuncs.gufunc": "guvectorize",

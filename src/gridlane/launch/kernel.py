@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gridlane.backends import backend
 from gridlane.core import grid_plan, trace
@@ -19,6 +21,7 @@ from gridlane.launch import current, notes
 from gridlane.launch.dimensions import Dim3, check_shape, dim3
 from gridlane.launch.grid_parts import SplitKernel
 from gridlane.launch.plan import Plan
+from gridlane.runtime import observing
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
 if TYPE_CHECKING:
@@ -51,6 +54,22 @@ def compile_for(
     return compiler.compile_kernel(source, types, options, target, finish)
 
 
+class Origin(NamedTuple):
+    """Where a bound kernel comes from."""
+
+    kernel: Kernel
+    device: Device
+    block: Dim3
+
+
+_kernels: weakref.WeakSet[Kernel] = weakref.WeakSet()
+
+
+def origin_of(bound: BoundKernel) -> Origin | None:
+    """Where a bound kernel comes from; None if that no longer lives, or no Kernel loaded it."""
+    return next((found for each in tuple(_kernels) if (found := each.origin_of(bound))), None)
+
+
 class Kernel:
     """A kernel for one tuple of argument types. It is compiled at its first use, for each device,
     and for each block shape that needs code of its own.
@@ -79,11 +98,19 @@ class Kernel:
         self._bound: dict[tuple[Device, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
         self._split: dict[bool, list[Kernel]] = {}
+        _kernels.add(self)
 
     @property
     def name(self) -> str:
         """The kernel's name."""
         return self.source.name
+
+    def origin_of(self, bound: BoundKernel) -> Origin | None:
+        """Where a bound kernel comes from, if from this kernel."""
+        for (device, block, _), each in tuple(self._bound.items()):
+            if each is bound:
+                return Origin(self, device, block)
+        return None
 
     @property
     def module(self) -> Module:
@@ -149,6 +176,7 @@ class Kernel:
         target = replace(device.target(block), variant=variant)
         key = device, target
         if key not in self._loaded:
+            begin = perf_counter_ns()
             artifact = self._compile(self.source, self.types, self.options, target, device)
             if trace.enabled():
                 trace.event("load", kernel=self.name, device=device.name, block=block)
@@ -158,6 +186,9 @@ class Kernel:
                 return self._loaded[key]
             load = self._load_on
             self._loaded[key] = load(device, artifact) if load else device.load(artifact)
+            end, thread = perf_counter_ns(), threading.get_ident()
+            for each in observing.observers:
+                each.compiled(artifact.name, device, begin, end, thread)
         return self._loaded[key]
 
     def _parts(self, artifact: Artifact) -> list[Kernel]:

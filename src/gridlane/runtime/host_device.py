@@ -6,7 +6,7 @@ import os
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn, Self
+from typing import Literal, NoReturn, Self
 
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
@@ -44,6 +44,7 @@ class HostDevice:
     limits: Limits
     host_visible: bool
     route: Route = "inline"
+    timed_by: Literal["device", "host"] = "host"
     several_buffers: bool | None = None
     is_plain = False
     # Kernels may use all instructions of an NVIDIA device of this generation.

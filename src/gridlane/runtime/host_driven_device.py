@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import (
@@ -42,6 +42,7 @@ class HostDrivenDevice(Generic[S]):
 
     host_visible = False
     route: Route = "queued"
+    timed_by: Literal["device", "host"] = "device"
     several_buffers: bool | None = None
     # Kernels may use the instructions of this generation; the code generator legalises or refuses
     # those that the device lacks.

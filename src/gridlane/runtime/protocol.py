@@ -274,6 +274,8 @@ class Device(Protocol):
     """The generation of NVIDIA device whose instructions kernels may use."""
     route: Route
     """How a launch without preparation runs."""
+    timed_by: Literal["device", "host"]
+    """Whose clock the times of events are of."""
     several_buffers: bool | None
     """Whether arrays are in several buffers, so that code is for pointers in certain ones
     (``core.compact.Variant``); it may become true. None: addresses tell code all."""

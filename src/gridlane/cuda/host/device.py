@@ -379,16 +379,3 @@ def _print_device(device: CudaDevice) -> None:
 def defer_cleanup() -> Iterator[None]:
     """Do nothing: memory is freed with its arrays, and no cleanup is deferred."""
     yield
-
-
-def profile_start() -> None:
-    """Do nothing: GRIDLANE_TRACE=1 traces launches."""
-
-
-profile_stop = profile_start
-
-
-@contextmanager
-def profiling() -> Iterator[None]:
-    """Mark a region to profile, without effect."""
-    yield

@@ -140,6 +140,15 @@ class Inspection:
             return self._overload(signature).inspect_native(stage)
         return {types: kernel.inspect_native(stage) for types, kernel in self.overloads.items()}
 
+    def explain(self, signature: Any = None, block: Any = 256) -> str:
+        """What the compiler makes of each line on the current device, for a signature or for each;
+        see ``Kernel.explain``."""
+        if signature is not None:
+            return self._overload(signature).explain(block)
+        if not self.overloads:
+            return f"{self.__name__} is not compiled yet: launch it, or call compile(signature)"
+        return "\n\n".join(kernel.explain(block) for kernel in self.overloads.values())
+
     def inspect_sass(self, signature: Any = None) -> Any:
         """Refuse to show NVIDIA's machine code."""
         if self.is_device_function:

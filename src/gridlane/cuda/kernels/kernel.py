@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gridlane.backends import backend
 from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
+from gridlane.core.compact import Variant
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.process_bound import ProcessBound
@@ -18,7 +20,7 @@ from gridlane.cuda.kernels.jit_options import gpu_target, processor_of
 from gridlane.cuda.kernels.linkable import LinkableCode
 from gridlane.launch import current
 from gridlane.launch import kernel as launch
-from gridlane.launch.dimensions import Dim3
+from gridlane.launch.dimensions import Dim3, dim3
 from gridlane.launch.grid_parts import BLOCKS_IN_PARTS, holds_whole_grids
 from gridlane.runtime.protocol import Device
 
@@ -191,6 +193,31 @@ class Kernel(ProcessBound, launch.Kernel):
         if other:  # it interprets the IR; the readable code is the CPU's
             target = Target(other, block=target.block)
         return self._text(stage, target)
+
+    def explain(self, block: Any = 256) -> str:
+        """What the compiler makes of each line on the current device, as text: on the CPU what is
+        a vector, gathered or masked, on GPUs which integers are narrowed, and whether blocks are
+        coarsened. The interpreter compiles nothing; it explains the CPU's code.
+
+        Args:
+            block: threads of a block, as in a launch.
+        """
+        from gridlane import compiler
+        from gridlane.cuda.kernels.explaining import told
+
+        device, shape = current.device(), dim3(block, "block")
+        target = device.target(shape)
+        other = backend(target.name).reads_as
+        if other:
+            target = Target(other, block=target.block)
+        target = replace(target, variant=Variant(compact=True, coarse=True))
+        with fork_waits():
+            module = self.module
+            found = compiler.decisions(module, target, self.options)
+        files = {each.loc.file for each in module.functions.values() if not each.is_library}
+        types = ", ".join(map(str, self.types))
+        on = f"{target.name}, blocks of {shape[0]}x{shape[1]}x{shape[2]}"
+        return told(f"{self.name}({types}) on {on}:", found, files)
 
     def _shown(self, cc: tuple[Any, ...] | None) -> Target:
         """The target of the readable code: a GPU's, on the host for its nominal capability."""

@@ -248,7 +248,7 @@ class Launching(ProcessBound):
         found = self._plans.get(place)
         if found is None:
             plan = self._planned(self.dispatcher.kernel_of(reading.argtypes), variant)
-            found = replace(reading, plan=plan, launch=plan.kernel.launch)
+            found = replace(reading, plan=plan)
             self._plans[place] = found
         return found
 
@@ -280,7 +280,7 @@ class Launching(ProcessBound):
         read = packer(plan.parameters, args)
         used = converts if any(converts) else ()
         waits = any(map(_holds_host_array, args))
-        return Reading(read, plan, plan.kernel.launch, used, waits, kernel.argtypes), args
+        return Reading(read, plan, used, waits, kernel.argtypes), args
 
 
 class Configured(Launching, Launcher):

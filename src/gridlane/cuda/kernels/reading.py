@@ -3,8 +3,9 @@ interface of a launch to its route."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gridlane.core.device_errors import KernelStop
@@ -12,33 +13,54 @@ from gridlane.cuda.kernels.transfers import Convert
 from gridlane.launch.dimensions import Dim3
 from gridlane.launch.packing import Packer
 from gridlane.launch.plan import Plan
+from gridlane.runtime import observing
 
 if TYPE_CHECKING:
     from gridlane.cuda.kernels.kernel import Kernel
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Reading:
     """How to launch a kernel with arguments of given types and a given block shape.
 
     Attributes:
         read: converts arguments to parameter bytes.
         plan: the kernel on its device.
-        launch: its own ``launch``.
         converts: for each argument its conversion before ``read``; () if none needs any.
         waits: host arrays are used in place or copied back, so the caller sees results on return,
             on every stream, as with CUDA's copies to pageable memory.
         argtypes: the kernel's.
         holds: a test whether the plan's code is for these parameters, if the hot call needs it.
+        launch: the kernel's own ``launch``, as it is now: others may watch launches.
     """
 
     read: Packer
     plan: Plan
-    launch: Callable[[bytes, int, int, int, int], None]
     converts: tuple[Convert | None, ...]
     waits: bool
     argtypes: tuple[Any, ...] = ()
     holds: Callable[[bytes], bool] | None = None
+    launch: Callable[[bytes, int, int, int, int], None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # In this order: who exchanges the method in between finds the reading, or it the new one.
+        _READINGS.add(self)
+        self.look_up()
+
+    def look_up(self) -> None:
+        """Look the kernel's ``launch`` up."""
+        object.__setattr__(self, "launch", self.plan.kernel.launch)
+
+
+_READINGS: weakref.WeakSet[Reading] = weakref.WeakSet()
+
+
+def _look_up() -> None:
+    for each in tuple(_READINGS):
+        each.look_up()
+
+
+observing.then(_look_up)
 
 
 class Launchable(Protocol):

@@ -14,9 +14,8 @@ from gridlane.cuda.host.device import (
     MemoryInfo,
     cuda_error,
     current_context,
-    profile_start,
-    profile_stop,
 )
+from gridlane.cuda.host.profiling import profile_start, profile_stop
 from gridlane.cuda.host.streams import AnyStream as Stream  # numba has one class for all kinds
 from gridlane.cuda.host.streams import Event
 from gridlane.cuda.kernels.linkable import LinkerError as LinkerError

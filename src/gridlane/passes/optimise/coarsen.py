@@ -9,6 +9,7 @@ precede a store of another: without a race they access different places.
 from __future__ import annotations
 
 from gridlane.core.compact import COARSE
+from gridlane.core.decisions import decided
 from gridlane.core.dtypes import i32
 from gridlane.ir.op import Op, clone_op, clone_region
 from gridlane.ir.ops import arith, control, grid, memory
@@ -31,6 +32,10 @@ def coarsen_blocks(module: Module) -> None:
     if body is not None and _is_apart(module, body):
         kernel.body = _Jam(kernel, COARSE).made(body)
         module.coarse = COARSE
+        told = f"coarsened: each does {COARSE} in launches of many blocks"
+    else:
+        told = "one at a time: threads exchange data, end early, have arrays, or the code is long"
+    decided(kernel.loc, "blocks", told)
 
 
 def _without_early_return(body: Region) -> Region | None:

@@ -15,7 +15,9 @@ from collections.abc import Iterable
 from gridlane.analysis.intervals import I32, Interval, clamp, full, inside
 from gridlane.analysis.ranges import Ranges, TooLarge
 from gridlane.core.compact import LIMIT
+from gridlane.core.decisions import asked, decided
 from gridlane.core.dtypes import DType, b1, i32, i64, u64
+from gridlane.core.source import Loc
 from gridlane.ir.op import REGISTRY, FieldKind, Op
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.rewriting import replace_values
@@ -32,6 +34,7 @@ EXACT = tuple(cls for cls in REGISTRY.values() if cls.exact)
 def narrow_integers(module: Module) -> None:
     """Narrow the kernel's integers where that is valid."""
     kernel = module.kernel
+    before = _wide_places(kernel) if asked() else set[Loc]()
     try:
         ranges: Ranges | None = Ranges(kernel, promised(kernel))
     except TooLarge:
@@ -39,6 +42,24 @@ def narrow_integers(module: Module) -> None:
     exact = _Narrow(kernel, ranges).run()
     drop_dead(kernel.body)
     mark_indices(kernel, exact)
+    if before:
+        _tell(before, _wide_places(kernel))
+
+
+def _wide_places(kernel: Function) -> set[Loc]:
+    """Where integers of 64 bits are computed."""
+    return {
+        op.loc
+        for op in kernel.body.walk()
+        if not isinstance(op, arith.Const | arith.Cast | memory.ReadVar | memory.Load)
+        and any(map(is_wide, op.results))
+    }
+
+
+def _tell(before: set[Loc], after: set[Loc]) -> None:
+    for loc in before:
+        told = "of 64 bits" if loc in after else "narrowed to 32 bits in launches of usual size"
+        decided(loc, "integers", told)
 
 
 def promised(kernel: Function) -> dict[Value, Interval]:

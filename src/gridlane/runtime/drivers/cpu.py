@@ -25,6 +25,7 @@ from gridlane.core.processors import available_processors
 from gridlane.memory.host import HostResource, address_of
 from gridlane.runtime.drivers.cpu_native import Linked, missing, pool
 from gridlane.runtime.host_device import HostDevice, HostKernel, MachineCode, machine_uuid
+from gridlane.runtime.observing import COPIES, copy_on_caller, launch_on_caller, seam
 from gridlane.runtime.printing import line
 from gridlane.runtime.protocol import Limits
 
@@ -150,6 +151,11 @@ class CpuDevice(HostDevice):
             "threads": pool().workers + 1,
             "uuid": machine_uuid(),
         }
+
+
+seam(CpuKernel, "launch", launch_on_caller)
+for _name in ("upload", "download", "copy", "fill"):
+    seam(CpuDevice, _name, copy_on_caller(*COPIES[_name]))
 
 
 def device_count() -> int:

@@ -32,6 +32,7 @@ from gridlane.interp.memory import POISON
 from gridlane.ir.parser import parse_module
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.host_device import HostDevice, HostKernel, machine_uuid
+from gridlane.runtime.observing import COPIES, copy_on_caller, launch_on_caller, seam
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.reentry import is_reentry, refuse_reentry
 
@@ -168,6 +169,11 @@ class InterpKernel(HostKernel):
     def occupancy(self, threads: int, shared: int = 0) -> int:
         """Blocks in flight at once, if they wait for each other."""
         return MOST_BLOCKS
+
+
+seam(InterpKernel, "launch", launch_on_caller)
+for _name in ("upload", "download", "copy", "fill"):
+    seam(InterpDevice, _name, copy_on_caller(*COPIES[_name]))
 
 
 def _reader(slot: ParamSlot) -> Callable[[bytes], int | float | bool]:

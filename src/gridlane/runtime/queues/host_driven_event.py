@@ -88,6 +88,12 @@ class HostDrivenEvent(SoftwareEvent[M, S], Generic[D, M, S]):
         stream.append(Piece(self._put_and_tell, (mark,)))
         return mark
 
+    def record_now(self, stream: S) -> None:
+        """Record the event after the stream's submitted work, before what is deferred."""
+        mark = self._new_mark()
+        self._put_and_tell(stream, mark)
+        self._mark = mark
+
     def _put_and_tell(self, stream: S, mark: M) -> None:
         self._put(stream, mark)
         mark.recorded.reach()

@@ -15,6 +15,7 @@ from gridlane.codegen.llvm.cpu.prefetch import steps_of
 from gridlane.codegen.llvm.cpu.serial import run_serially, serial
 from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.cpu.wholes import all_lanes_pass, is_testable
+from gridlane.core.decisions import decided
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Region
@@ -83,15 +84,19 @@ def _open(state: Emission, label: str) -> None:
 def emit_if(state: Emission, op: control.If) -> None:
     """Emit an If: a branch when uniform, masks when not."""
     if state.shapes.of(op.condition).uniform:
+        decided(op.loc, "if", "all lanes agree: a branch")
         _uniform_if(state, op)
         return
     condition = state.vector(op.condition)
     if _is_small(op.then) and _is_small(op.orelse):
+        decided(op.loc, "if", "lanes differ: both sides, and a choice of each result")
         _both_sides(state, op, condition)
         return
     if _is_guard(state, op):
+        decided(op.loc, "if", "a copy without masks where all lanes pass, a masked one else")
         _guard(state, op, condition)
         return
+    decided(op.loc, "if", "lanes differ: each side masked")
     before = state.mask
     then_mask = state.both(before, condition)
     assert then_mask is not None
@@ -266,6 +271,7 @@ def _lanes_apart(state: Emission, op: control.Loop) -> None:
     if found is None:
         _loop(state, op)
         return
+    decided(op.loc, "loop", "lane by lane, as scalar code: each walks along memory of its own")
     work = state.work
     state.copies += _ALL_COPIES
     run_serially(state, found, lambda: _loop(state, op))
@@ -278,6 +284,8 @@ def _loop(state: Emission, op: control.Loop) -> None:
     work = state.work
     state.strides.update(steps_of(state, op))
     varying = state.shapes.is_varying_loop(op)
+    told = "lanes differ: masked, until the last has ended" if varying else "all lanes agree"
+    decided(op.loc, "loop", told)
     exits = state.shapes.exits[op]
     before = state.mask
     body, step = state.body.label("body"), state.body.label("step")

@@ -22,6 +22,7 @@ from gridlane.codegen.llvm.text import (
     widen,
 )
 from gridlane.core.dtypes import DType
+from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory
 from gridlane.ir.types import PointerType, Type
@@ -117,6 +118,7 @@ class Emission:
         repeats_loops: whether LLVM may unroll loops of unknown trip count.
         alone: whether the code is that of one lane; see serial.py.
         turns: whether the code is that of one chunk, which waits for others; see turns.py.
+        source: of the load or store that is emitted, for ``explain``.
     """
 
     module: Module
@@ -148,6 +150,7 @@ class Emission:
     repeats_loops: bool = True
     alone: bool = False
     turns: bool = False
+    source: Loc = UNKNOWN
 
     @property
     def lanes_of_vector(self) -> int:

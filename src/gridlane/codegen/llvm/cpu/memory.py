@@ -17,6 +17,7 @@ from gridlane.codegen.llvm.cpu.lanes import (
 from gridlane.codegen.llvm.cpu.likely import choose, tested
 from gridlane.codegen.llvm.cpu.prefetch import prefetch
 from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, splat, widen
+from gridlane.core.decisions import decided
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.types import PointerType, StructType, Type, VectorType
@@ -170,6 +171,7 @@ def load(state: Emission, op: memory.Load) -> None:
     """Emit a load by the shape of the address."""
     assert isinstance(op.pointer.type, PointerType)
     type_ = op.pointer.type.element
+    state.source = op.loc
     if state.strides:
         prefetch(state, op)
     found = None if _fields(type_) else tested(state, op.pointer, (0, type_.size))
@@ -184,6 +186,8 @@ def _load_likely(state: Emission, op: memory.Load, found: Likely, type_: Type) -
     """Load a row or one element where all lanes are as is likely, else what each lane points to."""
     held = memory_name(type_)
     vector = widen(held, state.lanes)
+
+    decided(op.loc, "load", "a row where a test at run time finds one, else gathered")
 
     def fast() -> str:
         if found.stride:
@@ -213,23 +217,36 @@ def _load(state: Emission, pointer: Rep, type_: Type, volatile: str) -> Rep:
         return _load_in_order(state, pointer, fields)
     if isinstance(pointer, Linear) and rows.is_adjacent(state, pointer, type_):
         assert isinstance(type_, VectorType)
+        decided(state.source, "load", "rows of whole vectors")
         return Parts(tuple([Varying(name) for name in rows.load(state, pointer, type_)]))
     if fields:
         items = [_load(state, _displaced(state, pointer, at), t, volatile) for at, t in fields]
         return Parts(tuple(items))
     held = memory_name(type_)
     if isinstance(pointer, Uniform):
+        decided(state.source, "load", "one scalar for all lanes")
         name = state.body.op(f"load {volatile}{held}, ptr {pointer.name}, align {type_.align}")
         return Uniform(_from_memory(state, name, type_, 0))
     vector = widen(held, state.lanes)
     if isinstance(pointer, Linear) and pointer.stride == type_.size:
+        decided(state.source, "load", _row_told(state))
         name = _load_row(state, pointer.base, vector, held, type_.align)
     elif isinstance(pointer, Linear) and _is_packed(state, pointer.stride, type_):
+        decided(state.source, "load", "every few elements of a vector")
         name = _load_strided(state, pointer, held, type_)
     else:
+        decided(state.source, "load", f"gathered{_masked_told(state)}")
         addresses = state.as_vector(pointer, pointer_type(type_))
         name = _gather(state, addresses, vector, held, type_.align)
     return Varying(_from_memory(state, name, type_, state.lanes))
+
+
+def _row_told(state: Emission) -> str:
+    return f"a vector{_masked_told(state)}"
+
+
+def _masked_told(state: Emission) -> str:
+    return "" if state.mask is None else ", masked"
 
 
 def _load_in_order(state: Emission, pointer: Rep, fields: list[tuple[int, Type]]) -> Rep:
@@ -305,6 +322,7 @@ def _from_memory(state: Emission, name: str, type_: Type, lanes: int) -> str:
 def store(state: Emission, op: memory.Store) -> None:
     """Emit a store by the shape of the address."""
     volatile = "volatile " if op.volatile else ""
+    state.source = op.loc
     type_ = op.value.type
     found = None if _fields(type_) else tested(state, op.pointer, (type_.size,))
     if found is not None:
@@ -324,6 +342,7 @@ def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, volatile: str) 
     fields = _fields(type_)
     if isinstance(pointer, Linear) and rows.is_adjacent(state, pointer, type_) and not volatile:
         assert isinstance(rep, Parts) and isinstance(type_, VectorType)
+        decided(state.source, "store", "rows of whole vectors")
         parts = [state.as_vector(item, type_.element) for item in rep.items]
         rows.store(state, pointer, parts, type_)
         return
@@ -336,14 +355,17 @@ def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, volatile: str) 
         return
     held = memory_name(type_)
     if isinstance(pointer, Uniform):
+        decided(state.source, "store", "one scalar, by one lane")
         value = _to_memory(state, _any_lane(state, rep, type_), type_, 0)
         state.body.do(f"store {volatile}{held} {value}, ptr {pointer.name}, align {type_.align}")
         return
     vector = widen(held, state.lanes)
     value = _to_memory(state, state.as_vector(rep, type_), type_, state.lanes)
     if isinstance(pointer, Linear) and pointer.stride == type_.size:
+        decided(state.source, "store", _row_told(state))
         _store_row(state, pointer.base, value, vector, held, type_.align)
         return
+    decided(state.source, "store", f"scattered{_masked_told(state)}")
     addresses = state.as_vector(pointer, pointer_type(type_))
     pointers = widen("ptr", state.lanes)
     name = f"llvm.masked.scatter.{mangle(held, state.lanes)}.{mangle('ptr', state.lanes)}"

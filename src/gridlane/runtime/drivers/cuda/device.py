@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from functools import cached_property
+from typing import Literal
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import (
@@ -19,7 +20,7 @@ from gridlane.core.forks import fork_waits
 from gridlane.core.options import Target
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer, HostMemory
-from gridlane.runtime.drivers.cuda import memory
+from gridlane.runtime.drivers.cuda import memory, seams
 from gridlane.runtime.drivers.cuda.api import answer, bindings, call, waiting
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel, CudaModule
@@ -35,12 +36,14 @@ class CudaDevice:
 
     host_visible = False
     route: Route = "native"
+    timed_by: Literal["device", "host"] = "device"
     several_buffers: bool | None = None
 
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal
         self.name = f"cuda:{ordinal}" if ordinal else "cuda"
         self.context = Context(ordinal)
+        seams.watch_context(self.context)
         self.context.wait_for_others = weakref.WeakMethod(self.wait_for_streams)
         self.context.enter()
         facts = self.attributes()
@@ -341,6 +344,8 @@ def _uuid(raw: bytes) -> str:
     parts = digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]
     return "GPU-" + "-".join(parts)
 
+
+seams.watch(CudaDevice)
 
 _opened: weakref.WeakValueDictionary[int, CudaDevice] = weakref.WeakValueDictionary()
 _lock = threading.Lock()

@@ -27,6 +27,7 @@ from gridlane.runtime.drivers.metal.recorder import Recorder
 from gridlane.runtime.drivers.metal.stream import MetalStream
 from gridlane.runtime.drivers.metal.transfers import place
 from gridlane.runtime.host_driven_device import ReportingDevice
+from gridlane.runtime.host_driven_seams import watch_streams
 from gridlane.runtime.protocol import Block, Limits
 
 
@@ -176,3 +177,6 @@ def _limits(adapter: Adapter) -> Limits:
         max_shared=adapter.shared,
         max_dynamic_shared=adapter.shared,
     )
+
+
+watch_streams(MetalStream)

@@ -23,6 +23,7 @@ from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferKernel
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 from gridlane.runtime.host_driven_device import HostDrivenDevice
+from gridlane.runtime.host_driven_seams import watch_streams
 from gridlane.runtime.protocol import Block
 
 
@@ -54,6 +55,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
     def _open(self) -> None:
         engine = self.engine = self._open_engine()
         self.limits = engine.limits
+        self.timed_by = "host" if engine.facts.clock == "host" else "device"
         self.queue = Queue(engine)
         self.several_buffers = False
         self.arena = GrowingArena(self.queue, self._note_several)
@@ -205,3 +207,6 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
             "clock": f"events have the {facts.clock}'s time",
             "uuid": f"GPU-{uuid.uuid5(uuid.NAMESPACE_OID, identity)}",
         }
+
+
+watch_streams(SingleBufferStream)

@@ -34,6 +34,7 @@ from gridlane.runtime.drivers.vulkan.recorder import Recorder
 from gridlane.runtime.drivers.vulkan.stream import VulkanStream
 from gridlane.runtime.drivers.vulkan.transfers import place
 from gridlane.runtime.host_driven_device import ReportingDevice
+from gridlane.runtime.host_driven_seams import watch_streams
 from gridlane.runtime.protocol import Block, Limits
 
 _EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED
@@ -235,3 +236,6 @@ def _multiprocessors(adapter: Adapter) -> int:
     if adapter.processors:
         return adapter.processors
     return (os.cpu_count() or 1) if adapter.kind == SOFTWARE else _LARGE
+
+
+watch_streams(VulkanStream)

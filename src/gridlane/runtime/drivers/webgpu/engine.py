@@ -36,7 +36,7 @@ class _Slot:
     """Storage for a time: the device's in a query set, or the host's.
 
     Attributes:
-        ns: the host's time, once recorded.
+        ns: the host's time once recorded, or the device's once read.
     """
 
     __slots__ = ("__weakref__", "index", "ns", "queries")
@@ -312,7 +312,7 @@ class WebGpuEngine:
 
     def nanoseconds(self, stamp: _Slot) -> int:
         """The recorded time, in the device's ticks."""
-        if stamp.queries is None:
+        if stamp.queries is None or stamp.ns:
             return stamp.ns
         usage = self._usage.QUERY_RESOLVE | self._usage.COPY_SRC
         result = self._gpu.create_buffer(size=_STAMP_BYTES, usage=usage)
@@ -320,7 +320,8 @@ class WebGpuEngine:
         encoder.resolve_query_set(stamp.queries, stamp.index, 1, result, 0)
         self._queue.submit([encoder.finish()])
         ticks = int.from_bytes(self._queue.read_buffer(result), "little")
-        return int(ticks * self._period())
+        stamp.ns = int(ticks * self._period())
+        return stamp.ns
 
     def _period(self) -> float:
         native = bindings().backends.wgpu_native

@@ -1,0 +1,54 @@
+"""What the compiler decides about places of a kernel, for those who ask: ``kernel.explain()``.
+
+Passes and code generators say it where they decide. It costs them a lookup while nobody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from gridlane.core.source import Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided.
+
+    Attributes:
+        loc: about which code.
+        what: the kind of code: "load", "store", "if", "loop", "integers", "blocks".
+        how: what it becomes.
+    """
+
+    loc: Loc
+    what: str
+    how: str
+
+
+_found: ContextVar[list[Decision] | None] = ContextVar("decisions", default=None)
+
+
+@contextmanager
+def collecting() -> Generator[list[Decision]]:
+    """Collect what is decided in the with block, by this thread."""
+    found: list[Decision] = []
+    token = _found.set(found)
+    try:
+        yield found
+    finally:
+        _found.reset(token)
+
+
+def asked() -> bool:
+    """Whether somebody collects."""
+    return _found.get() is not None
+
+
+def decided(loc: Loc, what: str, how: str) -> None:
+    """Tell a decision to whoever asks."""
+    found = _found.get()
+    if found is not None:
+        found.append(Decision(loc, what, how))

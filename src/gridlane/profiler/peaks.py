@@ -1,0 +1,250 @@
+"""What a device can do at most: bytes of memory and floating-point operations in a second.
+
+Two small kernels measure it, once for each device of a machine; a file keeps the result.
+"""
+
+from __future__ import annotations
+
+import platform
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from gridlane.core.device_errors import KernelStop
+from gridlane.core.errors import GridlaneError
+from gridlane.core.processors import available_processors
+from gridlane.core.version import VERSION
+from gridlane.ir.parser import parse_module
+from gridlane.ir.source import ModuleSource
+from gridlane.launch.kernel import Kernel
+from gridlane.memory.resource import Buffer
+from gridlane.runtime import driver_cache
+from gridlane.runtime.protocol import Device
+
+OWN = "gridlane_peak_"
+"""How the kernels' names begin; profiles leave them out."""
+
+_MAGIC = b"gl-peak1"
+_BLOCK = 256
+_ELEMENTS = {"cpu": 1 << 24, "cuda": 1 << 26}
+"""Elements of 4 bytes of each of two arrays, so that no cache holds them."""
+_OTHERS = 1 << 24
+_FEWEST = 1 << 20
+"""The elements of a first, short launch: slow devices do no more than they must."""
+_REPEATS = 20
+_CHAINS = 6
+"""Independent sums of a thread, so that none waits for its own last operation."""
+_ENOUGH_NS = 4e6
+"""The time of a launch that is long enough to measure."""
+_SLOW_NS = 2e7
+"""The time of a launch that is as long as one shall be."""
+_LONG_NS = 1.5e8
+"""The time of launches that are enough: the best of them is taken, as others use the machine."""
+_MOST_STEPS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """The most that a device was measured to do in a second; 0 of what it cannot do.
+
+    Attributes:
+        bytes_per_second: read and written, of arrays that no cache holds.
+        flops_per_second, wide_flops_per_second: of binary32, and of binary64; a fused
+            multiply-add counts as two.
+    """
+
+    bytes_per_second: float
+    flops_per_second: float
+    wide_flops_per_second: float
+
+
+def peaks(device: Device) -> Peaks | None:
+    """A device's peaks, measured at the first call for a device of this machine; None for the
+    interpreter, and if the device fails."""
+    if device.name == "interp":
+        return None
+    path = _path(device)
+    if path is not None:
+        data = driver_cache.load(path, _MAGIC)
+        if len(data) == 24:
+            return Peaks(*struct.unpack("<3d", data))
+    try:
+        found = _measure(device)
+    except (GridlaneError, KernelStop):
+        return None
+    if path is not None:
+        kept = found.bytes_per_second, found.flops_per_second, found.wide_flops_per_second
+        driver_cache.store(path, _MAGIC, struct.pack("<3d", *kept))
+    return found
+
+
+def _path(device: Device) -> Path | None:
+    folder = driver_cache.directory("peaks")
+    if folder is None:
+        return None
+    facts = {k: v for k, v in device.describe().items() if "memory" not in k}
+    machine = platform.node(), _processor(), available_processors()
+    identity = repr((device.name, sorted(map(str, facts.items())), machine, VERSION))
+    return folder / sha256(identity.encode()).hexdigest()[:32]
+
+
+def _processor() -> str:
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.strip()
+    return platform.processor() or platform.machine()
+
+
+def _measure(device: Device) -> Peaks:
+    kind = device.name.partition(":")[0]
+    wide = 0.0
+    moved = _bandwidth(device, _ELEMENTS.get(kind, _OTHERS))
+    narrow = _operations(device, "f32")
+    with suppress(GridlaneError):  # some devices have no binary64
+        wide = _operations(device, "f64")
+    return Peaks(moved, narrow, wide)
+
+
+# --- memory ---
+
+_SCALE = """
+kernel @gridlane_peak_scale(%from: ptr<f32, global>, %to: ptr<f32, global>, %n: i32) {
+  %0: i32 = block_idx x
+  %1: i32 = block_dim x
+  %2: i32 = mul %0, %1
+  %3: i32 = thread_idx x
+  %4: i32 = add %2, %3
+  %5: i64 = cast %4
+  %6: b1 = lt %4, %n
+  if %6 {
+    %7: ptr<f32, global> = offset %from, %5
+    %8: f32 = load %7
+    %9: f32 = const 0x1.0p-1
+    %10: f32 = mul %8, %9
+    %11: ptr<f32, global> = offset %to, %5
+    store %11, %10
+  }
+}
+"""
+
+
+def _bandwidth(device: Device, most: int) -> float:
+    kernel, elements = _kernel(_SCALE), _FEWEST
+    while True:
+        source, target = (device.allocate(4 * elements) for _ in range(2))
+        # Subnormal numbers, of which memory may be full, would take a processor long.
+        for buffer in (source, target):
+            device.fill(buffer.address, 0, buffer.size)
+        grid = -(-elements // _BLOCK), 1, 1
+        run = _launcher(kernel, device, grid, (source, target, elements))
+        took = _nanoseconds(device, run)
+        if elements >= most or took >= _SLOW_NS:
+            return 8 * elements / _best(device, run, took) * 1e9
+        elements = min(most, 16 * elements)
+
+
+# --- operations ---
+
+
+def _sums(element: str) -> str:
+    """A kernel with a loop of multiplications and additions, which a device may fuse."""
+    names = range(_CHAINS)
+    lines = [
+        f"kernel @{OWN}{element}(%to: ptr<{element}, global>, %steps: i32) {{",
+        *(f"  var $s{n}: {element}" for n in names),
+        "  var $step: i32",
+        "  %0: i32 = block_idx x",
+        "  %1: i32 = block_dim x",
+        "  %2: i32 = mul %0, %1",
+        "  %3: i32 = thread_idx x",
+        "  %4: i32 = add %2, %3",
+        f"  %5: {element} = cast %4",
+        "  %6: i32 = const 0",
+        "  %7: i32 = const 1",
+        f"  %8: {element} = const 0x1.fffffcp-1",
+        *(f"  write $s{n}, %5" for n in names),
+        "  write $step, %6",
+        "  loop {",
+        "    %10: i32 = read $step",
+        "    %11: b1 = ge %10, %steps",
+        "    if %11 {",
+        "      break",
+        "    }",
+    ]
+    for n in names:
+        lines += [
+            f"    %{100 + n}: {element} = read $s{n}",
+            f"    %{500 + n}: {element} = mul %{100 + n}, %8 [fast=contract]",
+            f"    %{200 + n}: {element} = add %{500 + n}, %8 [fast=contract]",
+            f"    write $s{n}, %{200 + n}",
+        ]
+    lines += [
+        "  } step {",
+        "    %20: i32 = read $step",
+        "    %21: i32 = add %20, %7",
+        "    write $step, %21",
+        "  }",
+        *(f"  %{300 + n}: {element} = read $s{n}" for n in names),
+        f"  %400: {element} = add %300, %301",
+        *(f"  %{399 + n}: {element} = add %{398 + n}, %{300 + n}" for n in names[2:]),
+        "  %30: i64 = cast %4",
+        f"  %31: ptr<{element}, global> = offset %to, %30",
+        f"  store %31, %{398 + _CHAINS}",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _operations(device: Device, element: str) -> float:
+    size = 8 if element == "f64" else 4
+    blocks = 8 * max(4, device.limits.multiprocessors)
+    kernel, threads = _kernel(_sums(element)), blocks * _BLOCK
+    target, steps = device.allocate(threads * size), 16
+    while True:
+        run = _launcher(kernel, device, (blocks, 1, 1), (target, steps))
+        took = _nanoseconds(device, run)
+        if took >= _ENOUGH_NS or steps >= _MOST_STEPS:
+            break
+        steps = min(_MOST_STEPS, 4 * steps)
+    return 2 * _CHAINS * steps * threads / _best(device, run, took) * 1e9
+
+
+# --- launching ---
+
+
+def _kernel(text: str) -> Kernel:
+    return Kernel(ModuleSource(parse_module(text)))
+
+
+def _launcher(
+    kernel: Kernel, device: Device, grid: tuple[int, int, int], values: tuple[Buffer | int, ...]
+) -> Callable[[], None]:
+    plan = kernel.plan((_BLOCK, 1, 1), device=device)
+    params = plan.pack(*values)
+    fitting = kernel.fitting(plan, grid, params)
+
+    def run() -> None:
+        fitting.launch(grid, params, keep=values)
+
+    run()
+    return run
+
+
+def _best(device: Device, run: Callable[[], None], took: float) -> float:
+    """The shortest of some launches, of which the first took so many ns."""
+    repeats = min(_REPEATS, int(_LONG_NS / took))
+    return min(took, *(_nanoseconds(device, run) for _ in range(repeats))) if repeats else took
+
+
+def _nanoseconds(device: Device, run: Callable[[], None]) -> float:
+    stream = device.default_stream
+    start, end = device.new_event(), device.new_event()
+    start.record(stream)
+    run()
+    end.record(stream)
+    end.synchronize()
+    return max(1.0, start.elapsed_ms(end) * 1e6)

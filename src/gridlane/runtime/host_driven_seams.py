@@ -1,0 +1,81 @@
+"""What is watched of host-driven devices: the submission of launches and copies to the device.
+
+Work that is recorded for a graph, or deferred, is told when it is submitted.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any
+
+from gridlane.runtime import observing
+from gridlane.runtime.host_driven_kernel import HostDrivenBound
+from gridlane.runtime.observing import COPIES, Copied, Launched, Timer, copy_on_caller, seam
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
+
+
+def _put(stream: HostDrivenStream[Any]) -> Any:
+    """Submit a new event to a stream's device."""
+    event = stream.device.new_event()
+    event.record_now(stream)
+    return event
+
+
+_TIMER = Timer(_put)
+
+
+def _record(own: Callable[..., None]) -> Callable[..., None]:
+    def record(
+        self: Any, stream: Any, params: bytes, gx: int, gy: int, gz: int, shared: int
+    ) -> None:
+        if not observing.observers:
+            own(self, stream, params, gx, gy, gz, shared)
+            return
+        start = _TIMER.begin(stream)
+        begin = perf_counter_ns()
+        own(self, stream, params, gx, gy, gz, shared)
+        end, thread = perf_counter_ns(), threading.get_ident()
+        span, grid = _TIMER.end(stream, start), (gx, gy, gz)
+        observing.tell_launch(
+            Launched(self, params, grid, shared, begin, end, thread, span, stream.device)
+        )
+
+    return record
+
+
+def _submitted(kind: str, sized: int) -> observing.Wrap:
+    def wrap(own: Callable[..., None]) -> Callable[..., None]:
+        def copy(self: Any, *args: Any) -> None:
+            if not observing.observers:
+                own(self, *args)
+                return
+            start = _TIMER.begin(self)
+            begin = perf_counter_ns()
+            own(self, *args)
+            end, thread = perf_counter_ns(), threading.get_ident()
+            span = _TIMER.end(self, start)
+            nbytes = observing.size_of(args[sized])
+            observing.tell_copy(Copied(self.device, kind, nbytes, begin, end, thread, span))
+
+        return copy
+
+    return wrap
+
+
+def _settle(stream: HostDrivenStream[Any]) -> None:
+    stream.settle()
+
+
+def watch_streams(streams: type[HostDrivenStream[Any]]) -> None:
+    """Name the seams of a driver's class of streams."""
+    for name in ("upload", "download", "copy", "fill"):
+        seam(streams, f"_{name}", _submitted(*COPIES[name]))
+    # The host takes part in these, so its clock has their time: a read's without the wait for
+    # earlier work.
+    seam(streams, "_write", copy_on_caller(*COPIES["write"]))
+    seam(streams, "_read", copy_on_caller(*COPIES["read"], prepare=_settle))
+
+
+seam(HostDrivenBound, "record", _record)
