@@ -329,6 +329,7 @@ class _KernelArray:
     itemsize: int
     nbytes: int
     dtype: Any
+    ctypes: Any
     @property
     def T(self) -> _KernelArray: ...
     @property
