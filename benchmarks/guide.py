@@ -198,6 +198,29 @@ def blocks() -> Group:
     return Group("Threads of a block: one multiplication, 2^20 threads", ways, tuple(outs))
 
 
+@cuda.jit(fastmath=True)
+def sum_of_roots(x, out):
+    """out: a number for each thread."""
+    total = float32(0)
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y = x[i]
+        for _ in range(32):
+            y = math.sqrt(y + float32(1))
+        total += y
+    out[cuda.grid(1)] = total
+
+
+def occupancy() -> Group:
+    x = cuda.to_device(np.random.default_rng(1).random(N, dtype=np.float32))
+    grids = (64, 1, 2, 8)
+    outs = {blocks: cuda.device_array(blocks * 256, np.float32) for blocks in grids}
+    ways: Ways = {
+        f"blocks: {blocks}": lambda blocks=blocks: sum_of_roots[blocks, 256](x, outs[blocks])
+        for blocks in grids
+    }
+    return Group("Number of blocks: 2^25 square roots by blocks of 256 threads", ways, ())
+
+
 # --- atomics --------------------------------------------------------------------------------------
 
 
@@ -285,7 +308,19 @@ def many() -> Group:
     return Group("Launches: 2^20 numbers at once and in parts", ways, (out, parts))
 
 
-GROUPS = (floats, fastmath, functions, layouts, records, blocks, atomics, divergence, copies, many)
+GROUPS = (
+    floats,
+    fastmath,
+    functions,
+    layouts,
+    records,
+    blocks,
+    occupancy,
+    atomics,
+    divergence,
+    copies,
+    many,
+)
 
 
 def measure(group: Group, rounds: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.core.vector_names import NAMES as VECTORS
+from gridlane.cuda import random, texture
 from gridlane.cuda.names import MODULES
 from gridlane.frontends.python.stubs import NAMESPACE
 
@@ -27,6 +28,24 @@ SECTIONS = {
     "host": "Host",
     "numba_compat": "numba",
 }
+# Classes of what functions of a section return: its title, the classes with their modules.
+RETURNED = {
+    "Kernels": (("gridlane.cuda.kernels.launch", "Configured"),),
+    "Arrays": (("gridlane.cuda.arrays.devicearray", "DeviceNDArray"),),
+    "Streams and events": (
+        ("gridlane.cuda.host.streams", "Stream"),
+        ("gridlane.cuda.host.streams", "Event"),
+    ),
+    "Devices": (
+        ("gridlane.cuda.host.device", "CudaDevice"),
+        ("gridlane.cuda.host.device", "Context"),
+    ),
+}
+# What launches and other modules call; users do not.
+INTERNAL = {
+    "bound", "checked", "forget", "kernel_for", "kernel_of", "mark_launch_config_sensitive",
+    "plans_of", "user_exception",
+}  # fmt: skip
 # Names of types have a table of their own.
 TYPES = "types"
 
@@ -87,10 +106,16 @@ def host_page() -> str:
         for name in sorted(names, key=str.lower):
             del left[name]
             parts += entry(f"cuda.{name}", getattr(cuda, name), level=3)
+        for module, name in RETURNED.get(title, ()):
+            parts += entry(name, getattr(importlib.import_module(module), name), level=3)
     if left:
         parts.append("## More")
     for name in sorted(left):
         parts += entry(f"cuda.{name}", getattr(cuda, name), level=3)
+    parts += ["## Textures and surfaces", "Of `gridlane.cuda.texture`."]
+    for name in texture.__all__:
+        if inspect.isclass(getattr(texture, name)):
+            parts += entry(f"texture.{name}", getattr(texture, name), level=3)
     parts += ["## Types", type_table()]
     return page(parts)
 
@@ -110,6 +135,11 @@ def kernel_page() -> str:
     parts = ["# gridlane.cuda in kernels", "Using one of these outside of a kernel is an error."]
     for name, value in sorted(NAMESPACE.items(), key=lambda item: item[0].lower()):
         parts += stub_entry(f"cuda.{name}", value, level=2)
+    parts += ["## Random numbers", "Of `gridlane.cuda.random`; states are made on the host."]
+    for name in sorted(vars(random)):
+        if name.startswith(("create_", "init_", "xoroshiro128p_")) and not name.endswith("type"):
+            function = getattr(random, name)
+            parts += entry(name, getattr(function, "py_func", function), level=3)
     return page(parts)
 
 
@@ -164,16 +194,20 @@ def entry(title: str, value: Any, level: int, *, members: bool = True) -> Iterat
             yield prose(inspect.getdoc(function) or "")
 
 
-def documented(kind: type) -> Iterable[tuple[str, Any]]:
-    """The public members of a class that have docstrings of their own."""
-    for name, member in vars(kind).items():
-        if name.startswith("_") or not isinstance(
-            member, (property, staticmethod, classmethod)
-        ) | inspect.isfunction(member):
+def documented(kind: type) -> Iterator[tuple[str, Any]]:
+    """The public members of a class that have docstrings, with those of gridlane's own bases."""
+    seen = {"mro"}
+    for base in kind.__mro__:
+        if not base.__module__.startswith("gridlane"):
             continue
-        function = member.fget if isinstance(member, property) else getattr(kind, name)
-        if (getattr(function, "__doc__", None) or "").strip():
-            yield name, member
+        for name, member in vars(base).items():
+            if name.startswith("_") or name in seen or name in INTERNAL:
+                continue
+            seen.add(name)
+            function = member.fget if isinstance(member, property) else getattr(kind, name)
+            routine = isinstance(member, property) or inspect.isroutine(function)
+            if routine and (getattr(function, "__doc__", None) or "").strip():
+                yield name, member
 
 
 class Text:
