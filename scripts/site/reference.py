@@ -107,7 +107,8 @@ def host_page() -> str:
             del left[name]
             parts += entry(f"cuda.{name}", getattr(cuda, name), level=3)
         for module, name in RETURNED.get(title, ()):
-            parts += entry(name, getattr(importlib.import_module(module), name), level=3)
+            returned = getattr(importlib.import_module(module), name)
+            parts += entry(name, returned, level=3, constructed=False)
     if left:
         parts.append("## More")
     for name in sorted(left):
@@ -166,8 +167,14 @@ def actors_page() -> str:
     return page(parts)
 
 
-def entry(title: str, value: Any, level: int, *, members: bool = True) -> Iterator[str]:
-    """A heading, a signature and a docstring; of a class also its methods and properties."""
+def entry(
+    title: str, value: Any, level: int, *, members: bool = True, constructed: bool = True
+) -> Iterator[str]:
+    """A heading, a signature and a docstring; of a class also its methods and properties.
+
+    Args:
+        constructed: users call the class, so its signature is shown.
+    """
     yield f"{'#' * level} {title}"
     if inspect.ismodule(value) or not (callable(value) or inspect.isclass(value)):
         yield (
@@ -176,8 +183,10 @@ def entry(title: str, value: Any, level: int, *, members: bool = True) -> Iterat
             else prose(inspect.getdoc(type(value)) or "")
         )
         return
-    signature = signature_of(value)
+    signature = signature_of(value) if constructed else None
     if signature is not None:
+        if inspect.isclass(value):
+            signature = signature.removesuffix(" -> None").removesuffix(" -> Self")
         yield f"```python\n{title.rpartition('.')[2]}{signature}\n```"
     yield prose(inspect.getdoc(value) or "")
     if not (members and inspect.isclass(value)):
@@ -251,8 +260,10 @@ def plain(annotation: Any) -> Any:
 
 
 def without_places(text: str) -> str:
-    """Defaults whose text has an address differ from build to build."""
-    return re.sub(r"<[\w.]+ object at 0x[0-9a-f]+>", "...", text)
+    """Defaults whose text has an address differ from build to build; a class is its name."""
+    text = re.sub(r"<[\w.]+ object at 0x[0-9a-f]+>", "...", text)
+    text = re.sub(r"<class '([\w.]+)'>", r"\1", text).replace("numpy.", "np.")
+    return re.sub(r"ForwardRef\('(\w+)'\)", r"\1", text)
 
 
 SECTION = re.compile(r"(Args|Returns|Raises|Yields|Example|Examples|Attributes):")
