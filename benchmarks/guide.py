@@ -13,8 +13,9 @@ from __future__ import annotations
 import argparse
 import datetime
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,8 +34,8 @@ class Group:
     """Ways to do one thing. ``results`` are the arrays that they write, which agree."""
 
     title: str
-    ways: Ways
-    results: tuple[object, ...]
+    ways: Mapping[str, Callable[[], object]]
+    results: tuple[Any, ...]
 
 
 def launches(size: int, threads: int = 256) -> int:

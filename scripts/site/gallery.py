@@ -3,7 +3,7 @@
     python scripts/site/gallery.py
 
 The times are that of the kernel, as the example prints it, and that of the whole command, each the
-least of three runs, the first of which fills the cache of compiled kernels.
+least of eight runs, the first of which fills the cache of compiled kernels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchmarks.timing import machine
 PICTURES = ROOT / "docs" / "pictures" / "gallery"
 WIDTH = 480
 COLOURS = 128
-RUNS = 3
+RUNS = 8
 
 HEAD = """# Gallery
 
@@ -38,7 +38,7 @@ device.
 
 `scripts/site/gallery.py` draws the pictures and measures the times, here on {date}: {machine},
 shared with other work, device `cpu`. *kernel* is what the example prints. *command* is the whole
-command with its check by numpy, with the kernels in the cache on disk. Each is the least of three
+command with its check by numpy, with the kernels in the cache on disk. Each is the least of eight
 runs.
 """
 

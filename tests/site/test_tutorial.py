@@ -54,6 +54,7 @@ def test_tutorial_in_a_fresh_environment(tmp_path: Path) -> None:
         ["bash"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert shell.stdin is not None and shell.stdout is not None
+    printed = shell.stdout
 
     def run(command: str) -> tuple[int, str]:
         command = command.replace("install . ", f"install {shlex.quote(str(ROOT))} ")
@@ -61,7 +62,7 @@ def test_tutorial_in_a_fresh_environment(tmp_path: Path) -> None:
         script = f"{{ {command}\n}} 2>&1; status=$?; echo; echo done $status"
         print(script, file=shell.stdin, flush=True)
         lines = []
-        while not (line := shell.stdout.readline()).startswith("done "):
+        while not (line := printed.readline()).startswith("done "):
             assert line, "the shell ended"
             lines.append(line)
         return int(line.split()[1]), "".join(lines)
