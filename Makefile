@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checks lint fuzz fuzz-ptx conformance oracle bench clean
+.PHONY: help demo test test-all checks lint fuzz fuzz-ptx conformance oracle bench docs pictures clean
 
 help:
 	@echo "make demo   set up, draw a ray-traced picture with a numba.cuda program, print its time"
@@ -25,6 +25,8 @@ help:
 	@echo "make conformance  try every op on every device here; the matrix of docs/conformance.md"
 	@echo "make oracle  compare each form of PTX with a model of the ISA; the table of docs/ptx-forms.md"
 	@echo "make bench  compare the CPU device with gcc and the installed peers"
+	@echo "make docs   build the site of docs/ into build/site; a warning is an error"
+	@echo "make pictures  draw the pictures of the tutorial and the gallery again, with their times"
 	@echo "make clean  remove $(VENV) and $(OUT)"
 
 # The stamps make set-up run again when the dependencies change, and only then.
@@ -40,6 +42,10 @@ $(VENV)/.installed: pyproject.toml | $(PY)
 
 $(VENV)/.installed-dev: pyproject.toml | $(PY)
 	$(PY) -m pip install --quiet -e '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: pyproject.toml | $(PY)
+	$(PY) -m pip install --quiet -e '.[docs]'
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
@@ -88,6 +94,15 @@ oracle: $(VENV)/.installed-dev
 bench: $(VENV)/.installed
 	$(PY) benchmarks/cpu.py
 	$(PY) benchmarks/launch.py
+
+# Material's word on MkDocs 2 is for its own users; pyproject.toml asks for 1.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir $(abspath $(OUT))/site
+	@echo "built in $(OUT)/site; $(BIN)/mkdocs serve shows it"
+
+pictures: $(VENV)/.installed-dev
+	$(PY) scripts/site/tutorial.py
+	$(PY) scripts/site/gallery.py
 
 clean:
 	rm -rf $(VENV) $(OUT)

@@ -24,11 +24,16 @@ COMMAND = re.compile(r"^    gridlane (compile examples/.*)$", re.M)
 RUN_ON = ["interp", *(device for device in DEVICES if device == "cuda")]
 
 
+# tests/site/test_language.py runs its examples, on every device.
+ELSEWHERE = {"language.md"}
+
+
 def found(pattern: re.Pattern[str]) -> list:
     """Each match, named by its file and line."""
     return [
         pytest.param(match[1], id=f"{path.name}-{text.count(chr(10), 0, match.start()) + 1}")
         for path in TEXTS
+        if pattern is not BLOCK or path.name not in ELSEWHERE
         for text in [path.read_text()]
         for match in pattern.finditer(text)
     ]

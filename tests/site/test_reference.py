@@ -1,0 +1,45 @@
+"""The reference of the site has every public name, with a text."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from gridlane import actors, cuda
+from gridlane.core.vector_names import NAMES
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    path = ROOT / "scripts" / "site" / "reference.py"
+    spec = importlib.util.spec_from_file_location("site_reference", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.pages()
+
+
+def test_every_name_is_there(pages: dict[str, str]) -> None:
+    text = "\n".join(pages.values())
+    named = set(re.findall(r"^#+ (.*)$", text, re.M)) | set(re.findall(r"`(\w+)`", text))
+    wanted = {f"cuda.{name}" for name in cuda.__all__} | {f"actors.{n}" for n in actors.__all__}
+    missing = {name for name in wanted if name not in named and name.split(".")[1] not in named}
+    assert missing - {f"cuda.{name}" for name in NAMES} == set()
+
+
+def test_every_entry_has_a_text(pages: dict[str, str]) -> None:
+    for page, text in pages.items():
+        for part in re.split(r"^#{2,} ", text, flags=re.M)[1:]:
+            title, _, body = part.partition("\n")
+            told = re.sub(r"```python.*?```", "", body, flags=re.S).strip()
+            groups = re.search(rf"^#+ {re.escape(title)}\n\n#", text, re.M)
+            assert told or groups, f"{page}: {title} has no docstring"
+
+
+def test_no_address_of_an_object(pages: dict[str, str]) -> None:
+    assert not any(" at 0x" in text for text in pages.values())
