@@ -41,7 +41,6 @@ def test_missing_names_say_so():
         (lambda: cuda.compile(print, ()), "device=False"),
         (lambda: cuda.compile_all(None), "compile_ptx"),
         (lambda: cuda.jit(link=["a.ptx"])(lambda: None), "link"),
-        (lambda: cuda.open_ipc_array(None), "shared_memory"),
     ],
 )
 def test_refusals_say_what_to_do(call, words):

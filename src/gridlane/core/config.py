@@ -56,6 +56,10 @@ class Config:
             order, as numbers and UUIDs; None (default) is all. NVIDIA's driver reads it itself.
         telemetry: GRIDLANE_TELEMETRY=1 has runtimes of actors publish their counters, for
             ``gridlane actors top`` of the same user.
+        cuda_ipc: GRIDLANE_CUDA_IPC=1 allocates arrays on NVIDIA GPUs by cuMemAlloc, not of a pool,
+            so that other processes can open them.
+        memory_manager: NUMBA_CUDA_MEMORY_MANAGER, the module whose ``_numba_memory_manager``
+            allocates the memory of devices; "" or ``default`` for their own.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -79,6 +83,8 @@ class Config:
     heap: int
     visible_devices: str | None
     telemetry: bool
+    cuda_ipc: bool
+    memory_manager: str
     dump: frozenset[str]
 
     @property
@@ -160,6 +166,8 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         heap=int(heap),
         visible_devices=get("CUDA_VISIBLE_DEVICES"),
         telemetry=get("GRIDLANE_TELEMETRY", "0") not in ("", "0"),
+        cuda_ipc=get("GRIDLANE_CUDA_IPC", "0") not in ("", "0"),
+        memory_manager=get("NUMBA_CUDA_MEMORY_MANAGER", "").replace("default", ""),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from gridlane.core.argtypes import ComplexType, ScalarType
 from gridlane.cuda import arrays as arrays
+from gridlane.cuda import driver as driver
 from gridlane.cuda import host as host
 from gridlane.cuda import interop as interop
 from gridlane.cuda import kernels as kernels
@@ -23,6 +24,7 @@ from gridlane.cuda.arrays.creation import device_array_like as device_array_like
 from gridlane.cuda.arrays.creation import from_cuda_array_interface as from_cuda_array_interface
 from gridlane.cuda.arrays.creation import is_cuda_array as is_cuda_array
 from gridlane.cuda.arrays.creation import managed_array as managed_array
+from gridlane.cuda.arrays.creation import mapped as mapped
 from gridlane.cuda.arrays.creation import mapped_array as mapped_array
 from gridlane.cuda.arrays.creation import mapped_array_like as mapped_array_like
 from gridlane.cuda.arrays.creation import open_ipc_array as open_ipc_array
@@ -31,6 +33,14 @@ from gridlane.cuda.arrays.creation import pinned_array as pinned_array
 from gridlane.cuda.arrays.creation import pinned_array_like as pinned_array_like
 from gridlane.cuda.arrays.creation import to_device as to_device
 from gridlane.cuda.arrays.foreign import from_dlpack as from_dlpack
+from gridlane.cuda.arrays.ipc import IpcHandle as IpcHandle
+from gridlane.cuda.arrays.managers import BaseCUDAMemoryManager as BaseCUDAMemoryManager
+from gridlane.cuda.arrays.managers import GetIpcHandleMixin as GetIpcHandleMixin
+from gridlane.cuda.arrays.managers import HostOnlyCUDAMemoryManager as HostOnlyCUDAMemoryManager
+from gridlane.cuda.arrays.managers import MemoryInfo as MemoryInfo
+from gridlane.cuda.arrays.pointers import MappedMemory as MappedMemory
+from gridlane.cuda.arrays.pointers import MemoryPointer as MemoryPointer
+from gridlane.cuda.arrays.pointers import PinnedMemory as PinnedMemory
 from gridlane.cuda.host import errors as errors
 from gridlane.cuda.host import settings as _config
 from gridlane.cuda.host.compilation import compile as compile
@@ -39,7 +49,6 @@ from gridlane.cuda.host.compilation import compile_ptx as compile_ptx
 from gridlane.cuda.host.compilation import (
     compile_ptx_for_current_device as compile_ptx_for_current_device,
 )
-from gridlane.cuda.host.device import MemoryInfo as MemoryInfo
 from gridlane.cuda.host.device import close as close
 from gridlane.cuda.host.device import cuda_error as cuda_error
 from gridlane.cuda.host.device import current_context as current_context
@@ -58,6 +67,7 @@ from gridlane.cuda.host.device import profile_stop as profile_stop
 from gridlane.cuda.host.device import profiling as profiling
 from gridlane.cuda.host.device import require_context as require_context
 from gridlane.cuda.host.device import select_device as select_device
+from gridlane.cuda.host.device import set_memory_manager as set_memory_manager
 from gridlane.cuda.host.errors import KernelRuntimeError as KernelRuntimeError
 from gridlane.cuda.host.graphs import capture as capture
 from gridlane.cuda.host.refused import compile_all as compile_all
@@ -81,6 +91,7 @@ from gridlane.cuda.kernels.arguments import Out as Out
 from gridlane.cuda.kernels.decorators import jit as jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher as Dispatcher
 from gridlane.cuda.numba_compat import HAS_NUMBA as HAS_NUMBA
+from gridlane.cuda.numba_compat import api as _devices
 from gridlane.cuda.numba_compat import api as api
 from gridlane.cuda.numba_compat import core as core
 from gridlane.cuda.numba_compat import cudadrv as cudadrv
@@ -731,14 +742,22 @@ def stwt(ary: Any, idx: _Index, val: Any) -> None:
 args = _args
 config = _config
 launchconfig = _launchconfig
+devices = _devices
 __all__ = [
+    "BaseCUDAMemoryManager",
     "Dispatcher",
+    "GetIpcHandleMixin",
     "HAS_NUMBA",
+    "HostOnlyCUDAMemoryManager",
     "In",
     "InOut",
+    "IpcHandle",
     "KernelRuntimeError",
+    "MappedMemory",
     "MemoryInfo",
+    "MemoryPointer",
     "Out",
+    "PinnedMemory",
     "RawKernel",
     "RawModule",
     "Reduce",
@@ -939,6 +958,7 @@ __all__ = [
     "make_ushort3",
     "make_ushort4",
     "managed_array",
+    "mapped",
     "mapped_array",
     "mapped_array_like",
     "match_all_sync",
@@ -958,6 +978,7 @@ __all__ = [
     "require_context",
     "select_device",
     "selp",
+    "set_memory_manager",
     "shared",
     "shfl_down_sync",
     "shfl_sync",

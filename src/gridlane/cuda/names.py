@@ -14,7 +14,7 @@ _BY_MODULE: dict[str, str] = {
     "kernels.arguments": "In Out InOut",
     "arrays.creation": """
         to_device device_array device_array_like pinned_array pinned_array_like mapped_array
-        mapped_array_like managed_array pinned as_cuda_array is_cuda_array open_ipc_array
+        mapped_array_like managed_array mapped pinned as_cuda_array is_cuda_array open_ipc_array
         from_cuda_array_interface
     """,
     "arrays.foreign": "from_dlpack",
@@ -27,8 +27,13 @@ _BY_MODULE: dict[str, str] = {
         gpus list_devices get_current_device select_device current_context require_context close
         is_available is_supported_version is_float16_supported is_bfloat16_supported
         is_fp8_supported cuda_error detect defer_cleanup profile_start profile_stop profiling
-        MemoryInfo
+        set_memory_manager
     """,
+    "arrays.managers": """
+        BaseCUDAMemoryManager HostOnlyCUDAMemoryManager GetIpcHandleMixin MemoryInfo
+    """,
+    "arrays.pointers": "MemoryPointer MappedMemory PinnedMemory",
+    "arrays.ipc": "IpcHandle",
     "ufuncs.reduction": "Reduce reduce",
     "ufuncs.vectorization": "vectorize",
     "ufuncs.gufunc": "guvectorize",
@@ -67,10 +72,12 @@ SUBMODULES: dict[str, str] = {
     "cudadrv": "numba_compat.cudadrv",
     "core": "numba_compat.core",
     "api": "numba_compat.api",
+    "devices": "numba_compat.api",
 }
 # Subpackages and modules by their own names, so that importing one looks no further.
 _OWN = (
     "arrays",
+    "driver",
     "host",
     "interop",
     "kernels",
@@ -89,7 +96,6 @@ INSTEAD: dict[str, str] = {
     "nvvm": "cuda.jit compiles with LLVM; Dispatcher.inspect_llvm() shows its IR",
     "libdevice": "use the functions of math, cuda.cbrt, cuda.fma, and 1 / math.sqrt(x) for rsqrt",
     "CUSource": "device functions are written in Python: @cuda.jit(device=True)",
-    "set_memory_manager": "the device's allocator is fixed",
 }
 
 
