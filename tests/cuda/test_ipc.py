@@ -229,6 +229,33 @@ def test_only_memory_that_is_alone_in_its_pages():
         cuda.device_array(0).get_ipc_handle()
 
 
+def test_memory_of_others_is_not_shared():
+    context, own = cuda.current_context(), np.arange(100_000)
+    with cuda.mapped(own) as (there,), pytest.raises(DeviceError, match="not alone"):
+        context.get_ipc_handle(there.gpu_data)
+    held = context.mempin(own, own.ctypes.data, own.nbytes, mapped=True)
+    with pytest.raises(DeviceError, match="not alone"):
+        context.get_ipc_handle(held)
+    tensor = cuda.from_dlpack(own)
+    with pytest.raises(DeviceError, match=r"not alone|not in an array"):
+        tensor.get_ipc_handle()
+    del held, tensor
+    gc.collect()
+    assert own.sum() == 4_999_950_000
+
+
+def test_the_end_of_python_says_nothing():
+    child = Child(stderr=subprocess.PIPE)
+    child.run("arrays = [cuda.to_device(np.arange(n)) for n in (5, 5000)]")
+    child.run("handles = [each.get_ipc_handle() for each in arrays]; answer = None")
+    child.process.stdin.close()  # the loop ends in an error
+    told = child.process.stderr.read()
+    child.process.stdout.close()
+    child.process.stderr.close()
+    child.process.wait()
+    assert b"Exception ignored" not in told
+
+
 def test_handles_that_are_none():
     context = cuda.current_context()
     for wrong in b"", b"x" * 64:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import sys
 from collections import deque
-from typing import Any, cast
 
 import numpy as np
 
@@ -65,15 +64,18 @@ class OwnPage:
         self._pages.free.append(self.start)
 
 
-def extent_of_owner(owner: Any) -> tuple[int, int]:
-    """(start, end) of the memory that nobody but a buffer's owner uses; both 0 if unknown."""
-    if isinstance(owner, OwnPage):
-        return owner.start, owner.start + PAGE
-    if isinstance(owner, np.ndarray):
-        memory = cast("np.ndarray", owner)
-        start = address_of(memory)
-        return start, start + memory.nbytes
-    return 0, 0
+class HostBuffer(Buffer):
+    """A buffer of ``HostResource``."""
+
+    __slots__ = ()
+
+    def extent(self) -> tuple[int, int]:
+        """(start, end) of the memory that nobody but this buffer's owner uses."""
+        owner = self.owner
+        if isinstance(owner, OwnPage):
+            return owner.start, owner.start + PAGE
+        start = address_of(owner)
+        return start, start + owner.nbytes
 
 
 class HostResource:
@@ -88,7 +90,7 @@ class HostResource:
         self._pages: _Pages | None = None
         self._small = PAGE if sys.platform == "linux" else 0
 
-    def allocate(self, size: int) -> Buffer:
+    def allocate(self, size: int) -> HostBuffer:
         """Allocate ``size`` bytes; their contents are undefined. Hot."""
         align = ALIGNMENT
         if size <= self._small:
@@ -100,7 +102,7 @@ class HostResource:
                 # Not all at the same place in their pages, which share a few lines of the cache.
                 place = start // PAGE % 16 * ALIGNMENT
                 address = start + place if place + size <= PAGE else start
-                return Buffer(address, size, OwnPage(start, pages))
+                return HostBuffer(address, size, OwnPage(start, pages))
         elif self._small:
             align = PAGE
         if size >= 2 * HUGE:
@@ -110,6 +112,6 @@ class HostResource:
             memory = np.empty(room if size < _MOST else _MOST, np.uint8)
         except MemoryError:
             fail(OUT_OF_MEMORY, f"{size} bytes")
-        return Buffer(-(-address_of(memory) // align) * align, size, memory)
+        return HostBuffer(-(-address_of(memory) // align) * align, size, memory)
 
     deallocate = staticmethod(goes_with_owner)

@@ -14,12 +14,12 @@ import os
 import stat
 import struct
 import threading
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from gridlane.core.device_errors import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.core.forks import hold_at_forks
-from gridlane.memory.host import PAGE, extent_of_owner
+from gridlane.memory.host import PAGE, HostBuffer
 from gridlane.memory.resource import Buffer
 
 _NAME = "gridlane-shared"
@@ -41,13 +41,8 @@ def _map() -> Any:
     return function
 
 
-def _replace(start: int, size: int, descriptor: int) -> int:
-    """Map a file, or with -1 fresh pages, in the place of pages; returns 0 or the system's
-    error."""
-    kind = mmap.MAP_SHARED if descriptor >= 0 else mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    rights = mmap.PROT_READ | mmap.PROT_WRITE
-    mapped = _map()(start, size, rights, kind | _FIXED, descriptor, 0)
-    return 0 if mapped == start else ctypes.get_errno() or 1
+_RIGHTS = mmap.PROT_READ | mmap.PROT_WRITE
+_OWN = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _FIXED
 
 
 class Exported:
@@ -56,11 +51,13 @@ class Exported:
 
     def __init__(self, owner: Any, start: int, size: int, descriptor: int) -> None:
         self.owner, self.start, self.size, self.descriptor = owner, start, size, descriptor
-        self._restore, self._close = _replace, os.close  # these modules may end before
+        # Modules may end before.
+        self._restore = partial(_map(), start, size, _RIGHTS, _OWN, -1, 0)
+        self._close = partial(os.close, descriptor)
 
     def __del__(self) -> None:
-        self._restore(self.start, self.size, -1)
-        self._close(self.descriptor)
+        self._restore()
+        self._close()
 
 
 def export(buffer: Buffer) -> bytes:
@@ -86,7 +83,7 @@ def export(buffer: Buffer) -> bytes:
 
 
 def _exported(buffer: Buffer) -> Exported:
-    low, high = extent_of_owner(buffer.owner)
+    low, high = buffer.extent() if isinstance(buffer, HostBuffer) else (0, 0)
     start = buffer.address // PAGE * PAGE
     end = -(-(buffer.address + buffer.size) // PAGE) * PAGE
     if not buffer.size or start < low or end > high:
@@ -109,7 +106,9 @@ def _exported(buffer: Buffer) -> Exported:
             ctypes.PyDLL(None).memcpy(
                 ctypes.c_void_p(place), ctypes.c_void_p(start), ctypes.c_size_t(end - start)
             )
-            error = _replace(start, end - start, descriptor)
+            kind = mmap.MAP_SHARED | _FIXED
+            mapped = _map()(start, end - start, _RIGHTS, kind, descriptor, 0)
+            error = 0 if mapped == start else ctypes.get_errno()
     except OSError as failed:
         os.close(descriptor)
         fail(OUT_OF_MEMORY, f"{end - start} bytes of shared memory: {failed}")
