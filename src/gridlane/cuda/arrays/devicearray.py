@@ -215,7 +215,9 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         return self._view(shape, geometry.contiguous_strides(shape, self.dtype.itemsize, order))
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
-        """A 1-D view of a contiguous array."""
+        """A 1-D view of a contiguous array; its order is ``order``, or with "A" that of memory."""
+        if order == "A":
+            order = "C" if self._is("C") else "F"
         if not self._is(order):
             raise NotImplementedError("operation requires copying")
         return self._view((self.size,), (self.dtype.itemsize,))

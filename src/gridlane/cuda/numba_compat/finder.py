@@ -40,6 +40,7 @@ MODULES: dict[str, str] = {
     "numba.cuda.errors": "gridlane.cuda.host.errors",
     "numba.cuda.kernels": f"{_HERE}.core",
     "numba.cuda.kernels.reduction": "gridlane.cuda.ufuncs.reduction",
+    "numba.cuda.kernels.transpose": "gridlane.cuda.ufuncs.transposition",
     "numba.cuda.launchconfig": "gridlane.cuda.kernels.launch",
     "numba.cuda.misc": f"{_HERE}.core",
     "numba.cuda.misc.special": f"{_HERE}.special",
