@@ -213,6 +213,13 @@ def test_pages_are_the_process_own_again():
         assert not [line for line in open("/proc/self/maps") if "gridlane-shared" in line]
 
 
+def test_buffers_do_not_touch():
+    resource = HostResource()
+    for size in 1, 256, 3840, PAGE - 257, PAGE - 1, PAGE, PAGE + 1:
+        held = sorted((b.address, b.size) for b in [resource.allocate(size) for _ in range(40)])
+        assert all(a + size < b for (a, size), (b, _) in zip(held, held[1:]))
+
+
 def test_only_memory_that_is_alone_in_its_pages():
     resource = HostResource()
     held = [resource.allocate(64) for _ in range(1100)]

@@ -93,15 +93,16 @@ class HostResource:
     def allocate(self, size: int) -> HostBuffer:
         """Allocate ``size`` bytes; their contents are undefined. Hot."""
         align = ALIGNMENT
-        if size <= self._small:
+        if size < self._small:
             pages = self._pages
             if pages is None:
                 pages = self._pages = _Pages()
             start = pages.take()
             if start:
                 # Not all at the same place in their pages, which share a few lines of the cache.
+                # A byte is free before the next page, so that no two buffers touch.
                 place = start // PAGE % 16 * ALIGNMENT
-                address = start + place if place + size <= PAGE else start
+                address = start + place if place + size < PAGE else start
                 return HostBuffer(address, size, OwnPage(start, pages))
         elif self._small:
             align = PAGE

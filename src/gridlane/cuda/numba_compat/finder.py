@@ -33,6 +33,7 @@ MODULES: dict[str, str] = {
     "numba.cuda.cudadrv.devices": f"{_HERE}.api",
     "numba.cuda.cudadrv.driver": f"{_HERE}.driver",
     "numba.cuda.cudadrv.drvapi": f"{_HERE}.driver",
+    "numba.cuda.cudadrv.nvrtc": "gridlane.cuda.nvrtc",
     "numba.cuda.cudadrv.error": "gridlane.cuda.host.errors",
     "numba.cuda.compiler": "gridlane.cuda.host.compilation",
     "numba.cuda.decorators": "gridlane.cuda.kernels.decorators",
