@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -217,7 +218,7 @@ def test_buffers_do_not_touch():
     resource = HostResource()
     for size in 1, 256, 3840, PAGE - 257, PAGE - 1, PAGE, PAGE + 1:
         held = sorted((b.address, b.size) for b in [resource.allocate(size) for _ in range(40)])
-        assert all(a + size < b for (a, size), (b, _) in zip(held, held[1:]))
+        assert all(a + size < b for (a, size), (b, _) in itertools.pairwise(held))
 
 
 def test_only_memory_that_is_alone_in_its_pages():
