@@ -172,7 +172,7 @@ def test_interface(fake):
 
     assert cuda.is_cuda_array(Foreign()) and not cuda.is_cuda_array(np.zeros(1))
     mine = cuda.as_cuda_array(Foreign())
-    assert mine.gpu_data is x.gpu_data
+    assert mine.buffer is x.buffer
     np.testing.assert_array_equal(mine.copy_to_host(), np.arange(12.0).reshape(3, 4)[:, 1:])
     with pytest.raises(TypeError, match="cuda array interface"):
         cuda.as_cuda_array(np.zeros(1))

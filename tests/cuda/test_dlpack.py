@@ -176,7 +176,7 @@ def test_the_cpu_s_memory_is_not_shown_to_libraries_of_cuda(monkeypatch):
 
 def test_the_consumer_keeps_the_memory_alive():
     array = cuda.to_device(np.arange(1000.0))
-    memory = weakref.ref(array.gpu_data)
+    memory = weakref.ref(array.buffer)
     shown = np.from_dlpack(array)
     del array
     gc.collect()
@@ -266,7 +266,7 @@ def test_threads_take_a_capsule_once(ways):
 def test_the_consumer_is_done_on_a_thread_without_python(version, ways):
     """As a library's own thread: it has no thread state, and does not hold the GIL."""
     array = cuda.to_device(np.zeros(3))
-    memory = weakref.ref(array.gpu_data)
+    memory = weakref.ref(array.buffer)
     capsule = array.__dlpack__(max_version=version)
     name = b"dltensor" if version is None else b"dltensor_versioned"
     address = ctypes.pythonapi.PyCapsule_GetPointer

@@ -86,7 +86,7 @@ def test_arrays_go_round_without_a_copy(device):
         return
     same = cuda.from_dlpack(Shown(array))
     assert same.address == array.address
-    assert device.host_visible or same.gpu_data is array.gpu_data
+    assert device.host_visible or same.buffer is array.buffer
     cuda.jit(add_one)[1, 32](Shown(array))
     assert array.copy_to_host().tolist() == [1, 2, 3, 4]
     copied = cuda.from_dlpack(Shown(array), copy=True)

@@ -28,7 +28,7 @@ def launched(device, *args, grid=1, block=32):
 def test_device_array_and_scalars(fake):
     x = cuda.to_device(np.arange(6, dtype=np.float32).reshape(2, 3))
     values = launched(fake, x, 7, 2.5, True, np.int8(-3), np.float32(1.5))
-    assert values[0, "data"] == x.gpu_data.address
+    assert values[0, "data"] == x.buffer.address
     assert [values[0, "shape", d] for d in (0, 1)] == [2, 3]
     assert [values[0, "strides", d] for d in (0, 1)] == [12, 4]
     assert (values[1,], values[2,], values[3,]) == (7, 2.5, True)

@@ -37,7 +37,6 @@ def test_missing_names_say_so():
     [
         (lambda: cuda.compile(print, (), output="ltoir"), "output='ptx'"),
         (lambda: cuda.jit(link=[cuda.Object(b"")])(lambda: None), "cuda.PTXSource"),
-        (lambda: cuda.open_ipc_array(None), "shared_memory"),
     ],
 )
 def test_refusals_say_what_to_do(call, words):

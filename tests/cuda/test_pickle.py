@@ -159,7 +159,7 @@ BOUND = {
     "stream": (cuda.stream, r"make one with cuda.stream\(\)"),
     "event": (cuda.event, r"make one with cuda.event\(\)"),
     "graph": (Graph, "record the work"),
-    "memory": (lambda: cuda.device_array(3).gpu_data, "copy the bytes"),
+    "memory": (lambda: cuda.device_array(3).buffer, "copy the bytes"),
 }
 
 

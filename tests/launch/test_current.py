@@ -99,7 +99,7 @@ def test_copies_between_kinds_go_by_the_host(other):
     here = cuda.to_device(host)
     with gridlane.device(other):
         there = cuda.to_device(here)
-        assert there.gpu_data.device.name == other
+        assert there.buffer.device.name == other
         assert cuda.to_device(there) is there
         scale[1, 128](there.ravel(), 2.0)
         view = there[1:3]
@@ -111,7 +111,7 @@ def test_copies_between_kinds_go_by_the_host(other):
     assert (there.copy_to_host()[0] == 7).all() and there[2, 3] == 2
     assert (view.copy_to_host()[0] == host[1] * 2).all()
     back = cuda.device_array_like(there)
-    assert back.gpu_data.device.name == "cpu"
+    assert back.buffer.device.name == "cpu"
     back.copy_to_device(there)
     assert (back.copy_to_host() == there.copy_to_host()).all()
 

@@ -86,8 +86,8 @@ class Sub(DeviceNDArray):
 
 def strangers():
     array = cuda.to_device(np.zeros(4))
-    large = DeviceNDArray((2,), (1 << 33,), "f8", 0, array.gpu_data, array.address)
-    theirs = Sub((4,), (8,), "f8", 0, array.gpu_data, array.address)
+    large = DeviceNDArray((2,), (1 << 33,), "f8", 0, array.buffer, array.address)
+    theirs = Sub((4,), (8,), "f8", 0, array.buffer, array.address)
     arrays = (
         array.view("i8"), array[::2], array.reshape(2, 2), theirs, np.zeros(4), large, None, 3,
     )  # fmt: skip

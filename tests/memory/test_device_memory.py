@@ -282,6 +282,6 @@ def test_arrays_are_in_the_books_of_their_device():
     before = memory.statistics()
     array = cuda.device_array(1000, np.float32)
     assert memory.statistics().used == before.used + 4000
-    assert memory.find(array.gpu_data.address, 4000) is array.gpu_data
+    assert memory.find(array.buffer.address, 4000) is array.buffer
     del array
     assert memory.statistics().used == before.used

@@ -58,6 +58,10 @@ class Config:
             ``gridlane actors top`` of the same user.
         full_tracebacks: GRIDLANE_FULL_TRACEBACKS=1 keeps gridlane's own frames in the tracebacks
             of launches.
+        cuda_ipc: GRIDLANE_CUDA_IPC=1 allocates arrays on NVIDIA GPUs by cuMemAlloc, not of a pool,
+            so that other processes can open them.
+        memory_manager: NUMBA_CUDA_MEMORY_MANAGER, the module whose ``_numba_memory_manager``
+            allocates the memory of devices; "" or ``default`` for their own.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -82,6 +86,8 @@ class Config:
     visible_devices: str | None
     telemetry: bool
     full_tracebacks: bool
+    cuda_ipc: bool
+    memory_manager: str
     dump: frozenset[str]
 
     @property
@@ -164,6 +170,8 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         visible_devices=get("CUDA_VISIBLE_DEVICES"),
         telemetry=get("GRIDLANE_TELEMETRY", "0") not in ("", "0"),
         full_tracebacks=get("GRIDLANE_FULL_TRACEBACKS", "0") not in ("", "0"),
+        cuda_ipc=get("GRIDLANE_CUDA_IPC", "0") not in ("", "0"),
+        memory_manager=get("NUMBA_CUDA_MEMORY_MANAGER", "").replace("default", ""),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

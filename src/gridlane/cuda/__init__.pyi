@@ -8,6 +8,7 @@ import numpy as np
 from gridlane.core.argtypes import ComplexType, ScalarType
 from gridlane.cuda import arrays as arrays
 from gridlane.cuda import cg as cg
+from gridlane.cuda import driver as driver
 from gridlane.cuda import extending as extending
 from gridlane.cuda import host as host
 from gridlane.cuda import interop as interop
@@ -26,6 +27,7 @@ from gridlane.cuda.arrays.creation import device_array_like as device_array_like
 from gridlane.cuda.arrays.creation import from_cuda_array_interface as from_cuda_array_interface
 from gridlane.cuda.arrays.creation import is_cuda_array as is_cuda_array
 from gridlane.cuda.arrays.creation import managed_array as managed_array
+from gridlane.cuda.arrays.creation import mapped as mapped
 from gridlane.cuda.arrays.creation import mapped_array as mapped_array
 from gridlane.cuda.arrays.creation import mapped_array_like as mapped_array_like
 from gridlane.cuda.arrays.creation import open_ipc_array as open_ipc_array
@@ -34,6 +36,14 @@ from gridlane.cuda.arrays.creation import pinned_array as pinned_array
 from gridlane.cuda.arrays.creation import pinned_array_like as pinned_array_like
 from gridlane.cuda.arrays.creation import to_device as to_device
 from gridlane.cuda.arrays.foreign import from_dlpack as from_dlpack
+from gridlane.cuda.arrays.ipc import IpcHandle as IpcHandle
+from gridlane.cuda.arrays.managers import BaseCUDAMemoryManager as BaseCUDAMemoryManager
+from gridlane.cuda.arrays.managers import GetIpcHandleMixin as GetIpcHandleMixin
+from gridlane.cuda.arrays.managers import HostOnlyCUDAMemoryManager as HostOnlyCUDAMemoryManager
+from gridlane.cuda.arrays.managers import MemoryInfo as MemoryInfo
+from gridlane.cuda.arrays.pointers import MappedMemory as MappedMemory
+from gridlane.cuda.arrays.pointers import MemoryPointer as MemoryPointer
+from gridlane.cuda.arrays.pointers import PinnedMemory as PinnedMemory
 from gridlane.cuda.extending import cgutils as cgutils
 from gridlane.cuda.extending import imputils as _cudaimpl
 from gridlane.cuda.extending import models as _datamodel
@@ -48,7 +58,6 @@ from gridlane.cuda.host.compilation import compile_ptx as compile_ptx
 from gridlane.cuda.host.compilation import (
     compile_ptx_for_current_device as compile_ptx_for_current_device,
 )
-from gridlane.cuda.host.device import MemoryInfo as MemoryInfo
 from gridlane.cuda.host.device import close as close
 from gridlane.cuda.host.device import cuda_error as cuda_error
 from gridlane.cuda.host.device import current_context as current_context
@@ -64,6 +73,7 @@ from gridlane.cuda.host.device import is_supported_version as is_supported_versi
 from gridlane.cuda.host.device import list_devices as list_devices
 from gridlane.cuda.host.device import require_context as require_context
 from gridlane.cuda.host.device import select_device as select_device
+from gridlane.cuda.host.device import set_memory_manager as set_memory_manager
 from gridlane.cuda.host.errors import KernelRuntimeError as KernelRuntimeError
 from gridlane.cuda.host.graphs import capture as capture
 from gridlane.cuda.host.profiling import profile_start as profile_start
@@ -97,6 +107,7 @@ from gridlane.cuda.kernels.linkable import Object as Object
 from gridlane.cuda.kernels.linkable import PTXSource as PTXSource
 from gridlane.cuda.kernels.linkable import declare_device as declare_device
 from gridlane.cuda.numba_compat import HAS_NUMBA as HAS_NUMBA
+from gridlane.cuda.numba_compat import api as _devices
 from gridlane.cuda.numba_compat import api as api
 from gridlane.cuda.numba_compat import core as core
 from gridlane.cuda.numba_compat import cudadrv as cudadrv
@@ -741,22 +752,30 @@ launchconfig = _launchconfig
 cudadecl = _cudadecl
 cudaimpl = _cudaimpl
 datamodel = _datamodel
+devices = _devices
 __all__ = [
     "Archive",
+    "BaseCUDAMemoryManager",
     "CUSource",
     "Cubin",
     "Dispatcher",
     "Fatbin",
+    "GetIpcHandleMixin",
     "HAS_NUMBA",
+    "HostOnlyCUDAMemoryManager",
     "In",
     "InOut",
+    "IpcHandle",
     "KernelRuntimeError",
     "LTOIR",
     "LinkableCode",
+    "MappedMemory",
     "MemoryInfo",
+    "MemoryPointer",
     "Object",
     "Out",
     "PTXSource",
+    "PinnedMemory",
     "RawKernel",
     "RawModule",
     "Reduce",
@@ -956,6 +975,7 @@ __all__ = [
     "make_ushort3",
     "make_ushort4",
     "managed_array",
+    "mapped",
     "mapped_array",
     "mapped_array_like",
     "match_all_sync",
@@ -975,6 +995,7 @@ __all__ = [
     "require_context",
     "select_device",
     "selp",
+    "set_memory_manager",
     "shared",
     "shfl_down_sync",
     "shfl_sync",

@@ -9,10 +9,13 @@ error, then what it gives back, or None for each after an error.
 <CUresult.CUDA_SUCCESS: 0>
 >>> driver.cuDeviceGet(0)
 (<CUresult.CUDA_SUCCESS: 0>, <CUdevice 0x0>)
+
+Names of numba's module ``numba.cuda.cudadrv.driver`` are here as well: ``host_to_device`` …
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from gridlane.abi.python import names_of, resolve
@@ -22,7 +25,12 @@ def __getattr__(name: str) -> Any:
     """A function, class or number of CUDA's."""
     if name.startswith("__"):
         raise AttributeError(name)
-    found = globals()[name] = resolve("driver", name)
+    if name in names_of("driver"):
+        found = resolve("driver", name)
+    else:
+        numba = import_module("gridlane.cuda.numba_compat.driver")
+        found = vars(numba)[name] if name in numba.__all__ else resolve("driver", name)
+    globals()[name] = found
     return found
 
 

@@ -17,7 +17,7 @@ _BY_MODULE: dict[str, str] = {
     "kernels.arguments": "In Out InOut",
     "arrays.creation": """
         to_device device_array device_array_like pinned_array pinned_array_like mapped_array
-        mapped_array_like managed_array pinned as_cuda_array is_cuda_array open_ipc_array
+        mapped_array_like managed_array mapped pinned as_cuda_array is_cuda_array open_ipc_array
         from_cuda_array_interface
     """,
     "arrays.foreign": "from_dlpack",
@@ -29,9 +29,14 @@ _BY_MODULE: dict[str, str] = {
     "host.device": """
         gpus list_devices get_current_device select_device current_context require_context close
         is_available is_supported_version is_float16_supported is_bfloat16_supported
-        is_fp8_supported cuda_error detect defer_cleanup MemoryInfo
+        is_fp8_supported cuda_error detect defer_cleanup set_memory_manager
     """,
     "host.profiling": "profiling profile_start profile_stop",
+    "arrays.managers": """
+        BaseCUDAMemoryManager HostOnlyCUDAMemoryManager GetIpcHandleMixin MemoryInfo
+    """,
+    "arrays.pointers": "MemoryPointer MappedMemory PinnedMemory",
+    "arrays.ipc": "IpcHandle",
     "ufuncs.reduction": "Reduce reduce",
     "ufuncs.vectorization": "vectorize",
     "ufuncs.gufunc": "guvectorize",
@@ -80,11 +85,13 @@ SUBMODULES: dict[str, str] = {
     "cudaimpl": "extending.imputils",
     "datamodel": "extending.models",
     "models": "extending.models",
+    "devices": "numba_compat.api",
 }
 # Subpackages and modules by their own names, so that importing one looks no further.
 _OWN = (
     "arrays",
     "cg",
+    "driver",
     "extending",
     "host",
     "interop",
@@ -103,7 +110,6 @@ SUBMODULES |= {name: name for name in _OWN}
 # Alternatives to names of numba.cuda.
 INSTEAD: dict[str, str] = {
     "nvvm": "cuda.jit compiles with LLVM; Dispatcher.inspect_llvm() shows its IR",
-    "set_memory_manager": "the device's allocator is fixed",
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +22,8 @@ from gridlane.core.forks import fork_waits
 from gridlane.runtime.protocol import Device
 
 _opened: dict[str, Device] = {}
+at_opening: list[Callable[[Device], object]] = []
+"""What is called with each device when it is opened."""
 _lock = threading.RLock()
 _opening: defaultdict[str, FirstUse] = defaultdict(lambda: FirstUse("opens the device"))
 
@@ -75,8 +78,16 @@ def get_device(name: str) -> Device:
             # Nothing would close it. A thread that Python ends does the work of the host's devices.
             if endings.over() and not backend(kind).on_host:
                 raise endings.at_its_end(f"what would close the device {name}")
-            _opened[name] = _driver(kind).open_device(ordinal)
+            device = _driver(kind).open_device(ordinal)
+            for each in at_opening:
+                each(device)
+            _opened[name] = device
         return _opened[name]
+
+
+def opened() -> list[Device]:
+    """The devices that are open."""
+    return list(_opened.values())
 
 
 def device_for_compiling(name: str) -> Device:

@@ -6,13 +6,15 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.forks import hold_at_forks
 from gridlane.memory.addresses import AddressMap, Mirror
-from gridlane.memory.resource import Buffer, goes_with_owner
+from gridlane.memory.deferral import DEFERRAL, Deferral
+from gridlane.memory.resource import Buffer, counts_elsewhere, goes_with_owner
 
 Deallocate = Callable[[int, int], object]
 """Frees memory, given its address and size."""
@@ -39,13 +41,17 @@ _alive: set[_Reference] = set()
 end in one garbage collection, which drops the callbacks of references that are garbage as well."""
 
 
+_accountings: weakref.WeakSet[Accounting] = weakref.WeakSet()
+
+
 @dataclass(frozen=True, slots=True)
 class PoolStatistics:
     """Bytes and counts of a device's memory.
 
     Attributes:
         used, peak: bytes of live buffers, now and at most.
-        reserved: bytes held of the device, including those kept for later allocations.
+        reserved: bytes held of the device, including those kept for later allocations and those
+            whose frees wait.
         allocations, frees: their numbers so far.
         limit: the most bytes that may be used; None for the device's memory.
     """
@@ -75,6 +81,8 @@ class Accounting:
         self._ended: deque[_Reference] = deque()
         self._note_end = self._ended.append
         self._used = self._peak = self._allocations = self._frees = 0
+        with _lock:
+            _accountings.add(self)
 
     # --- allocations and frees ---
 
@@ -89,6 +97,9 @@ class Accounting:
         """
         if deallocate is goes_with_owner:
             reference = _Reference(buffer, self._note_end)
+        elif deallocate is counts_elsewhere:
+            self.note(buffer)
+            return
         else:
             reference = _Reference(buffer, self._end)
             reference.deallocate = deallocate
@@ -104,6 +115,8 @@ class Accounting:
                 self._used += size
             if self._used > self._peak:
                 self._peak = self._used
+            if DEFERRAL.depth and deallocate is goes_with_owner:
+                DEFERRAL.hold(reference, buffer.owner, size, self)
 
     def note(self, buffer: Buffer) -> None:
         """Make a buffer findable that counts elsewhere: host memory that kernels may use."""
@@ -118,6 +131,7 @@ class Accounting:
         reference: _Reference,
         forget: Callable[[_Reference], object] = _alive.discard,
         finalizing: Callable[[], bool] = sys.is_finalizing,
+        deferral: Deferral = DEFERRAL,
     ) -> None:
         """Called at the end of a buffer's lifetime, at any moment. The defaults still exist while
         Python exits and clears modules; resources may not."""
@@ -125,7 +139,18 @@ class Accounting:
         forget(reference)
         deallocate, reference.deallocate = reference.deallocate, None  # a resource may end now
         if deallocate is not None and not finalizing():
-            deallocate(reference.start, reference.size)
+            if deferral.depth:
+                deferral.queue(deallocate, reference.start, reference.size)
+            else:
+                deallocate(reference.start, reference.size)
+
+    def _hold_all(self) -> None:
+        """Keep the memory of live buffers that goes with its owner; the caller has the lock."""
+        self._settle()
+        for reference in self._map.pieces():
+            buffer = reference()
+            if buffer is not None and reference.size >= 0 and reference not in _alive:
+                DEFERRAL.hold(reference, buffer.owner, reference.size, self)
 
     def _settle(self) -> None:
         """Record the ends in the queue. Memory that was reallocated meanwhile is another
@@ -195,6 +220,28 @@ class Accounting:
         """The statistics; ``reserved`` is the resource's figure, if it has one."""
         with _lock:
             self._settle()
-            held = max(reserved, self._used)
+            held = max(reserved, self._used + DEFERRAL.waiting(self)[1])
             counts = self._allocations, self._frees
             return PoolStatistics(self._used, self._peak, held, *counts, self.limit)
+
+
+@contextmanager
+def deferred_frees() -> Generator[None]:
+    """Free no memory of the process in the with block, but at the end of the outermost one.
+
+    Buffers end as ever, and the memory of those that end does not count as used.
+    """
+    with _lock:
+        if not DEFERRAL.depth:
+            for each in tuple(_accountings):
+                each._hold_all()  # pyright: ignore[reportPrivateUsage]  # of this file
+        DEFERRAL.depth += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            DEFERRAL.depth -= 1
+            ended = [] if DEFERRAL.depth else DEFERRAL.release()
+        if not DEFERRAL.depth:
+            DEFERRAL.flush()
+        del ended

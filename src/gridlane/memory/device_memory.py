@@ -9,11 +9,14 @@ from typing import Any, Generic, NoReturn, TypeVar
 from gridlane.core import epochs
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.memory.accounting import Accounting, PoolStatistics
-from gridlane.memory.resource import ALIGNMENT, Buffer, MemoryResource, Pool
+from gridlane.memory.resource import ALIGNMENT, Buffer, MemoryResource, Pool, counts_elsewhere
 
 B = TypeVar("B", bound=Buffer)
 
-_LOW_BITS = ALIGNMENT - 1
+
+def _low_bits(resource: Any) -> int:
+    """The bits that are 0 in the addresses of a resource's buffers."""
+    return getattr(resource, "alignment", ALIGNMENT) - 1
 
 
 class DeviceMemory(Generic[B]):
@@ -27,6 +30,7 @@ class DeviceMemory(Generic[B]):
 
     def __init__(self, resource: MemoryResource[B], device: Any = None) -> None:
         self._resource, self.device = resource, device
+        self._low_bits = _low_bits(resource)
         self.accounting = Accounting()
         self.outside: Callable[[int], object] | None = None
         """Is called with an address before it is looked for: it adds what others allocated."""
@@ -46,7 +50,7 @@ class DeviceMemory(Generic[B]):
         if accounting.limit is not None:
             return self._allocate_within(size)
         buffer, deallocate = resource.allocate(size), resource.deallocate
-        if buffer.size != size or buffer.address & _LOW_BITS:
+        if buffer.size != size or buffer.address & self._low_bits:
             _refuse(buffer, size, deallocate)
         buffer.device = self.device
         accounting.add(buffer, deallocate)
@@ -55,16 +59,19 @@ class DeviceMemory(Generic[B]):
     def _allocate_within(self, size: int) -> B:
         """Allocate under a limit."""
         accounting, resource = self.accounting, self._resource
-        accounting.reserve(size)
+        counts = resource.deallocate is not counts_elsewhere
+        if counts:
+            accounting.reserve(size)
         try:
             buffer, deallocate = resource.allocate(size), resource.deallocate
-            if buffer.size != size or buffer.address & _LOW_BITS:
+            if buffer.size != size or buffer.address & self._low_bits:
                 _refuse(buffer, size, deallocate)
             buffer.device = self.device
         except BaseException:
-            accounting.cancel(size)
+            if counts:
+                accounting.cancel(size)
             raise
-        accounting.add(buffer, deallocate, reserved=True)
+        accounting.add(buffer, deallocate, reserved=counts)
         return buffer
 
     def note(self, buffer: Buffer) -> Buffer:
@@ -88,7 +95,7 @@ class DeviceMemory(Generic[B]):
 
     @resource.setter
     def resource(self, resource: MemoryResource[B]) -> None:
-        self._resource = resource
+        self._resource, self._low_bits = resource, _low_bits(resource)
         epochs.state.changed()
 
     @property

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
+import sys
+from collections import deque
+
 import numpy as np
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
@@ -9,8 +13,11 @@ from gridlane.memory.resource import ALIGNMENT, Buffer, goes_with_owner
 
 HUGE = 2 << 20
 """The alignment of large buffers, so that the system can back them with huge pages."""
+PAGE = mmap.PAGESIZE
 _MOST = 1 << 62
 """More bytes than any address space has; numpy's sizes have 63 bits."""
+_PAGES = 1024
+"""The pages for small buffers; further ones share pages."""
 
 
 def address_of(array: np.ndarray) -> int:
@@ -19,17 +26,93 @@ def address_of(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
+class _Pages:
+    """Pages for small buffers; the system backs those that are used.
+
+    Attributes:
+        free: the addresses of those that no buffer has.
+    """
+
+    __slots__ = ("_memory", "free")
+
+    def __init__(self) -> None:
+        self._memory = np.frombuffer(mmap.mmap(-1, _PAGES * PAGE, mmap.MAP_PRIVATE), np.uint8)
+        start = address_of(self._memory)
+        self.free = deque(range(start, start + _PAGES * PAGE, PAGE))
+
+    def take(self) -> int:
+        """The address of a free page; 0 if there is none."""
+        try:
+            return self.free.pop() if self.free else 0
+        except IndexError:  # another thread took the last one
+            return 0
+
+
+class OwnPage:
+    """A page of one small buffer, which goes back at the end of this object.
+
+    Attributes:
+        start: its address.
+    """
+
+    __slots__ = ("_pages", "start")
+
+    def __init__(self, start: int, pages: _Pages) -> None:
+        self.start, self._pages = start, pages
+
+    def __del__(self) -> None:
+        self._pages.free.append(self.start)
+
+
+class HostBuffer(Buffer):
+    """A buffer of ``HostResource``."""
+
+    __slots__ = ()
+
+    def extent(self) -> tuple[int, int]:
+        """(start, end) of the memory that nobody but this buffer's owner uses."""
+        owner = self.owner
+        if isinstance(owner, OwnPage):
+            return owner.start, owner.start + PAGE
+        start = address_of(owner)
+        return start, start + owner.nbytes
+
+
 class HostResource:
     """The memory of the process: that of devices whose kernels run on the host, and pinned memory
-    where no driver pins pages."""
+    where no driver pins pages.
 
-    def allocate(self, size: int) -> Buffer:
-        """Allocate ``size`` bytes; their contents are undefined."""
-        align = HUGE if size >= 2 * HUGE else ALIGNMENT
+    A buffer is alone in its pages, so that it can be shared with another process
+    (``shared_pages``); of small buffers the first so many.
+    """
+
+    def __init__(self) -> None:
+        self._pages: _Pages | None = None
+        self._small = PAGE if sys.platform == "linux" else 0
+
+    def allocate(self, size: int) -> HostBuffer:
+        """Allocate ``size`` bytes; their contents are undefined. Hot."""
+        align = ALIGNMENT
+        if size < self._small:
+            pages = self._pages
+            if pages is None:
+                pages = self._pages = _Pages()
+            start = pages.take()
+            if start:
+                # Not all at the same place in their pages, which share a few lines of the cache.
+                # A byte is free before the next page, so that no two buffers touch.
+                place = start // PAGE % 16 * ALIGNMENT
+                address = start + place if place + size < PAGE else start
+                return HostBuffer(address, size, OwnPage(start, pages))
+        elif self._small:
+            align = PAGE
+        if size >= 2 * HUGE:
+            align = HUGE
+        room = size + align + (PAGE if align > ALIGNMENT else 0)
         try:
-            memory = np.empty(size + align if size < _MOST else _MOST, np.uint8)
+            memory = np.empty(room if size < _MOST else _MOST, np.uint8)
         except MemoryError:
             fail(OUT_OF_MEMORY, f"{size} bytes")
-        return Buffer(-(-address_of(memory) // align) * align, size, memory)
+        return HostBuffer(-(-address_of(memory) // align) * align, size, memory)
 
     deallocate = staticmethod(goes_with_owner)

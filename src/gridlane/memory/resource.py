@@ -43,7 +43,8 @@ class MemoryResource(Protocol[B_co]):
     """Allocates memory, and frees it.
 
     A buffer has no method that ends it: its memory is freed at the end of its lifetime, so
-    ``deallocate`` gets its address and size. ``memory.DeviceMemory`` calls both.
+    ``deallocate`` gets its address and size. ``memory.DeviceMemory`` calls both. A resource whose
+    buffers have other addresses than multiples of ``ALIGNMENT`` has an attribute ``alignment``.
     """
 
     def allocate(self, size: int) -> B_co:
@@ -65,6 +66,11 @@ class MemoryResource(Protocol[B_co]):
 
 def goes_with_owner(address: int, size: int) -> None:
     """The ``deallocate`` of a resource whose buffers own their memory: does nothing."""
+
+
+def counts_elsewhere(address: int, size: int) -> None:
+    """The ``deallocate`` of buffers that own their memory and do not count: what they hold is given
+    out in buffers that do."""
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ALIGNMENT 512
 
@@ -212,4 +213,50 @@ CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr pointer)
         return done(SUCCESS);
     }
     return done(INVALID_VALUE);
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address)
+{
+    BEGIN("cuMemGetAddressRange", CURRENT, "%#llx", address);
+    Block *block = block_at((void *)address, 1, 0);
+    if (block == NULL)
+        return done(NOT_FOUND);
+    *base = (CUdeviceptr)block->address;
+    *size = block->size;
+    return done(SUCCESS);
+}
+
+/* A handle is the process, the address and the size; one of another process opens new memory. */
+typedef struct {
+    uint64_t process, address, size, unused[5];
+} IpcHandle;
+
+CUresult cuIpcGetMemHandle(IpcHandle *handle, CUdeviceptr address)
+{
+    BEGIN("cuIpcGetMemHandle", CURRENT, "%#llx", address);
+    Block *block = starting_at((void *)address);
+    if (block == NULL || block->memory != DEVICE_MEMORY)
+        return done(INVALID_VALUE);
+    *handle = (IpcHandle){getpid(), address, block->size, {0}};
+    return done(SUCCESS);
+}
+
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pointer, IpcHandle handle, unsigned flags)
+{
+    BEGIN("cuIpcOpenMemHandle", CURRENT, "%u", flags);
+    if (handle.process == (uint64_t)getpid())
+        return done(INVALID_CONTEXT);
+    if (!handle.size || handle.size > 1 << 20)
+        return done(INVALID_VALUE);
+    return done(allocated(pointer, handle.size, DEVICE_MEMORY));
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr pointer)
+{
+    BEGIN("cuIpcCloseMemHandle", CURRENT, "%#llx", pointer);
+    Block *block = starting_at((void *)pointer);
+    if (block == NULL || block->memory != DEVICE_MEMORY)
+        return done(INVALID_VALUE);
+    drop_block(block);
+    return done(SUCCESS);
 }

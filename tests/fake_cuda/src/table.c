@@ -32,6 +32,10 @@
     _(cuMemAllocManaged, 6000, cuMemAllocManaged)                                                  \
     _(cuMemFree, 3020, cuMemFree_v2)                                                               \
     _(cuMemGetInfo, 3020, cuMemGetInfo_v2)                                                         \
+    _(cuMemGetAddressRange, 3020, cuMemGetAddressRange_v2)                                         \
+    _(cuIpcGetMemHandle, 4010, cuIpcGetMemHandle)                                                  \
+    _(cuIpcOpenMemHandle, 11000, cuIpcOpenMemHandle_v2)                                            \
+    _(cuIpcCloseMemHandle, 4010, cuIpcCloseMemHandle)                                              \
     _(cuMemHostAlloc, 2020, cuMemHostAlloc)                                                        \
     _(cuMemFreeHost, 2000, cuMemFreeHost)                                                          \
     _(cuMemHostRegister, 6050, cuMemHostRegister_v2)                                               \

@@ -37,6 +37,7 @@ FREEING = {
     "cuMemFreeAsync",
     "cuMemFreeHost",
     "cuMemHostUnregister",
+    "cuIpcCloseMemHandle",
     "cuMemPoolDestroy",
     "cuStreamDestroy",
     "cuEventDestroy",
@@ -77,6 +78,8 @@ def memories(first, second):
     first.default_stream.copy_from(second, memory.address, kept[-1].address, 8)
     first.fill(memory.address, 0, 64)
     first.memory.statistics()
+    handle, _ = second.export_memory(kept[-1], kept[-1].address)
+    second.import_memory((1).to_bytes(8, "little") + handle[8:], 64)  # of the fake's other process
     if first.can_reach(second):
         first.enable_peer(second)
         second.enable_peer(first)

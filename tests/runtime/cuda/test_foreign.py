@@ -310,7 +310,7 @@ def test_memory_of_another_gpu_is_known_by_its_buffer(machine):
     with cuda.gpus[1]:
         theirs = cuda.to_device(np.full(8, 3, np.float32))
     same = cuda.from_cuda_array_interface(theirs.__cuda_array_interface__, theirs)
-    assert same.gpu_data is theirs.gpu_data
+    assert same.buffer is theirs.buffer
     assert same.copy_to_host().tolist() == [3] * 8
     same = theirs = None
 
@@ -320,7 +320,7 @@ def test_addresses_are_found_without_the_driver(machine):
     shown = [array[2:].__cuda_array_interface__ for array in arrays]
     machine.clear_log()
     found = [cuda.from_cuda_array_interface(each) for each in shown]
-    assert [f.gpu_data for f in found] == [a.gpu_data for a in arrays]
+    assert [f.buffer for f in found] == [a.buffer for a in arrays]
     assert "cuPointerGetAttribute" not in machine.calls
     arrays = shown = found = None
 

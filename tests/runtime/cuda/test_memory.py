@@ -238,3 +238,34 @@ def test_peers_that_are_already_and_cannot_be(machine, pair):
     assert not two.can_reach(one)
     with pytest.raises(DeviceError, match=r"PEER_ACCESS_UNSUPPORTED \(217\)"):
         two.enable_peer(one)
+
+
+def test_memory_of_a_pool_has_no_handle(machine, device):
+    buffer = device.allocate(1000)
+    with pytest.raises(DeviceError, match=r"is of a pool(.|\n)*GRIDLANE_CUDA_IPC=1"):
+        device.export_memory(buffer, buffer.address)
+
+
+def test_memory_of_other_processes(machine):
+    machine.reset(MEMORY_POOLS_SUPPORTED=0)
+    device = open_device()
+    buffer = device.allocate(1000)
+    handle, offset = device.export_memory(buffer, buffer.address + 100)
+    assert len(handle) == 64 and offset == 100
+    with pytest.raises(DeviceError, match="INVALID_CONTEXT"):
+        device.import_memory(handle, 1000)
+    theirs = (1).to_bytes(8, "little") + handle[8:]  # the fake's other process
+    opened = device.import_memory(theirs, 1000)
+    assert opened.size == 1000 and opened.address != buffer.address
+    machine.clear_log()
+    device.memory.note(opened)
+    assert device.memory.find(opened.address + 999, 1) is opened
+    address = opened.address
+    del opened
+    gc.collect()
+    device.synchronize()
+    assert f"cuIpcCloseMemHandle({address:#x})" in machine.log
+    with pytest.raises(DeviceError, match="1000 bytes, and 1001 are asked for"):
+        device.import_memory(theirs, 1001)
+    with pytest.raises(DeviceError, match="3 bytes are no handle"):
+        device.import_memory(b"abc", 1)

@@ -248,7 +248,7 @@ def test_code_of_compact_launches_meets_no_larger_array(machine, slow):
 
     memory = cuda.to_device(np.zeros(4, np.float32))
     edge, beyond = (
-        DeviceNDArray((2,), (step,), np.float32, 0, memory.gpu_data, memory.address)
+        DeviceNDArray((2,), (step,), np.float32, 0, memory.buffer, memory.address)
         for step in (LIMIT, 1 << 33)
     )
     launch = first[1, 1]
@@ -275,7 +275,7 @@ def test_records_and_classes_of_the_users_are_launched_natively(machine, slow):
     kind = np.dtype([("x", "f4"), ("y", "i8")])
     records = [cuda.to_device(np.zeros((), kind)[()]) for _ in range(2)]
     memory = cuda.to_device(np.zeros(4, np.float32))
-    array = Grid((4,), (4,), np.float32, 0, memory.gpu_data, memory.address)
+    array = Grid((4,), (4,), np.float32, 0, memory.buffer, memory.address)
     for record in records * 2:
         first[1, 1](record, array)
         ran = machine.launches[-1]

@@ -128,7 +128,7 @@ def _counters(instance: Instance, queues: SavedQueues) -> tuple[int, ...]:
 
 
 def _array(array: Any, memory: _Memory) -> SavedArray:
-    piece = array.gpu_data
+    piece = array.buffer
     return SavedArray(
         memory=memory.number(piece),
         offset=array.address - piece.address if array.size else 0,

@@ -82,7 +82,7 @@ def _flat(args: tuple[Any, ...]) -> list[Any]:
         elif isinstance(each, DeviceNDArray):
             values += [each.device_pointer, *each.shape, *each.strides]
         elif isinstance(each, MappedNDArray):
-            values += [each.gpu_data, *each.shape, *each.strides]
+            values += [each.buffer, *each.shape, *each.strides]
         else:
             values.append(each)
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.device_errors import NOT_SUPPORTED
-from gridlane.core.errors import DeviceError, UnsupportedError
-from gridlane.cuda.arrays import allocation, transport
+from gridlane.core.errors import DeviceError
+from gridlane.cuda.arrays import allocation, ipc, managers, pointers, transport
 from gridlane.cuda.arrays.devicearray import (
     DeviceNDArray,
     DeviceRecord,
@@ -19,8 +20,8 @@ from gridlane.cuda.arrays.devicearray import (
 )
 from gridlane.cuda.arrays.transport import PinnedMemory
 from gridlane.cuda.host.streams import as_stream
-from gridlane.launch import geometry
-from gridlane.memory.resource import HostMemory
+from gridlane.launch import current, geometry
+from gridlane.memory.resource import Buffer, HostMemory
 
 from_cuda_array_interface = from_interface
 
@@ -31,6 +32,7 @@ __all__ = [
     "from_cuda_array_interface",
     "is_cuda_array",
     "managed_array",
+    "mapped",
     "mapped_array",
     "mapped_array_like",
     "open_ipc_array",
@@ -86,7 +88,9 @@ def pinned_array(
     """Create a pinned host array, whose copies on a stream are asynchronous."""
     shape, strides, dtype = _description(shape, dtype, strides, order)
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
-    memory = np.asarray(PinnedMemory(max(1, high - low)))
+    size = max(1, high - low)
+    by_plugin = managers.host_memory(current.device(), size, "pinned")
+    memory: Any = np.asarray(PinnedMemory(size)) if by_plugin is None else by_plugin
     return np.ndarray(shape, dtype, memory, -low, strides)
 
 
@@ -106,9 +110,33 @@ class MappedNDArray(np.ndarray):
     kind: HostMemory = "mapped"
 
     @property
-    def gpu_data(self) -> Any:
+    def buffer(self) -> Buffer:
         """The memory."""
         return allocation.buffer_at(geometry.address_of(self), 1)
+
+    @property
+    def gpu_data(self) -> Any:
+        """A pointer to the bytes from the first to the last element."""
+        low, high = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)
+        address = geometry.address_of(self) + low if high > low else 0
+        buffer = allocation.buffer_at(address, high - low)
+        return pointers.pointer_to(buffer, address, high - low)
+
+    @property
+    def __cuda_memory__(self) -> bool:
+        """Whether it is in the device's memory: a copy by numpy is not."""
+        low, high = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)
+        return allocation.holds(geometry.address_of(self) + low) or high == low
+
+    @property
+    def device_pointer(self) -> int:
+        """The address of the first element."""
+        return geometry.address_of(self)
+
+    @property
+    def device_ctypes_pointer(self) -> Any:
+        """The address as a ctypes.c_void_p."""
+        return self.ctypes.data_as(ctypes.c_void_p)
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> np.ndarray:
         """Copy the elements."""
@@ -173,6 +201,15 @@ def managed_array(
     return _shared(ManagedNDArray, stream, *_description(shape, dtype, strides, order))
 
 
+def _shared_buffer(size: int, kind: HostMemory) -> Buffer:
+    owner = current.device()
+    pointer = managers.host_memory(owner, size, kind) if size else None
+    if pointer is None:
+        return allocation.allocate_host(size, kind)
+    buffer = Buffer(pointers.host_address(pointer), size, pointer)
+    return owner.memory.note(buffer)
+
+
 def _shared(
     cls: type[MappedNDArray],
     stream: Any,
@@ -182,7 +219,7 @@ def _shared(
 ) -> np.ndarray:
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
     try:
-        buffer = allocation.allocate_host(high - low, cls.kind)
+        buffer = _shared_buffer(high - low, cls.kind)
         plain = geometry.view_of(buffer.address - low, shape, strides, dtype, buffer)
     except DeviceError as error:
         if error.number != NOT_SUPPORTED:
@@ -219,12 +256,48 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     return from_interface(interface, obj, sync)
 
 
-def open_ipc_array(*args: Any, **kwargs: Any) -> Any:
-    """Refuse to open an IPC array: device memory is not shared between processes."""
-    raise UnsupportedError(
-        "open_ipc_array: device memory is not shared between processes; use "
-        "multiprocessing.shared_memory and pass its numpy array to the kernel"
-    )
+@contextmanager
+def open_ipc_array(
+    handle: Any, shape: Any, dtype: Any, strides: Any = None, offset: int = 0
+) -> Iterator[DeviceNDArray]:
+    """Open the memory of another process as a device array for a with block.
+
+    Args:
+        handle: the bytes of the driver's handle: ``IpcHandle.handle.reserved``.
+        offset: of the array from the start of what the handle opens: ``IpcHandle.offset``.
+
+    Raises:
+        DeviceError: NOT_SUPPORTED, the device or system shares no memory; INVALID_VALUE, the
+            handle is not one, or stale, or of another user.
+    """
+    shape, strides, dtype = _description(shape, dtype, strides, "C")
+    low, high = geometry.extent_of(shape, strides, dtype.itemsize)
+    buffer = ipc.opened(handle, offset + high - low, current.device())
+    pointer = pointers.pointer_to(buffer, buffer.address + offset, high - low)
+    yield DeviceNDArray(shape, strides, dtype, gpu_data=pointer)
+
+
+@contextmanager
+def mapped(*arylist: np.ndarray, **kws: Any) -> Iterator[list[MappedNDArray]]:
+    """Have kernels use host arrays in place, in a with block, as the arrays that it yields.
+
+    Raises:
+        DeviceError: NOT_SUPPORTED, the device has memory of its own.
+    """
+    owner = current.device()
+    managers.check_uses_host(owner)
+    with transport.registered(arylist):
+        noted: list[Any] = []
+        for array in arylist:
+            low, high = geometry.extent_of(array.shape, array.strides, array.dtype.itemsize)
+            if high > low:
+                address = geometry.address_of(array) + low
+                noted.append(owner.memory.note(Buffer(address, high - low, array)))
+        views = [array.view(MappedNDArray) for array in arylist]
+        for view in views:
+            view.stream = kws.get("stream", 0)
+        yield views
+        del noted
 
 
 __all__ += ["DeviceNDArray", "DeviceRecord", "ManagedNDArray", "MappedNDArray"]

@@ -12,7 +12,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.array_interface import ArrayMemory
-from gridlane.cuda.arrays import allocation
+from gridlane.cuda.arrays import allocation, pointers
 from gridlane.cuda.arrays.showing import html_of, text_of
 from gridlane.cuda.host.streams import as_stream
 from gridlane.launch import compact, current, geometry
@@ -56,7 +56,7 @@ class ArrayDescription(Packed):
     Attributes:
         shape, strides (bytes), dtype, ndim, size: as numpy's.
         stream: the stream that copies use when they are given none; 0 the default one.
-        gpu_data: the memory; ``address``: that of the first element.
+        buffer: the memory; ``address``: that of the first element.
         readonly: whether writes to it are forbidden.
     """
 
@@ -69,7 +69,7 @@ class ArrayDescription(Packed):
         strides: Any,
         dtype: Any,
         stream: Any = 0,
-        gpu_data: Buffer | None = None,
+        gpu_data: Any = None,
         address: int | None = None,
         readonly: bool = False,
     ) -> None:
@@ -87,14 +87,22 @@ class ArrayDescription(Packed):
         self.stream = stream
         low, high = geometry.extent_of(shape, strides, itemsize)
         self.alloc_size = high - low
+        buffer: Buffer
         if gpu_data is None:
-            gpu_data = allocation.allocate(high - low)
-            address = gpu_data.address - low if gpu_data.address else 0
-        self.gpu_data = gpu_data
-        self.address = gpu_data.address if address is None else address
+            buffer = allocation.allocate(high - low)
+            address = buffer.address - low if buffer.address else 0
+        elif isinstance(gpu_data, Buffer):
+            buffer = gpu_data
+        else:
+            buffer = pointers.buffer_of(gpu_data)
+            if high - low > buffer.size:
+                raise ValueError(f"{high - low} bytes do not fit into the pointer's {buffer.size}")
+            address = buffer.address - low if address is None else address
+        self.buffer = buffer
+        self.address = buffer.address if address is None else address
         self._layout = geometry.layout_of(shape, strides, itemsize)
         # Read by a launch: the type, and the kernel's parameters; see Packed.
-        device = gpu_data.device
+        device = buffer.device
         place = None if device is None else device.name
         layout = self._layout if geometry.is_aligned(self.address, dtype) else "A"
         self._key = _array_key(dtype, self.ndim, layout, readonly, place)
@@ -133,6 +141,12 @@ class ArrayDescription(Packed):
         return self._is("F")
 
     @property
+    def gpu_data(self) -> Any:
+        """A pointer to the bytes from the first to the last element, which keeps them alive."""
+        low = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)[0]
+        return pointers.pointer_to(self.buffer, self.address + low, self.alloc_size)
+
+    @property
     def device_pointer(self) -> int:
         """The address of the first element."""
         return self.address
@@ -151,7 +165,7 @@ class ArrayDescription(Packed):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The CUDA array interface. AttributeError if CUDA libraries could not use the memory."""
-        allocation.check_cuda_memory(self.gpu_data.device)
+        allocation.check_cuda_memory(self.buffer.device)
         stream = as_stream(self.stream).handle if self.stream else None
         return self.__gridlane_array__ | {"stream": stream}
 
@@ -182,7 +196,7 @@ class ArrayDescription(Packed):
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return text_of(self, (self.gpu_data.device or current.device()).name)
+        return text_of(self, (self.buffer.device or current.device()).name)
 
     def _repr_html_(self) -> str:
-        return html_of(self, (self.gpu_data.device or current.device()).name)
+        return html_of(self, (self.buffer.device or current.device()).name)

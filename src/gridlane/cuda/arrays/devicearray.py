@@ -11,10 +11,9 @@ import numpy as np
 
 from gridlane.core import array_interface
 from gridlane.core.device_errors import INVALID_HANDLE, fail
-from gridlane.core.errors import UnsupportedError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.core.suggestions import did_you_mean
-from gridlane.cuda.arrays import allocation
+from gridlane.cuda.arrays import allocation, ipc, managers
 from gridlane.cuda.arrays.description import ArrayDescription, record_key
 from gridlane.cuda.arrays.indexing import dummy_of, has_ellipsis, pick
 from gridlane.cuda.arrays.transport import (
@@ -107,7 +106,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
 
     def _owner_device(self) -> Device:
         """The device that owns the memory."""
-        return self.gpu_data.device or current.device()
+        return self.buffer.device or current.device()
 
     def _like(self, memory: Buffer, address: int) -> DeviceNDArray:
         """An array like this one in other memory, by the address of its first element."""
@@ -120,7 +119,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
     # --- copies ---
 
     def _stream(self, stream: Any) -> Any:
-        chosen, owner = stream or self.stream, self.gpu_data.device
+        chosen, owner = stream or self.stream, self.buffer.device
         if not chosen and owner is not None:  # not the current device, if there are several
             return owner.default_stream
         found = as_stream(chosen).native
@@ -206,7 +205,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         mine, other = geometry.broadcast_core(self), geometry.broadcast_core(ary)
         if isinstance(ary, DeviceNDArray):
             check_compatible(mine, other)
-            here, there = self.gpu_data.device, ary.gpu_data.device
+            here, there = self.buffer.device, ary.buffer.device
             ends = self.address, ary.address, mine.alloc_size, (self, ary)
             if here is None or there is None or here is there:
                 stream.copy(*ends)
@@ -230,7 +229,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
 
     def _view(self, shape: Any, strides: Any, dtype: Any = None, offset: int = 0) -> DeviceNDArray:
         dtype, address = dtype or self.dtype, self.address + offset
-        return type(self)(shape, strides, dtype, self.stream, self.gpu_data, address, self.readonly)
+        return type(self)(shape, strides, dtype, self.stream, self.buffer, address, self.readonly)
 
     def bind(self, stream: Any = 0) -> DeviceNDArray:
         """The same array with a stream of its own for copies."""
@@ -272,7 +271,9 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         return self._view(shape, geometry.contiguous_strides(shape, self.dtype.itemsize, order))
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
-        """A 1-D view of a contiguous array."""
+        """A 1-D view of a contiguous array; its order is ``order``, or with "A" that of memory."""
+        if order == "A":
+            order = "C" if self._is("C") else "F"
         if not self._is(order):
             raise NotImplementedError("operation requires copying")
         return self._view((self.size,), (self.dtype.itemsize,))
@@ -308,12 +309,19 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
             part.stream = stream or self.stream
             yield part
 
-    def get_ipc_handle(self) -> Any:
-        """Refuse an IPC handle: device memory is not shared between processes."""
-        raise UnsupportedError(
-            "get_ipc_handle: device memory is not shared between processes; use "
-            "multiprocessing.shared_memory and pass its numpy array to the kernel"
-        )
+    def get_ipc_handle(self) -> ipc.IpcArrayHandle:
+        """A handle by which another process opens this array; it can be pickled, and keeps the
+        array's memory alive here.
+
+        Raises:
+            DeviceError: NOT_SUPPORTED, the device or system shares no memory; INVALID_VALUE, this
+                memory cannot be shared, or has no bytes.
+        """
+        owner, memory = self._owner_device(), self.gpu_data
+        plugin = managers.plugin_of(owner)
+        handle = plugin.get_ipc_handle(memory) if plugin else ipc.handle_of(memory, owner)
+        form = {"shape": self.shape, "strides": self.strides, "dtype": self.dtype}
+        return ipc.IpcArrayHandle(handle, form)
 
     # --- elements ---
 
@@ -329,7 +337,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
             return view
         if self.dtype.names is not None and view.dtype.names is not None:
             return DeviceRecord(
-                view.dtype, stream or self.stream, self.gpu_data, view.address, self.readonly
+                view.dtype, stream or self.stream, self.buffer, view.address, self.readonly
             )
         return view.copy_to_host(stream=stream)[()]
 
@@ -377,7 +385,7 @@ class DeviceRecord(DeviceNDArray):
         readonly: bool = False,
     ) -> None:
         super().__init__((), (), dtype, stream, gpu_data, address, readonly)
-        device = self.gpu_data.device
+        device = self.buffer.device
         self._key = record_key(self.dtype, None if device is None else device.name)
         self.__gridlane_launch__ = self._key, self.__gridlane_packed__
 
@@ -385,19 +393,19 @@ class DeviceRecord(DeviceNDArray):
         return DeviceRecord(self.dtype, 0, memory, address)
 
     def __copy__(self) -> DeviceNDArray:
-        return DeviceRecord(self.dtype, self.stream, self.gpu_data, self.address, self.readonly)
+        return DeviceRecord(self.dtype, self.stream, self.buffer, self.address, self.readonly)
 
     def _view(self, shape: Any, strides: Any, dtype: Any = None, offset: int = 0) -> DeviceNDArray:
         dtype, address = dtype or self.dtype, self.address + offset
         return DeviceNDArray(
-            shape, strides, dtype, self.stream, self.gpu_data, address, self.readonly
+            shape, strides, dtype, self.stream, self.buffer, address, self.readonly
         )
 
     def getitem(self, item: Any, stream: Any = 0) -> Any:
         """The value of a field."""
         view = self._view((), (), *self._field(item))
         if view.dtype.names is not None:
-            return DeviceRecord(view.dtype, stream, self.gpu_data, view.address, self.readonly)
+            return DeviceRecord(view.dtype, stream, self.buffer, view.address, self.readonly)
         return view.copy_to_host(stream=stream)[()]
 
     def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
@@ -411,12 +419,14 @@ class DeviceRecord(DeviceNDArray):
         return fields[name][0], fields[name][1]
 
 
+ipc.array_class = DeviceNDArray
+
 # --- module functions ---
 
 
 def _is_elsewhere(array: DeviceNDArray) -> bool:
     """Whether an array is in memory of another kind of device than this thread's."""
-    there = array.gpu_data.device
+    there = array.buffer.device
     return there is not None and kind_of(there) != current.kind()
 
 
@@ -516,3 +526,24 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
             # A new array, so no work on any stream can be waiting for its memory.
             upload(array.address, octets)
     return array
+
+
+def from_array_like(ary: Any, stream: Any = 0, gpu_data: Any = None) -> DeviceNDArray:
+    """Create a device array with the shape, strides and dtype of ``ary``."""
+    return DeviceNDArray(ary.shape, ary.strides, ary.dtype, stream, gpu_data)
+
+
+def from_record_like(rec: Any, stream: Any = 0, gpu_data: Any = None) -> DeviceRecord:
+    """Create a device record with the dtype of ``rec``."""
+    return DeviceRecord(rec.dtype, stream, gpu_data)
+
+
+def auto_device(
+    obj: Any, stream: Any = 0, copy: bool = True, user_explicit: bool = False
+) -> tuple[DeviceNDArray, bool]:
+    """(device array, whether it is new) for an array of the device or the host; see
+    ``to_device``."""
+    there = as_device(obj)
+    if isinstance(there, DeviceNDArray) and not _is_elsewhere(there):
+        return there, False
+    return to_device(obj, stream, copy), True

@@ -6,13 +6,21 @@ import gc
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from importlib import import_module
+from typing import Any
 
+from gridlane.core.config import config
 from gridlane.core.device_errors import PEER_UNSUPPORTED, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.process_bound import ProcessBound
-from gridlane.cuda.arrays import allocation
+from gridlane.cuda.arrays import ipc, managers, pointers
+from gridlane.cuda.arrays.managers import (
+    BaseCUDAMemoryManager,
+    MemoryInfo,
+    NumbaCUDAMemoryManager,
+    PendingDeallocs,
+)
 from gridlane.cuda.host.streams import (
     DefaultStream,
     Event,
@@ -20,19 +28,14 @@ from gridlane.cuda.host.streams import (
     default_stream,
     event,
     external_stream,
+    legacy_default_stream,
+    per_thread_default_stream,
     stream,
     synchronize,
 )
-from gridlane.launch import current
+from gridlane.launch import current, devices
+from gridlane.launch.devices import kind_of
 from gridlane.runtime.protocol import Device
-
-
-class MemoryInfo(NamedTuple):
-    """Bytes (free, total)."""
-
-    free: int
-    total: int
-
 
 # numba's names of attributes whose names in CUDA differ.
 _OTHER_NAMES = {"MAX_THREADS_PER_MULTI_PROCESSOR": "MAX_THREADS_PER_MULTIPROCESSOR"}
@@ -115,8 +118,17 @@ class Context(ProcessBound):
 
     _instead = "pass its id, and take cuda.gpus[id] there"
 
-    def __init__(self, device: CudaDevice) -> None:
-        self.device = device
+    def __init__(self, device: Any, handle: Any = None) -> None:
+        self.device: CudaDevice = device
+        if not isinstance(device, CudaDevice):  # a CUdevice
+            self.device = _device(int(device))
+
+    @cached_property
+    def handle(self) -> Any:
+        """The CUcontext of CUDA's own interface: the device's primary one, which it retains."""
+        driver = import_module("gridlane.cuda.driver")
+        driver.cuInit(0)
+        return driver.cuDevicePrimaryCtxRetain(self.id)[1]
 
     @property
     def id(self) -> int:
@@ -146,13 +158,60 @@ class Context(ProcessBound):
             fail(PEER_UNSUPPORTED, f"{own.name} has one memory, the host's")
         enable(other)
 
+    # --- memory ---
+
+    @property
+    def memory_manager(self) -> Any:
+        """What allocates the memory: the device's own manager, or a plugin."""
+        native = self.device.native
+        found = managers.manager_of(native)
+        if found is None:
+            found = NumbaCUDAMemoryManager(context=self)
+            managers.install(native, found)
+        return found
+
+    @memory_manager.setter
+    def memory_manager(self, manager: BaseCUDAMemoryManager) -> None:
+        managers.install(self.device.native, manager)
+
+    @property
+    def deallocations(self) -> PendingDeallocs:
+        """The frees that wait: those of a ``defer_cleanup`` section."""
+        return PendingDeallocs()
+
     def get_memory_info(self) -> MemoryInfo:
         """Free and total bytes of the device's memory."""
-        return MemoryInfo(*self.device.native.memory_info())
+        return self.memory_manager.get_memory_info()
 
     def memalloc(self, bytesize: int) -> Any:
-        """Allocate device memory; it lives as long as the object."""
-        return allocation.allocate(bytesize)
+        """Allocate device memory; returns a pointer that owns it."""
+        return pointers.allocated(self.device.native.allocate(bytesize), self)
+
+    def memallocmanaged(self, bytesize: int, attach_global: bool = True) -> Any:
+        """Allocate managed memory; returns a pointer that owns it."""
+        return self.memory_manager.memallocmanaged(bytesize, attach_global)
+
+    def memhostalloc(
+        self, bytesize: int, mapped: bool = False, portable: bool = False, wc: bool = False
+    ) -> Any:
+        """Allocate pinned or mapped memory of the host; returns a pointer that owns it."""
+        return self.memory_manager.memhostalloc(bytesize, mapped, portable, wc)
+
+    def mempin(self, owner: Any, pointer: int, size: int, mapped: bool = False) -> Any:
+        """Pin or map memory of the host while the returned pointer lives."""
+        return self.memory_manager.mempin(owner, pointer, size, mapped)
+
+    def get_ipc_handle(self, memory: Any) -> Any:
+        """A handle by which another process opens device memory."""
+        return self.memory_manager.get_ipc_handle(memory)
+
+    def open_ipc_handle(self, handle: Any, size: int) -> Any:
+        """Open the memory of another process's handle; returns a pointer to it."""
+        buffer = ipc.opened(handle, size, self.device.native)
+        return pointers.pointer_to(buffer, buffer.address, buffer.size, self)
+
+    def prepare_for_use(self) -> None:
+        """Do nothing: the device is ready."""
 
     def synchronize(self) -> None:
         """Wait for the work of all streams."""
@@ -170,6 +229,14 @@ class Context(ProcessBound):
         """The default stream."""
         return default_stream()
 
+    def get_legacy_default_stream(self) -> Any:
+        """The legacy default stream."""
+        return legacy_default_stream()
+
+    def get_per_thread_default_stream(self) -> Any:
+        """The default stream of this thread."""
+        return per_thread_default_stream()
+
     def create_event(self, timing: bool = True) -> Event:
         """Create an event."""
         return event(timing)
@@ -178,7 +245,13 @@ class Context(ProcessBound):
         """Wait for all work. Arrays free their own memory; a device whose context a kernel's fault
         has lost gets a new one."""
         gc.collect()
-        self.device.native.reset()
+        native = self.device.native
+        manager, memory = managers.manager_of(native), native.memory
+        if manager is not None:
+            manager.reset()
+        native.reset()
+        if manager is not None and native.memory is not memory:
+            managers.install(native, manager)
 
     def push(self) -> None:
         """Make the device this thread's, until ``pop``."""
@@ -189,10 +262,17 @@ class Context(ProcessBound):
         if _pushed():
             current.choose(_pushed().pop())
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Context) and other.device == self.device
+
+    def __hash__(self) -> int:
+        return hash(self.device)
+
     @contextmanager
     def defer_cleanup(self) -> Iterator[None]:
-        """Do nothing: memory is freed with its arrays, and no cleanup is deferred."""
-        yield
+        """Free no memory in the with block, but at its end."""
+        with self.memory_manager.defer_cleanup():
+            yield
 
     def __enter__(self) -> Context:
         self.push()
@@ -301,8 +381,48 @@ def select_device(device_id: int) -> Context:
     return _context(device_id)
 
 
+class ActiveContext:
+    """The context that is active on this thread, for a with block.
+
+    Attributes:
+        context_handle, devnum: its CUcontext and the number of its device; None if none is.
+    """
+
+    context_handle: Any = None
+    devnum: int | None = None
+
+    def __enter__(self) -> ActiveContext:
+        if is_active():
+            here = _context(current.device().ordinal)
+            self.context_handle, self.devnum = here.handle, here.id
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def __bool__(self) -> bool:
+        return self.context_handle is not None
+
+
+def is_active() -> bool:
+    """Whether a context is active on this thread: a pushed one, or that of ``current_context``."""
+    return bool(_pushed()) or getattr(_thread, "taken", False)
+
+
+def pop_active_context() -> Any:
+    """Pop the active context of this thread, and return its CUcontext; None if there is none."""
+    if not is_active():
+        return None
+    here = _context(current.device().ordinal)
+    if _pushed():
+        here.pop()
+    else:
+        _thread.taken = False
+    return here.handle
+
+
 def current_context(devnum: int | None = None) -> Context:
     """The context of this thread's device, or of the device with a number."""
+    _thread.taken = True
     return _context(current.device().ordinal if devnum is None else devnum)
 
 
@@ -377,5 +497,51 @@ def _print_device(device: CudaDevice) -> None:
 
 @contextmanager
 def defer_cleanup() -> Iterator[None]:
-    """Do nothing: memory is freed with its arrays, and no cleanup is deferred."""
-    yield
+    """Free no memory in the with block, but at its end: frees may wait for the device's work."""
+    with current_context().defer_cleanup():
+        yield
+
+
+# --- memory managers ---
+
+_plugin: Any = None
+
+
+def set_memory_manager(mm_plugin: Any) -> None:
+    """Have a class of memory managers allocate the memory of devices: of those that are open, from
+    now on, and of those that are opened later.
+
+    Raises:
+        RuntimeError: it has another version of the interface.
+        DeviceError: NOT_SUPPORTED, an open device's memory is not addresses of the process.
+    """
+    global _plugin
+    managers.check_version(mm_plugin)
+    _plugin = mm_plugin
+    if _install_plugin not in devices.at_opening:
+        devices.at_opening.append(_install_plugin)
+    for each in devices.opened():
+        if kind_of(each) == current.kind():
+            _install_plugin(each)
+
+
+def _install_plugin(native: Device, plugin: Any = None) -> None:
+    managers.install(native, (plugin or _plugin)(context=_context_of(_wrapped(native))))
+
+
+def install_configured(native: Device) -> None:
+    """Install the plugin of the module that NUMBA_CUDA_MEMORY_MANAGER names.
+
+    Raises:
+        RuntimeError: it cannot be used.
+    """
+    name = config().memory_manager
+    try:
+        plugin = import_module(name)._numba_memory_manager
+        managers.check_version(plugin)
+        _install_plugin(native, plugin)
+    except Exception as error:
+        raise RuntimeError(
+            f"Failed to use the memory manager of {name}, which NUMBA_CUDA_MEMORY_MANAGER names: "
+            f"{error}"
+        ) from error

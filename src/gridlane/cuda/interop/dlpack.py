@@ -67,7 +67,7 @@ def device_of(array: Any) -> tuple[int, int]:
     Raises:
         BufferError: DLPack has no kind for the memory of this device.
     """
-    owner = array.gpu_data.device or current.device()
+    owner = array.buffer.device or current.device()
     found = owner.dlpack_device(array.address if array.size else 0)
     if found is None:
         raise BufferError(
@@ -99,7 +99,7 @@ def export(
     version = dlpack_arguments.pair("max_version", max_version)
     stream, copy = dlpack_arguments.stream(stream), dlpack_arguments.copying(copy)
     versioned = version is not None and version[0] >= VERSION[0]
-    if wanted == (CPU, 0) and not (array.gpu_data.device or current.device()).host_visible:
+    if wanted == (CPU, 0) and not (array.buffer.device or current.device()).host_visible:
         if copy is False:
             raise BufferError(f"{array!r} is not in the host's memory, and copy=False")
         return _capsule(array.copy_to_host(), (CPU, 0), COPIED, versioned)
@@ -143,7 +143,7 @@ def _order(array: Any, stream: Any, kind: int) -> None:
     """Order the consumer's work after the array's work so far."""
     if stream == -1:
         return
-    owner = array.gpu_data.device or current.device()
+    owner = array.buffer.device or current.device()
     own = as_stream(array.stream).native if array.stream else owner.default_stream
     if kind == CUDA:
         if stream == 0:

@@ -146,7 +146,7 @@ def _reached(array: DeviceNDArray) -> DeviceNDArray:
     """An array that this thread's device can use: the same or, for an empty one on another device,
     an empty one here, since the plan of a launch is keyed by the device of its arrays."""
     check_device(array)
-    there, here = array.gpu_data.device, current.device()
+    there, here = array.buffer.device, current.device()
     if array.size or there is None or there is here or here.reaches(there, array.address):
         return array
     return DeviceNDArray(array.shape, array.strides, array.dtype, 0, readonly=array.readonly)
@@ -154,7 +154,7 @@ def _reached(array: DeviceNDArray) -> DeviceNDArray:
 
 def check_device(array: DeviceNDArray) -> None:
     """Raise if kernels of this thread's device cannot use an array's memory."""
-    there, here = array.gpu_data.device, current.device()
+    there, here = array.buffer.device, current.device()
     if there is None or there is here or not array.size or here.reaches(there, array.address):
         return
     way = f"copy it to {here.name!r}, or launch on {there.name!r}"

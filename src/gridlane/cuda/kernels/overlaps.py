@@ -126,7 +126,7 @@ def _copy(group: list[_Part], back: Writebacks) -> None:
     memory, write_back = _copied(group, low, high) if whole is None else _copied_whole(whole)
     for part in group:
         address = memory.address + geometry.address_of(part.array) - low
-        back.shared[id(part.owner)] = memory.gpu_data, address
+        back.shared[id(part.owner)] = memory.buffer, address
     back.append(write_back)
 
 

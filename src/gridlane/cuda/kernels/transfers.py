@@ -154,7 +154,7 @@ def _copied(array: np.ndarray, copy_in: bool) -> tuple[DeviceNDArray, Callable[[
     mirror[...] = array
     memory = to_device(raw)
     device = DeviceNDArray(
-        array.shape, array.strides, array.dtype, 0, memory.gpu_data, memory.address - low
+        array.shape, array.strides, array.dtype, 0, memory.buffer, memory.address - low
     )
 
     def write_back() -> None:
@@ -179,7 +179,7 @@ def _packed(array: np.ndarray, core: np.ndarray) -> tuple[DeviceNDArray, Callabl
     memory = to_device(np.ascontiguousarray(core))
     steps = iter(memory.strides)
     strides = tuple(0 if stride == 0 else next(steps) for stride in array.strides)
-    device = DeviceNDArray(array.shape, strides, array.dtype, 0, memory.gpu_data, memory.address)
+    device = DeviceNDArray(array.shape, strides, array.dtype, 0, memory.buffer, memory.address)
 
     def write_back() -> None:
         core[...] = memory.copy_to_host()

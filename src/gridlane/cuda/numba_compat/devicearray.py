@@ -9,8 +9,9 @@ from gridlane.cuda.arrays.devicearray import (
     NOT_CONTIGUOUS,
     DeviceNDArray,
     DeviceRecord,
-    as_device,
-    to_device,
+    auto_device,
+    from_array_like,
+    from_record_like,
 )
 from gridlane.launch.geometry import broadcast_core as array_core
 
@@ -26,27 +27,6 @@ def verify_cuda_ndarray_interface(obj: Any) -> None:
     """Raise TypeError unless an object is a device array."""
     if not isinstance(obj, DeviceNDArray):
         raise TypeError(f"{type(obj).__name__} is no device array")
-
-
-def from_array_like(array: Any, stream: Any = 0, gpu_data: Any = None) -> DeviceNDArray:
-    """An uninitialised device array of an array's shape, dtype and strides."""
-    return DeviceNDArray(array.shape, array.strides, array.dtype, stream, gpu_data)
-
-
-def from_record_like(record: Any, stream: Any = 0, gpu_data: Any = None) -> DeviceRecord:
-    """An uninitialised record in device memory of a record's dtype."""
-    return DeviceRecord(record.dtype, stream, gpu_data)
-
-
-def auto_device(
-    obj: Any, stream: Any = 0, copy: bool = True, user_explicit: bool = False
-) -> tuple[DeviceNDArray, bool]:
-    """(an object in device memory, whether it is new there): device arrays are as they are, others
-    are copied."""
-    there = as_device(obj)
-    if isinstance(there, DeviceNDArray):
-        return there, False
-    return to_device(obj, stream, copy), True
 
 
 def __getattr__(name: str) -> Any:

@@ -128,7 +128,7 @@ class Layout:
     def are_on(self, device: Device, args: tuple[Any, ...]) -> bool:
         """Whether all arrays are in a device's own memory. Hot: it runs in each launch."""
         for place in self.arrays:  # noqa: SIM110  # a generator takes longer
-            if args[place].gpu_data.device is not device:
+            if args[place].buffer.device is not device:
                 return False
         return True
 

@@ -60,7 +60,7 @@ class DeviceObject(ProcessBound):
             self._check_owner(each)
 
     def _check_owner(self, memory: DeviceNDArray) -> None:
-        owner, here = memory.gpu_data.device, current.device()
+        owner, here = memory.buffer.device, current.device()
         if owner is not None and owner is not here and not here.reaches(owner, memory.address):
             raise ArgumentError(
                 f"this {type(self).__name__} is of the device {owner.name!r}, and the current "

@@ -173,7 +173,7 @@ def flattened(arg: Any, dtype: np.dtype, shape: geometry.Shape, stream: Any) -> 
             memory = arg
         else:
             memory = to_device(np.asarray(arg).astype(dtype).reshape(1), stream)
-        return DeviceNDArray((size,), (0,), dtype, stream, memory.gpu_data, memory.address)
+        return DeviceNDArray((size,), (0,), dtype, stream, memory.buffer, memory.address)
     if isinstance(arg, DeviceNDArray):
         if arg.shape == shape and arg.is_c_contiguous():
             return arg.reshape(size)

@@ -22,12 +22,15 @@ from gridlane.core.device_errors import (
 )
 from gridlane.core.errors import KernelError
 from gridlane.core.processors import available_processors
+from gridlane.memory import shared_pages
 from gridlane.memory.host import HostResource, address_of
+from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.cpu_native import Linked, missing, pool
 from gridlane.runtime.host_device import HostDevice, HostKernel, MachineCode, machine_uuid
 from gridlane.runtime.observing import COPIES, copy_on_caller, launch_on_caller, seam
 from gridlane.runtime.printing import line
 from gridlane.runtime.protocol import Limits
+from gridlane.runtime.queues.host_stream import together
 
 _names = itertools.count()
 _Report = ctypes.c_int64 * 5
@@ -135,6 +138,17 @@ class CpuDevice(HostDevice):
     def fill(self, target: int, byte: int, size: int) -> None:
         """Set bytes."""
         ctypes.memset(target, byte, size)
+
+    def export_memory(self, buffer: Buffer, address: int) -> tuple[bytes, int]:
+        """A handle by which another process opens the memory of a buffer, and the offset of an
+        address in it; all work so far is done before."""
+        self.synchronize()
+        with together(inline=True):
+            return shared_pages.export(buffer), address - buffer.address
+
+    def import_memory(self, handle: bytes, size: int) -> Buffer:
+        """Open the memory of another process's handle."""
+        return shared_pages.opened(handle, size)
 
     def load(self, artifact: Artifact) -> CpuKernel:
         """Link an artifact's object code."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.config import config
 from gridlane.core.device_errors import (
     INVALID_HANDLE,
     INVALID_VALUE,
@@ -60,7 +61,8 @@ class CudaDevice:
         self._own: weakref.WeakValueDictionary[int, CudaStream] = weakref.WeakValueDictionary()
 
     def _new_pool(self) -> memory.Pool:
-        return memory.Pool(self.context, bool(self.attributes()["MEMORY_POOLS_SUPPORTED"]))
+        pools = self.attributes()["MEMORY_POOLS_SUPPORTED"] and not config().cuda_ipc
+        return memory.Pool(self.context, bool(pools))
 
     def beside(self, ordinal: int) -> CudaDevice:
         """Another GPU of this machine."""
@@ -108,6 +110,14 @@ class CudaDevice:
     def adopt(self, address: int, size: int) -> Buffer:
         """Borrow another library's memory, of this GPU or another one."""
         return memory.adopt(self, address, size)
+
+    def export_memory(self, buffer: Buffer, address: int) -> tuple[bytes, int]:
+        """The driver's handle of memory, for another process, and the offset of an address."""
+        return memory.export(self.context, address)
+
+    def import_memory(self, handle: bytes, size: int) -> Buffer:
+        """Open the memory of another process's handle."""
+        return memory.opened(self.context, handle, size)
 
     def reaches(self, other: object, address: int) -> bool:
         """Whether kernels can access memory: of a peer GPU, managed, or mapped host memory."""

@@ -8,7 +8,7 @@ import weakref
 from typing import Any
 
 from gridlane.core import dlpack_abi
-from gridlane.core.device_errors import INVALID_VALUE, OUT_OF_MEMORY, fail
+from gridlane.core.device_errors import INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, fail
 from gridlane.core.errors import DeviceError
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer, HostMemory
@@ -177,6 +177,65 @@ def _attribute(context: Context, name: str, address: int) -> Any:
         return None
 
 
+# --- memory of other processes ---
+
+
+def export(context: Context, address: int) -> tuple[bytes, int]:
+    """The driver's handle of the allocation that holds an address, and the address's offset.
+
+    Raises:
+        DeviceError: INVALID_VALUE, it is of a pool, whose memory such handles cannot open.
+    """
+    pointer = bindings().CUdeviceptr(address)
+    base, _ = context.call("cuMemGetAddressRange", pointer)
+    try:
+        handle = context.call("cuIpcGetMemHandle", base)
+    except DeviceError as error:
+        if error.number not in (INVALID_VALUE, NOT_SUPPORTED):
+            raise
+        fail(
+            INVALID_VALUE,
+            f"cuIpcGetMemHandle: the memory at {address:#x} is of a pool, which the driver does "
+            "not share by handles",
+            "set GRIDLANE_CUDA_IPC=1, with which arrays are allocated by cuMemAlloc",
+        )
+    # Whether cuda-bindings shows the bytes depends on its version.
+    return ctypes.string_at(handle.getPtr(), _HANDLE_BYTES), address - int(base)
+
+
+class Opened:
+    """Memory of another process, mapped for the lifetime of this object."""
+
+    def __init__(self, context: Context, handle: bytes) -> None:
+        given = bindings().CUipcMemHandle()
+        ctypes.memmove(given.getPtr(), handle, _HANDLE_BYTES)
+        self.pointer = context.call("cuIpcOpenMemHandle", given, 1, what="a handle of memory")
+        close = weakref.finalize(self, _close, context, self.pointer, context.generation)
+        close.atexit = False
+        self.size = int(context.call("cuMemGetAddressRange", self.pointer)[1])
+
+
+def _close(context: Context, pointer: Any, generation: int) -> None:
+    context.give_back(generation, ("cuCtxSynchronize",), ("cuIpcCloseMemHandle", pointer))
+
+
+def opened(context: Context, handle: bytes, size: int) -> Buffer:
+    """Open the memory of another process's handle.
+
+    Raises:
+        DeviceError: INVALID_VALUE, it is none, or has fewer than ``size`` bytes; the driver's for
+            memory that is gone, or of this process.
+    """
+    if len(handle) != _HANDLE_BYTES:
+        fail(INVALID_VALUE, f"{len(handle)} bytes are no handle of memory of a CUDA device")
+    owner = Opened(context, handle)
+    if size > owner.size:
+        fail(INVALID_VALUE, f"the handle has {owner.size} bytes, and {size} are asked for")
+    return Buffer(int(owner.pointer), owner.size, owner)
+
+
+_HANDLE_BYTES = 64
+"""CU_IPC_HANDLE_SIZE."""
 _OF_HOST = 1
 """CU_MEMORYTYPE_HOST."""
 
