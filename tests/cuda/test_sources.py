@@ -13,6 +13,7 @@ import pytest
 
 from gridlane import cuda
 from gridlane.core.errors import UnsupportedError
+from gridlane.cuda.kernels import sources
 
 TEXT = """
 def add(x):
@@ -51,8 +52,9 @@ def made(amount):
     return names["add"]
 
 
-def test_a_text_that_nobody_has_any_more():
+def test_a_text_that_nobody_has_any_more(monkeypatch):
     function = made(7)
+    monkeypatch.setattr(sources, "_executed", {})  # where something has it watched
     with pytest.raises(UnsupportedError, match=r"@cuda\.jit\(source=text\)"):
         run(cuda.jit(function))
     assert run(cuda.jit(source=TEXT.replace("1\n", "7\n")[1:])(made(7))) == [7, 7, 7]
