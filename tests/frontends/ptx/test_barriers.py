@@ -167,9 +167,16 @@ BY_TURNS = {
 """Bodies whose warps meet at barriers in an order of their own, with threads and results."""
 
 
+PARTS_OF_WARPS = {"lanes of a warp", "lanes that have ended", "a barrier of all"}
+"""Cases that an H200 does not run: it waits for ever, or has no such instruction (driver 580)."""
+
+
 @pytest.mark.parametrize("device", [each for each in ALL if each in ("interp", "cpu", "cuda")])
-@pytest.mark.parametrize("body, threads, wanted", BY_TURNS.values(), ids=BY_TURNS)
-def test_warps_that_meet_in_any_order(device, body, threads, wanted):
+@pytest.mark.parametrize("case", BY_TURNS)
+def test_warps_that_meet_in_any_order(device, case):
+    if device == "cuda" and case in PARTS_OF_WARPS:
+        pytest.skip("a GPU counts whole warps")
+    body, threads, wanted = BY_TURNS[case]
     assert list(results(device, SLOTS + body, threads)) == list(wanted)
 
 

@@ -127,7 +127,14 @@ def test_texts_in_memory(device, capfd):
     """They are what the memory has when the line is printed. WebGPU and OpenGL refuse kernels with
     addresses in memory."""
     current.choose(get_device(device))
-    module = cuda.RawModule(code=TEXTS)
+    # NVIDIA's own printf prints a precision that is an argument as it stands, and takes that for
+    # the text.
+    code = (
+        TEXTS
+        if device != "cuda"
+        else TEXTS.replace("%.*s", "%.3s").replace(" digits, given,", " given,")
+    )
+    module = cuda.RawModule(code=code)
     text = np.frombuffer(b"sixteen letters!\0", np.uint8)
     module.get_function("k")((1,), (1,), (text, 3))
     module.get_function("two")((1,), (1,), (text,))
