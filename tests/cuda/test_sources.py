@@ -35,6 +35,14 @@ def test_functions_from_exec():
     assert run(names["add"]) == [1, 1, 1]
 
 
+def test_functions_in_functions_from_exec():
+    twice = "    def twice(n):\n        return 2 * n\n\n    i ="
+    text = TEXT.replace("    i =", twice).replace("1\n", "twice((lambda n: n + 1)(2))\n")
+    names = {"cuda": cuda}
+    exec(text, names)
+    assert run(cuda.jit(names["add"])) == [6, 6, 6]
+
+
 def test_the_text_that_fits_is_taken():
     """Of two texts with the same function's name, and where one is only a part of another."""
     first, second = TEXT, TEXT.replace("+= 1", "+= 2")

@@ -72,7 +72,7 @@ def with_source(function: Any) -> Any:
         text = _text_of(function)
         if text is None:
             return function
-        renamed = _renamed[code] = code.replace(co_filename=_named("string", text))
+        renamed = _renamed[code] = _in_file(code, _named("string", text))
     return _copy(function, renamed)
 
 
@@ -116,6 +116,14 @@ def _named(what: str, text: str) -> str:
     file = f"<{what} {next(_numbers)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     return file
+
+
+def _in_file(code: CodeType, file: str) -> CodeType:
+    """The same code, and that of the functions in it, with another file name."""
+    constants = tuple(
+        _in_file(each, file) if isinstance(each, CodeType) else each for each in code.co_consts
+    )
+    return code.replace(co_filename=file, co_consts=constants)
 
 
 def _copy(function: FunctionType, code: CodeType) -> FunctionType:
