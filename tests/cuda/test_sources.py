@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pty
 import select
@@ -132,3 +133,16 @@ def test_functions_typed_at_a_prompt():
     os.close(terminal)
     os.waitpid(child, 0)
     assert b"the sum is 42" in seen, seen.decode(errors="replace")
+
+
+def test_a_file_that_changes_while_the_program_runs(tmp_path, monkeypatch):
+    """A function is compiled from the text that Python has imported, or not at all."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "changing_kernels.py"
+    file.write_text(f"from gridlane import cuda\n{TEXT}")
+    module = importlib.import_module("changing_kernels")
+    file.write_text(f"from gridlane import cuda\n{TEXT.replace('+= 1', '+= 2')}")
+    with pytest.raises(UnsupportedError, match="the file has changed since it was imported"):
+        run(cuda.jit(module.add))
+    assert run(cuda.jit(importlib.reload(module).add)) == [2, 2, 2]
