@@ -193,3 +193,28 @@ def test_arguments_of_ever_new_types():
 
     with pytest.raises(TypingError, match="arguments of ever new types"):
         launch(kernel, 1, 1, np.zeros(1, np.int64))
+
+
+def test_one_cycle_for_arguments_of_all_signs():
+    """Bounds of arguments make no instances of their own, of which each cycle would have a
+    stack."""
+
+    @device
+    def walk(n, a, b):
+        if n <= 0:
+            return a - b
+        return walk(n - 1, b | 5, 0) + walk(n - 2, 3, a - n) - walk(n // 2, n & 7, b)
+
+    def kernel(out):
+        out[0] = walk(5, 1, 2)
+
+    out = np.zeros(1, np.int64)
+    module, _ = launch(kernel, 1, 1, out)
+
+    def plain(n: int, a: int, b: int) -> int:
+        if n <= 0:
+            return a - b
+        return plain(n - 1, b | 5, 0) + plain(n - 2, 3, a - n) - plain(n // 2, n & 7, b)
+
+    assert out[0] == plain(5, 1, 2)
+    assert module.stack_bytes == 16384
