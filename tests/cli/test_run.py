@@ -190,6 +190,21 @@ def test_the_device_and_the_trace(folder, gridlane, device, form):
     assert f"launch kernel=double device={device} grid=(1, 1, 1) block=(32, 1, 1)" in done.stderr
 
 
+def test_the_best_device_is_the_one_in_use(folder, python):
+    """Whatever the environment says. The other options hold as well."""
+    (folder / "p.py").write_text(
+        "from numba import cuda\nfrom gridlane.core.config import config\n"
+        "print(cuda.get_current_device().name, config().floats)\n"
+    )
+    (folder / "command.py").write_text(
+        "from gridlane.cli import choosing, run\nchoosing._PREFERRED = ('cpu',)\n"
+        "run.run(run.Request('p.py', (), device='auto', floats='float32'))\n"
+    )
+    done = python("command.py", GRIDLANE_DEVICE="interp")
+    assert done.stderr.startswith("gridlane: --device auto: cpu: ")
+    assert done.stdout.split() == ["b'cpu'", "float32"]
+
+
 def test_what_python_floats_are(folder, gridlane):
     (folder / "third.py").write_text(
         "import numpy as np\nfrom numba import cuda\n\n@cuda.jit\ndef third(out, n):\n"

@@ -50,6 +50,20 @@ def test_fill_astype_and_sum(device, dtype):
         assert not array.get().any()
 
 
+def test_fill_converts_as_numpy_does():
+    pairs = np.zeros(3, [("n", np.int32), ("xy", np.float64, 2)])
+    records = cuda.to_device(pairs)
+    records.fill((1, [2, 3]))
+    pairs.fill((1, [2, 3]))
+    np.testing.assert_array_equal(records.copy_to_host(), pairs)
+    small = cuda.to_device(np.zeros(3, np.uint8))
+    small[1:].fill(2.7)
+    assert small.copy_to_host().tolist() == [0, 2, 2]
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        with pytest.raises(OverflowError):
+            small.fill(300)
+
+
 def test_sums_of_nothing_and_of_many():
     assert cuda.to_device(np.zeros(0, np.float32)).sum() == np.float32(0)
     many = np.arange(100_001, dtype=np.int32)

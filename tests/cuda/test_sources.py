@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pty
 import select
@@ -34,6 +35,14 @@ def test_functions_from_exec():
     names = {"cuda": cuda}
     exec(text, names)
     assert run(names["add"]) == [1, 1, 1]
+
+
+def test_functions_in_functions_from_exec():
+    twice = "    def twice(n):\n        return 2 * n\n\n    i ="
+    text = TEXT.replace("    i =", twice).replace("1\n", "twice((lambda n: n + 1)(2))\n")
+    names = {"cuda": cuda}
+    exec(text, names)
+    assert run(cuda.jit(names["add"])) == [6, 6, 6]
 
 
 def test_the_text_that_fits_is_taken():
@@ -126,3 +135,16 @@ def test_functions_typed_at_a_prompt():
     os.close(terminal)
     os.waitpid(child, 0)
     assert b"the sum is 42" in seen, seen.decode(errors="replace")
+
+
+def test_a_file_that_changes_while_the_program_runs(tmp_path, monkeypatch):
+    """A function is compiled from the text that Python has imported, or not at all."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "changing_kernels.py"
+    file.write_text(f"from gridlane import cuda\n{TEXT}")
+    module = importlib.import_module("changing_kernels")
+    file.write_text(f"from gridlane import cuda\n{TEXT.replace('+= 1', '+= 2')}")
+    with pytest.raises(UnsupportedError, match="the file has changed since it was imported"):
+        run(cuda.jit(module.add))
+    assert run(cuda.jit(importlib.reload(module).add)) == [2, 2, 2]

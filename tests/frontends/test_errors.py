@@ -22,6 +22,7 @@ from gridlane.core.errors import (
     UnsupportedError,
 )
 from gridlane.core.options import KernelOptions
+from gridlane.frontends.python.libdevice_stubs import libdevice
 from gridlane.frontends.python.stubs import KernelOnlyError
 from gridlane.frontends.python.translation import translate, translate_device
 
@@ -403,6 +404,10 @@ def test_device_functions_outside_of_kernels():
 def test_missing_members_name_what_there_is():
     with pytest.raises(AttributeError, match=r"cuda\.atomic has no mul; it has add, and_"):
         _ = cuda.atomic.mul
+    with pytest.raises(AttributeError, match=r"cuda\.threadIdx has no X; it has x, y, z"):
+        _ = cuda.threadIdx.X
+    with pytest.raises(AttributeError, match=r"cuda\.libdevice has no cosff; did you mean \w+\?$"):
+        _ = libdevice.cosff
 
 
 def test_none_argument_is_typed():

@@ -97,6 +97,32 @@ def test_float64_against_mpmath(name):
     np.testing.assert_allclose(made, want, rtol=4e-15, atol=4e-16)
 
 
+EDGES = {
+    "sinpi": [(1e22, 0.0), (-1.5, 1.0)],
+    "cospi": [(1e22, 1.0), (2.0**53 - 1, -1.0), (-1.7e308, 1.0)],
+    "erfcinv": [(5e-324, 27.21329321081295), (1e-310, 26.644806559364763), (2.0, -np.inf)],
+    "normcdfinv": [(5e-324, -38.467405617144344), (1.0, np.inf)],
+    "y0": [(5e-324, -473.9990734230043), (0.0, -np.inf)],
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_at_the_edges(name):
+    current.choose(get_device("cpu"))
+    x, want = np.array(EDGES[name]).T
+    (made,) = run(name, np.ascontiguousarray(x), kinds="d")
+    np.testing.assert_allclose(made, want, rtol=1e-15)
+
+
+def test_bessel_functions_near_zero():
+    current.choose(get_device("cpu"))
+    n, x = np.array([2, 3, 2, 40], np.int32), np.array([1e-200, -3e-9, 2e-8, 1e-5])
+    (made,) = run("jn", n, x, kinds="d")
+    with mpmath.workdps(40):
+        want = [float(mpmath.besselj(int(a), mpmath.mpf(b))) for a, b in zip(n, x, strict=True)]
+    np.testing.assert_allclose(made, want, rtol=1e-14)
+
+
 @pytest.mark.parametrize("device", ["interp", *DEVICES])
 def test_float32_on_every_device(device):
     current.choose(get_device(device))

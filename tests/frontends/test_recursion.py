@@ -55,11 +55,25 @@ def halves(x, y):
         return 3
 
 
+@cuda.jit(device=True)
+def tree(width, depth):
+    """Whether it calls itself is known in its loop, behind a break."""
+    nodes = 0
+    for i in range(width):
+        if depth == 0:
+            break
+        nodes += tree(width - i, depth - 1)
+    else:
+        nodes += 100
+    return nodes + 1
+
+
 @cuda.jit
 def kernel(whole, parts, numbers):
     i = np.int32(cuda.grid(1))
     whole[i, 0] = fibonacci(np.int32(i % 9))
     whole[i, 1] = is_even(i)
+    whole[i, 2] = tree(i % 4, i % 3)
     parts[i, 0] = total(numbers, np.int32(0), np.int32(i + 1))
     parts[i, 1] = halves(i % 8, i)
 
@@ -69,13 +83,19 @@ def _fibonacci(n: int) -> int:
     return n if n < 2 else _fibonacci(n - 1) + _fibonacci(n - 2)
 
 
+def _tree(width: int, depth: int) -> int:
+    if depth == 0:
+        return 1 if width else 101
+    return 101 + sum(_tree(width - i, depth - 1) for i in range(width))
+
+
 @STACKED
 def test_every_device(name):
     current.choose(get_device(name))
-    whole, parts = np.zeros((32, 2), np.int32), np.zeros((32, 2), np.float32)
+    whole, parts = np.zeros((32, 3), np.int32), np.zeros((32, 2), np.float32)
     numbers = np.arange(32, dtype=np.float32)
     kernel[1, 32](whole, parts, numbers)
-    wanted = [(_fibonacci(i % 9), i % 2 == 0) for i in range(32)]
+    wanted = [(_fibonacci(i % 9), i % 2 == 0, _tree(i % 4, i % 3)) for i in range(32)]
     np.testing.assert_array_equal(whole, wanted)
     np.testing.assert_array_equal(parts[:, 0], np.cumsum(numbers))
     np.testing.assert_array_equal(parts[:, 1], 3 * 0.5 ** (T % 8 // 2))
@@ -173,3 +193,28 @@ def test_arguments_of_ever_new_types():
 
     with pytest.raises(TypingError, match="arguments of ever new types"):
         launch(kernel, 1, 1, np.zeros(1, np.int64))
+
+
+def test_one_cycle_for_arguments_of_all_signs():
+    """Bounds of arguments make no instances of their own, of which each cycle would have a
+    stack."""
+
+    @device
+    def walk(n, a, b):
+        if n <= 0:
+            return a - b
+        return walk(n - 1, b | 5, 0) + walk(n - 2, 3, a - n) - walk(n // 2, n & 7, b)
+
+    def kernel(out):
+        out[0] = walk(5, 1, 2)
+
+    out = np.zeros(1, np.int64)
+    module, _ = launch(kernel, 1, 1, out)
+
+    def plain(n: int, a: int, b: int) -> int:
+        if n <= 0:
+            return a - b
+        return plain(n - 1, b | 5, 0) + plain(n - 2, 3, a - n) - plain(n // 2, n & 7, b)
+
+    assert out[0] == plain(5, 1, 2)
+    assert module.stack_bytes == 16384

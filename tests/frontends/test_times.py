@@ -99,22 +99,47 @@ def test_floats_scale_spans():
         out[i, 1] = spans[i] / factors[i]
         ratios[i] = spans[i] / np.timedelta64(2, "m")
 
-    with pytest.raises(TypingError):
-        scale[1, 4](spans, factors, out, ratios)
-
-    two = np.timedelta64(2, "m")
-
-    @cuda.jit
-    def scaled(spans, factors, out, ratios):
-        i = cuda.grid(1)
-        out[i, 0] = factors[i] * spans[i]
-        out[i, 1] = spans[i] / factors[i]
-        ratios[i] = spans[i] / two
-
-    scaled[1, 4](spans, factors, out, ratios)
+    scale[1, 4](spans, factors, out, ratios)
     np.testing.assert_array_equal(out[:, 0], factors * spans)
     np.testing.assert_array_equal(out[:, 1], spans / factors)
-    np.testing.assert_array_equal(ratios, spans / two)
+    np.testing.assert_array_equal(ratios, spans / np.timedelta64(2, "m"))
+
+
+def test_times_made_in_kernels():
+    current.choose(get_device("interp"))
+    out, dates = np.zeros(4, "m8[s]"), np.zeros(3, "M8[s]")
+
+    def kernel(out, dates, n, day):
+        out[0] = np.timedelta64(n, "h")
+        out[1] = np.timedelta64(n, "25s") * 2
+        out[2] = np.timedelta64(np.timedelta64(n, "h"), "m") + np.timedelta64(1)
+        out[3] = np.timedelta64("NaT")
+        dates[0] = day + np.timedelta64(-3, "D")
+        dates[1] = np.datetime64("2000-02-28T12") + np.timedelta64(n, "D")
+        dates[2] = np.datetime64(n, "M")
+
+    day = np.datetime64("2024-03-01")
+    cuda.jit(kernel)[1, 1](out, dates, 5, day)
+    wanted = np.zeros_like(out), np.zeros_like(dates)
+    kernel(*wanted, 5, day)
+    np.testing.assert_array_equal(out, wanted[0])
+    np.testing.assert_array_equal(dates, wanted[1])
+
+
+def _no_unit(out, a, b):
+    a[0] = np.datetime64(7)
+
+
+def _this_day(out, a, b):
+    a[0] = np.datetime64("today")
+
+
+def _unit_of_an_argument(out, a, b):
+    a[0] += np.timedelta64(7, out[0])
+
+
+def _date_and_number(out, a, b):
+    a[0] = a[0] + 7
 
 
 def _sum_of_dates(out, a, b):
@@ -136,7 +161,11 @@ def _number(out, a, b):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (_sum_of_dates, r"datetime64\[D\] \+ datetime64\[D\] is not defined, as in numpy"),
+        (_sum_of_dates, r"datetime64\[D\] \+ datetime64\[D\] is not defined in a kernel"),
+        (_no_unit, r"needs a unit"),
+        (_this_day, "pass it as an argument"),
+        (_unit_of_an_argument, "is a constant text"),
+        (_date_and_number, r"int64 is not defined in a kernel; a span is np.timedelta64\(n, 'D'\)"),
         (_scaled_date, r"datetime64\[D\] \* int64 is not defined"),
         (_coarser, r"datetime64\[s\] does not convert to datetime64\[D\]"),
         (_number, r"a number to convert to int64 is required here, not datetime64\[D\]"),

@@ -9,7 +9,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.launch.devices import device_count
 
 _PREFERRED = ("cuda", "metal", "vulkan", "webgpu", "opengl", "cpu")
-_SOFTWARE = "software on the CPU"
+_SOFTWARE = "software on the CPU", "CPU emulation"
 """Said by a driver that runs shaders on the CPU, where the device cpu is faster."""
 
 
@@ -21,7 +21,7 @@ def best_device() -> str:
             continue
         steps = climb(name)
         facts = next((step.detail for step in steps if step.ok and step.name == "initialised"), "")
-        if steps[-1].ok and _SOFTWARE not in facts:
+        if steps[-1].ok and not any(words in facts for words in _SOFTWARE):
             print(f"gridlane: --device auto: {name}: {facts}", file=sys.stderr, flush=True)
             return name
     print(

@@ -94,8 +94,10 @@ def run(request: Request) -> None:
     # Before anything reads the configuration, and for the program's child processes as well.
     if request.device == "auto":
         from gridlane.cli.choosing import best_device
+        from gridlane.core.config import config
 
         os.environ["GRIDLANE_DEVICE"] = best_device()
+        config.cache_clear()  # the choice has read it
     elif request.device is not None:
         os.environ["GRIDLANE_DEVICE"] = request.device
     if request.floats is not None:

@@ -167,13 +167,19 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         return np.asfortranarray(host) if order == "F" else np.asarray(host, order="C")
 
     def fill(self, value: Any, stream: Any = 0) -> None:
-        """Assign a scalar to all elements."""
-        pattern = np.asarray(value).astype(self.dtype).tobytes()
+        """Assign a scalar to all elements, or a tuple where they are records.
+
+        Raises:
+            OverflowError: a Python integer is out of the dtype's range.
+        """
+        item = np.zeros((), self.dtype)
+        item[()] = value
+        pattern = item.tobytes()
         self._check_writable()
         if self.size and pattern == pattern[:1] * len(pattern) and self._layout != "A":
             self._stream(stream).fill(self.address, pattern[0], self.nbytes, self)
         else:
-            self.setitem(Ellipsis, value, stream)
+            self.setitem(Ellipsis, item, stream)
 
     if TYPE_CHECKING:  # of what is above arrays, which has kernels
 

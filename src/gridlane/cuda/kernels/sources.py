@@ -6,7 +6,6 @@ linecache has the text.
 """
 
 from __future__ import annotations
-import __future__
 
 import itertools
 import linecache
@@ -19,6 +18,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from gridlane.cuda.kernels import texts
+from gridlane.frontends.python.source import FUTURES, nested
 
 _STRING = "<string>"
 _numbers = itertools.count(1)
@@ -26,9 +26,6 @@ _last = threading.local()
 # Executed code by its id, for its lifetime. Libraries also execute text, hundreds of times when
 # they are imported (each dataclass does), so no fixed number of texts would do.
 _executed: dict[int, tuple[weakref.ref[CodeType], str]] = {}
-_FUTURES = 0
-for _name in __future__.all_feature_names:
-    _FUTURES |= getattr(__future__, _name).compiler_flag
 _renamed: dict[CodeType, CodeType] = {}
 _watching = False
 
@@ -49,7 +46,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
         if isinstance(text, bytes):
             text = text.decode(errors="replace")
         if isinstance(text, str):
-            for code in texts.nested(arguments[0]):
+            for code in nested(arguments[0]):
                 _executed[id(code)] = (weakref.ref(code, _forgetting(id(code))), text)
 
 
@@ -72,7 +69,7 @@ def with_source(function: Any) -> Any:
         text = _text_of(function)
         if text is None:
             return function
-        renamed = _renamed[code] = code.replace(co_filename=_named("string", text))
+        renamed = _renamed[code] = _in_file(code, _named("string", text))
     return _copy(function, renamed)
 
 
@@ -86,7 +83,7 @@ def with_text(function: Any, text: str) -> Any:
     if not isinstance(function, FunctionType):
         raise TypeError(f"source= is for Python functions, got {function!r}")
     code, whole = function.__code__, textwrap.dedent(text)
-    name, flags = code.co_name, code.co_flags & _FUTURES
+    name, flags = code.co_name, code.co_flags & FUTURES
     file = _named(f"source of {name}", whole)
 
     def fits(found: CodeType) -> bool:
@@ -118,6 +115,14 @@ def _named(what: str, text: str) -> str:
     return file
 
 
+def _in_file(code: CodeType, file: str) -> CodeType:
+    """The same code, and that of the functions in it, with another file name."""
+    constants = tuple(
+        _in_file(each, file) if isinstance(each, CodeType) else each for each in code.co_consts
+    )
+    return code.replace(co_filename=file, co_consts=constants)
+
+
 def _copy(function: FunctionType, code: CodeType) -> FunctionType:
     """A function like another one, with other code."""
     copy = FunctionType(
@@ -144,7 +149,7 @@ def _text_of(function: FunctionType) -> str | None:
     )
     # The last text compiled need not be the text executed, nor one that a caller holds: the code
     # has to be equal, with its lines.
-    flags, file = code.co_flags & _FUTURES, code.co_filename
+    flags, file = code.co_flags & FUTURES, code.co_filename
     for text in candidates:
         if texts.code_in(text, file, flags, code.__eq__) is not None:
             return text

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+from gridlane.frontends.python.source import nested
+
 _MOST_FRAMES = 32
 _MOST_LINES = 2000
 
@@ -56,14 +58,6 @@ def code_in(text: str, file: str, flags: int, fits: Callable[[CodeType], bool]) 
     except (SyntaxError, ValueError):
         return None
     return next(filter(fits, nested(made)), None)
-
-
-def nested(outer: CodeType) -> Iterator[CodeType]:
-    """The code of all functions nested in some code."""
-    for item in outer.co_consts:
-        if isinstance(item, CodeType):
-            yield item
-            yield from nested(item)
 
 
 def same_code(one: CodeType, other: CodeType) -> bool:

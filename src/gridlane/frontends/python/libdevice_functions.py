@@ -19,6 +19,7 @@ from gridlane.frontends.python.stubs import cbrt
 PI = 3.14159265358979323846
 HALF_ROOT = 0.70710678118654752440
 GAMMA = 0.57721566490153286061
+LOG_2 = 0.69314718055994530942
 TWO_BY_PI = 0.63661977236758134308
 ERROR_SLOPE = 0.88622692545275801
 INFINITY, NAN = math.inf, math.nan
@@ -148,7 +149,7 @@ def powi(x, n):
 
 def sinpi(x):
     """The angle is reduced exactly before it is multiplied by pi."""
-    r = x - 2.0 * round(x * 0.5)
+    r = x - 2.0 * libdevice.rint(x * 0.5)
     m = abs(r)
     y = 1.0 - m if m > 0.5 else m
     s = math.cos((0.5 - y) * PI) if y > 0.25 else math.sin(y * PI)
@@ -156,7 +157,7 @@ def sinpi(x):
 
 
 def cospi(x):
-    m = abs(x - 2.0 * round(x * 0.5))
+    m = abs(x - 2.0 * libdevice.rint(x * 0.5))
     y = 0.5 - m
     a = abs(y)
     s = math.cos((0.5 - a) * PI) if a > 0.25 else math.sin(a * PI)
@@ -201,10 +202,14 @@ def erfcinv(y):
     if y == 2.0:
         return -INFINITY
     z = y if y < 1.0 else 2.0 - y
-    t = math.sqrt(-2.0 * math.log(0.5 * z))
+    t = math.sqrt(2.0 * (LOG_2 - math.log(z)))
     x = HALF_ROOT * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)))
     for _ in range(4):
-        error = (math.erfc(x) - z) * ERROR_SLOPE * math.exp(x * x)
+        if z < 1e-290:  # erfc(x) would have few digits, and exp(x * x) be infinite
+            root = math.exp(0.5 * x * x)
+            error = (libdevice.erfcx(x) - z * root * root) * ERROR_SLOPE
+        else:
+            error = (math.erfc(x) - z) * ERROR_SLOPE * math.exp(x * x)
         x += error / (1.0 + x * error)
     return x if y < 1.0 else -x
 
@@ -218,7 +223,7 @@ def erfinv(y):
 
 
 def normcdfinv(y):
-    return -1.4142135623730950488 * libdevice.erfcinv(2.0 * y)
+    return 0.0 - 1.4142135623730950488 * libdevice.erfcinv(2.0 * y)
 
 
 def erfcx(x):
@@ -321,7 +326,7 @@ def bessel_y(x, order):
     if math.isinf(x):
         return 0.0
     if x < 1e-8:
-        return -TWO_BY_PI / x if order else TWO_BY_PI * (math.log(0.5 * x) + GAMMA)
+        return -TWO_BY_PI / x if order else TWO_BY_PI * (math.log(x) + (GAMMA - LOG_2))
     if x < 25.0:
         _, _, y0, y1 = near(x)
         return y1 if order else y0
@@ -349,7 +354,8 @@ def y1(x):
 
 
 def jn(n, x):
-    """Upwards where n < x, else Miller's recurrence downwards from an order where J is tiny."""
+    """Upwards where n < x, else Miller's recurrence downwards from an order where J is tiny; near 0
+    the first term of the series, as the recurrence would overflow."""
     if n < 0:
         return NAN
     if n < 2:
@@ -357,7 +363,13 @@ def jn(n, x):
     a = abs(x)
     if not a > 0.0 or math.isinf(a):
         return x if math.isnan(x) else 0.0
-    if float64(n) < a:
+    if a < 1e-8:
+        made = 1.0
+        for k in range(1, n + 1):
+            made *= 0.5 * a / float64(k)
+            if made == 0.0:
+                break
+    elif float64(n) < a:
         below, made = of_first_kind(a, int64(0)), of_first_kind(a, int64(1))
         for k in range(1, n):
             above = made * (2.0 * float64(k) / a) - below

@@ -18,7 +18,7 @@ from gridlane.frontends.python.joins import carry_loop, enter_body, join, save
 from gridlane.frontends.python.operands import Operand, RangeOperand, Scalar
 from gridlane.frontends.python.ranges import is_last, may_wrap, needs_wide_counter, range_bounds
 from gridlane.frontends.python.refine import refined
-from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.translator import ResultUnknown, Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Region, Value, Var
@@ -165,7 +165,15 @@ def while_(t: Translator, node: ast.While) -> None:
 
 
 def _body(t: Translator, node: ast.For | ast.While, frame: Frame) -> None:
-    t.block(node.body)
+    depth = len(t.loops)
+    try:
+        t.block(node.body)
+    except ResultUnknown as error:
+        # In this attempt the rest of the body is not reached; a break in front of it is, and so is
+        # what follows the loop.
+        t.unknown.append(error)
+        del t.loops[depth:]
+        t.dead = True
     if not t.dead:
         save(t, frame)
     t.dead = False

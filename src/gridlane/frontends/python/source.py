@@ -1,11 +1,15 @@
 """From a Python function to its ast, with the true lines and columns of its file."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import inspect
 import linecache
+import os
+import time
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gridlane.core.errors import UnsupportedError
@@ -15,6 +19,11 @@ from gridlane.frontends.python.matching import without_matches
 from gridlane.frontends.python.reads import Reads
 
 Definition = ast.FunctionDef | ast.Lambda
+_STARTED = time.time()
+FUTURES = 0
+"""The flags of code for the statements ``from __future__ import``."""
+for _name in __future__.all_feature_names:
+    FUTURES |= getattr(__future__, _name).compiler_flag
 
 
 @dataclass(slots=True, eq=False)
@@ -89,12 +98,47 @@ def _parse(function: types.FunctionType) -> FunctionSource:
             "put it in a file, or give its text: @cuda.jit(source=text)",
             Loc(code.co_filename, code.co_firstlineno, function=function.__name__),
         )
+    if _has_changed(lines, code):
+        raise _changed(code)
     node, offset = _block(lines, code) or _whole_file(lines, code)
     text = "".join(lines[node.lineno + offset - 1 : (node.end_lineno or 0) + offset])
     source = FunctionSource(node, code.co_filename, _display_name(function), offset, text)
     without_matches(source.node, source.locate)
     source.flows = analyse(source.body, source.node)
     return source
+
+
+def nested(outer: types.CodeType) -> Iterator[types.CodeType]:
+    """The code of all functions nested in some code."""
+    for item in outer.co_consts:
+        if isinstance(item, types.CodeType):
+            yield item
+            yield from nested(item)
+
+
+def _has_changed(lines: list[str], code: types.CodeType) -> bool:
+    """Whether a file that was written while this process ran no longer holds a function's code."""
+    try:
+        if os.stat(code.co_filename).st_mtime < _STARTED:
+            return False
+    except OSError:
+        return False
+    try:
+        whole = compile(
+            "".join(lines), code.co_filename, "exec", code.co_flags & FUTURES, dont_inherit=True
+        )
+    except (SyntaxError, ValueError):
+        return True
+    return code not in nested(whole)
+
+
+def _changed(code: types.CodeType) -> UnsupportedError:
+    return UnsupportedError(
+        f"the source of {code.co_name} was not found in {code.co_filename} at line "
+        f"{code.co_firstlineno}: the file has changed since it was imported; import it again, or "
+        "start the program again",
+        Loc(code.co_filename, code.co_firstlineno) if code.co_filename else UNKNOWN,
+    )
 
 
 def _display_name(function: types.FunctionType) -> str:
@@ -146,11 +190,7 @@ def _whole_file(lines: list[str], code: types.CodeType) -> tuple[Definition, int
     if found:
         # Of nested lambdas the innermost that holds all of the code.
         return max(found, key=lambda node: (node.lineno, node.col_offset)), 0
-    raise UnsupportedError(
-        f"the source of {code.co_name} was not found in {code.co_filename} at line "
-        f"{code.co_firstlineno}: the file has changed since it was imported",
-        Loc(code.co_filename, code.co_firstlineno) if code.co_filename else UNKNOWN,
-    )
+    raise _changed(code)
 
 
 def fits(node: Definition, code: types.CodeType, offset: int = 0) -> bool:

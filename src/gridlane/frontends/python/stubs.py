@@ -6,6 +6,10 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from gridlane.core.errors import GridlaneError
+from gridlane.core.suggestions import did_you_mean
+
+MOST_NAMED = 32
+"""The most names that an error lists."""
 
 
 class KernelOnlyError(GridlaneError, RuntimeError):
@@ -71,6 +75,11 @@ class Dim3Stub:
         self.y = ValueStub(f"{name}.y", f"{doc} Axis y.")
         self.z = ValueStub(f"{name}.z", f"{doc} Axis z.")
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(f"{self.name} has no {name}; it has x, y, z")
+
     def __repr__(self) -> str:
         return f"<{self.name}, for kernels>"
 
@@ -87,8 +96,9 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        known = ", ".join(sorted(k for k, v in self.__dict__.items() if not isinstance(v, str)))
-        raise AttributeError(f"{self.name} has no {name}; it has {known}")
+        known = sorted(k for k, v in self.__dict__.items() if not isinstance(v, str))
+        listed = f"; it has {', '.join(known)}" if len(known) <= MOST_NAMED else ""
+        raise AttributeError(f"{self.name} has no {name}{listed}{did_you_mean(name, known)}")
 
     def __repr__(self) -> str:
         return f"<{self.name}, for kernels>"

@@ -14,8 +14,14 @@ from gridlane.core.dtypes import f64, i64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import division
 from gridlane.frontends.python.conversion import cast_scalar
-from gridlane.frontends.python.operands import Operand, Scalar, Time
-from gridlane.frontends.python.time_units import common, in_unit, is_nat, unless_nat
+from gridlane.frontends.python.operands import Operand, Scalar, Static, Time
+from gridlane.frontends.python.time_units import (
+    common,
+    convert_time,
+    in_unit,
+    is_nat,
+    unless_nat,
+)
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
@@ -34,11 +40,21 @@ def binary(symbol: str, emit: Binary) -> Binary:
         made = _binary(t, symbol, lhs, rhs)
         if made is None:
             raise t.fail(
-                TypingError, f"{lhs.type_name} {symbol} {rhs.type_name} is not defined, as in numpy"
+                TypingError,
+                f"{lhs.type_name} {symbol} {rhs.type_name} is not defined in a kernel"
+                f"{_advice(symbol, lhs, rhs)}",
             )
         return made
 
     return each
+
+
+def _advice(symbol: str, lhs: Operand, rhs: Operand) -> str:
+    if symbol not in "+-" or not (isinstance(lhs, Scalar) or isinstance(rhs, Scalar)):
+        return ""
+    unit = next(side.type for side in (lhs, rhs) if isinstance(side, Time)).numpy
+    name, count = np.datetime_data(unit)
+    return f"; a span is np.timedelta64(n, {name if count == 1 else f'{count}{name}'!r})"
 
 
 def _binary(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> Operand | None:
@@ -161,3 +177,48 @@ def compare(
 def constant_time(t: Translator, value: Any) -> Time:
     """A numpy scalar that the kernel names."""
     return Time(TimeType.of(value.dtype), t.b.const(int(value.view(np.int64)), i64))
+
+
+def make_time(t: Translator, kind: TimeType, arguments: list[Operand]) -> Time:
+    """``np.timedelta64(n, "h")`` and ``np.datetime64("2000-01-01", "s")``: of a constant text, an
+    integer, or a time; the unit is constant.
+
+    Raises:
+        TypingError: numpy has no such time, or it is not exact in the unit.
+    """
+    value, unit = arguments[0], arguments[1] if len(arguments) > 1 else None
+    name = unit.object if isinstance(unit, Static) else None
+    if unit is not None and not isinstance(name, str):
+        raise t.fail(TypingError, f"the unit of a {kind} is a constant text, as in 'ms'")
+    if isinstance(value, Static) and isinstance(value.object, str):
+        return constant_time(t, _of_text(t, kind, value.object, name))
+    wanted = kind if name is None else _with_unit(t, kind, name)
+    if isinstance(value, Scalar) and not value.dtype.is_float:
+        if wanted.is_generic and not wanted.is_span:
+            raise t.fail(TypingError, "np.datetime64(n) needs a unit, as in np.datetime64(n, 'D')")
+        return Time(wanted, cast_scalar(t, value, i64).value)
+    time = value if isinstance(value, Time) and name is None else convert_time(t, value, wanted)
+    if time is None or time.type.is_span is not kind.is_span:
+        raise t.fail(
+            TypingError,
+            f"np.{kind}(...) takes an integer, a constant text or a {kind}, and a unit, not "
+            f"{value.type_name}",
+        )
+    return time
+
+
+def _of_text(t: Translator, kind: TimeType, text: str, unit: str | None) -> Any:
+    if text in ("now", "today"):
+        raise t.fail(TypingError, f"np.{kind}({text!r}) in a kernel: pass it as an argument")
+    made = np.timedelta64 if kind.is_span else np.datetime64
+    try:
+        return made(text) if unit is None else made(text, unit)  # type: ignore[call-overload]  # any
+    except (ValueError, TypeError, OverflowError) as error:
+        raise t.fail(TypingError, f"np.{kind}({text!r}): {error}") from None
+
+
+def _with_unit(t: Translator, kind: TimeType, unit: str) -> TimeType:
+    try:
+        return TimeType.of(np.dtype(f"m8[{unit}]")).as_span(kind.is_span)
+    except TypeError as error:
+        raise t.fail(TypingError, f"{unit!r} is no unit of a {kind}: {error}") from None

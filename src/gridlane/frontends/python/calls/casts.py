@@ -21,6 +21,7 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
 )
 from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, flatten, spec_of
+from gridlane.frontends.python.times import make_time
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unit import LiteralNeeded
 from gridlane.ir.builder import constant
@@ -51,6 +52,8 @@ def _converted(
     if isinstance(kind, argtypes.ComplexType) and len(arguments) == 2 and not keywords:
         real, imag = (scalar(t, item).value for item in arguments)
         return ComplexNumber(t.b.cast(real, kind.part), t.b.cast(imag, kind.part))
+    if isinstance(kind, argtypes.TimeType) and 0 < len(arguments) < 3 and not keywords:
+        return make_time(t, kind, arguments)
     if len(arguments) > 1 or keywords:
         raise t.fail(TypingError, f"{kind}(...) takes one number")
     if not arguments:

@@ -46,6 +46,10 @@ def call_device(
     while True:
         literals = t.unit.literals.get(device.py_func, set())
         specs = tuple([_argument_spec(t, item, n in literals) for n, item in enumerate(operands)])
+        if any(function is device.py_func for function, _ in t.unit.active):
+            # Else a function that calls itself would have an instance for each sign of each
+            # argument, and a stack for each cycle of these.
+            specs = tuple([_unbounded(spec) for spec in specs])
         try:
             compiled = _compiled(t, device, specs)
             break
@@ -194,6 +198,18 @@ def _argument_spec(t: Translator, operand: Operand, literal: bool) -> Spec:
             TypingError, f"a device function does not take {operand.type_name}; pass its parts"
         )
     return _coarse(spec)
+
+
+def _unbounded(spec: Spec) -> Spec:
+    """A spec without any bound of a number."""
+    if isinstance(spec, ScalarSpec) and spec.dtype.is_integer:
+        low = spec.dtype.min
+        return ScalarSpec(spec.dtype, low, spec.dtype.max if low else UNBOUNDED, spec.cls)
+    if isinstance(spec, TupleSpec):
+        return TupleSpec(tuple([_unbounded(item) for item in spec.items]), spec.fields, spec.cls)
+    if isinstance(spec, UserSpec):
+        return UserSpec(spec.type, tuple([_unbounded(item) for item in spec.items]))
+    return spec
 
 
 def _coarse(spec: Spec) -> Spec:

@@ -242,7 +242,7 @@ class _Loop:
     def _error(self, call: control.Call) -> int:
         told = (
             f"the stack of a thread is full, with {4 * self.words} bytes: {call.callee} calls "
-            "itself too deep; GRIDLANE_STACK sets the bytes"
+            "itself too deep; GRIDLANE_STACK sets the bytes, up to the device's limit"
         )
         errors = self.cycle.module.errors
         errors.append(ErrorSite("RecursionError", told, call.loc))
