@@ -4,7 +4,7 @@ fault."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from copy import copy
 from threading import get_ident
@@ -63,7 +63,7 @@ class HostDrivenContext:
         return [each for each in tuple(self.deferred_queues) if each.pending]
 
     @contextmanager
-    def driving(self, stream: Ordered) -> Iterator[None]:
+    def driving(self, stream: Ordered) -> Generator[None]:
         """Hold the work of other threads that is ordered with a stream, while several submissions
         of this thread stand for one launch."""
         own = stream, get_ident()
