@@ -322,12 +322,13 @@ def test_what_is_no_link(tmp_path):
 
 
 @needs_clang
-def test_headers_are_part_of_the_key(tmp_path):
+@pytest.mark.parametrize("directive", ["#include", "#import", "#inc\\\nlude"])
+def test_headers_are_part_of_the_key(tmp_path, directive):
     found = []
     for n in (3, 5):
         (tmp_path / "n.h").write_text(f"#define N {n}\n")
         (tmp_path / "f.cu").write_text(
-            '#include "n.h"\nextern "C" __device__ int n() { return N; }\n'
+            f'{directive} "n.h"\nextern "C" __device__ int n() {{ return N; }}\n'
         )
         function = cuda.declare_device("n", "int32()", str(tmp_path / "f.cu"), abi="c")
         found.append(_fresh(function))
