@@ -429,3 +429,26 @@ def test_launches_of_several_threads_on_one_stream_do_not_mix(device, own_stream
         assert np.unique(x.copy_to_host()).tolist() == [2 * threads * launches]
     assert len(seen) == threads * launches
     assert all(np.unique(each).size == 1 for each in seen)
+
+
+@cuda.jit(device=True)
+def factorial(n):
+    return 1 if n <= 1 else n * factorial(n - 1)
+
+
+@cuda.jit
+def factorials(x, out):
+    i = cuda.grid(1)
+    before = factorial(x[i])
+    cuda.cg.this_grid().sync()
+    out[i] = before + factorial(i % 3)
+
+
+@EVERYWHERE
+def test_recursion_on_both_sides_of_a_barrier(device):
+    x = np.arange(64, dtype=np.int32) % 7
+    out = np.zeros_like(x)
+    with gridlane.device(device):
+        factorials[2, 32](x, out)
+    of = np.array([1, 1, 2, 6, 24, 120, 720])
+    np.testing.assert_array_equal(out, of[x] + of[np.arange(64) % 3])
