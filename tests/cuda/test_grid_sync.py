@@ -449,6 +449,30 @@ def test_recursion_on_both_sides_of_a_barrier(device):
     x = np.arange(64, dtype=np.int32) % 7
     out = np.zeros_like(x)
     with gridlane.device(device):
+        if device == "webgpu":
+            with pytest.raises(TargetError, match="no stack for each thread"):
+                factorials[2, 32](x, out)
+            return
         factorials[2, 32](x, out)
     of = np.array([1, 1, 2, 6, 24, 120, 720])
     np.testing.assert_array_equal(out, of[x] + of[np.arange(64) % 3])
+
+
+@cuda.jit
+def array_in_a_loop(out):
+    i, own, grid = cuda.grid(1), cuda.threadIdx.x, cuda.cg.this_grid()
+    for k in range(3):
+        shared = cuda.shared.array(THREADS, int32)
+        shared[own] = i * k
+        grid.sync()
+        out[i, k] = shared[THREADS - 1 - own]
+        grid.sync()
+
+
+@EVERYWHERE
+def test_shared_memory_named_behind_a_barrier_is_the_blocks_own(device):
+    out = np.zeros((BLOCKS * THREADS, 3), np.int32)
+    with gridlane.device(device):
+        array_in_a_loop[BLOCKS, THREADS](out)
+    mirrored = np.arange(len(out)).reshape(BLOCKS, THREADS)[:, ::-1].reshape(-1, 1)
+    np.testing.assert_array_equal(out, mirrored * np.arange(3))
