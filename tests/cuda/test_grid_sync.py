@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from tests.devices import DEVICES, WORDS
@@ -386,3 +388,91 @@ def test_an_address_of_shared_memory_is_no_number(device):
     with gridlane.device(device), pytest.raises((TargetError, KernelError)) as told:
         fragments[1, 64](np.ones(64, np.int32))
     assert told
+
+
+@cuda.jit
+def turns(x, other, rounds):
+    """What the grid stores between its barriers is lost if another launch comes between."""
+    i, grid = cuda.grid(1), cuda.cg.this_grid()
+    n = 0
+    while n < rounds[0]:
+        other[i] = x[i] + 1
+        grid.sync()
+        x[(i + 1) % x.size] = other[i]
+        grid.sync()
+        n += 1
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("own_stream", [False, True])
+def test_launches_of_several_threads_on_one_stream_do_not_mix(device, own_stream):
+    threads, launches = 3, 8
+    with gridlane.device(device):
+        stream = cuda.stream() if own_stream else cuda.default_stream()
+        x, other = (cuda.to_device(np.zeros(64, np.int32)) for _ in range(2))
+        rounds = cuda.to_device(np.full(1, 2, np.int32))
+        seen: list[np.ndarray] = []
+
+        def work():
+            with gridlane.device(device):
+                for _ in range(launches):
+                    turns[2, 32, stream](x, other, rounds)
+                    seen.append(x.copy_to_host(stream=stream))
+                    stream.synchronize()
+
+        made = [threading.Thread(target=work) for _ in range(threads)]
+        for each in made:
+            each.start()
+        for each in made:
+            each.join()
+        cuda.synchronize()
+        assert np.unique(x.copy_to_host()).tolist() == [2 * threads * launches]
+    assert len(seen) == threads * launches
+    assert all(np.unique(each).size == 1 for each in seen)
+
+
+@cuda.jit(device=True)
+def factorial(n):
+    return 1 if n <= 1 else n * factorial(n - 1)
+
+
+@cuda.jit
+def factorials(x, out):
+    i = cuda.grid(1)
+    before = factorial(x[i])
+    cuda.cg.this_grid().sync()
+    out[i] = before + factorial(i % 3)
+
+
+@EVERYWHERE
+def test_recursion_on_both_sides_of_a_barrier(device):
+    x = np.arange(64, dtype=np.int32) % 7
+    out = np.zeros_like(x)
+    with gridlane.device(device):
+        if device == "webgpu":
+            with pytest.raises(TargetError, match="no stack for each thread"):
+                factorials[2, 32](x, out)
+            return
+        factorials[2, 32](x, out)
+    of = np.array([1, 1, 2, 6, 24, 120, 720])
+    np.testing.assert_array_equal(out, of[x] + of[np.arange(64) % 3])
+
+
+@cuda.jit
+def array_in_a_loop(out):
+    i, own, grid = cuda.grid(1), cuda.threadIdx.x, cuda.cg.this_grid()
+    for k in range(3):
+        shared = cuda.shared.array(THREADS, int32)
+        shared[own] = i * k
+        grid.sync()
+        out[i, k] = shared[THREADS - 1 - own]
+        grid.sync()
+
+
+@EVERYWHERE
+def test_shared_memory_named_behind_a_barrier_is_the_blocks_own(device):
+    out = np.zeros((BLOCKS * THREADS, 3), np.int32)
+    with gridlane.device(device):
+        array_in_a_loop[BLOCKS, THREADS](out)
+    mirrored = np.arange(len(out)).reshape(BLOCKS, THREADS)[:, ::-1].reshape(-1, 1)
+    np.testing.assert_array_equal(out, mirrored * np.arange(3))

@@ -322,12 +322,13 @@ def test_what_is_no_link(tmp_path):
 
 
 @needs_clang
-def test_headers_are_part_of_the_key(tmp_path):
+@pytest.mark.parametrize("directive", ["#include", "#import", "#inc\\\nlude"])
+def test_headers_are_part_of_the_key(tmp_path, directive):
     found = []
     for n in (3, 5):
         (tmp_path / "n.h").write_text(f"#define N {n}\n")
         (tmp_path / "f.cu").write_text(
-            '#include "n.h"\nextern "C" __device__ int n() { return N; }\n'
+            f'{directive} "n.h"\nextern "C" __device__ int n() {{ return N; }}\n'
         )
         function = cuda.declare_device("n", "int32()", str(tmp_path / "f.cu"), abi="c")
         found.append(_fresh(function))
@@ -504,3 +505,43 @@ def test_printing(on, capfd):
     numbers(kernel, threads=2)
     cuda.synchronize()
     assert "said 5\nsaid 6\n" in capfd.readouterr().out
+
+
+STRUCTS = (
+    HEAD
+    + """
+.visible .func (.param .align 4 .b8 result[8]) pair(.param .align 4 .b8 p[8]) {
+    .reg .b32 %r<3>;
+    ld.param.b32 %r1, [p];
+    ld.param.b32 %r2, [p+4];
+    st.param.b32 [result], %r2;
+    st.param.b32 [result+4], %r1;
+    ret;
+}
+.visible .func (.param .align 4 .b8 result[8]) made(.param .b32 a) {
+    .reg .b32 %r<2>;
+    ld.param.b32 %r1, [a];
+    st.param.b32 [result], %r1;
+    st.param.b32 [result+4], %r1;
+    ret;
+}"""
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "signature", "told"),
+    [
+        ("pair", "int64(int64)", "its result has an alignment of 8"),
+        ("pair", types.UniTuple(types.int32, 2)(types.int64), "struct of smaller members"),
+        ("made", "int64(int32)", "a struct with one of 4 is returned"),
+    ],
+)
+def test_numbers_for_structs_of_smaller_members_are_refused(name, signature, told):
+    function = cuda.declare_device(name, signature, link=cuda.PTXSource(STRUCTS), abi="c")
+
+    @cuda.jit
+    def kernel(r):
+        function(r[0])
+
+    with pytest.raises(TypingError, match=told):
+        kernel[1, 1](np.zeros(1, np.int32))

@@ -103,7 +103,9 @@ def _part(op: ops.Part, whole: Lanes) -> Lanes:
 
 
 def _global(frame: Frame, op: ops.GlobalAddress, mask: Array) -> Array:
-    return np.full(frame.block.lanes, frame.block.launch.globals[op.symbol], ADDRESS)
+    block = frame.block  # whose shared memory is its own, also where blocks take turns
+    address = block.shared.get(op.symbol) or block.launch.globals[op.symbol]
+    return np.full(block.lanes, address, ADDRESS)
 
 
 def _dynamic_shared(frame: Frame, op: ops.DynamicShared, mask: Array) -> Array:

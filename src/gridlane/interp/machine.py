@@ -175,7 +175,8 @@ def _global(launch: Launch, name: str) -> int:
 def run_block(launch: Launch, index: Shape, params: list[int | float | bool]) -> None:
     """Run one block."""
     memory = launch.memory
-    shared = [_global(launch, name) for name in _globals_in(launch.module, Space.SHARED)]
+    own = {name: _global(launch, name) for name in _globals_in(launch.module, Space.SHARED)}
+    shared = [*own.values()]
     shared.append(memory.allocate(launch.dynamic_shared, "dynamic shared memory", POISON))
     kernel, count = launch.module.kernel, warps_of(launch.shape)
 
@@ -190,10 +191,10 @@ def run_block(launch: Launch, index: Shape, params: list[int | float | bool]) ->
 
     try:
         if count > 1 and launch.turns:
-            warps = [Block(launch, index, shared[-1], warp) for warp in range(count)]
+            warps = [Block(launch, index, shared[-1], own, warp) for warp in range(count)]
             run_by_turns(warps, run_threads)
         else:
-            run_threads(Block(launch, index, shared[-1]))
+            run_threads(Block(launch, index, shared[-1], own))
     finally:
         for address in shared:
             memory.free(address)

@@ -75,6 +75,7 @@ class Block:
     """A block: its lanes, full warps of them, of which ``threads`` are threads. Where warps take
     turns it is one of them, and ``wait`` lets the others run.
 
+    ``shared`` are the addresses of its static shared memory by symbol.
     ``ended`` are the lanes that have returned from the kernel or raised; ``copies`` the copies in
     flight; ``passed_by`` the lanes that did not reach a barrier where others were; ``passed`` is
     the last such barrier; ``arrived`` has the threads that wait at none of the numbered barriers
@@ -82,12 +83,18 @@ class Block:
     """
 
     def __init__(
-        self, launch: Launch, index: Shape, dynamic_shared: int, warp: int | None = None
+        self,
+        launch: Launch,
+        index: Shape,
+        dynamic_shared: int,
+        shared: dict[str, int],
+        warp: int | None = None,
     ) -> None:
         x, y, z = launch.shape
         self.launch = launch
         self.index = index
         self.dynamic_shared = dynamic_shared
+        self.shared = shared
         self.lanes = WARP if warp is not None else warps_of(launch.shape) * WARP
         number = np.arange(self.lanes, dtype=np.int32) + (warp or 0) * WARP
         self.threads = number < x * y * z

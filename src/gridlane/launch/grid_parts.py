@@ -131,12 +131,18 @@ class SplitBound:
         grid = gx, gy, gz
         if min(grid) < 1:
             fail(INVALID_VALUE, f"kernel {self.artifact.name}, grid {grid}")
+        with stream.context.driving(stream):
+            self._record(stream, params, grid, shared)
+
+    # --- details
+
+    def _record(self, stream: Any, params: bytes, grid: Dim3, shared: int) -> None:
         memory = self._memory(stream.handle, grid, shared)
         stream._fill(memory.address, 0, self.grid_plan.head_bytes, memory)
         raises, words = self.raises, bytearray(self._words.size)
 
         def start(plan: Plan, block: bytes) -> None:
-            plan.kernel.record(stream, block, gx, gy, gz, shared)  # type: ignore[attr-defined]  # Recordable
+            plan.kernel.record(stream, block, *grid, shared)  # type: ignore[attr-defined]  # Recordable
             if raises:
                 stream.finish()
                 stream.device.flush()
@@ -151,8 +157,6 @@ class SplitBound:
 
         self._drive(params, grid, memory, start, read)
         self._give_back(stream.handle, memory)
-
-    # --- details
 
     def _memory(self, stream: int, grid: Dim3, shared: int) -> Buffer:
         """Memory for a launch: that of the one before on the stream, if it has the size."""

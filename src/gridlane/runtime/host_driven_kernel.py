@@ -140,6 +140,8 @@ class HostDrivenBound(Generic[K, S, R]):
         if context is not self._context:
             self._begin_on(stream)
         context.enter()
+        if context.drives:
+            context.await_drives(stream)
         prepared = self._prepared.get(shared)
         if prepared is None:
             prepared = self._prepared[shared] = self._prepare(shared)

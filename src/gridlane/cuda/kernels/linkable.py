@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -110,6 +111,12 @@ class PTXSource(LinkableCode):
     default_name = "<unnamed-ptx>"
 
 
+_READS_FILES = re.compile("include|import|embed")
+"""In CUDA C++ that reads other files."""
+_SPLICE = re.compile(r"\\[ \t]*\r?\n")
+"""Between the parts of a logical line."""
+
+
 class CUSource(LinkableCode):
     """CUDA C++."""
 
@@ -130,7 +137,7 @@ class CUSource(LinkableCode):
     @property
     def identity(self) -> tuple[Any, ...]:
         plain = self.kind, *self.unit, self.options
-        if "include" not in self.text:
+        if not _READS_FILES.search(_SPLICE.sub("", self.text)):
             return plain
         # What it includes may have changed: the PTX tells, which is in the disk cache.
         return *plain, load((self,)).text.identity

@@ -11,7 +11,7 @@ from gridlane.core.errors import CompileError, TypingError
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.foreign import Foreign, find, translate_foreign
 from gridlane.frontends.ptx.module import PtxFunction, PtxModule
-from gridlane.frontends.ptx.pieces import Piece
+from gridlane.frontends.ptx.pieces import Piece, pieces
 from gridlane.frontends.python.abi import Layout, handed, layout_of, result_operand
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.device_function import ForeignFunction
@@ -108,6 +108,9 @@ def _checked(
     elif layout.size and (len(sizes) != 1 or not _fits(layout.size, sizes[0], results[0])):
         told = f"its result has {layout.size} bytes, and {sum(sizes)} are returned"
         raise _otherwise(t, foreign, function, told)
+    elif layout.size and results[0].is_array and results[0].align < layout.align:
+        told = f"its result has an alignment of {layout.align}, and a struct with one of "
+        raise _otherwise(t, foreign, function, f"{told}{results[0].align} is returned")
     if len(params) != len(values):
         told = f"it takes {len(values)} scalars, and {len(params)} are parameters"
         raise _otherwise(t, foreign, function, told)
@@ -118,6 +121,9 @@ def _checked(
         if wrong or not _fits(size, param.size, param):
             told = f"parameter {n} is {value.type}, and {param.name} is .{param.type}"
             told += f" of {param.size} bytes" if size != param.size else ""
+            raise _otherwise(t, foreign, function, told)
+        if len(pieces(param)) > 1:
+            told = f"parameter {n} is {value.type}, and {param.name} is a struct of smaller members"
             raise _otherwise(t, foreign, function, told)
     return params
 

@@ -4,9 +4,12 @@ fault."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from copy import copy
+from threading import get_ident
 from time import monotonic_ns
+from typing import Protocol
 
 from gridlane.core.errors import DeviceError
 from gridlane.core.processors import available_processors
@@ -20,6 +23,13 @@ is done: several times the duration of a short kernel, and little compared with 
 
 Poll = Callable[[Callable[[], bool]], bool]
 """``HostDrivenContext.poll``."""
+
+
+class Ordered(Protocol):
+    """A stream; the default one is ordered with all others."""
+
+    @property
+    def is_default(self) -> bool: ...
 
 
 class HostDrivenContext:
@@ -36,6 +46,7 @@ class HostDrivenContext:
         fault: the exception of a lost device; every call raises a copy.
         progress: the number of the batch that is being recorded.
         deferred_queues: the queues of streams that have had deferred work; see deferred_queue.py.
+        drives: the streams on which the host drives a grid through its parts, each with its thread.
     """
 
     def __init__(self, software: bool) -> None:
@@ -44,10 +55,40 @@ class HostDrivenContext:
         self.fault: DeviceError | None = None
         self.progress: int = 1
         self.deferred_queues: set[DeferredQueue] = set()
+        self.drives: list[tuple[Ordered, int]] = []
+        self._drive_ends = threading.Condition()
 
     def busy(self) -> list[DeferredQueue]:
         """The queues of deferred work that are not empty."""
         return [each for each in tuple(self.deferred_queues) if each.pending]
+
+    @contextmanager
+    def driving(self, stream: Ordered) -> Generator[None]:
+        """Hold the work of other threads that is ordered with a stream, while several submissions
+        of this thread stand for one launch."""
+        own = stream, get_ident()
+        with self._drive_ends:
+            self._drive_ends.wait_for(lambda: not self._is_held(*own))
+            self.drives.append(own)
+        try:
+            yield
+        finally:
+            with self._drive_ends:
+                self.drives.remove(own)
+                self._drive_ends.notify_all()
+
+    def await_drives(self, stream: Ordered) -> None:
+        """Wait for the launches that other threads drive and that come before new work of a
+        stream. Work of other streams may be what these launches wait for."""
+        thread = get_ident()
+        with self._drive_ends:
+            self._drive_ends.wait_for(lambda: not self._is_held(stream, thread))
+
+    def _is_held(self, stream: Ordered, thread: int) -> bool:
+        return any(
+            other != thread and (driven is stream or driven.is_default or stream.is_default)
+            for driven, other in self.drives
+        )
 
     def raise_fault(self) -> None:
         """Raise the fault of a lost device."""

@@ -168,12 +168,16 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         """Copy to the device, after the work so far; the source may change on return."""
         self._check_waiting("a copy from memory that is not pinned")
         self._catch_up()
+        if self.context.drives:
+            self.context.await_drives(self)
         self._write(target, source)
 
     def read(self, target: memoryview, source: int) -> None:
         """Copy to the host; finished on return. Raises if the device did not finish a kernel."""
         self._check_waiting("a copy that the host waits for")
         self._catch_up()
+        if self.context.drives:
+            self.context.await_drives(self)
         self._read(target, source)
         self.device.flush()
         self.device.check(late=True)
@@ -198,6 +202,8 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         if piece.by_host or (self.context.deferred_queues and self._is_behind()):
             self._defer(partial(piece.operation, self, *piece.args))
         else:
+            if self.context.drives:
+                self.context.await_drives(self)
             piece.operation(self, *piece.args)
 
     # --- waiting ---

@@ -140,6 +140,8 @@ class _Part:
         self.variables = {var: Var(var.name, var.type) for var in old.variables}
         function.variables = list(self.variables.values())
         module = Module({name: function}, dict(self.whole.globals), list(self.whole.errors))
+        module.stack, module.stack_bytes = self.whole.stack, self.whole.stack_bytes
+        module.stack_holds_addresses = self.whole.stack_holds_addresses
         self.b = Builder(module, function)
         self.b.loc = old.loc
         self.base, self.step = base, step
