@@ -7,6 +7,7 @@ import numpy as np
 
 from gridlane.core.argtypes import ComplexType, ScalarType
 from gridlane.cuda import arrays as arrays
+from gridlane.cuda import bf16 as bf16
 from gridlane.cuda import cg as cg
 from gridlane.cuda import extending as extending
 from gridlane.cuda import host as host
