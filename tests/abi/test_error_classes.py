@@ -21,13 +21,6 @@ def test_errors_are_those_of_another_library():
             print(errors.GridlaneError.__bases__.count(CUDAError))
     """
     made = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            dedent(text).replace("@cuda.jit(", "@cuda.jit(source='def kernel(): ...', "),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", dedent(text)], capture_output=True, text=True, check=True
     )
     assert made.stdout == "1\n"
