@@ -29,8 +29,8 @@ device `{device}`. [The same tests with numba-cuda itself on gridlane's libcuda]
 another page.
 
 **{passed} tests pass** of {defined} that the modules define. One test of libdevice makes {made}
-more, one for each name, of which {made_passed} pass. Modules that crashed or ran out of time: {ended}.
-A test passes where unittest prints `ok`; sub-tests that fail are not counted as tests.
+more, one for each name, of which {made_passed} pass. Modules that crashed or ran out of time:
+{ended}. A test passes where unittest prints `ok`; sub-tests that fail are not counted as tests.
 
 ## What does not pass, and why
 
