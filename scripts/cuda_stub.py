@@ -69,6 +69,7 @@ class _KernelArray:
     size: int
     itemsize: int
     nbytes: int
+    ctypes: Any
     dtype: Any
     ctypes: Any
     @property

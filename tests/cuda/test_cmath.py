@@ -113,3 +113,19 @@ def test_quotients_have_zeros_of_pythons_sign(device, monkeypatch):
         expected = x / y
         right = agrees(found.real, expected.real, 4e-15)
         assert right and agrees(found.imag, expected.imag, 4e-15), (x, y, found, expected)
+
+
+EDGES = [(r, phi) for r in (0.0, -0.0) for phi in (np.inf, -np.inf, np.nan, 1.0)]
+EDGES += [(r, phi) for r in (np.inf, -np.inf, np.nan, 2.0, 0.0) for phi in (0.0, -0.0)]
+EDGES += [(r, np.nan) for r in (np.inf, -np.inf, 2.0)]
+
+
+@pytest.mark.parametrize(("radius", "angle"), EDGES)
+def test_edges_of_rect(radius, angle):
+    @cuda.jit
+    def kernel(out, r, phi):
+        out[0] = cmath.rect(r, phi)
+
+    out = np.full(1, np.nan, np.complex128)
+    kernel[1, 1](out, radius, angle)
+    assert str(out[0]) == str(np.complex128(cmath.rect(radius, angle)))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.devices import DEVICES
 
+import gridlane
 from gridlane import cuda
+from gridlane.core.errors import ArgumentError
 from gridlane.cuda.kernels.signatures import Conversion, conversion, parse
 from gridlane.cuda.types import (
     Tuple,
@@ -100,3 +103,20 @@ def test_an_integer_wraps_to_the_type_of_a_signature(signature, value, want):
     assert x[0] == want % 2**64
     kernel[1, 1](x, 1)
     assert x[0] == 1
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_one_signature_takes_arrays_of_the_other_sign(device):
+    @cuda.jit("void(int32[:], uint32[:])")
+    def halve(out, x):
+        i = cuda.grid(1)
+        out[i] = -1 if x[i] > 5 else int32(x[i])
+
+    out, x = np.zeros(3, np.uint32), np.array([-1, 3, 2], np.int32)
+    with gridlane.device(device):
+        halve[1, 3](out, x)
+    assert out.tolist() == [2**32 - 1, 3, 2]
+    with pytest.raises(ArgumentError, match="takes array"):
+        halve[1, 3](np.zeros(3, np.float32), x)
+    with pytest.raises(ArgumentError, match="takes array"):
+        halve[1, 3](np.zeros(3, np.int64), x)

@@ -6,7 +6,9 @@ import operator
 
 import numpy as np
 import pytest
-from tests.frontends.running import cuda, launch
+from tests.frontends.running import cuda, device, launch
+
+from gridlane.cuda import int32, int64
 
 OPERATORS = [
     operator.add,
@@ -63,3 +65,30 @@ def test_shift_in_a_dead_branch():
     out = np.full(1, 7, np.int64)
     launch(kernel, 1, 1, out)
     assert out[0] == 7
+
+
+def test_isinstance_selects_a_branch():
+    def kind(x):
+        if isinstance(x, (tuple, np.ndarray)):
+            return len(x)
+        if isinstance(x, int):
+            return 1
+        if isinstance(x, np.float32):
+            return 3
+        return 4 if isinstance(x, complex) else 5
+
+    kind = device(kind)
+
+    def kernel(out, b, f):
+        out[0] = kind(b)
+        out[1] = kind(f)
+        out[2] = kind(1j)
+        out[3] = kind((1, 2))
+        out[4] = kind(out)
+        out[5] = kind(2.5)
+        out[6] = isinstance(b, int32) + 2 * isinstance(b, int64)
+        out[7] = isinstance(float("nan"), float) + isinstance(True, int)
+
+    out = np.zeros(8)
+    launch(kernel, 1, 1, out, np.int32(3), np.float32(1))
+    assert out.tolist() == [1, 3, 4, 2, 8, 5, 1, 1]

@@ -9,6 +9,8 @@ from tests.frontends.running import module_of
 
 from gridlane import cuda
 from gridlane.core.errors import TypingError
+from gridlane.cuda import types
+from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -175,3 +177,12 @@ def test_refused(function, words):
     arrays = np.zeros(1, np.int64), np.zeros(1, "M8[D]"), np.zeros(1, "M8[s]")
     with pytest.raises(TypingError, match=words):
         module_of(function, *arrays)
+
+
+def test_types_by_numbas_names():
+    assert types.NPDatetime("25s") == typeof(np.datetime64(0, "25s"))
+    assert types.NPTimedelta("ns") == typeof(np.timedelta64(0, "ns"))
+    assert types.NPTimedelta() == typeof(np.timedelta64(3))
+    assert isinstance(types.NPDatetime("D"), types.NPDatetime)
+    assert not isinstance(types.NPDatetime("D"), types.NPTimedelta)
+    assert not isinstance(types.int64, types.NPDatetime)

@@ -23,8 +23,19 @@ from __future__ import annotations
 from gridlane.core.source import UNKNOWN, Loc, describe
 
 
-class GridlaneError(Exception):
+class _Root(Exception):
+    """A base that can be exchanged, which Python allows for classes of Python alone."""
+
+
+class GridlaneError(_Root):
     """Base of every error that gridlane raises on purpose."""
+
+
+def raise_as(base: type[Exception]) -> None:
+    """Make every error of gridlane one of a class of another library, whose programs catch it:
+    NVIDIA's ``CUDAError``. The class is one written in Python, with Exception as its base."""
+    if not issubclass(GridlaneError, base):
+        GridlaneError.__bases__ = (base, *GridlaneError.__bases__)
 
 
 class CompileError(GridlaneError):

@@ -7,7 +7,10 @@ from a kind. Literal types are those of constants: a type with its value.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from gridlane.core import argtypes
 from gridlane.core.argtypes import (
@@ -15,6 +18,7 @@ from gridlane.core.argtypes import (
     ComplexType,
     EnumType,
     ScalarType,
+    TimeType,
     TupleType,
 )
 
@@ -94,6 +98,20 @@ def _is_named(kind: ArgType) -> bool:
     return isinstance(kind, TupleType) and kind.cls is not None
 
 
+def _is_date(kind: ArgType) -> bool:
+    return isinstance(kind, TimeType) and not kind.is_span
+
+
+def _is_span(kind: ArgType) -> bool:
+    return isinstance(kind, TimeType) and kind.is_span
+
+
+def _date(unit: str = "generic", /, *, is_span: bool = False) -> TimeType:
+    """The type of a unit such as ``"ns"`` or ``"25s"``; of none, generic."""
+    letter = "m8" if is_span else "M8"
+    return TimeType.of(np.dtype(letter if unit in ("", "generic") else f"{letter}[{unit}]"))
+
+
 Number = _kind("Number", "Integers, floats and complex numbers.", _is_number)
 Integer = _kind("Integer", "Integers.", _is_integer, base=Number)
 Float = _kind("Float", "Real floating-point numbers.", _is_float, base=Number)
@@ -104,6 +122,10 @@ Tuple = _kind("Tuple", "A tuple of types.", lambda k: isinstance(k, TupleType), 
 UniTuple = _kind("UniTuple", "Items of one type.", _is_uniform, _uniform, BaseTuple)
 NamedTuple = _kind("NamedTuple", "A namedtuple's instances.", _is_named, _named, BaseTuple)
 EnumMember = _kind("EnumMember", "Members of an Enum.", lambda k: isinstance(k, EnumType))
+NPDatetime = _kind("NPDatetime", "numpy's datetime64 of a unit.", _is_date, _date)
+NPTimedelta = _kind(
+    "NPTimedelta", "numpy's timedelta64 of a unit.", _is_span, partial(_date, is_span=True)
+)
 AnyKind = _kind("Any", "Every type.", lambda k: True)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from gridlane.core.argtypes import ComplexType, ScalarType
 from gridlane.cuda import arrays as arrays
+from gridlane.cuda import bf16 as bf16
 from gridlane.cuda import cg as cg
 from gridlane.cuda import driver as driver
 from gridlane.cuda import extending as extending
@@ -339,6 +340,7 @@ class _KernelArray:
     size: int
     itemsize: int
     nbytes: int
+    ctypes: Any
     dtype: Any
     ctypes: Any
     @property

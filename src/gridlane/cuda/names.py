@@ -90,6 +90,7 @@ SUBMODULES: dict[str, str] = {
 # Subpackages and modules by their own names, so that importing one looks no further.
 _OWN = (
     "arrays",
+    "bf16",
     "cg",
     "driver",
     "extending",

@@ -180,13 +180,13 @@ class Builder:
             return pointer
         return self.value(memory.Offset(pointer, index))
 
-    def load(self, pointer: Value, volatile: bool = False) -> Value:
+    def load(self, pointer: Value, volatile: bool = False, cache: str = "") -> Value:
         """The value at an address."""
-        return self.value(memory.Load(pointer, volatile))
+        return self.value(memory.Load(pointer, volatile, cache))
 
-    def store(self, pointer: Value, value: Value, volatile: bool = False) -> None:
+    def store(self, pointer: Value, value: Value, volatile: bool = False, cache: str = "") -> None:
         """Write a value at an address."""
-        self.emit(memory.Store(pointer, value, volatile))
+        self.emit(memory.Store(pointer, value, volatile, cache))
 
     def recast(self, pointer: Value, type_: PointerType) -> Value:
         """The same address as a pointer to another element."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from gridlane.core.errors import raise_as
 from gridlane.core.originals import originals, wanted
 from gridlane.cuda import numba_compat
 from gridlane.cuda.numba_compat.finder import alias
@@ -33,6 +34,8 @@ PACKAGES = {
 
 _LINKED = "cuda.core"
 """The package that is linked with NVIDIA's modules in C."""
+_ERRORS = "cuda.core._utils.cuda_utils"
+"""Its module with the exception that programs of numba-cuda catch."""
 _PARTS = "bindings", "ccuda.pxd"
 """What NVIDIA's package cuda has in its folder, where it is no namespace."""
 
@@ -97,3 +100,5 @@ class _OnOriginals(Loader):
         """Execute it."""
         with originals():
             self._loader.exec_module(module)
+        if module.__name__ == _ERRORS:
+            raise_as(module.CUDAError)

@@ -26,7 +26,7 @@ from gridlane.cuda.kernels.foreign import user_argument
 from gridlane.cuda.kernels.overlaps import Writebacks, share
 from gridlane.cuda.kernels.reading import Launchable, Reading
 from gridlane.cuda.kernels.routes import ROUTES, Route
-from gridlane.cuda.kernels.signatures import conversion, writable
+from gridlane.cuda.kernels.signatures import as_other_sign, conversion, writable
 from gridlane.cuda.kernels.tracebacks import shortened
 from gridlane.cuda.kernels.transfers import Convert, converter, is_direct
 from gridlane.frontends.python.extensions import is_users
@@ -311,10 +311,12 @@ def _converted(
 def check_convertible(
     name: str, parameters: Sequence[str], args: tuple[Any, ...], want: Sequence[Any]
 ) -> None:
-    """Raise ArgumentError, naming the parameter, if an argument does not fit its type."""
+    """Raise ArgumentError, naming the parameter, if an argument does not fit its type. A kernel of
+    one signature takes integers of either sign for those of an array, by their bits, as numba."""
     for n, (arg, type_) in enumerate(zip(args, want)):
         have = typeof(arg)
-        if conversion(writable(have), writable(type_)) is None:
+        seen = as_other_sign(have, type_)
+        if conversion(writable(seen), writable(type_)) is None:
             raise ArgumentError(
                 f"{name}: argument {n + 1}, {parameters[n]!r}, is {have}, and the kernel's "
                 f"signature takes {type_}"

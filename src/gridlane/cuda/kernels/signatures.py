@@ -171,6 +171,22 @@ def _rank(dtype: np.dtype) -> int:
     return {"b": 0, "i": 0, "u": 0, "c": 2}.get(dtype.kind, 1)
 
 
+def as_other_sign(have: ArgType, want: ArgType) -> ArgType:
+    """An array of integers as one with the wanted sign: ``uint32[:]`` seen as ``int32[:]``.
+
+    >>> from gridlane.core.argtypes import float32, int32, uint8, uint32
+    >>> str(as_other_sign(uint32[:], int32[:])), str(as_other_sign(uint8[:], int32[:]))
+    ('array(int32, 1d, A)', 'array(uint8, 1d, A)')
+    """
+    if not isinstance(have, ArrayType) or not isinstance(want, ArrayType):
+        return have
+    a, b = have.element, want.element
+    if not isinstance(a, ScalarType) or not isinstance(b, ScalarType):
+        return have
+    both = a.numpy.kind in "iu" and b.numpy.kind in "iu"
+    return replace(have, element=b) if both and a.numpy.itemsize == b.numpy.itemsize else have
+
+
 def _array_conversion(have: ArgType, want: ArrayType) -> Conversion | None:
     if not isinstance(have, ArrayType):
         return None

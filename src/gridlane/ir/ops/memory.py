@@ -40,12 +40,18 @@ def pointer_beside(value: Value, element: Type) -> PointerType:
     return pointer(element, value.type.space, value.type.buffer)
 
 
+LOAD_POLICIES = "ca", "cg", "cs", "lu", "cv"
+STORE_POLICIES = "wb", "cg", "cs", "wt"
+
+
 @operation("load")
 class Load(Op):
-    """The value at an address aligned to its type. ``volatile`` keeps the access in place."""
+    """The value at an address aligned to its type. ``volatile`` keeps the access in place.
+    ``cache`` is PTX's name of a cache policy, a hint: one of LOAD_POLICIES, or empty."""
 
     pointer: Value
     volatile: bool = False
+    cache: str = ""
 
     def result_types(self) -> tuple[Type, ...]:
         return (element_of(self, self.pointer),)
@@ -53,22 +59,25 @@ class Load(Op):
     def check(self, scope: Scope) -> None:
         is_array = isinstance(element_of(self, self.pointer), ArrayType)
         self.require(not is_array, "an array is not a value")
+        self.require(self.cache in ("", *LOAD_POLICIES), f"no load has the policy {self.cache!r}")
 
 
 @operation("store")
 class Store(Op):
     """Write a value at an address aligned to its type. Where several threads write one address
-    without order, any of them wins."""
+    without order, any of them wins. ``cache`` is one of STORE_POLICIES, a hint, or empty."""
 
     pointer: Value
     value: Value
     volatile: bool = False
+    cache: str = ""
 
     def check(self, scope: Scope) -> None:
         element = element_of(self, self.pointer)
         self.require(element == self.value.type, f"{self.value.type} stored to {self.pointer.type}")
         space = space_of(self.pointer)
         self.require(space is not Space.CONSTANT, "constant memory is not written")
+        self.require(self.cache in ("", *STORE_POLICIES), f"no store has the policy {self.cache!r}")
 
 
 @operation("offset")

@@ -1,13 +1,11 @@
 """cvt to floats with fewer bits, rounded in any direction, by integers.
 
-A number is a word whose upper bit is its first one, and an exponent. PTX ISA 9.0, "cvt".
+PTX ISA 9.0, "cvt".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i32, u8, u16, u32
+from gridlane.core.dtypes import DType, bf16, f16, f32, f64, u8, u16, u32
 from gridlane.frontends.ptx.forms.floating import saturated
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.table import Match, form
@@ -15,176 +13,15 @@ from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import arith
+from gridlane.ir.rounding.parts import LAYOUTS, Layout, narrowed, parts_of
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """A format of floats: so many bits, of which so many are the fraction; the exponent of the
-    least normal number; the bits of the greatest number, and those of a NaN."""
-
-    bits: int
-    fraction: int
-    least: int
-    greatest: int
-    nan: int
-
-
-LAYOUTS = {
-    f16: Layout(16, 10, -14, 0x7BFF, 0x7FFF),
-    bf16: Layout(16, 7, -126, 0x7F7F, 0x7FFF),
-    f32: Layout(32, 23, -126, 0x7F7FFFFF, 0x7FFFFFFF),
-    f64: Layout(64, 52, -1022, 0x7FEFFFFF_FFFFFFFF, 0x7FFFFFFF_FFFFFFFF),
-}
 TF32 = Layout(32, 10, -126, 0x7F7FE000, 0x7FFFFFFF)
 EIGHT = {"e4m3x2": Layout(8, 3, -6, 0x7E, 0x7F), "e5m2x2": Layout(8, 2, -14, 0x7B, 0x7F)}
 """Of these the greatest number is followed by a NaN, or by infinity."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """A number: ``word`` times 2 to the ``exponent``, with the point behind the word's upper bit.
-
-    Attributes:
-        exponent: an i32.
-        special: the b1 that it is infinite or no number, and the b1 that it is the latter; None of
-            what cannot be.
-    """
-
-    negative: Value
-    word: Value
-    exponent: Value
-    special: tuple[Value, Value] | None
-
-
-def parts_of(t: Values, value: Value) -> Parts:
-    """The parts of an integer or a float."""
-    assert isinstance(value.type, DType)
-    return _of_float(t, value) if value.type.is_float else _of_integer(t, value)
-
-
-def _of_integer(t: Values, value: Value) -> Parts:
-    b, kind = t.b, value.type
-    assert isinstance(kind, DType)
-    if kind.bits < 32:
-        kind = i32 if kind.is_signed else u32
-        value = b.cast(value, kind)
-    word = unsigned(kind.bits)
-    negative = b.lt(value, b.zero(kind)) if kind.is_signed else b.const(False, b1)
-    bits = b.cast(value, word)
-    bits = b.select(negative, b.sub(b.zero(word), bits), bits)
-    zeros = b.cast(b.unary(arith.Clz, bits), i32)
-    shifted = b.binary(arith.Shl, bits, b.cast(zeros, u32))
-    return Parts(negative, shifted, b.sub(b.const(kind.bits - 1, i32), zeros), None)
-
-
-def _of_float(t: Values, value: Value) -> Parts:
-    """A subnormal number has no upper bit, and the exponent of the least normal one."""
-    b = t.b
-    if value.type in (f16, bf16):
-        value = b.cast(value, f32)
-    kind = value.type
-    assert isinstance(kind, DType)
-    word, layout = unsigned(kind.bits), LAYOUTS[kind]
-    bits = b.bitcast(value, word)
-    sign = b.const(1 << word.bits - 1, word)
-    negative = b.binary(arith.Ge, bits, sign)
-    magnitude = b.and_(bits, b.const(word.max >> 1, word))
-    field = b.cast(_right(t, magnitude, layout.fraction), i32)
-    fraction = b.and_(magnitude, b.const((1 << layout.fraction) - 1, word))
-    is_normal = b.binary(arith.Ne, field, b.const(0, i32))
-    hidden = b.select(is_normal, b.const(1 << layout.fraction, word), b.zero(word))
-    shift = b.const(word.bits - 1 - layout.fraction, u32)
-    shifted = b.binary(arith.Shl, b.or_(fraction, hidden), shift)
-    one = b.const(1, i32)
-    exponent = b.add(b.binary(arith.Max, field, one), b.const(layout.least - 1, i32))
-    infinity = b.const(layout.greatest + 1, word)
-    special = b.binary(arith.Ge, magnitude, infinity), b.binary(arith.Gt, magnitude, infinity)
-    return Parts(negative, shifted, exponent, special)
-
-
-def _right(t: Values, value: Value, count: int) -> Value:
-    return t.b.binary(arith.Shr, value, t.b.const(count, u32))
-
-
-def narrowed(
-    t: Values, parts: Parts, layout: Layout, mode: str, finite: bool = False, ftz: bool = False
-) -> Value:
-    """The bits of a number in a format, in a word of its size or of the source's.
-
-    Args:
-        mode: ``rn rz rm rp``, or ``rna`` for halves away from 0.
-        finite: what is above the greatest number, infinity included, is that number.
-        ftz: what is below the least normal number is 0.
-    """
-    b, word = t.b, parts.word.type
-    assert isinstance(word, DType)
-    zero, one = b.const(0, i32), b.const(1, word)
-    keep = layout.fraction + 1
-    least = b.const(layout.least, i32)
-    below = b.binary(arith.Max, b.sub(least, parts.exponent), zero)
-    dropped = b.add(b.const(word.bits - keep, i32), below)
-    dropped = b.binary(arith.Min, dropped, b.const(word.bits + 1, i32))
-    kept = _kept(t, parts, dropped, mode)
-    above = b.binary(arith.Max, b.sub(parts.exponent, least), zero)
-    shift = b.const(layout.fraction, u32)
-    made = b.add(kept, b.binary(arith.Shl, b.cast(above, word), shift))
-    made = b.select(b.eq(parts.word, b.zero(word)), b.zero(word), made)
-    if ftz:  # below when rounded to as many bits as a normal number has
-        whole = _kept(t, parts, b.const(word.bits - keep, i32), mode)
-        carried = b.eq(whole, b.const(1 << keep, word))
-        next_ = b.select(carried, b.add(parts.exponent, b.const(1, i32)), parts.exponent)
-        made = b.select(b.lt(next_, least), b.zero(word), made)
-    greatest = b.const(layout.greatest, word)
-    limit = greatest if finite else _beyond(t, parts, mode, greatest, b.add(greatest, one))
-    # The exponent wraps for a small format: infinity and what is far above are apart.
-    far = b.binary(arith.Gt, above, b.const(1 << layout.bits - layout.fraction - 1, i32))
-    made = b.select(b.or_(far, b.binary(arith.Gt, made, greatest)), limit, made)
-    if parts.special is not None:
-        special, _ = parts.special
-        infinity = greatest if finite else b.add(greatest, one)
-        made = b.select(special, infinity, made)
-    sign = b.select(parts.negative, b.const(1 << layout.bits - 1, word), b.zero(word))
-    made = b.or_(made, sign)
-    if parts.special is not None:
-        made = b.select(parts.special[1], b.const(layout.nan, word), made)
-    return made
-
-
-def _kept(t: Values, parts: Parts, dropped: Value, mode: str) -> Value:
-    """The word without its lowest bits, rounded."""
-    b, word = t.b, parts.word.type
-    assert isinstance(word, DType)
-    count, one = b.cast(dropped, u32), b.const(1, word)
-    kept = b.binary(arith.Shr, parts.word, count)
-    rest = b.and_(parts.word, b.sub(b.binary(arith.Shl, one, count), one))
-    some = b.binary(arith.Ne, rest, b.zero(word))
-    if mode == "rz":
-        return kept
-    if mode in ("rm", "rp"):
-        up = b.and_(some, parts.negative if mode == "rm" else b.not_(parts.negative))
-    else:
-        half = b.binary(arith.Shl, one, b.sub(count, b.const(1, u32)))
-        near = b.binary(arith.Le, dropped, b.const(word.bits, i32))  # else far below a half
-        more = b.binary(arith.Gt, rest, half)
-        tie = b.eq(rest, half)
-        if mode == "rn":
-            tie = b.and_(tie, b.eq(b.and_(kept, one), one))
-        up = b.and_(near, b.or_(more, tie))
-    return b.add(kept, b.select(up, one, b.zero(word)))
-
-
-def _beyond(t: Values, parts: Parts, mode: str, greatest: Value, infinity: Value) -> Value:
-    """What a number above the greatest one becomes."""
-    if mode == "rz":
-        return greatest
-    if mode == "rm":
-        return t.b.select(parts.negative, infinity, greatest)
-    if mode == "rp":
-        return t.b.select(parts.negative, greatest, infinity)
-    return infinity
 
 
 _INTS = "u8|u16|u32|u64|s8|s16|s32|s64"
@@ -207,7 +44,7 @@ def _half(t: Values, m: Match, value: Value, target: DType) -> Value:
         made = b.cast(value, target)
     else:
         ftz = m.has("ftz") and target is f32
-        bits = narrowed(t, parts_of(t, value), layout, mode, m.has("satfinite"), ftz)
+        bits = narrowed(t.b, parts_of(t.b, value), layout, mode, m.has("satfinite"), ftz)
         made = b.bitcast(b.cast(bits, unsigned(layout.bits)), target)
     made = positive(t, made) if m.has("relu") else made
     return saturated(t, made) if m.has("sat") else made
@@ -282,10 +119,10 @@ def joined(t: Values, low: Value, high: Value) -> Value:
 def to_tf32(t: Values, m: Match, o: Operands) -> None:
     """An f32 whose lower 13 bits are 0."""
     b, value = t.b, t.read(o[1], f32)
-    parts, mode = parts_of(t, value), m.one_of(*_MODES)
+    parts, mode = parts_of(t.b, value), m.one_of(*_MODES)
     # In the format's own place of the word, infinity follows the greatest number.
     layout = Layout(19, 10, -126, TF32.greatest >> 13, 0x3FFFF)
-    bits = narrowed(t, parts, layout, mode, m.has("satfinite"))
+    bits = narrowed(t.b, parts, layout, mode, m.has("satfinite"))
     made = b.bitcast(b.binary(arith.Shl, bits, b.const(13, u32)), f32)
     if m.has("relu"):
         made = positive(t, made)
@@ -305,7 +142,7 @@ def to_eight(t: Values, m: Match, o: Operands) -> None:
         low, high = (b.cast(b.bitcast(b.cast(each, u16), f16), f32) for each in halves)
     made: list[Value] = []
     for value in (low, high):
-        bits = narrowed(t, parts_of(t, value), layout, "rn", finite=True)
+        bits = narrowed(t.b, parts_of(t.b, value), layout, "rn", finite=True)
         if m.has("relu"):
             negative = b.binary(arith.Le, value, b.zero(f32))
             bits = b.select(negative, b.zero(u32), bits)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.dtypes import DType, b1, i8, i32, i64, u64
-from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.core.errors import TypingError
 from gridlane.frontends.python import bounds, complexes, division, promotion, reductions, times
 from gridlane.frontends.python.attributes import extent
 from gridlane.frontends.python.calls.mathematics import is_finite
@@ -303,10 +303,3 @@ register((all,), "all", _truths("all", reductions.every, True, arith.And), "iter
 @handles(print, params="*")
 def _print(t: Translator, *operands: Operand) -> Operand:
     return print_parts(t, operands)
-
-
-@handles(isinstance, params="obj, classinfo")
-def _isinstance(t: Translator, obj: Operand, classinfo: Operand) -> Operand:
-    raise t.fail(
-        UnsupportedError, "isinstance() cannot be compiled; write one function for each type"
-    )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import b1, i64
+from gridlane.core.dtypes import b1, f64, i64
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import promotion
 from gridlane.frontends.python.calls.registry import handles
@@ -70,7 +70,13 @@ def _int(t: Translator, x: Operand | None) -> Operand:
 
 @handles(float, params="x=")
 def _float(t: Translator, x: Operand | None) -> Operand:
-    """Floats keep their type, as in numba; the rest becomes what Python's are."""
+    """Floats keep their type, as in numba; the rest becomes what Python's are. A text is that of a
+    constant: ``float("nan")``."""
+    if isinstance(x, Static) and isinstance(x.object, str):
+        try:
+            return Scalar(t.b.const(float(x.object), f64))
+        except ValueError as error:
+            raise t.fail(ConstantError, str(error)) from None
     number = t.integer(0) if x is None else scalar(t, x)
     return cast_scalar(t, number, t.promoted(promotion.floating, number.dtype))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridlane.core.dtypes import DType, b1, f16, f32, f64, i16, i32, i64, u16, u32, u64
-from gridlane.core.errors import UnsupportedError
 from gridlane.frontends.python import libdevice_functions
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.calls.mathematics import is_finite, is_infinite, is_nan
@@ -18,6 +17,8 @@ from gridlane.frontends.python.translator import Translator
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, floating, integer, math
 from gridlane.ir.ops.floating import Towards
+from gridlane.ir.rounding import arithmetic64
+from gridlane.ir.rounding.arithmetic32 import quotient, root
 from gridlane.ir.values import Value
 
 TYPES: dict[str, DType] = {"d": f64, "f": f32, "l": i64, "i": i32, "h": i16}
@@ -52,6 +53,7 @@ _TWO: dict[str, type[Op]] = {
 _QUICK = ("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10", "pow")
 """They have a ``fast_`` one for float32, which is as exact as the others here."""
 _ROUNDINGS = {"rn": math.Rint, "rz": math.Trunc, "rd": math.Floor, "ru": math.Ceil}
+_MODES = {"rz": "rz", "rd": "rm", "ru": "rp"}
 _WAYS = {"rz": Towards.ZERO, "rd": Towards.DOWN, "ru": Towards.UP}
 
 
@@ -172,12 +174,24 @@ def _moved(
 
 
 def _rounded(name: str, way: str, kind: DType) -> Build:
-    """``fadd_rd`` and its like; None of the directions for float64 is an op."""
+    """``fadd_rd`` and its like."""
     if way == "rn":
         return _nearest(name)
-    if kind is f64 or name in ("div", "rcp", "sqrt"):
-        return _refused
+    if kind is f64:
+        return lambda t, *values: (_of_doubles(t, name, _MODES[way], *values),)
     return lambda t, *values: (_towards(t, name, _WAYS[way], *values),)
+
+
+def _of_doubles(t: Translator, name: str, mode: str, *values: Value) -> Value:
+    match name:
+        case "sub":
+            return arithmetic64.add(t.b, mode, values[0], t.b.neg(values[1]))
+        case "rcp":
+            return arithmetic64.div(t.b, mode, t.b.const(1.0, f64), *values)
+        case "sqrt":
+            return arithmetic64.sqrt(t.b, mode, *values)
+        case _:
+            return getattr(arithmetic64, name)(t.b, mode, *values)
 
 
 def _nearest(name: str) -> Build:
@@ -203,8 +217,13 @@ def _nearest(name: str) -> Build:
 
 
 def _towards(t: Translator, name: str, way: Towards, *values: Value) -> Value:
-    """A float32 sum, product or both, by the op that rounds once."""
+    """A float32 sum, product or both, by the op that rounds once; a quotient or root by float64."""
     b = t.b
+    if name in ("div", "rcp"):
+        wide = [b.cast(each, f64) for each in values]
+        return quotient(b, way, *([b.const(1.0, f64), *wide] if name == "rcp" else wide))
+    if name == "sqrt":
+        return root(b, way, *values)
     if name == "mul":  # plus a zero of its own sign
         first, second = values
         signs = b.binary(arith.Xor, b.bitcast(first, u32), b.bitcast(second, u32))
@@ -215,14 +234,6 @@ def _towards(t: Translator, name: str, way: Towards, *values: Value) -> Value:
         values = first, b.const(1.0, f32), b.neg(second) if name == "sub" else second
     first, second, third = values
     return b.value(floating.FmaTowards(first, second, third, way))
-
-
-def _refused(t: Translator, *values: Value) -> tuple[Value, ...]:
-    raise t.fail(
-        UnsupportedError,
-        f"{t.callee} rounds in a direction that no op of gridlane has; take the one that ends in "
-        "_rn and math.nextafter",
-    )
 
 
 # ---- the table

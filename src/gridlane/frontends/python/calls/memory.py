@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,10 @@ from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import pointer_stubs, stubs
 from gridlane.frontends.python.calls.casts import as_type, constant_integer, constant_shape
-from gridlane.frontends.python.calls.registry import handles, register
+from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.constants import constant_array
 from gridlane.frontends.python.constants import constant_shape as shape_values
 from gridlane.frontends.python.conversion import integer
-from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     NONE,
@@ -26,7 +24,6 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
-from gridlane.frontends.python.places import item_of, store
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import grid, memory
 from gridlane.ir.types import Space, pointer
@@ -157,21 +154,3 @@ def from_buffer(t: Translator, array: Operand) -> Operand:
     raise t.fail(
         TypingError, f"from_buffer takes an array of contiguous memory, not {array.type_name}"
     )
-
-
-def _load(t: Translator, ary: Operand, idx: Operand) -> Operand:
-    return item_of(t, place_of(t, ary, idx))
-
-
-def _store(t: Translator, ary: Operand, idx: Operand, val: Operand) -> Operand:
-    store(t, place_of(t, ary, idx), val)
-    return NONE
-
-
-def _register_hints() -> None:
-    for name, stub in stubs.CACHE_HINTS.items():
-        emit: Any = _load if name.startswith("ld") else _store
-        register((stub,), stub.name, emit, stub.params)
-
-
-_register_hints()

@@ -4,6 +4,7 @@ from gridlane.codegen.llvm.gpu import emission, kernel
 from gridlane.codegen.llvm.gpu.kernel import KernelCode
 from gridlane.codegen.llvm.gpu.nvptx import (
     atomics,
+    cached,
     clusters,
     copies,
     flushing,
@@ -24,6 +25,7 @@ __all__ = ["KernelCode", "emit_kernel", "emitted"]
 
 FAMILIES = (
     atomics,
+    cached,
     clusters,
     copies,
     flushing,

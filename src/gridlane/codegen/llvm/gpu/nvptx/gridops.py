@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gridlane.codegen.llvm.gpu import atomics
 from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.codegen.llvm.gpu.nvptx.overlay import emits, special
 from gridlane.codegen.llvm.gpu.report import has_raised
@@ -29,6 +30,19 @@ def run_others(state: Emission, op: grid.RunOthers) -> None:
     if op.nanoseconds:
         state.body.call("void", "llvm.nvvm.nanosleep", [("i32", str(op.nanoseconds))])
     state.set(op.results[0], "0")
+
+
+_MEMBARS = {grid.MemoryScope.DEVICE: "gl", grid.MemoryScope.SYSTEM: "sys"}
+
+
+@emits(grid.Fence)
+def fence(state: Emission, op: grid.Fence) -> None:
+    """Emit membar, the older and only name of a sequentially consistent fence that every
+    capability has, as nvcc does; other orders have fence alone."""
+    if op.order is grid.MemoryOrder.SEQ_CST:
+        state.body.call("void", f"llvm.nvvm.membar.{_MEMBARS.get(op.scope, 'cta')}", [])
+    else:
+        atomics.fence(state, op)
 
 
 _READINGS = {
