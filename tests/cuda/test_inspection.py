@@ -94,3 +94,23 @@ def test_what_is_not_compiled(reader):
     if reader in ("inspect_native", "get_regs_per_thread"):
         with pytest.raises(UnsupportedError, match="twice is a device function"):
             getattr(twice, reader)("(float64,)")
+
+
+def test_blocks_that_a_multiprocessor_holds():
+    @cuda.jit("(float32[::1],)")
+    def one(x):
+        x[cuda.grid(1)] += 1
+
+    context = cuda.current_context()
+    (kernel,) = one.overloads.values()
+    found = context.get_active_blocks_per_multiprocessor(kernel, 128, 0)
+    assert found == context.get_active_blocks_per_multiprocessor(one, 128, 0, 0) > 0
+
+    @cuda.jit
+    def none(x):
+        x[0] = 1
+
+    with pytest.raises(TypeError, match=r"one of kernel\.overloads"):
+        context.get_active_blocks_per_multiprocessor(none, 128, 0)
+    with pytest.raises(ValueError, match="only 0 is known"):
+        context.get_active_blocks_per_multiprocessor(one, 128, 0, 1)

@@ -33,6 +33,7 @@ from gridlane.cuda.host.streams import (
     stream,
     synchronize,
 )
+from gridlane.cuda.kernels.kernel import Kernel
 from gridlane.launch import current, devices
 from gridlane.launch.devices import kind_of
 from gridlane.runtime.protocol import Device
@@ -212,6 +213,34 @@ class Context(ProcessBound):
 
     def prepare_for_use(self) -> None:
         """Do nothing: the device is ready."""
+
+    def get_active_blocks_per_multiprocessor(
+        self, func: Any, blocksize: int, memsize: int, flags: int | None = None
+    ) -> int:
+        """How many blocks of a kernel a multiprocessor holds at once.
+
+        Args:
+            func: a compiled kernel, of ``kernel.overloads``; or a kernel that is compiled for one
+                tuple of types.
+            blocksize: threads of a block.
+            memsize: bytes of dynamic shared memory of a block.
+            flags: 0 or None.
+
+        Raises:
+            TypeError: ``func`` is neither, or is compiled for several tuples of types.
+            ValueError: other flags.
+        """
+        if flags:
+            raise ValueError(f"flags={flags}: only 0 is known")
+        overloads = getattr(func, "overloads", None)
+        if overloads is not None and len(overloads) == 1:
+            (func,) = overloads.values()
+        if not isinstance(func, Kernel):
+            raise TypeError(
+                f"occupancy is of a kernel compiled for one tuple of types, not of {func!r}: take "
+                "one of kernel.overloads"
+            )
+        return func.loaded(self.device.native).occupancy(blocksize, memsize)
 
     def synchronize(self) -> None:
         """Wait for the work of all streams."""
