@@ -106,6 +106,11 @@ def of_others(names: Iterable[str]) -> dict[str, str | None]:
     return {name: os.environ.get(name) for name in names}
 
 
+def beginning_with(prefix: str) -> dict[str, str]:
+    """Variables of another program's whose names have a prefix."""
+    return {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+
+
 def read(environment: Mapping[str, str] = os.environ) -> Config:
     """The configuration that an environment sets.
 

@@ -1,13 +1,21 @@
-"""numba's configuration variables, by their names and defaults, for tests to read and set.
+"""numba's configuration variables, by their names and defaults, for programs to read and set.
 
-They have no effect unless a comment says so: gridlane's own settings are in core/config.py.
+``FROM_ENVIRONMENT`` lists those that the environment sets as well. The others have no effect unless
+a comment says so: gridlane's own settings are in core/config.py.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gridlane.core.config import beginning_with
 
 ENABLE_CUDASIM = 0
 CUDA_LOW_OCCUPANCY_WARNINGS = 0  # there is no occupancy on this device
 CUDA_WARN_ON_IMPLICIT_COPY = 0  # host arrays need no copies on this device
 CUDA_ARRAY_INTERFACE_SYNC = 1
-CUDA_DEBUGINFO_DEFAULT = 0
+CUDA_DEBUGINFO_DEFAULT = 0  # debug= of kernels without the option
 CUDA_DEALLOCS_COUNT = 0  # frees do not wait, but in defer_cleanup
 CUDA_DEALLOCS_RATIO = 0.0
 CUDA_DEFAULT_PTX_CC = (8, 0)
@@ -32,3 +40,39 @@ FULL_TRACEBACKS = 0
 IS_OSX = False
 IS_WIN32 = False
 MACHINE_BITS = 64
+
+
+def _capability(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")
+    return int(major), int(minor)
+
+
+FROM_ENVIRONMENT: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "NUMBA_FULL_TRACEBACKS": ("FULL_TRACEBACKS", int),
+    "NUMBA_CUDA_ARRAY_INTERFACE_SYNC": ("CUDA_ARRAY_INTERFACE_SYNC", int),
+    "NUMBA_CUDA_DEBUGINFO": ("CUDA_DEBUGINFO_DEFAULT", int),
+    "NUMBA_CUDA_DEFAULT_PTX_CC": ("CUDA_DEFAULT_PTX_CC", _capability),
+    "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": ("CUDA_LOW_OCCUPANCY_WARNINGS", int),
+    "NUMBA_CUDA_NVRTC_EXTRA_SEARCH_PATHS": ("CUDA_NVRTC_EXTRA_SEARCH_PATHS", str),
+}
+"""Variables of the environment, each with its name here and how its text is read."""
+_ELSEWHERE = {"NUMBA_CUDA_MEMORY_MANAGER"}
+
+
+def read_environment() -> list[str]:
+    """Set what the environment says; the names of numba's variables that have no effect.
+
+    Raises:
+        ValueError: a value that cannot be read.
+    """
+    ignored = list[str]()
+    for name, text in beginning_with("NUMBA_").items():
+        known = FROM_ENVIRONMENT.get(name)
+        if known is not None:
+            try:
+                globals()[known[0]] = known[1](text)
+            except ValueError:
+                raise ValueError(f"{name}={text!r} cannot be read: numba has {known[0]}") from None
+        elif name not in _ELSEWHERE:
+            ignored.append(name)
+    return sorted(ignored)

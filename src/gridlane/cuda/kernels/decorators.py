@@ -11,6 +11,7 @@ from typing import Any, Unpack, overload
 from gridlane.core.argtypes import none
 from gridlane.core.config import config
 from gridlane.core.options import KernelOptions
+from gridlane.cuda.host import settings
 from gridlane.cuda.host import warnings as cuda_warnings
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.cuda.kernels.jit_options import JitOptions, check_options, launch_bounds_of
@@ -73,7 +74,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
 def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]:
     """Check the options once, before the function is known."""
     check_options(device, options)
-    debug = bool(options.get("debug"))
+    given = options.get("debug")
+    debug = bool(settings.CUDA_DEBUGINFO_DEFAULT if given is None else given)
     opt = options.get("opt")
     opt = not debug if opt is None and debug else opt is None or bool(opt)
     if debug and options.get("opt"):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
+from gridlane.cuda.host import settings
+from gridlane.cuda.host.warnings import NumbaWarning
 from gridlane.cuda.kernels.sources import watch_exec
 from gridlane.cuda.numba_compat.finder import Fallback, NumbaFinder
 
@@ -34,9 +37,22 @@ def install_as_numba(children: bool = False) -> None:
     for name in [n for n in sys.modules if n == "numba" or n.startswith("numba.")]:
         del sys.modules[name]
     vars(sys.modules["gridlane.cuda"]).pop("HAS_NUMBA", None)  # if it was read before
+    _read_settings()
     watch_exec()
     sys.meta_path.insert(0, NumbaFinder())
     sys.meta_path.append(Fallback())
+
+
+def _read_settings() -> None:
+    """Take numba's variables of the environment, and warn of those that have no effect here."""
+    ignored = settings.read_environment()
+    if ignored:
+        warnings.warn(
+            f"{', '.join(ignored)}: numba reads these variables, and they have no effect here; "
+            "gridlane's own are in docs/nvidia.md",
+            NumbaWarning,
+            stacklevel=3,
+        )
 
 
 def __getattr__(name: str) -> bool:

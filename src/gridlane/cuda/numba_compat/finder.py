@@ -17,6 +17,7 @@ _HERE = "gridlane.cuda.numba_compat"
 # numba's module: its replacement.
 MODULES: dict[str, str] = {
     "numba": f"{_HERE}.toplevel",
+    "numba.config": "gridlane.cuda.host.settings",
     "numba.core": f"{_HERE}.core",
     "numba.core.config": "gridlane.cuda.host.settings",
     "numba.core.errors": f"{_HERE}.errors",

@@ -9,6 +9,7 @@ from typing import Any
 from gridlane import cuda as cuda
 from gridlane.core.argtypes import from_numpy as from_dtype
 from gridlane.cuda import types
+from gridlane.cuda.host import settings as config  # noqa: F401  # numba.config
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.names import missing
 from gridlane.cuda.numba_compat import core as core
