@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.argtypes import ArgType
-from gridlane.core.errors import UnsupportedError
+from gridlane.core.errors import MissingError
 from gridlane.cuda.extending.lowering.builder import Builder
 from gridlane.cuda.extending.lowering.context import Context
 from gridlane.cuda.extending.lowering.proxies import StructProxy
@@ -31,7 +31,7 @@ def unpack_tuple(builder: Builder, tup: Any, count: int | None = None) -> list[A
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    raise UnsupportedError(
+    raise MissingError(
         f"cgutils.{name} is not translated; write the code in Python: "
         "context.compile_internal(builder, function, signature, args), or @overload"
     )
