@@ -62,7 +62,7 @@ def test_a_block_uses_another_device(other):
     assert (here.copy_to_host() == host * 4).all()
     # Its memory can be read from anywhere, and is launched on where it is.
     assert (there.copy_to_host() == host * 27).all()
-    assert f"on {other!r}" in repr(there) and "on 'cpu'" in repr(here)
+    assert f"device={other!r}" in repr(there) and "device='cpu'" in repr(here)
 
 
 def test_blocks_nest_and_end_with_errors(other):

@@ -81,7 +81,7 @@ class Supervisor:
             if instance.residence is None:
                 self._follow_up(instance, False)
                 return
-            if instance.residence.started:  # other threads of its handler run on
+            if before is None and instance.residence.started:  # threads of its handler run on
                 self._note_block_that_stays(instance, failure)
                 instance.end(Reason.FAILED)
                 instance.control.error = 0
