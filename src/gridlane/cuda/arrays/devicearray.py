@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from inspect import getattr_static
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from gridlane.core import array_interface
 from gridlane.core.device_errors import INVALID_HANDLE, fail
 from gridlane.core.process_bound import ProcessBound
-from gridlane.core.suggestions import did_you_mean
 from gridlane.cuda.arrays import allocation, ipc, managers
 from gridlane.cuda.arrays.description import ArrayDescription, record_key
 from gridlane.cuda.arrays.indexing import dummy_of, has_ellipsis, pick
@@ -37,26 +36,28 @@ NOT_CONTIGUOUS = (
 
 
 _METHODS = "gridlane.cuda.ufuncs.array_methods"
-_WITH_KERNELS = ("astype", "sum")
 _REDUCTIONS = ("max", "min", "prod", "any", "all", "mean", "std", "var", "argmax", "argmin")
 _HOST_COPIES = ("cpu", "numpy", "to_numpy", "asnumpy", "tolist", "item", "tobytes")
 
 
-def absent_method(cls: type, name: str) -> str:
-    """The error for an attribute that device arrays do not have."""
-    text = f"{cls.__name__!r} object has no attribute {name!r}"
-    if name.startswith("_"):
-        return text
-    if name in _HOST_COPIES:
-        return f"{text}: a.copy_to_host() copies it to a numpy array"
-    if name in _REDUCTIONS:
-        return (
-            f"{text}: a.copy_to_host().{name}(); or on the device a kernel, as by cuda.reduce; a "
-            "device array has sum()"
-        )
-    if hasattr(np.ndarray, name):
-        return f"{text}, as a numpy array has: a.copy_to_host().{name}, or write a kernel"
-    return text + did_you_mean(name, [each for each in dir(cls) if each[0] != "_"])
+class _Absent:
+    """A name that numpy's arrays have, for an error that says what to write instead. It is no
+    ``__getattr__`` of the class, with which each attribute would take longer to read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, array: object, owner: type) -> Any:
+        name = self.name
+        text = f"{owner.__name__!r} object has no attribute {name!r}"
+        if name in _HOST_COPIES:
+            text += ": a.copy_to_host() copies it to a numpy array"
+        elif name in _REDUCTIONS:
+            text += f": a.copy_to_host().{name}(); or on the device a kernel, as by cuda.reduce; a "
+            text += "device array has sum()"
+        else:
+            text += f", as a numpy array has: a.copy_to_host().{name}, or write a kernel"
+        raise AttributeError(text, name=name, obj=array)
 
 
 class DeviceNDArray(ProcessBound, ArrayDescription):
@@ -181,19 +182,27 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         else:
             self.setitem(Ellipsis, item, stream)
 
-    if TYPE_CHECKING:  # of what is above arrays, which has kernels
+    def astype(self, dtype: Any, copy: bool = True) -> DeviceNDArray:
+        """A new array on the device with another dtype; integers and floats as numpy converts them.
+        ``copy=False`` gives the array itself where it has the dtype.
 
-        def astype(self, dtype: Any, copy: bool = True) -> DeviceNDArray: ...
-        def sum(self, axis: Any = None, dtype: Any = None) -> Any: ...
+        Raises:
+            UnsupportedError: a dtype that is neither of integers, floats nor booleans.
+        """
+        return import_module(_METHODS).astype(self, dtype, copy)
 
-    def __getattr__(self, name: str) -> Any:
-        """A method with kernels; or what to write instead of one that is absent."""
-        known = getattr(type(self), name, None)
-        if isinstance(known, property):  # it has raised AttributeError, with the reason
-            return known.__get__(self)
-        if name in _WITH_KERNELS:
-            return partial(getattr(import_module(_METHODS), name), self)
-        raise AttributeError(absent_method(type(self), name), name=name, obj=self)
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **others: Any) -> Any:
+        """The sum of all elements, added on the device, as a numpy scalar of numpy's dtype for it;
+        with another argument of numpy's ``sum`` that of a copy on the host.
+
+        Raises:
+            UnsupportedError: a dtype that ``astype`` does not convert.
+        """
+        return import_module(_METHODS).sum(self, axis, dtype, out, **others)
+
+    def __dir__(self) -> list[str]:
+        names = set(super().__dir__())
+        return sorted(n for n in names if not isinstance(getattr_static(self, n, None), _Absent))
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy a host or device array of the same shape and dtype into this one."""
@@ -375,6 +384,10 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         low = geometry.extent_of(host.shape, host.strides, host.dtype.itemsize)[0]
         self._owner_device().upload(target.address + low, extent_bytes(host))
 
+
+for _name in {*_HOST_COPIES, *_REDUCTIONS, *dir(np.ndarray)}:
+    if _name[0] != "_" and not hasattr(DeviceNDArray, _name):
+        setattr(DeviceNDArray, _name, _Absent(_name))
 
 _NUMPY2 = int(np.__version__.split(".")[0]) >= 2
 
