@@ -213,7 +213,7 @@ def documented(kind: type) -> Iterator[tuple[str, Any]]:
             if name.startswith("_") or name in seen or name in INTERNAL:
                 continue
             seen.add(name)
-            function = member.fget if isinstance(member, property) else getattr(kind, name)
+            function = member.fget if isinstance(member, property) else getattr(kind, name, None)
             routine = isinstance(member, property) or inspect.isroutine(function)
             if routine and (getattr(function, "__doc__", None) or "").strip():
                 yield name, member

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 import traceback
 
 import numpy as np
@@ -210,10 +211,11 @@ def test_tracebacks_end_at_the_launch(monkeypatch):
 
 def test_compilations_are_logged(caplog, monkeypatch, tmp_path):
     caplog.set_level(logging.INFO, "gridlane")
+    number = time.time_ns() % 2**31  # no code of an earlier run is in the cache
 
     @cuda.jit
     def logged(x):
-        x[0] = 12345
+        x[0] = number
 
     logged[1, 1](np.ones(1))
     (record,) = [each for each in caplog.records if "logged" in each.getMessage()]
