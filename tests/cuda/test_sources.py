@@ -72,6 +72,9 @@ def test_a_text_that_nobody_has_any_more(monkeypatch):
 def test_a_text_of_another_function():
     with pytest.raises(ValueError, match="has no function add whose code is that of"):
         cuda.jit(source=TEXT.replace("+=", "-="))(made(1))
+    for other in ("8", "7.0"):  # the same instructions, with another constant
+        with pytest.raises(ValueError, match="has no function add"):
+            cuda.jit(source=TEXT.replace("1\n", f"{other}\n"))(made(7))
     with pytest.raises(ValueError, match="has no function add"):
         cuda.jit(source="def add(x:")(made(1))
     with pytest.raises(TypeError, match="it is the text of the function"):

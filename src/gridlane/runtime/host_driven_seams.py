@@ -5,14 +5,12 @@ Work that is recorded for a graph, or deferred, is told when it is submitted.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from time import perf_counter_ns
 from typing import Any
 
 from gridlane.runtime import observing
 from gridlane.runtime.host_driven_kernel import HostDrivenBound
-from gridlane.runtime.observing import COPIES, Copied, Launched, Timer, copy_on_caller, seam
+from gridlane.runtime.observing import COPIES, Timer, copy_on_caller, seam
 from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
 
 
@@ -33,14 +31,7 @@ def _record(own: Callable[..., None]) -> Callable[..., None]:
         if not observing.observers:
             own(self, stream, params, gx, gy, gz, shared)
             return
-        start = _TIMER.begin(stream)
-        begin = perf_counter_ns()
-        own(self, stream, params, gx, gy, gz, shared)
-        end, thread = perf_counter_ns(), threading.get_ident()
-        span, grid = _TIMER.end(stream, start), (gx, gy, gz)
-        observing.tell_launch(
-            Launched(self, params, grid, shared, begin, end, thread, span, stream.device)
-        )
+        _TIMER.launch(stream, own, self, stream, params, (gx, gy, gz), shared)
 
     return record
 
@@ -51,13 +42,7 @@ def _submitted(kind: str, sized: int) -> observing.Wrap:
             if not observing.observers:
                 own(self, *args)
                 return
-            start = _TIMER.begin(self)
-            begin = perf_counter_ns()
-            own(self, *args)
-            end, thread = perf_counter_ns(), threading.get_ident()
-            span = _TIMER.end(self, start)
-            nbytes = observing.size_of(args[sized])
-            observing.tell_copy(Copied(self.device, kind, nbytes, begin, end, thread, span))
+            _TIMER.copy(self, own, args, kind, sized)
 
         return copy
 

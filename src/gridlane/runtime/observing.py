@@ -138,7 +138,7 @@ def seam(owner: type, name: str, wrap: Wrap) -> None:
 
 
 def then(call: Callable[[], object]) -> None:
-    """Call a function after each exchange, of all methods: it drops what it has of the others."""
+    """Call a function after each exchange of the methods: it drops what it has prepared by them."""
     _then.append(call)
 
 
@@ -268,3 +268,33 @@ class Timer:
         """The time since ``begin``."""
         end = self.begin(stream) if start is not None else None
         return None if end is None else Span(stream.device, start, end, stream.handle)
+
+    def launch(
+        self,
+        on: Any,
+        own: Callable[..., None],
+        bound: Any,
+        stream: Any,
+        params: bytes,
+        grid: tuple[int, int, int],
+        shared: int,
+    ) -> None:
+        """Launch by the driver's method ``own``, and tell of it; ``on`` is the stream's object."""
+        start = self.begin(on)
+        begin = perf_counter_ns()
+        own(bound, stream, params, *grid, shared)
+        end, thread = perf_counter_ns(), threading.get_ident()
+        span = self.end(on, start)
+        tell_launch(Launched(bound, params, grid, shared, begin, end, thread, span, on.device))
+
+    def copy(
+        self, stream: Any, own: Callable[..., None], args: tuple[Any, ...], kind: str, sized: int
+    ) -> None:
+        """Copy or fill by the driver's method ``own``, and tell of it; ``args[sized]`` has or is
+        the size."""
+        start = self.begin(stream)
+        begin = perf_counter_ns()
+        own(stream, *args)
+        end, thread = perf_counter_ns(), threading.get_ident()
+        span = self.end(stream, start)
+        tell_copy(Copied(stream.device, kind, size_of(args[sized]), begin, end, thread, span))

@@ -372,7 +372,7 @@ class GridGroup:
     sync = Stub(
         "cuda.cg.GridGroup.sync",
         "",
-        "Wait for every thread of the grid. All of them come to it.",
+        "Wait for every thread of the grid. All of them must reach it.",
     )
     thread_rank = Stub("cuda.cg.GridGroup.thread_rank", "", "The thread's number, int64.")
     size = Stub("cuda.cg.GridGroup.size", "", "The threads of the grid, int64.")

@@ -11,63 +11,15 @@ from collections.abc import Callable, Sequence
 from gridlane.core.dtypes import DType, f32, f64, i32
 from gridlane.frontends.ptx.forms.functions import function
 from gridlane.frontends.ptx.values import Values
+from gridlane.ir.libdevice import ONE, QUICK, TWO
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, math
+from gridlane.ir.ops import math
 from gridlane.ir.values import Value
 
 Build = Callable[..., Value]
 """Makes the result of a function, by the ``Values`` and the arguments."""
 Known = tuple[tuple[DType, ...], Build]
 """The types of a function's parameters, and what makes its result, which is of the first type."""
-
-_ONE: dict[str, type[Op]] = {
-    "sqrt": math.Sqrt,
-    "rsqrt": math.Rsqrt,
-    "cbrt": math.Cbrt,
-    "exp": math.Exp,
-    "exp2": math.Exp2,
-    "exp10": math.Exp10,
-    "expm1": math.Expm1,
-    "log": math.Log,
-    "log2": math.Log2,
-    "log10": math.Log10,
-    "log1p": math.Log1p,
-    "sin": math.Sin,
-    "cos": math.Cos,
-    "tan": math.Tan,
-    "asin": math.Asin,
-    "acos": math.Acos,
-    "atan": math.Atan,
-    "sinh": math.Sinh,
-    "cosh": math.Cosh,
-    "tanh": math.Tanh,
-    "asinh": math.Asinh,
-    "acosh": math.Acosh,
-    "atanh": math.Atanh,
-    "erf": math.Erf,
-    "erfc": math.Erfc,
-    "tgamma": math.Tgamma,
-    "lgamma": math.Lgamma,
-    "floor": math.Floor,
-    "ceil": math.Ceil,
-    "trunc": math.Trunc,
-    "rint": math.Rint,
-    "nearbyint": math.Rint,
-    "round": math.Round,
-    "fabs": arith.Abs,
-}
-_TWO: dict[str, type[Op]] = {
-    "pow": math.Pow,
-    "atan2": math.Atan2,
-    "hypot": math.Hypot,
-    "copysign": math.Copysign,
-    "nextafter": math.Nextafter,
-    "fmod": arith.Rem,
-    "fmin": arith.Min,
-    "fmax": arith.Max,
-}
-_QUICK = ("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10", "pow")
-"""f32 functions with a ``fast_`` one beside them; these are as exact as the others here."""
 
 
 def _op(op: type[Op]) -> Build:
@@ -81,11 +33,11 @@ def _fma(t: Values, first: Value, second: Value, third: Value) -> Value:
 def _table() -> dict[str, Known]:
     made: dict[str, Known] = {}
     for suffix, kind in (("f", f32), ("", f64)):
-        made |= {f"__nv_{name}{suffix}": ((kind,), _op(op)) for name, op in _ONE.items()}
-        made |= {f"__nv_{name}{suffix}": ((kind, kind), _op(op)) for name, op in _TWO.items()}
+        made |= {f"__nv_{name}{suffix}": ((kind,), _op(op)) for name, op in ONE.items()}
+        made |= {f"__nv_{name}{suffix}": ((kind, kind), _op(op)) for name, op in TWO.items()}
         made[f"__nv_ldexp{suffix}"] = (kind, i32), _op(math.Ldexp)
         made[f"__nv_fma{suffix}"] = (kind, kind, kind), _fma
-    made |= {f"__nv_fast_{name}f": made[f"__nv_{name}f"] for name in _QUICK}
+    made |= {f"__nv_fast_{name}f": made[f"__nv_{name}f"] for name in QUICK}
     return made
 
 

@@ -14,6 +14,7 @@ from gridlane.frontends.python.device_function import DeviceFunction
 from gridlane.frontends.python.libdevice_stubs import SIGNATURES, libdevice
 from gridlane.frontends.python.operands import Operand, Scalar, TupleOperand
 from gridlane.frontends.python.translator import Translator
+from gridlane.ir.libdevice import ONE, QUICK, TWO
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, floating, integer, math
 from gridlane.ir.ops.floating import Towards
@@ -28,30 +29,6 @@ UNSIGNED = {i32: u32, i64: u64, i16: u16}
 Build = Callable[..., tuple[Value, ...]]
 """Makes the results, by the translator and the arguments in their types."""
 
-_ONE: dict[str, type[Op]] = {
-    **{name: getattr(math, name.capitalize()) for name in ("sqrt", "rsqrt", "cbrt", "exp", "exp2")},
-    **{name: getattr(math, name.capitalize()) for name in ("exp10", "expm1", "log", "log2")},
-    **{name: getattr(math, name.capitalize()) for name in ("log10", "log1p", "sin", "cos", "tan")},
-    **{name: getattr(math, name.capitalize()) for name in ("asin", "acos", "atan", "sinh", "cosh")},
-    **{name: getattr(math, name.capitalize()) for name in ("tanh", "asinh", "acosh", "atanh")},
-    **{name: getattr(math, name.capitalize()) for name in ("erf", "erfc", "tgamma", "lgamma")},
-    **{name: getattr(math, name.capitalize()) for name in ("floor", "ceil", "trunc", "rint")},
-    "round": math.Round,
-    "nearbyint": math.Rint,
-    "fabs": arith.Abs,
-}
-_TWO: dict[str, type[Op]] = {
-    "pow": math.Pow,
-    "atan2": math.Atan2,
-    "hypot": math.Hypot,
-    "copysign": math.Copysign,
-    "nextafter": math.Nextafter,
-    "fmod": arith.Rem,
-    "fmin": arith.Min,
-    "fmax": arith.Max,
-}
-_QUICK = ("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10", "pow")
-"""They have a ``fast_`` one for float32, which is as exact as the others here."""
 _ROUNDINGS = {"rn": math.Rint, "rz": math.Trunc, "rd": math.Floor, "ru": math.Ceil}
 _MODES = {"rz": "rz", "rd": "rm", "ru": "rp"}
 _WAYS = {"rz": Towards.ZERO, "rd": Towards.DOWN, "ru": Towards.UP}
@@ -77,8 +54,8 @@ def _bits(t: Translator, value: Value) -> Value:
 def _functions() -> dict[str, Build]:
     made: dict[str, Build] = {}
     for suffix in ("", "f"):
-        made |= {name + suffix: _op(op) for name, op in (_ONE | _TWO).items()}
-    made |= {f"fast_{name}f": made[f"{name}f"] for name in _QUICK}
+        made |= {name + suffix: _op(op) for name, op in (ONE | TWO).items()}
+    made |= {f"fast_{name}f": made[f"{name}f"] for name in QUICK}
     return made
 
 

@@ -18,7 +18,7 @@ from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.graph import CudaExecutable
 from gridlane.runtime.drivers.cuda.kernel import CudaBound
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream
-from gridlane.runtime.observing import COPIES, Copied, Launched, Timer, copy_on_caller, seam
+from gridlane.runtime.observing import COPIES, Launched, Timer, copy_on_caller, seam
 
 
 def _put(stream: CudaStream) -> CudaEvent:
@@ -39,14 +39,7 @@ def _launch_on(own: Callable[..., None]) -> Callable[..., None]:
         if on.capture is not None:  # the work is recorded, not executed
             own(self, stream, params, gx, gy, gz, shared)
             return
-        start = _TIMER.begin(on)
-        begin = perf_counter_ns()
-        own(self, stream, params, gx, gy, gz, shared)
-        end, thread = perf_counter_ns(), threading.get_ident()
-        span, grid = _TIMER.end(on, start), (gx, gy, gz)
-        observing.tell_launch(
-            Launched(self, params, grid, shared, begin, end, thread, span, on.device)
-        )
+        _TIMER.launch(on, own, self, stream, params, (gx, gy, gz), shared)
 
     return launch_on
 
@@ -57,13 +50,7 @@ def _copy(kind: str, sized: int) -> observing.Wrap:
             if self.capture is not None:
                 own(self, *args)
                 return
-            start = _TIMER.begin(self)
-            begin = perf_counter_ns()
-            own(self, *args)
-            end, thread = perf_counter_ns(), threading.get_ident()
-            span = _TIMER.end(self, start)
-            nbytes = observing.size_of(args[sized])
-            observing.tell_copy(Copied(self.device, kind, nbytes, begin, end, thread, span))
+            _TIMER.copy(self, own, args, kind, sized)
 
         return copy
 
