@@ -21,8 +21,10 @@ TEXTS = [
     "uint8_t []",
     "uint32_t []",
     "uintptr_t",
+    "void *",
     "void(WGPUDevice const *, WGPUErrorType, WGPUStringView, void *, void *)",
     "void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)",
+    "void(WGPUQueueWorkDoneStatus, WGPUStringView, void *, void *)",
 ]
 
 

@@ -16,7 +16,6 @@ from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.webgpu import adapters
 from gridlane.runtime.drivers.webgpu.texts import complaint
-from gridlane.runtime.queues import host_driven_context
 
 
 @pytest.fixture
@@ -60,32 +59,6 @@ def test_the_limits_are_the_adapters(device):
     largest = min(limits["max-storage-buffer-binding-size"], limits["max-buffer-size"])
     assert device.engine.facts.largest == largest // 4 * 4
     assert device.engine.facts.step == limits["min-storage-buffer-offset-alignment"]
-
-
-def test_what_fences_map_is_used_again(device, monkeypatch):
-    engine, made = device.engine, []
-    monkeypatch.setattr(engine, "_is_idle", lambda: False)
-    begin, create = engine._map, engine._gpu.create_buffer
-    begun = []
-    monkeypatch.setattr(engine, "_map", lambda: begun.append(True) or begin())
-    monkeypatch.setattr(
-        engine._gpu, "create_buffer", lambda **how: made.append(how["size"]) or create(**how)
-    )
-    for n in range(50):
-        data = to_device(device, np.full(4, n, np.uint32))
-        device.fill(data.address, 1, 4)
-    assert len(begun) >= 50
-    assert made.count(4) <= 3
-
-
-def test_a_fence_of_an_idle_queue_maps_nothing(device, monkeypatch):
-    data = to_device(device, np.full(4, 1, np.uint32))
-    with monkeypatch.context() as patch:  # a copy to the host is mapped
-        patch.setattr(device.queue, "polls", True)
-        patch.setattr(host_driven_context, "POLL_NS", 60_000_000_000)
-        patch.setattr(device.engine, "_map", lambda: pytest.fail("a buffer is mapped"))
-        device.fill(data.address, 1, 16)
-    assert (words(device, data) == 0x01010101).all()
 
 
 def test_an_answer_to_a_question(device):

@@ -16,9 +16,10 @@ _FUNCTIONS = (
     "void(WGPUDevice const *, WGPUErrorType, WGPUStringView, void *, void *)",
     "void(WGPURequestDeviceStatus, WGPUDevice, WGPUStringView, void *, void *)",
     "void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)",
+    "void(WGPUQueueWorkDoneStatus, WGPUStringView, void *, void *)",
 )
 _ARRAYS = ("char []", "uint8_t []", "uint32_t []")
-_WORDS = ("intptr_t", "uintptr_t")
+_WORDS = ("intptr_t", "uintptr_t", "void *")
 _NAME = "gridlane_types"
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
-from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.artifact import Artifact
@@ -23,9 +20,10 @@ from gridlane.runtime.drivers.webgpu.adapters import (
     facts_of,
     limits_of,
 )
+from gridlane.runtime.drivers.webgpu.fences import Fence
 from gridlane.runtime.drivers.webgpu.texts import MOVE, MOVE_BETWEEN, complaint
 from gridlane.runtime.queues.host_driven_context import Poll
-from gridlane.runtime.queues.reentry import left_a_handler, locked_wait
+from gridlane.runtime.queues.reentry import left_a_handler
 
 SLOTS = 256
 """Time stamps of a query set."""
@@ -43,52 +41,6 @@ class _Slot:
 
     def __init__(self, queries: Any = None, index: int = 0) -> None:
         self.queries, self.index, self.ns = queries, index, 0
-
-
-class _Fence:
-    """A point in the submitted work, at which the queue is idle or a buffer is mapped.
-
-    Args:
-        is_idle: whether the queue has no work in flight.
-        begin: begins to map a buffer, and returns the wait for that.
-
-    Attributes:
-        reached: whether the work before the point is done.
-    """
-
-    __slots__ = ("_begin", "_is_idle", "_lock", "_watched", "reached")
-
-    def __init__(
-        self, is_idle: Callable[[], bool], begin: Callable[[], Callable[[], object]]
-    ) -> None:
-        self._is_idle, self._begin = is_idle, begin
-        self.reached = self._watched = False
-        self._lock = threading.Lock()
-
-    def wait(self, poll: Poll) -> None:
-        """Poll, then wait for a mapping, which takes the library 100 us and more by itself."""
-        with locked_wait(), self._lock:
-            if not (self.reached or poll(self._is_idle) or self._is_idle()):
-                self._begin()()
-            self.reached = True
-
-    def passed(self) -> bool:
-        """Whether the work is done. Only a waiting thread is notified of a mapping, so a thread
-        waits if the queue is busy, perhaps with later work."""
-        if not self.reached and not self._watched:
-            self.reached = self._is_idle()
-            if not self.reached:
-                self._watched = True
-                self._watch(self._begin())
-        return self.reached
-
-    def _watch(self, wait: Callable[[], object]) -> None:
-        def watch() -> None:
-            with locked_wait():
-                wait()
-            self.reached = True
-
-        threading.Thread(target=watch, name="gridlane-webgpu", daemon=True).start()
 
 
 class WebGpuEngine:
@@ -124,8 +76,6 @@ class WebGpuEngine:
         # Each launch sees ARENA bytes from its own on, so as many follow the last launch.
         self._arena = self._gpu.create_buffer(size=2 * ARENA, usage=usage.STORAGE | usage.COPY_DST)
         self._buffers: dict[int, Any] = {}
-        self._answers: deque[Any] = deque()
-        """Buffers of a word that nobody maps."""
 
     def resize(self, number: int, size: int) -> None:
         """Grow a buffer and keep its contents, or create or release it."""
@@ -247,47 +197,18 @@ class WebGpuEngine:
             end = command.skip + len(command.target)
             command.target[:] = found[command.skip : end]
         elif isinstance(command, Stamp):
-            self._map()()
+            self.fence().wait(lambda _is_done: False)
             command.slot.ns = time.perf_counter_ns()
 
-    def fence(self) -> _Fence:
+    def fence(self) -> Fence:
         """A point after the work so far."""
-        return _Fence(self._is_idle, self._map)
+        return Fence(self._gpu, self._queue)
 
-    def _is_idle(self) -> bool:
-        """Whether the queue has no work in flight."""
-        native = bindings().backends.wgpu_native
-        return bool(native.lib.wgpuDevicePoll(self._gpu._internal, False, native.ffi.NULL))
-
-    def _map(self) -> Callable[[], None]:
-        """Set a word after the work so far, and map it. wgpu-py 0.32 offers no other wait that
-        signals interrupt: its on_submitted_work_done passes a callback of another type.
-
-        Returns:
-            The wait for the mapping.
-        """
-        try:
-            answer = self._answers.pop()  # atomic: several threads may map
-        except IndexError:
-            usage = self._usage.MAP_READ | self._usage.COPY_DST
-            answer = self._gpu.create_buffer(size=4, usage=usage)
-        encoder = self._gpu.create_command_encoder()
-        encoder.clear_buffer(answer, 0, 4)
-        self._queue.submit([encoder.finish()])
-        promise = answer.map_async(bindings().MapMode.READ)
-
-        def wait() -> None:
-            promise.sync_wait()
-            answer.unmap()
-            self._answers.append(answer)
-
-        return wait
-
-    def passed(self, fence: _Fence) -> bool:
+    def passed(self, fence: Fence) -> bool:
         """Whether the work before it is done."""
         return fence.passed()
 
-    def wait(self, fence: _Fence, poll: Poll) -> None:
+    def wait(self, fence: Fence, poll: Poll) -> None:
         """Wait for the work before it."""
         fence.wait(poll)
 
