@@ -113,13 +113,38 @@ def test_bessel_functions_near_zero():
     np.testing.assert_allclose(made, want, rtol=1e-14)
 
 
+def test_half_turns_of_float32():
+    """Within an ulp over all exponents, with the signs of their zeros."""
+    current.choose(get_device("cpu"))
+    bits = np.random.default_rng(5).integers(0, 2**32, 4000, np.uint32)
+    edges = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.0**24 - 1, 2.0**30, 1e-45], np.float32)
+    near = np.linspace(-3, 3, 4001, dtype=np.float32)
+    x = np.concatenate([bits.view(np.float32), edges, near])
+    x = x[np.isfinite(x)]
+    for name, function in (("sinpi", mpmath.sinpi), ("cospi", mpmath.cospi)):
+        with mpmath.workdps(60):
+            exact = [function(mpmath.mpf(float(each))) for each in x]
+            (made,) = run(f"{name}f", x, kinds="f")
+            spacing = np.spacing(np.abs(made).clip(2.0**-126)).astype(float)
+            off = [abs(mpmath.mpf(float(m)) - e) for m, e in zip(made, exact, strict=True)]
+            ulps = np.array([float(o / s) for o, s in zip(off, spacing, strict=True)])
+        assert ulps.max() < 1.0, (name, x[ulps.argmax()])
+        both = run("sincospif", x, kinds="ff")
+        np.testing.assert_array_equal(both[name == "cospi"], made)
+        (none,) = run(f"{name}f", np.array([np.inf, -np.inf, np.nan], np.float32), kinds="f")
+        assert np.isnan(none).all()
+    zeros = np.array([0.0, -0.0, 4.0, -4.0], np.float32)
+    (made,) = run("sinpif", zeros, kinds="f")
+    assert np.signbit(made).tolist() == np.signbit(zeros).tolist()
+
+
 @pytest.mark.parametrize("device", ["interp", *DEVICES])
 def test_float32_on_every_device(device):
     current.choose(get_device(device))
     x = np.linspace(0.05, 0.95, 32, dtype=np.float32)
     # Drivers of shaders on CPUs compile what is computed in float64 for ten seconds and more.
     wide = ("normcdf", "erfinv") if device in ("interp", "cpu") else ()
-    for name in ("sinpi", "rcbrt", *wide):
+    for name in ("sinpi", "cospi", "rcbrt", *wide):
         with mpmath.workdps(30):
             want = np.array([float(ONE[name][0](mpmath.mpf(float(each)))) for each in x])
         (made,) = run(f"{name}f", x, kinds="f")

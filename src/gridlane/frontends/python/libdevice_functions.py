@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from gridlane.core.argtypes import float32, float64, int32, int64, uint32, uint64
 from gridlane.frontends.python.device_function import DeviceFunction
 from gridlane.frontends.python.libdevice_stubs import libdevice
@@ -169,6 +171,52 @@ half_sine, half_cosine = DeviceFunction(sinpi), DeviceFunction(cospi)
 
 def sincospi(x):
     return half_sine(x), half_cosine(x)
+
+
+# Of float32, by polynomials in y*y, of errors below 0.01 ulp for y up to a quarter. GPUs without
+# float64, and drivers that compile slowly, are spared the reduction of any angle.
+PI_32, PI_REST = np.float32(PI), np.float32(PI - float(np.float32(PI)))
+SINE = tuple(map(np.float32, (0.081229575, -0.59922880, 2.5501636, -5.1677128)))
+COSINE = tuple(map(np.float32, (0.23212541, -1.3351378, 4.0587106, -1.4213799e-07, -4.9348022)))
+
+
+def sine_of_quarter(y):
+    t = y * y
+    p = ((SINE[0] * t + SINE[1]) * t + SINE[2]) * t + SINE[3]
+    return y * PI_32 + (y * PI_REST + y * t * p)
+
+
+def cosine_of_quarter(y):
+    t = y * y
+    p = ((COSINE[0] * t + COSINE[1]) * t + COSINE[2]) * t + COSINE[3]
+    first = t * COSINE[4]
+    near = float32(1.0) + first
+    return near + ((float32(1.0) - near) + first + t * p)
+
+
+quarter_sine, quarter_cosine = device(sine_of_quarter), device(cosine_of_quarter)
+
+
+def sinpif(x):
+    r = x - float32(2.0) * libdevice.rintf(x * float32(0.5))
+    m = abs(r)
+    y = float32(1.0) - m if m > float32(0.5) else m
+    s = quarter_cosine(float32(0.5) - y) if y > float32(0.25) else quarter_sine(y)
+    return math.copysign(float32(0.0), x) if r == float32(0.0) else math.copysign(s, r)
+
+
+def cospif(x):
+    m = abs(x - float32(2.0) * libdevice.rintf(x * float32(0.5)))
+    if m > float32(0.25) and m < float32(0.75):
+        return quarter_sine(float32(0.5) - m)
+    return -quarter_cosine(float32(1.0) - m) if m > float32(0.5) else quarter_cosine(m)
+
+
+half_sinef, half_cosinef = device(sinpif), device(cospif)
+
+
+def sincospif(x):
+    return half_sinef(x), half_cosinef(x)
 
 
 def normcdf(x):
@@ -408,8 +456,10 @@ def yn(n, x):
     return here
 
 
-OWN = fdim, ilogb, logb, remquo, rcbrt, sinpi, cospi, sincospi
+OWN = fdim, ilogb, logb, remquo, rcbrt
 """Functions that compute in the type of their argument."""
+HALF_TURNS = sinpi, cospi, sincospi, sinpif, cospif, sincospif
+"""Functions of the type that their names say."""
 WIDE = powi, normcdf, erfcinv, erfinv, normcdfinv, erfcx, j0, j1, y0, y1, jn, yn
 """Functions of float64, of which those of float32 are rounded."""
 OTHERS = hadd, rhadd, uhadd, urhadd, mul24, umul24, mulhi, umulhi, sad, usad, saturatef

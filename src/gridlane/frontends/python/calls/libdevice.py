@@ -344,7 +344,7 @@ def _typed(signature: str, emit: Callable[..., Operand]) -> Callable[..., Operan
 
 def _register() -> None:
     emits = {name: _building(build) for name, build in BUILDS.items()}
-    for function in libdevice_functions.OTHERS:
+    for function in libdevice_functions.OTHERS + libdevice_functions.HALF_TURNS:
         emits[function.__name__] = _calling(DeviceFunction(function, floats="float64"), False)
     for function in libdevice_functions.OWN:
         for suffix, floats in (("", "float64"), ("f", "float32")):
