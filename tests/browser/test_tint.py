@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from ml_dtypes import bfloat16
 from tests.browser import heap
 from tests.browser.chromium import Chromium
-from tests.effort import NIGHTLY
+from tests.effort import FRAGMENTS_BY_DAY, NIGHTLY, examples
 
 from gridlane.compiler import generate
 from gridlane.conformance.cases import Case
@@ -20,12 +21,15 @@ from gridlane.conformance.running import EXACT, Outcome, assert_same, bits, run_
 from gridlane.conformance.suite import cases, lack
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
+from gridlane.ir.families import MATRIX
 
 OPS = sorted({case.op for case in cases() if not lack(case, "webgpu")})
 
 JUDGED, RUN = 30_000, 6_000
 """Characters of a kernel's text up to which Tint judges it, and SwiftShader runs it: of longer ones
 of an op the shortest is judged. SwiftShader takes seconds for those, which naga's tests run."""
+MOST_SLOW = examples(4, 1000)
+"""About so many kernels of an op with barriers are run: SwiftShader takes a second for each."""
 FLUSHED = (np.dtype(np.float32), np.dtype(bfloat16))
 
 
@@ -33,6 +37,8 @@ def is_short(case: Case) -> bool:
     """Whether a case's text may be short: binary64 is long, so are shuffles of small types, and
     constants are cases of many ops."""
     if "f64" in case.label or (case.op == "shuffle" and not case.label.endswith("32")):
+        return False
+    if case.op in MATRIX and not NIGHTLY and not re.fullmatch(FRAGMENTS_BY_DAY, case.label):
         return False
     return not case.label.endswith("constants") or case.label.startswith("f32")
 
@@ -112,6 +118,8 @@ def test_op(op: str, shaders: Chromium) -> None:
     kernels = made(op)
     wrong = [*complaints(shaders, judged(kernels))]
     short = [pair for pair in kernels if len(pair[1].code) <= RUN]
+    slow = [pair for pair in short if b"Barrier" in pair[1].code]
+    short = [pair for pair in short if pair not in slow] + slow[:: max(len(slow) // MOST_SLOW, 1)]
     wrong += [text for case, kernel in short if (text := differs(shaders, case, kernel))]
     assert not wrong, "\n".join(wrong)
 

@@ -45,6 +45,10 @@ words, and their compilers take most of the time."""
 OF_WARPS_AT_NIGHT = (r"warp_reduce-\w+-(?!i32|i64)\w+-whole", "active_mask-beside-others-96")
 """The same of devices that compute ops of warps by shared memory and barriers."""
 
+ON_ONE_BY_DAY = (r"(shuffle|warp_reduce)-\w+-(?!i32|u64|f32)\w+", "active_mask-beside-others-40")
+"""Cases of these devices that by day one of them tries, ``vulkan``: one pass makes all of them,
+and the drivers' compilers take most of the time."""
+
 
 def is_late(case: Case, device: str) -> bool:
     """Whether a case is for the night."""
@@ -52,6 +56,7 @@ def is_late(case: Case, device: str) -> bool:
         return not re.fullmatch(FRAGMENTS_BY_DAY, case.label)
     late = AT_NIGHT if device in WORDS else ()
     late += OF_WARPS_AT_NIGHT if device not in ("cpu", "cuda") else ()
+    late += ON_ONE_BY_DAY if device not in ("cpu", "cuda", "vulkan") else ()
     return any(re.fullmatch(each, str(case)) for each in late)
 
 
