@@ -47,6 +47,40 @@ def test_every_device(name, capfd):
     assert capfd.readouterr().out.splitlines() == WANTED
 
 
+def saying(number):
+    @cuda.jit
+    def say():
+        print("kernel", number)
+
+    return say
+
+
+@cuda.jit
+def in_turns(x):
+    grid, i = cuda.cg.this_grid(), cuda.grid(1)
+    if i == 1:
+        print("first")
+    grid.sync()
+    x[i] += 1
+    grid.sync()
+    if i == 0:
+        print("then", x[0], x[1])
+
+
+@pytest.mark.parametrize("name", ["interp", *DEVICES])
+def test_kernels_are_in_order(name, capfd):
+    """So are the parts of a kernel that barriers of the grid split."""
+    current.choose(get_device(name))
+    kernels = [saying(number) for number in range(8)]
+    order = [3, 0, 7, 1, 6, 2, 5, 4]
+    for number in order:
+        kernels[number][1, 1]()
+    in_turns[2, 1](cuda.to_device(np.array([4, 8], np.int32)))
+    cuda.synchronize()
+    lines = [f"kernel {number}" for number in order] + ["first", "then 5 9"]
+    assert capfd.readouterr().out.splitlines() == lines
+
+
 @pytest.mark.parametrize("name", ["interp", "cpu"])
 def test_arrays_of_any_length(name, capfd):
     current.choose(get_device(name))

@@ -190,8 +190,8 @@ class ReportingDevice(HostDrivenDevice[S]):
 
     def _begin_reports(self) -> None:
         self.reporting: weakref.WeakSet[HostDrivenKernel[Any]] = weakref.WeakSet()
-        self.unread: set[HostDrivenKernel[Any]] = set()
-        """Kernels whose reports may be unread."""
+        self.unread: dict[HostDrivenKernel[Any], None] = {}
+        """Kernels whose reports may be unread, in the order of their first launches since."""
 
     def _all_done(self) -> bool:
         """Whether no kernel in flight may still report."""
@@ -201,7 +201,7 @@ class ReportingDevice(HostDrivenDevice[S]):
         """Write the lines that kernels printed; called when work is done."""
         if not self.unread:
             return
-        for kernel in tuple(self.reporting):
+        for kernel in self._by_launches():
             if kernel.report is not None and kernel.artifact.prints:
                 kernel.report.flush()
 
@@ -210,12 +210,17 @@ class ReportingDevice(HostDrivenDevice[S]):
         when work is done."""
         if not self.unread:
             return
-        for kernel in tuple(self.reporting):
+        for kernel in self._by_launches():
             stop: KernelStop | None = kernel.report.stop(late) if kernel.report else None
             if stop is not None:
                 raise (kernel.explain(stop) if kernel.explain else stop) from None
         if not late and self._all_done():
             self.unread.clear()
+
+    def _by_launches(self) -> list[HostDrivenKernel[Any]]:
+        """Kernels that report, in the order of ``unread``."""
+        first = list(self.unread)
+        return [*first, *(self.reporting - set(first))]
 
     def _forget_reports(self) -> None:
         """Drop the errors of kernels."""

@@ -124,8 +124,8 @@ class Context:
         self.fault: DeviceError | None = None
         """The fault; every call raises a copy, as a raised exception keeps its frames alive."""
         self.kernels: weakref.WeakSet[Loaded] = weakref.WeakSet()
-        self.reporting: weakref.WeakSet[Loaded] = weakref.WeakSet()
-        """The kernels that report to the host."""
+        self.reporting = weakref.WeakKeyDictionary[Loaded, None]()
+        """The kernels that report to the host, in the order of their loading."""
         self.silent = True
         """Whether there has never been such a kernel."""
         self._flags = bytearray(FLAGS)

@@ -158,7 +158,7 @@ class CudaKernel:
                 raise
             return
         self.report = report = Report(self.context, self.artifact)
-        self.context.reporting.add(self)
+        self.context.reporting[self] = None
         self.context.silent = False
         where = ctypes.c_uint64(report.address)
         pointer = bindings().CUdeviceptr(address)

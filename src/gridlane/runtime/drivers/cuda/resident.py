@@ -74,7 +74,7 @@ class ResidentKernel:
         self.context: Context = device.context
         self._owner = owner
         self.kernel = CudaKernel(device, artifact)
-        self.context.reporting.discard(self.kernel)  # its errors are not those of a launch
+        self.context.reporting.pop(self.kernel, None)  # its errors are not those of a launch
         self._bound = self.kernel.bind(block)
         self._stream: CudaStream = own_stream(device, non_blocking=True)
         self._count = int(device.limits.multiprocessors)

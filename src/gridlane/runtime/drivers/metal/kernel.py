@@ -28,7 +28,7 @@ class Device(KernelDevice, Protocol):
 
     pipelines: Pipelines
     reporting: weakref.WeakSet[HostDrivenKernel[Any]]
-    unread: set[HostDrivenKernel[Any]]
+    unread: dict[HostDrivenKernel[Any], None]
 
     def allocate(self, size: int) -> Suballocation:
         """Allocate device memory."""
@@ -89,7 +89,7 @@ class MetalBound(HostDrivenBound[MetalKernel, MetalStream, Pipeline]):
     ) -> None:
         kernel = self.kernel
         if kernel.report is not None:
-            kernel.device.unread.add(kernel)
+            kernel.device.unread[kernel] = None
         stream.recorder.launch(
             stream, prepared, params, grid, self.block, shared, kernel.report_address, kernel
         )

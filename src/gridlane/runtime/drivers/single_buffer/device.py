@@ -60,9 +60,9 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         self.several_buffers = False
         self.arena = GrowingArena(self.queue, self._note_several)
         self.report_memory = DeviceMemory(FirstBuffer(self.arena), self)
-        self.unread = unread = set[SingleBufferKernel]()
-        """Kernels whose reports may be unread."""
-        self.stopped: weakref.WeakSet[SingleBufferKernel] = weakref.WeakSet()
+        self.unread = unread = dict[SingleBufferKernel, None]()
+        """Kernels whose reports may be unread, in the order of their first launches since."""
+        self.stopped = weakref.WeakKeyDictionary[SingleBufferKernel, None]()
         # Not by the device: what ends a stream has the queue, and would keep the device for ever.
         self.queue.running = lambda: ", ".join(sorted(kernel.name for kernel in unread))
         self._begin_streams(SingleBufferStream)
@@ -136,11 +136,11 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         if not self.unread:
             return
         with self.queue.lock:
-            told = [self.unread.pop() for _ in range(len(self.unread))]
-            for kernel in told:
+            for kernel in list(self.unread):
+                del self.unread[kernel]
                 kernel.collect()
                 if kernel.stopped is not None:
-                    self.stopped.add(kernel)
+                    self.stopped[kernel] = None
 
     def check(self, late: bool = False) -> None:
         """Raise the first error that a kernel reported, or the first of the ``late`` ones; called
@@ -149,7 +149,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
             stop = kernel.stopped
             if stop is not None and late and not stop.late:
                 continue
-            self.stopped.discard(kernel)
+            self.stopped.pop(kernel, None)
             kernel.stopped = None
             if stop is not None:
                 raise (kernel.explain(stop) if kernel.explain else stop) from None
@@ -170,7 +170,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
                 self.memory = self.memory.renewed(self.arena)
                 return
         while self.stopped:
-            self.stopped.pop().stopped = None
+            self.stopped.popitem()[0].stopped = None
 
     def close(self) -> None:
         """Wait for all work and close the device."""

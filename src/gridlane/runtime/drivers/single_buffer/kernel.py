@@ -47,7 +47,7 @@ class Device(KernelDevice, Protocol):
     engine: Engine
     report_memory: DeviceMemory[Buffer]
     queue: Queue
-    unread: set[SingleBufferKernel]
+    unread: dict[SingleBufferKernel, None]
 
     def has_buffer(self, number: int) -> bool:
         """Whether the device's memory has a buffer with this number."""
@@ -198,7 +198,7 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
             buffers = self._buffers(params)
         queue.launch(prepared, params, grid, kernel.report_address, shared, buffers)
         if kernel.report is not None:
-            kernel.device.unread.add(kernel)  # after the launch, so that it is read after it
+            kernel.device.unread[kernel] = None  # after the launch, so that it is read after it
         stream.point = queue.mark()
 
     def _buffers(self, params: bytes) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ class Device(KernelDevice, Protocol):
     context: Context
     pipeline_cache: PipelineCache
     reporting: weakref.WeakSet[HostDrivenKernel[Any]]
-    unread: set[HostDrivenKernel[Any]]
+    unread: dict[HostDrivenKernel[Any], None]
 
     def stage(self, size: int) -> Suballocation:
         """Suballocate memory that host and device share."""
@@ -180,5 +180,5 @@ class VulkanBound(HostDrivenBound[VulkanKernel, VulkanStream, int]):
     ) -> None:
         kernel = self.kernel
         if kernel.report is not None:
-            kernel.device.unread.add(kernel)
+            kernel.device.unread[kernel] = None
         stream.recorder.launch(stream, kernel.name, prepared, params, grid, kernel.report_address)
