@@ -118,7 +118,8 @@ def test_there_are_such_targets():
 def test_loads_and_stores(name, target):
     kernel, types, what = HELD[name]
     assert refused(kernel, types, target) == (
-        f"{what} of float64 in memory, which fp64='emulate' has not on the {target} target; "
+        f"{what} of float64 in memory: the {target} target has no float64, and fp64='emulate' "
+        "computes with it but does not keep it there; "
         f"{IN_MEMORY}"
     )
 
@@ -127,7 +128,7 @@ def test_loads_and_stores(name, target):
 @pytest.mark.parametrize("name", DECLARED)
 def test_arrays_of_the_kernels_own(name, target):
     assert refused(*DECLARED[name], target) == (
-        f"an array of float64, which the {target} target lacks and fp64='emulate' has not in "
+        f"an array of float64: the {target} target has none, and fp64='emulate' keeps none in "
         f"memory; {IN_MEMORY}"
     )
 
@@ -138,7 +139,8 @@ def test_arrays_of_the_kernels_own(name, target):
 def test_atomics_name_no_mode_since_none_has_them(name, mode, target):
     kernel, what = ATOMICS[name]
     assert refused(kernel, (F32, F64), target, mode) == (
-        f"{what} of float64 in memory, which fp64='{mode}' has not on the {target} target; "
+        f"{what} of float64 in memory: the {target} target has no float64, and fp64='{mode}' "
+        "computes with it but does not keep it there; "
         "use an array of float32"
     )
     assert "64 bits" in refused(kernel, (F32, F64), target, "exact")

@@ -66,7 +66,7 @@ class _Pairs(OverBits):
 
     def local_array(self, op: memory.LocalArray | memory.GlobalAddress) -> Sequence[Parts]:
         raise TargetError(
-            f"an array of float64, which the target lacks and fp64='emulate' has not in memory; "
+            f"an array of float64: the target has none, and fp64='emulate' keeps none in memory; "
             f"{IN_MEMORY}",
             op.loc,
         )

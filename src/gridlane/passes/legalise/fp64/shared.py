@@ -74,8 +74,8 @@ class OverBits(Representation):
         every mode refuses them."""
         swaps = isinstance(op, (atomic.Atomic, atomic.AtomicCas))
         raise TargetError(
-            f"{op.name} of float64 in memory, which fp64={self.MODE!r} has not on the target; "
-            + (FLOAT32 if swaps else IN_MEMORY),
+            f"{op.name} of float64 in memory: the target has no float64, and fp64={self.MODE!r} "
+            "computes with it but does not keep it there; " + (FLOAT32 if swaps else IN_MEMORY),
             op.loc,
         )
 
