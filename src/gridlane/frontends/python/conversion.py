@@ -227,10 +227,14 @@ def cast_array(t: Translator, array: ArrayView, kind: argtypes.ArrayType) -> Arr
 
 
 def truth(t: Translator, operand: Operand) -> Value:
-    """Whether an operand counts as true, as a b1."""
+    """Whether an operand counts as true, as a b1: by the program's own overload of ``bool``, but of
+    numbers."""
     b = t.b
     if isinstance(operand, Scalar):
         return b.cast(operand.value, _B1)
+    own = t.rules.truth(t, operand)
+    if own is not None:
+        return own
     if isinstance(operand, ComplexNumber):
         return b.or_(b.cast(operand.real, _B1), b.cast(operand.imag, _B1))
     if isinstance(operand, Vector):
@@ -246,7 +250,10 @@ def truth(t: Translator, operand: Operand) -> Value:
             "an array has no truth value; compare an element, or test its size with len()",
         )
     if isinstance(operand, UserValue):
-        raise t.fail(TypingError, f"a value of {operand.type} has no truth value")
+        raise t.fail(
+            TypingError,
+            f"a value of {operand.type} has no truth value; give its types one by @overload(bool)",
+        )
     if isinstance(operand, RecordView | RecordValue):
         raise t.fail(TypingError, "a record has no truth value; compare one of its fields")
     if isinstance(operand, EnumVariable) and enums.has_own_truth(operand.cls):

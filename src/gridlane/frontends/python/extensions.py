@@ -90,7 +90,7 @@ class Extensions:
         functions: entries by the object that is called.
         members: attributes and methods by name.
         models: for a class of types, the function that gives the members of one of its types.
-        operators: whether an operator has entries: an expression does not name it.
+        operators: whether an operator or ``bool`` has entries: an expression does not name it.
         known: the members of the types met so far.
     """
 
@@ -105,7 +105,7 @@ class Extensions:
     def add(self, function: Any, entry: Entry) -> None:
         """Add an entry for an object that kernels call."""
         self.functions.setdefault(function, []).append(entry)
-        if getattr(function, "__module__", None) in ("operator", "_operator"):
+        if function is bool or getattr(function, "__module__", None) in ("operator", "_operator"):
             self.operators = True
 
     def entries(self, function: Any) -> list[Entry]:

@@ -63,10 +63,13 @@ class ResultUnknown(TypingError):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of the ast's nodes, by their type. Those of ``expressions`` return operands."""
+    """The rules of the ast's nodes, by their type. Those of ``expressions`` return operands.
+    ``truth`` is the truth value that the program gives to an operand, a b1; None where it gives
+    none."""
 
     expressions: Mapping[type[ast.expr], Callable[[Translator, Any], Operand]]
     statements: Mapping[type[ast.stmt], Callable[[Translator, Any], None]]
+    truth: Callable[[Translator, Operand], Value | None]
 
 
 class Translator:

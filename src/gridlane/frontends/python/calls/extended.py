@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gridlane.core.argtypes import ArgType, NoneType, Signature
+from gridlane.core.dtypes import b1
 from gridlane.core.errors import CompileError, TypingError
 from gridlane.frontends.python.attributes import ARRAY_METHODS
 from gridlane.frontends.python.calls.device import call_device
@@ -26,13 +27,18 @@ from gridlane.frontends.python.operands import (
     ArrayView,
     BoundMethod,
     ComplexNumber,
+    EnumVariable,
     Operand,
+    RecordValue,
+    RecordView,
     Scalar,
     TupleOperand,
     UserValue,
+    Vector,
 )
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.typing_types import typing_type
+from gridlane.ir.values import Value
 
 Keywords = dict[str, Operand]
 
@@ -266,3 +272,28 @@ def extended_operator(
         if EXTENSIONS.entries(function):
             return call_extended(t, function, operands, {}, has_own)
     return None
+
+
+_WITH_OWN_TRUTH = TupleOperand, ComplexNumber, EnumVariable
+_WITH_TYPES = *_WITH_OWN_TRUTH, UserValue, ArrayView, RecordView, RecordValue
+"""The operands that are asked for: numbers, None, text and functions have their truth."""
+
+
+def extended_truth(t: Translator, operand: Operand) -> Value | None:
+    """Whether an operand counts as true by the program's entries of ``bool``, as numba calls it
+    where a condition is needed; None as of ``call_extended``.
+
+    Raises:
+        TypingError: the implementation returns no number.
+    """
+    if not isinstance(operand, _WITH_TYPES) or not EXTENSIONS.entries(bool):
+        return None
+    has_own = isinstance(operand, _WITH_OWN_TRUTH) and not isinstance(operand, Vector)
+    found = call_extended(t, bool, [operand], {}, has_own)
+    if found is None or isinstance(found, Scalar):
+        return None if found is None else t.b.cast(found.value, b1)
+    raise t.fail(
+        TypingError,
+        f"bool() of {operand.type_name} gives {found.type_name}; an overload of bool returns a "
+        "bool or a number",
+    )
