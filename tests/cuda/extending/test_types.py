@@ -327,6 +327,65 @@ class TestTypes:
             with pytest.raises(kind, match=words):
                 run(kernel, value)
 
+    def test_models_without_end(self):
+        class Kind(types.Type):
+            def __init__(self, name):
+                self.members = []
+                super().__init__(name)
+
+        class Growing(types.Type):
+            def __init__(self, count):
+                self.count = count
+                super().__init__(f"Growing{count}")
+
+        @register_model(Kind)
+        class Model(models.StructModel):
+            def __init__(self, dmm, kind):
+                super().__init__(dmm, kind, kind.members)
+
+        @register_model(Growing)
+        class GrowingModel(models.StructModel):
+            def __init__(self, dmm, kind):
+                super().__init__(dmm, kind, [("inner", Growing(kind.count + 1))])
+
+        class Held: ...
+
+        typeof_impl.register(Held, lambda value, context: value.kind)
+
+        def passed(out, held):
+            out[0] = 1
+
+        def kept(out):
+            cuda.shared.array(2, wanted)
+
+        node, pair, both, row = (Kind(name) for name in ("Node", "Pair", "Both", "Row"))
+        node.members = [("n", types.int32), ("next", types.Tuple([types.int32, pair]))]
+        pair.members = [("first", node)]
+        both.members = [("v", types.int32), ("w", types.int32), ("v", types.float32)]
+        row.members = [("all", row[3])]
+        wrong = [
+            (node, r"the model of Node contains Node itself \(Node -> Pair -> Node\)"),
+            (both, "the model of Both has two members called v; rename one"),
+            (row, r"the model of Row contains Row itself \(Row -> Row\)"),
+            (Growing(0), "Growing0, Growing1, Growing2, ...: types within types, more than 100"),
+        ]
+        for wanted, words in wrong:
+            held = Held()
+            held.kind = wanted
+            with pytest.raises(TypingError, match=words):
+                run(passed, held)
+            with pytest.raises(TypingError, match=words) as caught:
+                run(kept)
+            assert "cuda.shared.array(2, wanted)" in str(caught.value)
+
+        holder = Kind("Holder")
+        holder.members = [("a", vec_type), ("b", vec_type)]  # the same part twice has an end
+
+        def holds(out):
+            out[0] = cuda.local.array(2, holder).itemsize
+
+        assert run(holds)[0] == 24
+
     def test_errors_of_registration(self):
         with pytest.raises(TypeError, match="register_model takes a class derived"):
             register_model(int)

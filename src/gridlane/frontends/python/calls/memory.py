@@ -34,8 +34,9 @@ def _element(t: Translator, dtype: Operand) -> argtypes.ArgType:
     kind = as_type(t, dtype)
     try:
         memory_type(kind)
-    except TypeError:
-        raise t.fail(TypingError, f"{kind} cannot be the element of an array") from None
+    except TypeError as error:
+        why = f": {error.message}" if isinstance(error, TypingError) else ""
+        raise t.fail(TypingError, f"{kind} cannot be the element of an array{why}") from None
     return kind
 
 
