@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridlane.core.errors import ConstantError
 from gridlane.core.options import KernelOptions
@@ -24,6 +24,16 @@ class LiteralNeeded(ConstantError):
         super().__init__(message, loc)
         self.function = function
         self.position = position
+
+
+class Instance(NamedTuple):
+    """A device function and what it is compiled for: the specs of its arguments, what Python floats
+    are, and the place of its ops, or None for that of its own lines."""
+
+    function: types.FunctionType
+    specs: tuple[Spec, ...]
+    floats: str
+    place: Loc | None = None
 
 
 @dataclass(slots=True)
@@ -55,7 +65,7 @@ class Unit:
 
     Attributes:
         around: the values that names and attributes have.
-        compiled: device functions by Python function and argument specs.
+        compiled: device functions by what they are compiled for.
         opened: those being translated, under the same keys.
         active: the functions being translated, outermost first, with the place of the call.
         literals: for a function, the parameters that it needs as compile-time constants.
@@ -71,8 +81,8 @@ class Unit:
     module: Module
     options: KernelOptions
     around: Surroundings = field(default_factory=Surroundings)
-    compiled: dict[tuple[Any, ...], Compiled] = field(default_factory=dict)
-    opened: dict[tuple[Any, ...], Opened] = field(default_factory=dict[tuple[Any, ...], Opened])
+    compiled: dict[Instance, Compiled] = field(default_factory=dict[Instance, Compiled])
+    opened: dict[Instance, Opened] = field(default_factory=dict[Instance, Opened])
     active: list[tuple[types.FunctionType, Loc]] = field(default_factory=list)
     literals: dict[types.FunctionType, set[int]] = field(default_factory=dict)
     arrays: dict[int, tuple[Any, str]] = field(default_factory=dict)
