@@ -308,3 +308,39 @@ def test_lines_of_a_reduction_are_those_of_its_call():
     module = module_of(methods, np.zeros(3), np.zeros(7, np.complex128))
     files = {op.loc.file for f in module.functions.values() for op in f.body.walk()}
     assert files == {__file__}
+
+
+def means(a, out):
+    out[0], out[1], out[2], out[3] = a.mean(), a.var(), a.std(), np.nanmean(a)
+
+
+def test_means_of_halves_add_in_float32():
+    """As numpy's: a sum in float16 would stay at 2048. The mean is a float16, as in numba."""
+    for array in (np.ones(5000, np.float16), np.arange(3000).astype(np.float16) / 8):
+        found = np.zeros(4)
+        launch(means, 1, 1, array, found)
+        wide = array.astype(np.float64)
+        want = [wide.mean().astype(np.float16), wide.var(), wide.std(), wide.mean()]
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+        assert found[0] == array.mean()
+    assert str(translate_device(OF_ONE["mean"], (type_of(array),), KernelOptions())[1]) == "float16"
+
+
+def ranges(a, out):
+    if range(3):
+        out[0] = 1
+
+
+def pairs(a, out):
+    out[0] = 1 if zip(a, a) else 2
+
+
+def turned(a, out):
+    out[0] = not reversed(a)
+
+
+@pytest.mark.parametrize("function", [ranges, pairs, turned])
+def test_what_has_no_truth_value(function):
+    """It counted as true, whatever it was: an empty range is false in Python."""
+    with pytest.raises(TypingError, match="has no truth value"):
+        launch(function, 1, 1, np.zeros(2), np.zeros(1))

@@ -8,15 +8,18 @@ from gridlane.core.errors import TypingError
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     ArrayView,
+    BoundMethod,
     ComplexNumber,
     EnumMember,
     EnumVariable,
+    LocalFunction,
     Operand,
     Pointer,
     RecordValue,
     RecordView,
     Scalar,
     Static,
+    Time,
     TupleOperand,
     UserValue,
     Vector,
@@ -262,8 +265,13 @@ def truth(t: Translator, operand: Operand) -> Value:
             f"members of {operand.cls.__name__} can be false, and which one the variable holds is "
             "known at run time; compare it with a member",
         )
-    known = getattr(operand, "object", True)
-    return b.const(bool(known), _B1)
+    if isinstance(operand, Time):
+        return b.not_(equal_zero(t, operand.value))  # of NaT too, as in numpy
+    if isinstance(operand, Static):
+        return b.const(bool(operand.object), _B1)
+    if isinstance(operand, BoundMethod | LocalFunction | EnumVariable):
+        return b.const(True, _B1)
+    raise t.fail(TypingError, f"{operand.type_name} has no truth value; test what it is made of")
 
 
 _B1 = argtypes.boolean.dtype

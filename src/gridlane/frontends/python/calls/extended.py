@@ -30,9 +30,11 @@ from gridlane.frontends.python.operands import (
     ComplexNumber,
     EnumVariable,
     Operand,
+    Pointer,
     RecordValue,
     RecordView,
     Scalar,
+    Time,
     TupleOperand,
     UserValue,
     Vector,
@@ -303,8 +305,8 @@ def extended_operator(
     return None
 
 
-_WITH_OWN_TRUTH = TupleOperand, ComplexNumber, EnumVariable
-_WITH_TYPES = *_WITH_OWN_TRUTH, UserValue, ArrayView, RecordView, RecordValue
+_WITH_OWN_TRUTH = TupleOperand, ComplexNumber, EnumVariable, Time
+_WITH_TYPES = *_WITH_OWN_TRUTH, UserValue, ArrayView, Pointer, RecordView, RecordValue
 """The operands that are asked for: numbers, None, text and functions have their truth."""
 
 
