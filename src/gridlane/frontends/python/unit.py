@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from gridlane.core.errors import ConstantError
 from gridlane.core.options import KernelOptions
@@ -26,11 +26,12 @@ class LiteralNeeded(ConstantError):
         self.position = position
 
 
-class Instance(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Instance:
     """A device function and what it is compiled for: the specs of its arguments, what Python floats
     are, and the place of its ops, or None for that of its own lines."""
 
-    function: types.FunctionType
+    function: Any  # of FunctionType, which a type checker takes for a method of this class
     specs: tuple[Spec, ...]
     floats: str
     place: Loc | None = None
