@@ -430,7 +430,7 @@ def events(monkeypatch):
     return seen
 
 
-def test_the_trace_says_what_is_not_cached(events):
+def test_the_trace_says_what_is_translated_for_its_key(events):
     settings = types.SimpleNamespace(SIZE=3)
 
     @cuda.jit
@@ -441,7 +441,7 @@ def test_the_trace_says_what_is_not_cached(events):
     out = np.zeros(1)
     kernel[1, 1](out)
     assert out[0] == 3
-    ((_, details),) = [event for event in events if event[0] == "not-cached"]
+    ((_, details),) = [event for event in events if event[0] == "translated"]
     assert details["kernel"] == "kernel" and "SimpleNamespace" in details["reason"]
 
 

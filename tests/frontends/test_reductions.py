@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.frontends.running import launch, type_of
+from tests.frontends.running import launch, module_of, type_of
 
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.core.options import KernelOptions
+from gridlane.core.source import describe
 from gridlane.frontends.python.translation import translate_device
 
 
@@ -256,3 +257,90 @@ def minimum_of_nothing(a, out):
 def test_the_minimum_of_nothing_is_an_error():
     _, result = launch(minimum_of_nothing, 1, 1, np.zeros(0), np.zeros(1))
     assert result.error is not None
+
+
+def of_empty_arrays(a, out):
+    if out[0] == 0:
+        out[1] = a.min()
+    elif out[0] == 1:
+        out[1] = np.argmax(a)
+    elif out[0] == 2:
+        out[1] = max(a)
+    elif out[0] == 3:
+        out[1] = a.min()  # another place of the same function
+
+
+@pytest.mark.parametrize(("case", "text"), [*enumerate(["a.min()", "np.argmax(a)", "max(a)"])])
+def test_errors_have_the_place_of_the_call(case, text):
+    """And no line of gridlane's own, which the user has not written."""
+    module, result = launch(of_empty_arrays, 1, 1, np.zeros(0), np.full(2, case, np.float64))
+    assert result.error is not None
+    sites = [site for site in module.errors if "empty" in site.message or "zero" in site.message]
+    assert {site.loc.file for site in sites} == {__file__} and len(sites) == 4
+    assert len({site.loc.line for site in sites}) == 4
+    site = module.errors[result.error[0]]
+    assert text in describe(site.loc) and site.loc.function == "of_empty_arrays"
+
+
+def sums_of_records(a, out):
+    out[0] = sum(a)
+
+
+def order_of_records(a, out):
+    out[0] = max(a)
+
+
+def truth_of_records(a, out):
+    out[0] = 1 if any(a) else 2
+
+
+@pytest.mark.parametrize("function", [sums_of_records, order_of_records, truth_of_records])
+def test_errors_of_types_have_the_place_of_the_call(function):
+    with pytest.raises(TypingError) as caught:
+        launch(function, 1, 1, np.zeros(2, [("x", "f4")]), np.zeros(1))
+    loc = caught.value.loc
+    assert (loc.file, loc.function, loc.caller) == (__file__, function.__name__, None)
+    assert "reductions.py" not in str(caught.value).replace("test_reductions.py", "")
+
+
+def test_lines_of_a_reduction_are_those_of_its_call():
+    """So that profiles, explanations and debug information show the user's line."""
+    module = module_of(methods, np.zeros(3), np.zeros(7, np.complex128))
+    files = {op.loc.file for f in module.functions.values() for op in f.body.walk()}
+    assert files == {__file__}
+
+
+def means(a, out):
+    out[0], out[1], out[2], out[3] = a.mean(), a.var(), a.std(), np.nanmean(a)
+
+
+def test_means_of_halves_add_in_float32():
+    """As numpy's: a sum in float16 would stay at 2048. The mean is a float16, as in numba."""
+    for array in (np.ones(5000, np.float16), np.arange(3000).astype(np.float16) / 8):
+        found = np.zeros(4)
+        launch(means, 1, 1, array, found)
+        wide = array.astype(np.float64)
+        want = [wide.mean().astype(np.float16), wide.var(), wide.std(), wide.mean()]
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+        assert found[0] == array.mean()
+    assert str(translate_device(OF_ONE["mean"], (type_of(array),), KernelOptions())[1]) == "float16"
+
+
+def ranges(a, out):
+    if range(3):
+        out[0] = 1
+
+
+def pairs(a, out):
+    out[0] = 1 if zip(a, a) else 2
+
+
+def turned(a, out):
+    out[0] = not reversed(a)
+
+
+@pytest.mark.parametrize("function", [ranges, pairs, turned])
+def test_what_has_no_truth_value(function):
+    """It counted as true, whatever it was: an empty range is false in Python."""
+    with pytest.raises(TypingError, match="has no truth value"):
+        launch(function, 1, 1, np.zeros(2), np.zeros(1))

@@ -186,3 +186,94 @@ def test_types_by_numbas_names():
     assert isinstance(types.NPDatetime("D"), types.NPDatetime)
     assert not isinstance(types.NPDatetime("D"), types.NPTimedelta)
     assert not isinstance(types.int64, types.NPDatetime)
+
+
+@cuda.jit
+def extremes(a, b, few, out, places):
+    out[0], out[1] = a.min(), np.max(a)
+    out[2], out[3] = few.min(), np.amax(few)
+    out[4], out[5] = np.nanmin(a), np.nanmax(a)
+    out[6], out[7] = min(a[0], a[1], a[2]), max((a[0], a[1]))
+    out[8], out[9] = min(a[0], b[0]), max(b[1], a[1])  # in the finer unit
+    out[10], out[11] = max(a), min(few)
+    places[0], places[1] = a.argmin(), np.argmax(a)
+    places[2], places[3] = few.argmin(), np.argmax(few)
+    places[4] = np.count_nonzero(a)
+    places[5] = 1 if a[0] else 2
+    places[6] = 1 if not few[1] else 2
+    places[7] = any(a)
+
+
+@pytest.mark.parametrize("name", ["interp", *DEVICES])
+@pytest.mark.parametrize("letter", ["m8", "M8"])
+def test_extremes(name, letter):
+    """A NaT is the smallest and the largest of an array, as in numpy and numba, and Python's min
+    and max keep a leading one and pass over a later one, as comparisons with it are false."""
+    current.choose(get_device(name))
+    for values in ([5, -3, NAT, 9], [NAT, 0, 4, 2], [0, 7, 7, -7]):
+        a = np.array(values).view(f"{letter}[s]")
+        few, b = np.array([3, 0, -2], f"{letter}[s]"), np.array([1, -1], f"{letter}[m]")
+        out, places = np.zeros(12, f"{letter}[s]"), np.zeros(8, np.int64)
+        extremes[1, 1](a, b, few, out, places)
+        seconds = b.astype(a.dtype)
+        want = [a.min(), a.max(), few.min(), few.max(), np.nanmin(a), np.nanmax(a)]
+        want += [min(a[0], a[1], a[2]), max(a[0], a[1])]
+        want += [min(a[0], seconds[0]), max(seconds[1], a[1]), max(a), min(few)]
+        np.testing.assert_array_equal(out, np.array(want))
+        assert np.isnat(out[0]) == np.isnat(out[1]) == (NAT in values)
+        counts = [a.argmin(), a.argmax(), few.argmin(), few.argmax(), np.count_nonzero(a)]
+        assert places.tolist() == [*counts, 1 if a[0] else 2, 1, any(a)]
+
+
+def test_sums_of_spans():
+    current.choose(get_device("interp"))
+
+    @cuda.jit
+    def sums(a, out):
+        out[0], out[1], out[2], out[3] = a.sum(), a.mean(), np.sum(a), np.mean(a)
+
+    for values in ([7, -8, 3], [-7, -8], [1, NAT, 2], []):
+        a, out = np.array(values, np.int64).view("m8[ms]"), np.zeros(4, "m8[ms]")
+        sums[1, 1](a, out)
+        want = np.array([a.sum(), a.mean() if values else "NaT"] * 2, "m8[ms]")
+        np.testing.assert_array_equal(out, want)
+
+
+def date_beside_span(days, spans, out):
+    out[0] = max(days[0], spans[0])
+
+
+def date_beside_number(days, spans, out):
+    out[0] = min(days[0], 3)
+
+
+def sum_of_dates(days, spans, out):
+    out[0] = days.sum()
+
+
+def square_of_spans(days, spans, out):
+    out[0] = spans.var()
+
+
+def product_of_spans(days, spans, out):
+    out[0] = spans.prod()
+
+
+def sum_without_nat(days, spans, out):
+    out[0] = np.nansum(spans)
+
+
+NO_ORDER = [
+    (date_beside_span, r"max\(\) of datetime64\[D\] and timedelta64\[h\], which have no order"),
+    (date_beside_number, r"min\(\) of datetime64\[D\] and int64, which have no order"),
+    (sum_of_dates, "holds no numbers that could be reduced"),
+    (square_of_spans, "holds no numbers that could be reduced"),
+    (product_of_spans, "holds no numbers that could be reduced"),
+    (sum_without_nat, "holds no numbers that could be reduced"),
+]
+
+
+@pytest.mark.parametrize(("function", "words"), NO_ORDER)
+def test_what_has_no_order_or_sum(function, words):
+    with pytest.raises(TypingError, match=words):
+        module_of(function, DAYS, SPANS, np.zeros(1, "m8[s]"))

@@ -378,6 +378,12 @@ def viewed(source, out):
     out.view(cuda.float4)[i] = source.view(cuda.float4)[i]
 
 
+def through_local(out):
+    own = cuda.local.array(8, np.float32, alignment=16)
+    own.view(cuda.float32x4)[0] = own.view(cuda.float32x4)[int(out[1])]
+    out[0] = own[1]
+
+
 def through_shared(source, out):
     shared = cuda.shared.array(32, cuda.float4)
     plain = cuda.shared.array(128, float32)
@@ -457,6 +463,7 @@ def test_the_ptx_of_views(start):
 def test_known_alignment_needs_no_test():
     assert "if" not in text_of(through_shared, F4[::1], F4[::1])
     assert "if" in text_of(viewed, float32[::1], float32[::1])
+    assert "if" not in text_of(through_local, float32[::1])
 
 
 # ---- keys

@@ -25,6 +25,7 @@ from gridlane.core.source import UNKNOWN
 if TYPE_CHECKING:
     from gridlane.compiler.generation import decisions, generate, text, translate
     from gridlane.ir.source import KernelSource
+    from gridlane.ir.values import Module
 
 Make = Callable[["KernelSource", tuple[Any, ...], KernelOptions, Target], Artifact]
 """Makes the artifact of a source."""
@@ -55,25 +56,27 @@ def compile_kernel(
         finish: does the steps that only the device's driver can do; its result is cached.
         make: makes the artifact of a source that does not go through the IR.
     """
-    make = make or _made
     cache = cache or default_cache()
-    key = None if cache is None else artifact_key(source, arguments, options, target)
-    if cache is None or key is None:
-        with compiling(source.name, target.name):
-            return finish(make(source, arguments, options, target))
-    found = cache.get(key)
+    key = None
+    if cache is not None:
+        key = artifact_key(source, arguments, options, target)
+        if key is None and make is None:
+            key = translated_key(source, arguments, options, target)
+    found = None if cache is None or key is None else cache.get(key)
     if found is not None:
         return found
     with compiling(source.name, target.name):
-        artifact = finish(make(source, arguments, options, target))
-    cache.put(key, artifact)
+        artifact = finish((make or _made)(source, arguments, options, target))
+    if cache is not None and key is not None:
+        cache.put(key, artifact)
     return artifact
 
 
 def artifact_key(
     source: KernelSource, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
 ) -> str | None:
-    """The key of an artifact; None where a dependency cannot be encoded."""
+    """The key of an artifact by its kernel's source, without any IR; None where a dependency cannot
+    be encoded."""
     try:
         launch = encode((arguments, options, target))
         return make_key(
@@ -81,17 +84,44 @@ def artifact_key(
         )
     except NotEncodable as reason:
         if trace.enabled():
-            trace.event("not-cached", kernel=source.name, reason=f'"{reason}"')
+            trace.event("translated", kernel=source.name, reason=f'"{reason}"')
         return None
+
+
+def translated_key(
+    source: KernelSource, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
+) -> str:
+    """The key of an artifact by the IR of its kernel, which is all that code is generated from.
+
+    A source without a key may depend on anything: an overload is chosen by a function that the
+    program wrote. So it is translated in each process, and only generated once.
+
+    Raises:
+        CompileError: as the source's ``translate``.
+    """
+    from gridlane.ir.source import module_key
+
+    module = _translated(source, arguments, options, target)
+    launch = encode(("translated", options, target))
+    return make_key(module_key(module), launch, encode(identity_of(target)))
 
 
 def _made(
     source: KernelSource, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
 ) -> Artifact:
-    from gridlane.compiler.generation import launchable, translate
+    from gridlane.compiler.generation import launchable
+
+    return launchable(_translated(source, arguments, options, target), target, options)
+
+
+def _translated(
+    source: KernelSource, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
+) -> Module:
+    """The IR of a kernel, with stacks that the target's threads have room for."""
+    from gridlane.compiler.generation import translate
 
     module, most = translate(source, arguments, options), backend(target.name).stack
     if most and most < module.stack_bytes:
         each = (options.stack or config().stack) * most // module.stack_bytes
         module = translate(source, arguments, replace(options, stack=max(256, each // 4 * 4)))
-    return launchable(module, target, options)
+    return module

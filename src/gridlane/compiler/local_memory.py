@@ -51,7 +51,8 @@ def _deepest(module: Module, name: str, known: dict[str, list[LocalArray]]) -> l
 
 
 def _bytes(array: LocalArray) -> int:
-    return array.count * array.element.size
+    """What an array takes, with what aligns it: a stack is a multiple of 16."""
+    return array.size + max(0, array.align - 16)
 
 
 def _called(loc: Loc) -> str:

@@ -22,6 +22,7 @@ multiple of 64), static shared arrays, dynamic shared memory.
 
 from __future__ import annotations
 
+ARENA_ALIGN = 64
 GRID_OFFSETS = (0, 4, 8)
 DYNAMIC_OFFSET = 12
 ERROR_OFFSET = 16

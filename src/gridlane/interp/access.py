@@ -120,8 +120,8 @@ def _dynamic_shared_size(frame: Frame, op: DynamicSharedSize, mask: Array) -> Ar
 def _local_array(frame: Frame, op: ops.LocalArray, mask: Array) -> Array:
     """The arrays of all lanes in one allocation, with unused gaps of the same size."""
     lanes = frame.block.lanes
-    used = op.element.size * op.count
-    pitch = 1 << (2 * used + 255).bit_length()
+    used = op.size
+    pitch = max(1 << (2 * used + 255).bit_length(), op.align)
     if op not in frame.arrays:
         data = np.full(lanes * pitch, POISON, np.uint8)
         item = Allocation(0, data, "a local array", pitch=pitch, used=used)

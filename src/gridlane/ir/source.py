@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any, Protocol
 
+from gridlane.core.encoding import encode
 from gridlane.core.options import KernelOptions
 from gridlane.ir.printer import print_module
 from gridlane.ir.values import Module
@@ -26,8 +30,7 @@ class KernelSource(Protocol):
         """Bytes unique to the kernel: everything its IR depends on besides types and options.
 
         Raises:
-            NotEncodable: the dependencies cannot be encoded, so nothing compiled from the kernel is
-                kept for other processes.
+            NotEncodable: the dependencies cannot be encoded, so the key has to be that of the IR.
         """
         ...
 
@@ -38,6 +41,30 @@ class KernelSource(Protocol):
             CompileError: the kernel is outside the dialect or its types do not fit; located.
         """
         ...
+
+
+_IN_TEXT = ("functions", "globals", "errors")
+
+
+def module_key(module: Module) -> bytes:
+    """Bytes unique to a module, which any code that is generated from it follows from: its text,
+    which parses back to the same module, and what the text leaves out."""
+    beside = [(f.name, getattr(module, f.name)) for f in fields(module) if f.name not in _IN_TEXT]
+    for name, function in module.functions.items():
+        beside.append((name, (function.is_library, function.is_declared)))
+    text = print_module(module, locations=True)
+    nans = b"".join(_nans(module)) if "nan" in text else b""
+    return encode((repr(beside), nans, text))
+
+
+def _nans(module: Module) -> Iterator[bytes]:
+    """The bits of each NaN in a module: they are all one in its text."""
+    for function in module.functions.values():
+        for op in function.body.walk():
+            for name in op.PLAIN_FIELDS:
+                value = getattr(op, name)
+                if isinstance(value, float) and value != value:
+                    yield struct.pack("<d", value)
 
 
 class ModuleSource:
@@ -57,8 +84,8 @@ class ModuleSource:
         return tuple(param.value.name for param in self._module.kernel.params)
 
     def key(self) -> bytes:
-        """The module as text, which parses back to the same module."""
-        return print_module(self._module, locations=True).encode()
+        """The key of the module."""
+        return module_key(self._module)
 
     def translate(self, types: tuple[Any, ...], options: KernelOptions) -> Module:
         """The module."""

@@ -10,7 +10,7 @@ import pytest
 
 from gridlane import cuda
 from gridlane.core.encoding import NotEncodable
-from gridlane.core.errors import TypingError
+from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.cuda import types
 from gridlane.cuda.extending import (
     overload,
@@ -226,12 +226,16 @@ def f(x): ...
 def other(a, b): ...
 
 
+def _typing_error(x):
+    raise TypingError(f"not for {x}")
+
+
 WRONG = [
     (lambda x: None, r"No implementation of function f found for the types \(float32\)"),
     (lambda x: 3, "returned 3; it returns a function, or None"),
     (lambda x: other, 'argument names: <Parameter "x"> only in the function of types'),
     (lambda x, y: None, "missing a required argument: 'y'"),
-    (lambda x: 1 / 0, "raised ZeroDivisionError: division by zero"),
+    (_typing_error, "raised TypingError: not for float32"),
 ]
 
 
@@ -246,6 +250,57 @@ def test_refusals(choose, words):
     with pytest.raises(TypingError, match=words) as caught:
         launched(kernel, np.float32(1))
     assert "out[0] = f(x)" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["function", "method", "attribute"])
+def test_errors_of_functions_of_types(kind):
+    """As in numba: an error of typing is a refusal, and the next one is asked; any other error is
+    the program's bug, which a later implementation does not hide, with the line added."""
+    on_interpreter()
+    register, text = {
+        "function": (overload(f), "f(x)"),
+        "method": (overload_method(types.Float, "m"), "x.m()"),
+        "attribute": (overload_attribute(types.Float, "m"), "x.m"),
+    }[kind]
+    error: Exception | None = None
+
+    @register
+    def _(x):
+        if error is not None:
+            raise error
+
+    register = {
+        "function": overload(f),
+        "method": overload_method(types.Float, "m"),
+        "attribute": overload_attribute(types.Float, "m"),
+    }[kind]
+    register(lambda x: lambda x: x + 1)
+
+    def launch():
+        source = f"def kernel(out, x):\n    out[0] = {text}\n"
+        space = {"f": f}
+        exec(source, space)
+        return launched(cuda.jit(source=source)(space["kernel"]).py_func, np.float32(1), count=1)
+
+    for error in (None, TypingError("no"), UnsupportedError("no"), ConstantError("no")):
+        assert launch() == [2]
+    for error in (ValueError("no"), AttributeError("no"), AssertionError("no"), KeyError("no")):
+        with pytest.raises(type(error), match="no") as caught:
+            launch()
+        assert caught.value is error
+        assert f"out[0] = {text}" in "\n".join(error.__notes__)
+
+
+def test_an_implementation_that_is_none_hides_no_other():
+    on_interpreter()
+    overload(f)(lambda x: 3)
+    overload(f)(lambda x: lambda x: x)
+
+    def kernel(out, x):
+        out[0] = f(x)
+
+    with pytest.raises(TypingError, match="returned 3; it returns a function, or None"):
+        launched(kernel, np.float32(1))
 
 
 def test_an_error_in_an_implementation_names_both_lines():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
+from gridlane.core.encoding import NotEncodable
 from gridlane.core.errors import ArgumentError, TypingError, UnsupportedError
 from gridlane.cuda import cgutils, types
 from gridlane.cuda.extending import (
@@ -33,6 +34,7 @@ from gridlane.cuda.extending.templates import (
     infer_global,
     signature,
 )
+from gridlane.frontends.python.fingerprint import fingerprint
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -319,11 +321,70 @@ class TestTypes:
             (changes, Vec(1, 2), TypingError, "does not change: .x cannot be assigned"),
             (subtracts, Vec(1, 2), TypingError, "- between Vec and Vec .*implement it"),
             (stores, Vec(1, 2), TypingError, "a value of Vec is required here, not int64"),
-            (tests, Vec(1, 2), TypingError, "a value of Vec has no truth value"),
+            (tests, Vec(1, 2), TypingError, r"no truth value; .* one by @overload\(bool\)"),
         ]
         for kernel, value, kind, words in wrong:
             with pytest.raises(kind, match=words):
                 run(kernel, value)
+
+    def test_models_without_end(self):
+        class Kind(types.Type):
+            def __init__(self, name):
+                self.members = []
+                super().__init__(name)
+
+        class Growing(types.Type):
+            def __init__(self, count):
+                self.count = count
+                super().__init__(f"Growing{count}")
+
+        @register_model(Kind)
+        class Model(models.StructModel):
+            def __init__(self, dmm, kind):
+                super().__init__(dmm, kind, kind.members)
+
+        @register_model(Growing)
+        class GrowingModel(models.StructModel):
+            def __init__(self, dmm, kind):
+                super().__init__(dmm, kind, [("inner", Growing(kind.count + 1))])
+
+        class Held: ...
+
+        typeof_impl.register(Held, lambda value, context: value.kind)
+
+        def passed(out, held):
+            out[0] = 1
+
+        def kept(out):
+            cuda.shared.array(2, wanted)
+
+        node, pair, both, row = (Kind(name) for name in ("Node", "Pair", "Both", "Row"))
+        node.members = [("n", types.int32), ("next", types.Tuple([types.int32, pair]))]
+        pair.members = [("first", node)]
+        both.members = [("v", types.int32), ("w", types.int32), ("v", types.float32)]
+        row.members = [("all", row[3])]
+        wrong = [
+            (node, r"the model of Node contains Node itself \(Node -> Pair -> Node\)"),
+            (both, "the model of Both has two members called v; rename one"),
+            (row, r"the model of Row contains Row itself \(Row -> Row\)"),
+            (Growing(0), "Growing0, Growing1, Growing2, ...: types within types, more than 100"),
+        ]
+        for wanted, words in wrong:
+            held = Held()
+            held.kind = wanted
+            with pytest.raises(TypingError, match=words):
+                run(passed, held)
+            with pytest.raises(TypingError, match=words) as caught:
+                run(kept)
+            assert "cuda.shared.array(2, wanted)" in str(caught.value)
+
+        holder = Kind("Holder")
+        holder.members = [("a", vec_type), ("b", vec_type)]  # the same part twice has an end
+
+        def holds(out):
+            out[0] = cuda.local.array(2, holder).itemsize
+
+        assert run(holds)[0] == 24
 
     def test_errors_of_registration(self):
         with pytest.raises(TypeError, match="register_model takes a class derived"):
@@ -340,6 +401,114 @@ class TestTypes:
         assert as_numba_type(Vec) is vec_type and as_numba_type(float) is types.float64
         with pytest.raises(TypeError, match="no type is registered for"):
             as_numba_type(bytes)
+
+
+def _truth_by_count():
+    """A number, which numba casts to a bool as well."""
+
+    @overload(bool)
+    def _(v):
+        return (lambda v: v.count) if isinstance(v, VecType) else None
+
+
+def test_truth_by_an_overload(device):
+    """Wherever Python asks for a truth value. ``not v`` as a value and ``operator.truth(v)`` need
+    overloads of their own in numba."""
+    _truth_by_count()
+
+    @cuda.jit
+    def kernel(out, v):
+        if v:
+            out[0] = 1
+        elif not v:
+            out[0] = 2
+        n = 0
+        w = v
+        while w:
+            n += 1
+            w = Vec(w.x, w.y, w.count - 1)
+        out[1] = n
+        out[2] = 5 if w else 6
+        both, either = v and Vec(np.float32(7), w.y, 0), v or Vec(np.float32(7), w.y, 0)
+        out[3], out[4] = both.x, either.x
+        unlike = not v
+        out[5] = unlike
+        out[6] = 10 * operator.truth(v) + 100 * operator.not_(v)
+        out[7] = any((w, v)) + 2 * all((v, 3)) + 4 * np.logical_and(v, True)
+        out[8] = bool(v)
+        match n:
+            case _ if v:
+                out[9] = 8
+            case _:
+                out[9] = 9
+
+    for count, want in (
+        (0, [2, 0, 6, 1, 7, 1, 100, 0, 0, 9]),
+        (3, [1, 3, 6, 7, 1, 0, 10, 7, 3, 8]),
+    ):
+        out = np.zeros(10, np.int32)
+        kernel[1, 1](out, Vec(1, 2, count))
+        assert out.tolist() == want
+
+
+@pytest.mark.usefixtures("_interpreter")
+class TestTruth:
+    def test_other_types(self):
+        """Arrays and tuples, too; numbers keep their own."""
+        _truth_by_count()
+        asked = []
+
+        @overload(bool)
+        def _(v):
+            asked.append(v)
+            if isinstance(v, types.Array):
+                return lambda v: v.size > 2
+            if isinstance(v, types.BaseTuple) and len(v) == 1:
+                return lambda v: v[0] > 2
+            return None
+
+        def kernel(out, few):
+            out[0] = 1 if few else 2
+            out[1] = 1 if out else 2
+            out[2] = 3 if (1,) else 4
+            out[3] = (5 if (1, 2) else 6) + (10 if few.size else 20)
+
+        assert run(kernel, np.zeros(2)) == [2, 1, 4, 15]
+        assert not any(isinstance(kind, types.Number) for kind in asked)
+
+    def test_asserts(self):
+        _truth_by_count()
+
+        @cuda.jit(debug=True, opt=False)
+        def kernel(v):
+            assert v
+
+        kernel[1, 1](Vec(1, 2, 3))
+        with pytest.raises(AssertionError):
+            kernel[1, 1](Vec(1, 2, 0))
+
+    def test_results_that_are_no_truth(self):
+        @overload(bool)
+        def _(v):
+            return (lambda v: (v.count,)) if isinstance(v, VecType) else None
+
+        def kernel(out, v):
+            if v:
+                out[0] = 1
+
+        with pytest.raises(TypingError, match=r"bool\(\) of Vec gives .*; an overload of bool ret"):
+            run(kernel, Vec(1, 2))
+
+    def test_no_key(self):
+        """An expression does not name bool, so every kernel may use it."""
+        _truth_by_count()
+
+        @cuda.jit
+        def kernel(out):
+            out[0] = 1
+
+        with pytest.raises(NotEncodable, match="operators are implemented"):
+            fingerprint(kernel.py_func)
 
 
 def test_kinds_of_types():

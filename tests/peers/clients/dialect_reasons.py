@@ -7,9 +7,7 @@ REASONS = {
     "cudapy.test_analysis": (
         "imports or reads numba's internals (its IR's analyses), which are no API"
     ),
-    "cudapy.test_array_alignment": (
-        "matches names of arrays in numba's LLVM text; `alignment=` has no effect on local arrays"
-    ),
+    "cudapy.test_array_alignment": "matches names of arrays in numba's LLVM text",
     "cudapy.test_atomics": "matches `red.add.f64` in PTX, which is `red.global.add.f64` here",
     "cudapy.test_byteflow": (
         "imports or reads numba's internals (its bytecode analysis), which are no API"

@@ -57,6 +57,10 @@ class Place:
     atomic: bool = False
     quads: bool = False
 
+    def end_at(self, align: int) -> None:
+        """Grow to a multiple of an alignment, where the next array begins."""
+        self.size = -(-self.size // align) * align
+
 
 @dataclass(slots=True)
 class _Uses:
@@ -116,6 +120,9 @@ class Places:
             self._by_root[root] = place
             if root != DYNAMIC:
                 self._lay_out(place, root)
+        for op in ops:
+            if isinstance(op, memory.DynamicShared):
+                self._by_root[DYNAMIC].end_at(op.align)
         self._size_words(ops)
 
     def all(self) -> list[Place]:
@@ -171,10 +178,12 @@ class Places:
     def _lay_out(self, place: Place, root: Root) -> None:
         """Append an array to a place."""
         if isinstance(root, str):
-            size = self.module.globals[root].size
+            item = self.module.globals[root]
+            size, align = item.size, item.align
         else:
             assert isinstance(root, memory.LocalArray)
-            size = root.element.size * root.count
+            size, align = root.size, root.align
+        place.end_at(max(16, align))
         place.offsets[root] = place.size
         place.size += -(-size // 16) * 16
 

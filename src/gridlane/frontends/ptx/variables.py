@@ -192,7 +192,8 @@ class Variables:
         kind = unsigned(8 * min(8, max(1, variable.align))) if variable.size else _BYTE
         while variable.size % kind.size:
             kind = unsigned(kind.bits // 2)
-        made = b.value(memory.LocalArray(kind, max(1, variable.size // kind.size)))
+        align = variable.align if variable.align > kind.size else 0
+        made = b.value(memory.LocalArray(kind, max(1, variable.size // kind.size), align))
         return b.recast(made, pointer(_BYTE, Space.LOCAL))
 
     # --- addresses

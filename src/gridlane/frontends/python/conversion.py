@@ -8,15 +8,18 @@ from gridlane.core.errors import TypingError
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     ArrayView,
+    BoundMethod,
     ComplexNumber,
     EnumMember,
     EnumVariable,
+    LocalFunction,
     Operand,
     Pointer,
     RecordValue,
     RecordView,
     Scalar,
     Static,
+    Time,
     TupleOperand,
     UserValue,
     Vector,
@@ -227,10 +230,14 @@ def cast_array(t: Translator, array: ArrayView, kind: argtypes.ArrayType) -> Arr
 
 
 def truth(t: Translator, operand: Operand) -> Value:
-    """Whether an operand counts as true, as a b1."""
+    """Whether an operand counts as true, as a b1: by the program's own overload of ``bool``, but of
+    numbers."""
     b = t.b
     if isinstance(operand, Scalar):
         return b.cast(operand.value, _B1)
+    own = t.rules.truth(t, operand)
+    if own is not None:
+        return own
     if isinstance(operand, ComplexNumber):
         return b.or_(b.cast(operand.real, _B1), b.cast(operand.imag, _B1))
     if isinstance(operand, Vector):
@@ -246,7 +253,10 @@ def truth(t: Translator, operand: Operand) -> Value:
             "an array has no truth value; compare an element, or test its size with len()",
         )
     if isinstance(operand, UserValue):
-        raise t.fail(TypingError, f"a value of {operand.type} has no truth value")
+        raise t.fail(
+            TypingError,
+            f"a value of {operand.type} has no truth value; give its types one by @overload(bool)",
+        )
     if isinstance(operand, RecordView | RecordValue):
         raise t.fail(TypingError, "a record has no truth value; compare one of its fields")
     if isinstance(operand, EnumVariable) and enums.has_own_truth(operand.cls):
@@ -255,8 +265,13 @@ def truth(t: Translator, operand: Operand) -> Value:
             f"members of {operand.cls.__name__} can be false, and which one the variable holds is "
             "known at run time; compare it with a member",
         )
-    known = getattr(operand, "object", True)
-    return b.const(bool(known), _B1)
+    if isinstance(operand, Time):
+        return b.not_(equal_zero(t, operand.value))  # of NaT too, as in numpy
+    if isinstance(operand, Static):
+        return b.const(bool(operand.object), _B1)
+    if isinstance(operand, BoundMethod | LocalFunction | EnumVariable):
+        return b.const(True, _B1)
+    raise t.fail(TypingError, f"{operand.type_name} has no truth value; test what it is made of")
 
 
 _B1 = argtypes.boolean.dtype

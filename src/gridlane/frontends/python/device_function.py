@@ -24,12 +24,14 @@ class DeviceFunction:
         signatures: declared signatures; the arguments of a call convert to the one that fits best.
             A return type of None is open.
         floats: what its Python floats are; None for what they are in the caller.
+        is_library: it is gridlane's own, so errors in it and its ops have the place of the call.
     """
 
     py_func: Any
     options: KernelOptions = field(default_factory=KernelOptions)
     signatures: tuple[argtypes.Signature, ...] = ()
     floats: str | None = None
+    is_library: bool = False
 
     @property
     def __gridlane_function__(self) -> DeviceFunction:

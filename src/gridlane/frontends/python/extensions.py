@@ -6,11 +6,12 @@ the types of their arguments, and types of their own with their members.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from gridlane.core.argtypes import ArgType, Signature
+from gridlane.core.argtypes import ArgType, NestedArrayType, Signature, TupleType
 from gridlane.core.errors import TypingError
 from gridlane.core.type_kinds import Opaque
 
@@ -82,6 +83,22 @@ class Member:
         return self.kind == kind
 
 
+Structure = tuple[tuple[str, ArgType], ...]
+"""The name and the type of each member of a type."""
+
+_MOST_NESTED = 100
+
+
+class _Asked(threading.local):
+    """The types whose models a thread is asking, each a part of the one before it."""
+
+    def __init__(self) -> None:
+        self.chain: list[ArgType] = []
+
+
+_ASKED = _Asked()
+
+
 @dataclass
 class Extensions:
     """The tables.
@@ -90,22 +107,20 @@ class Extensions:
         functions: entries by the object that is called.
         members: attributes and methods by name.
         models: for a class of types, the function that gives the members of one of its types.
-        operators: whether an operator has entries: an expression does not name it.
+        operators: whether an operator or ``bool`` has entries: an expression does not name it.
         known: the members of the types met so far.
     """
 
     functions: dict[Any, list[Entry]] = field(default_factory=dict)
     members: dict[str, list[Member]] = field(default_factory=dict)
-    models: dict[type, Callable[[ArgType], tuple[tuple[str, ArgType], ...]]] = field(
-        default_factory=dict
-    )
+    models: dict[type, Callable[[ArgType], Structure]] = field(default_factory=dict)
     operators: bool = False
-    known: dict[ArgType, tuple[tuple[str, ArgType], ...]] = field(default_factory=dict)
+    known: dict[ArgType, Structure] = field(default_factory=dict)
 
     def add(self, function: Any, entry: Entry) -> None:
         """Add an entry for an object that kernels call."""
         self.functions.setdefault(function, []).append(entry)
-        if getattr(function, "__module__", None) in ("operator", "_operator"):
+        if function is bool or getattr(function, "__module__", None) in ("operator", "_operator"):
             self.operators = True
 
     def entries(self, function: Any) -> list[Entry]:
@@ -121,22 +136,38 @@ class Extensions:
         found = [each for each in self.members.get(name, ()) if each.belongs_to(kind)]
         return [each for target in TARGETS for each in found if each.entry.target == target]
 
-    def structure(self, kind: ArgType) -> tuple[tuple[str, ArgType], ...]:
+    def structure(self, kind: ArgType) -> Structure:
         """The members of a user's type: names and types.
 
         Raises:
-            TypingError: the type has no model.
+            TypingError: the type has no model, or one by which its values have no end, or two
+                members of one name.
         """
         known = self.known.get(kind)
-        if known is None:
-            known = self.known[kind] = self._structure(kind)
-        return known
+        if known is not None:
+            return known
+        chain = _ASKED.chain
+        if kind in chain:
+            raise TypingError(_without_end(chain[chain.index(kind) :]))
+        if len(chain) >= _MOST_NESTED:
+            first = ", ".join(map(str, chain[:3]))
+            raise TypingError(f"{first}, ...: types within types, more than {_MOST_NESTED} deep")
+        chain.append(kind)
+        try:
+            found = self._structure(kind)
+            _check_names(kind, found)
+            for part in _within([member for _, member in found]):
+                self.structure(part)
+        finally:
+            chain.pop()
+        self.known[kind] = found
+        return found
 
     def types_of(self, kind: ArgType) -> tuple[ArgType, ...]:
         """The types of the members of a user's type."""
         return tuple([member for _, member in self.structure(kind)])
 
-    def _structure(self, kind: ArgType) -> tuple[tuple[str, ArgType], ...]:
+    def _structure(self, kind: ArgType) -> Structure:
         for cls in type(kind).__mro__:
             model = self.models.get(cls)
             if model is not None:
@@ -148,6 +179,32 @@ class Extensions:
             f"the type {kind} has no model; write @register_model({cls}) above a class that is "
             "derived from models.StructModel and lists the members"
         )
+
+
+def _within(kinds: Iterable[ArgType]) -> Iterator[ArgType]:
+    """The program's types whose values are part of values of these types."""
+    for kind in kinds:
+        if isinstance(kind, TupleType):
+            yield from _within(kind.items)
+        elif isinstance(kind, NestedArrayType):
+            yield from _within((kind.element,))
+        elif isinstance(kind, ArgType) and is_users(kind):
+            yield kind
+
+
+def _without_end(chain: list[ArgType]) -> str:
+    told = " -> ".join(map(str, (*chain, chain[0])))
+    return (
+        f"the model of {chain[0]} contains {chain[0]} itself ({told}), so that its values have no "
+        "end; keep them in an array, and an index of it as the member"
+    )
+
+
+def _check_names(kind: ArgType, found: Structure) -> None:
+    names = [name for name, _ in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise TypingError(f"the model of {kind} has two members called {twice}; rename one of them")
 
 
 EXTENSIONS = Extensions()

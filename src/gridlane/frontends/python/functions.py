@@ -14,7 +14,7 @@ from gridlane.frontends.python.parameters import kernel_parameters
 from gridlane.frontends.python.source import FunctionSource, parameter_names, source_of
 from gridlane.frontends.python.specs import Spec, flatten, ir_types, rebuild, spec_of, suffixes
 from gridlane.frontends.python.translator import Rules, Translator
-from gridlane.frontends.python.unit import Compiled, Opened, Unit
+from gridlane.frontends.python.unit import Compiled, Instance, Opened, Unit
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control
 from gridlane.ir.values import Function, Param, Value
@@ -50,19 +50,16 @@ def _is_lambda(source: FunctionSource) -> bool:
     return source.name == "lambda"
 
 
-def compile_device(
-    unit: Unit, rules: Rules, function: types.FunctionType, specs: tuple[Spec, ...], floats: str
-) -> Compiled:
+def compile_device(unit: Unit, rules: Rules, instance: Instance) -> Compiled:
     """Translate a device function for the specs of its arguments; its results follow.
 
     One that calls itself is translated again until its results are those that its calls had.
     """
-    key = function, specs, floats
-    opened = unit.opened[key] = Opened()
+    opened = unit.opened[instance] = Opened()
     try:
         while True:
             known, opened.called = len(unit.compiled), False
-            made = _attempt(unit, rules, function, specs, floats)
+            made = _attempt(unit, rules, instance)
             if not opened.called or made.result == opened.result:
                 return made
             opened.result = relaxed(made.result)
@@ -71,23 +68,22 @@ def compile_device(
                 del unit.compiled[each]
             del unit.module.functions[made.function.name]
     finally:
-        del unit.opened[key]
+        del unit.opened[instance]
 
 
-def _attempt(
-    unit: Unit, rules: Rules, function: types.FunctionType, specs: tuple[Spec, ...], floats: str
-) -> Compiled:
+def _attempt(unit: Unit, rules: Rules, instance: Instance) -> Compiled:
+    function = instance.function
     source = source_of(function)
     target = Function(unit.function_name(source.name))
-    target.loc = source.locate(source.node)
+    target.loc = instance.place or source.locate(source.node)
     unit.module.functions[target.name] = target
-    opened = unit.opened[function, specs, floats]
+    opened = unit.opened[instance]
     opened.target = target
     if opened.result is not None:
         target.results = tuple(ir_types(opened.result))
-    t = Translator(unit, rules, function, target, floats)
+    t = Translator(unit, rules, function, target, instance.floats, instance.place)
     try:
-        _bind_parameters(t, target, parameter_names(function), specs)
+        _bind_parameters(t, target, parameter_names(function), instance.specs)
         if t.run(target.body, source.body, t.env) is None:
             t.dead = True
         result = _finish(t, target, opened)

@@ -25,7 +25,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.places import Place, address, item_of
 from gridlane.frontends.python.raising import guard
-from gridlane.frontends.python.ranges import range_item
+from gridlane.frontends.python.ranges import range_item, range_length
 from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.specs import flatten, rebuild, spec_of
 from gridlane.frontends.python.translator import Translator
@@ -44,7 +44,9 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
     if isinstance(base, RecordValue):
         return field_of(t, base, _field_name(t, base, index))
     if isinstance(base, RangeOperand):
-        return range_item(t, base, integer(t, index, "an integer index"))
+        number = integer(t, index, "an integer index")
+        at = checked(t, number, range_length(t, base), None, "range object index out of range")
+        return Scalar(range_item(t, base, Scalar(at)).value)  # beyond the end it is no item
     if isinstance(base, Static):
         return _static_subscript(t, base, index)
     return item_of(t, place_of(t, base, index))
@@ -188,10 +190,22 @@ def _index(t: Translator, array: ArrayView, item: Operand) -> Scalar:
             f"{array.type} is indexed by integers, slices and tuples of them, not by "
             f"{item.type_name}",
         )
+    if item.dtype.is_bool:
+        raise t.fail(
+            TypingError,
+            "a bool is no index of an array: numpy takes it for a mask; write a[int(x)] for the "
+            "element 0 or 1, or test it with if",
+        )
     return integer(t, item, "an integer index")
 
 
-def checked(t: Translator, index: Scalar, extent: Value, array: ArrayView | None) -> Value:
+def checked(
+    t: Translator,
+    index: Scalar,
+    extent: Value,
+    array: ArrayView | None,
+    told: str = "tuple index out of range",
+) -> Value:
     """An index as i64, counted from the end where it is negative; in debug mode checked against the
     extent."""
     b = t.b
@@ -205,8 +219,7 @@ def checked(t: Translator, index: Scalar, extent: Value, array: ArrayView | None
             value = b.select(negative, b.add(value, extent), value)
     if t.unit.options.debug:
         outside = b.binary(arith.Ge, b.cast(value, _U64), b.cast(extent, _U64))
-        what = "index is out of bounds" if array is not None else "tuple index out of range"
-        guard(t, outside, "IndexError", what)
+        guard(t, outside, "IndexError", told if array is None else "index is out of bounds")
     return value
 
 

@@ -159,7 +159,7 @@ def assignment_place(t: Translator, inside: list[ast.stmt], name: str, before: a
             and node.lineno < line
             and not isinstance(getattr(node, "ctx", None), ast.Load)
         ]
-    return t.source.locate(stores[-1]) if stores else t.source.locate(before)
+    return t.locate(stores[-1]) if stores else t.locate(before)
 
 
 # ---- loops

@@ -100,7 +100,7 @@ def _counted(
             if ended is not None:
                 b.write(ended, is_last(t, operand, now))
             b.write(counter, b.add(now, operand.step.value))
-        b.loc = t.source.locate(node)
+        b.loc = t.locate(node)
         frame.else_flag = exhausted
 
     _with_else(t, node, build)
@@ -158,7 +158,7 @@ def while_(t: Translator, node: ast.While) -> None:
                 _leave(t, frame, exhausted)
             if not t.dead:
                 _body(t, node, frame)
-        b.loc = t.source.locate(node)
+        b.loc = t.locate(node)
         frame.else_flag = exhausted
 
     _with_else(t, node, build)

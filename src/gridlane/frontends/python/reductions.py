@@ -223,7 +223,7 @@ def root(variance: Any) -> Any:
 
 
 FUNCTIONS = {
-    each: DeviceFunction(each)
+    each: DeviceFunction(each, is_library=True)
     for each in (
         *(
             total,

@@ -26,11 +26,12 @@ from gridlane.frontends.python.calls import (
     warps,
     words,
 )
+from gridlane.frontends.python.calls.extended import extended_truth
 from gridlane.frontends.python.expressions import EXPRESSIONS
 from gridlane.frontends.python.statements import STATEMENTS
 from gridlane.frontends.python.translator import Rules
 
-RULES = Rules(EXPRESSIONS, STATEMENTS)
+RULES = Rules(EXPRESSIONS, STATEMENTS, extended_truth)
 
 CALLS = (
     atomics,

@@ -101,7 +101,7 @@ def _if(t: Translator, node: ast.If) -> None:
     t.b.emit(op)
     then = t.run(op.then, node.body, refined(t, before, node.test, True))
     orelse = t.run(op.orelse, node.orelse, refined(t, before, node.test, False))
-    t.b.loc = t.source.locate(node)
+    t.b.loc = t.locate(node)
     join(t, op, before, (then, orelse), node)
 
 

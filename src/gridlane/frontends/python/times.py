@@ -174,6 +174,20 @@ def compare(
     return t.b.or_(nat, found) if kind is ast.NotEq else t.b.and_(t.b.not_(nat), found)
 
 
+def further(t: Translator, kind: type[ast.cmpop], lhs: Time, rhs: Time) -> Time | None:
+    """``rhs`` where ``rhs <kind> lhs``, else ``lhs``, in the unit of both: a leading NaT stays, a
+    later one is passed over, as by Python's min and max. None as of ``compare``."""
+    if lhs.type.is_span is not rhs.type.is_span:
+        return None
+    both = common(lhs.type, rhs.type)
+    if both is None:
+        return None
+    a, b = in_unit(t, lhs, both), in_unit(t, rhs, both)
+    wins = compare(t, kind, arith.Lt if kind is ast.Lt else arith.Gt, Time(both, b), Time(both, a))
+    assert wins is not None
+    return Time(both, t.b.select(wins, b, a))
+
+
 def constant_time(t: Translator, value: Any) -> Time:
     """A numpy scalar that the kernel names."""
     return Time(TimeType.of(value.dtype), t.b.const(int(value.view(np.int64)), i64))

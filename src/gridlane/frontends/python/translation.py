@@ -13,7 +13,7 @@ from gridlane.frontends.python.recursion import end_recursion
 from gridlane.frontends.python.results import result_type, spec_of_type
 from gridlane.frontends.python.rules import RULES
 from gridlane.frontends.python.scope import Surroundings
-from gridlane.frontends.python.unit import Unit
+from gridlane.frontends.python.unit import Instance, Unit
 from gridlane.ir.values import Function, Module
 from gridlane.passes.optimise.promote import drop_dead
 
@@ -63,7 +63,7 @@ def translate_device(
     unit = Unit(Module(), options)
     specs = tuple([spec_of_type(kind) for kind in args])
     try:
-        compiled = compile_device(unit, RULES, function, specs, options.floats)
+        compiled = compile_device(unit, RULES, Instance(function, specs, options.floats))
     except CompileError as error:
         raise error.with_traceback(None) from None
     tidy(unit, compiled.function)

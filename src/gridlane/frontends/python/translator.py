@@ -63,10 +63,13 @@ class ResultUnknown(TypingError):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of the ast's nodes, by their type. Those of ``expressions`` return operands."""
+    """The rules of the ast's nodes, by their type. Those of ``expressions`` return operands.
+    ``truth`` is the truth value that the program gives to an operand, a b1; None where it gives
+    none."""
 
     expressions: Mapping[type[ast.expr], Callable[[Translator, Any], Operand]]
     statements: Mapping[type[ast.stmt], Callable[[Translator, Any], None]]
+    truth: Callable[[Translator, Operand], Value | None]
 
 
 class Translator:
@@ -83,6 +86,7 @@ class Translator:
         compared: operands of the comparisons translated so far, for refine.py.
         parameters: the IR values of the parameters, with the parameter's number.
         floats: what Python floats are here, one of ``core.options.FLOATS``.
+        place: the place of all that is emitted; None where it is that of the source's nodes.
         callee: the function of the table whose call is being translated.
         unknown: the calls behind which this attempt does not go on.
         causes: why something is float64; None where nobody asked. Attempts add to them: what made a
@@ -96,13 +100,15 @@ class Translator:
         function: types.FunctionType,
         target: Function,
         floats: str,
+        place: Loc | None = None,
     ) -> None:
         self.unit = unit
         self.rules = rules
         self.function = function
         self.source: FunctionSource = source_of(function)
+        self.place = place
         self.b = Builder(unit.module, target)
-        self.b.loc = self.source.locate(self.source.node)
+        self.b.loc = self.locate(self.source.node)
         self.b.fast = FastMath.FAST if unit.options.fastmath else FastMath.NONE
         self.env: Environment = {}
         self.dead = False
@@ -128,11 +134,15 @@ class Translator:
 
     # ---- walking
 
+    def locate(self, node: ast.AST) -> Loc:
+        """The place of what is emitted for a node."""
+        return self.place or self.source.locate(node)
+
     def expr(self, node: ast.expr) -> Operand:
         """Translate an expression."""
         b = self.b
         outer = b.loc
-        b.loc = self.source.locate(node)
+        b.loc = self.locate(node)
         rule = self.rules.expressions.get(type(node))
         if rule is None:
             raise UnsupportedError(_unsupported(node), b.loc)
@@ -145,7 +155,7 @@ class Translator:
         for statement in statements:
             if self.dead:
                 return
-            self.b.loc = self.source.locate(statement)
+            self.b.loc = self.locate(statement)
             rule = self.rules.statements.get(type(statement))
             if rule is None:
                 raise UnsupportedError(_unsupported(statement), self.b.loc)
@@ -154,7 +164,7 @@ class Translator:
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
         """Set the location of the emitted ops inside to the place of ``node``."""
-        outer, self.b.loc = self.b.loc, self.source.locate(node)
+        outer, self.b.loc = self.b.loc, self.locate(node)
         yield
         self.b.loc = outer
 

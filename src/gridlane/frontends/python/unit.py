@@ -26,6 +26,17 @@ class LiteralNeeded(ConstantError):
         self.position = position
 
 
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A device function and what it is compiled for: the specs of its arguments, what Python floats
+    are, and the place of its ops, or None for that of its own lines."""
+
+    function: Any  # of FunctionType, which a type checker takes for a method of this class
+    specs: tuple[Spec, ...]
+    floats: str
+    place: Loc | None = None
+
+
 @dataclass(slots=True)
 class Compiled:
     """A device function of the module, and the result of a call of it."""
@@ -55,7 +66,7 @@ class Unit:
 
     Attributes:
         around: the values that names and attributes have.
-        compiled: device functions by Python function and argument specs.
+        compiled: device functions by what they are compiled for.
         opened: those being translated, under the same keys.
         active: the functions being translated, outermost first, with the place of the call.
         literals: for a function, the parameters that it needs as compile-time constants.
@@ -71,8 +82,8 @@ class Unit:
     module: Module
     options: KernelOptions
     around: Surroundings = field(default_factory=Surroundings)
-    compiled: dict[tuple[Any, ...], Compiled] = field(default_factory=dict)
-    opened: dict[tuple[Any, ...], Opened] = field(default_factory=dict[tuple[Any, ...], Opened])
+    compiled: dict[Instance, Compiled] = field(default_factory=dict[Instance, Compiled])
+    opened: dict[Instance, Opened] = field(default_factory=dict[Instance, Opened])
     active: list[tuple[types.FunctionType, Loc]] = field(default_factory=list)
     literals: dict[types.FunctionType, set[int]] = field(default_factory=dict)
     arrays: dict[int, tuple[Any, str]] = field(default_factory=dict)

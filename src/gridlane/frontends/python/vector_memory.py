@@ -142,6 +142,8 @@ def _known_alignment(address: Value) -> int:
     op = address.op
     if isinstance(op, memory.GlobalAddress | memory.DynamicShared):
         return 16
+    if isinstance(op, memory.LocalArray):
+        return max(op.align, op.element.align)
     if isinstance(op, memory.Recast):
         return max(_known_alignment(op.pointer), _pointer_type(address).element.align)
     if isinstance(op, memory.Offset):

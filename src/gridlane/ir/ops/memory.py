@@ -189,9 +189,11 @@ class GlobalAddress(Op):
 
 @operation("dynamic_shared")
 class DynamicShared(Op):
-    """The start of the shared memory whose size is given at launch, after the static arrays."""
+    """The start of the shared memory whose size is given at launch, after the static arrays. All
+    such ops of a kernel have the same start, at a multiple of the largest ``align``."""
 
     type: PointerType
+    align: int = 16
     pure = True
 
     def result_types(self) -> tuple[Type, ...]:
@@ -200,22 +202,41 @@ class DynamicShared(Op):
     def check(self, scope: Scope) -> None:
         shared = is_pointer(self.type) and self.type.space is Space.SHARED
         self.require(shared, f"{self.type} is not a shared pointer")
+        self.require(_is_power_of_two(self.align), f"an alignment of {self.align}")
 
 
 @operation("local_array")
 class LocalArray(Op):
     """The address of ``count`` elements that this thread owns until the function returns. Their
-    initial contents are undefined. Each such op is one array, however often it runs."""
+    initial contents are undefined. Each such op is one array, however often it runs. Its address
+    is a multiple of ``align``, or of the element's alignment where that is 0."""
 
     element: Type
     count: int
+    align: int = 0
     pure = True
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes."""
+        return self.element.size * self.count
+
+    @property
+    def pitch(self) -> int:
+        """The least distance in bytes of one thread's array from the next's."""
+        return -(-self.size // self.align) * self.align if self.align else self.size
 
     def result_types(self) -> tuple[Type, ...]:
         return (pointer(self.element, Space.LOCAL),)
 
     def check(self, scope: Scope) -> None:
         self.require(self.count > 0, "an array has at least one element")
+        known = not self.align or _is_power_of_two(self.align)
+        self.require(known, f"an alignment of {self.align}")
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number > 0 and not number & (number - 1)
 
 
 @operation("read")

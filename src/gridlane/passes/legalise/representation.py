@@ -206,8 +206,8 @@ class Representation:
 
     def local_array(self, op: memory.LocalArray) -> Sequence[Parts]:
         """Declare an array as whole words: its last bytes are read with the word around them."""
-        words = -(-op.element.size * op.count // u32.size)
-        made = self.builder.value(memory.LocalArray(u32, words))
+        words = -(-op.size // u32.size)
+        made = self.builder.value(memory.LocalArray(u32, words, op.align))
         return [(self.builder.recast(made, pointer(op.element, Space.LOCAL)),)]
 
     def global_(self, op: memory.GlobalAddress) -> Sequence[Parts]:

@@ -11,6 +11,7 @@ from gridlane.codegen.llvm.cpu import control as flow
 from gridlane.codegen.llvm.cpu.dispatch import emit_op
 from gridlane.codegen.llvm.cpu.lanes import Emission, Placed, Scratch, Uniform
 from gridlane.codegen.llvm.cpu.masked_exits import masked_exits
+from gridlane.codegen.llvm.cpu.memory import aligned, array_bytes
 from gridlane.codegen.llvm.cpu.plan import Plan, Planner, Segment, Skeleton
 from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.text import vector_constant, widen
@@ -119,11 +120,12 @@ class Blocks:
 
     def _arrays(self) -> None:
         """Allocate scratch for local arrays: of all chunks where segments share them, of one where
-        they are too large for the stack."""
+        they are too large for the stack, or need more alignment than it has."""
         state = self.state
         found = [op for op in state.shapes.places.order if isinstance(op, memory.LocalArray)]
-        sizes = [-(-op.count * op.element.size * state.lanes // 64) * 64 for op in found]
-        if not self.several and sum(sizes) <= _MOST_STACK:
+        sizes = [-(-array_bytes(state, op) // 64) * 64 + self._spare(op) for op in found]
+        most = 0 if any(map(self._spare, found)) else _MOST_STACK
+        if not self.several and sum(sizes) <= most:
             return
         for op, size in zip(found, sizes, strict=True):
             if self.several or state.turns:
@@ -132,6 +134,11 @@ class Blocks:
                 offset = -(-state.scratch // 64) * 64
                 self.array_places[op] = offset, 0
                 state.scratch = offset + size
+
+    def _spare(self, op: memory.LocalArray) -> int:
+        """Bytes that an array's start may move up by, as scratch is a multiple of 64."""
+        interleaved = op.results[0] in self.state.shapes.interleaved
+        return 0 if interleaved else max(0, op.align - 64)
 
     # ---- the block
 
@@ -273,7 +280,10 @@ class Blocks:
             elif var in state.shapes.places.zeroed:
                 state.keep(state.variables[var], state.zero(var.type), var.type)
         for op, (offset, distance) in self.array_places.items():
-            state.arrays[op] = state.chunk_address(offset, distance)
+            assert isinstance(op, memory.LocalArray)
+            spare = self._spare(op)
+            start = state.chunk_address(offset + spare, distance)
+            state.arrays[op] = aligned(state, start, op.align) if spare else start
         made: set[Value] = set()
         for value in self.needs[segment]:
             self._supply(value, made)

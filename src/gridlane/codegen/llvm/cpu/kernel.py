@@ -120,7 +120,7 @@ def _emitted(
     else:
         _each_block(state, blocks)
     functions = _outlined(state, kernel.name)
-    scratch = -(-state.scratch // 64) * 64
+    scratch = _round_up(state.scratch, abi.ARENA_ALIGN) + state.shared_spare
     return KernelCode(
         _module_text(state, kernel.name, functions, scratch),
         kernel.name,
@@ -149,14 +149,30 @@ def _prologue(state: Emission, slots: tuple[ParamSlot, ...]) -> None:
         if scalar_name(type_) == "i1":
             name = body.op(f"icmp ne i8 {name}, 0")
         state.set(param.value, Uniform(name))
-    known["shared"] = body.op(f"getelementptr i8, ptr %arena, i64 {_SCRATCH}", "shared")
+    _lay_out_shared(state)
+
+
+def _lay_out_shared(state: Emission) -> None:
+    """Place the static shared arrays, and the dynamic memory behind them. Scratch in front of them
+    has room to align them to more than the arena is."""
+    known, static = state.known, state.module.static_shared()
+    ops = state.shapes.places.order
+    dynamic = max([16, *(op.align for op in ops if isinstance(op, DynamicShared))])
+    start = state.body.op(f"getelementptr i8, ptr %arena, i64 {_SCRATCH}", "shared")
+    most = max([dynamic, *(item.align for item in static)])
+    state.shared_spare = max(0, most - abi.ARENA_ALIGN)
+    known["shared"] = memory.aligned(state, start, most) if state.shared_spare else start
     end = 0
-    for item in state.module.static_shared():
-        end = -(-end // max(16, item.align)) * max(16, item.align)
+    for item in static:
+        end = _round_up(end, max(16, item.align))
         known[f"shared.{item.name}"] = str(end)
         end += item.size
-    state.shared_bytes = -(-end // 16) * 16
+    state.shared_bytes = _round_up(end, dynamic)
     known["dynamic"] = str(state.shared_bytes)
+
+
+def _round_up(number: int, align: int) -> int:
+    return -(-number // align) * align
 
 
 def _each_block(state: Emission, blocks: Blocks) -> None:

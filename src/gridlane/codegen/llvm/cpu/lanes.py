@@ -118,6 +118,7 @@ class Emission:
         repeats_loops: whether LLVM may unroll loops of unknown trip count.
         alone: whether the code is that of one lane; see serial.py.
         turns: whether the code is that of one chunk, which waits for others; see turns.py.
+        shared_spare: bytes that the start of shared memory may move by, to be aligned.
         source: of the load or store that is emitted, for ``explain``.
     """
 
@@ -143,6 +144,7 @@ class Emission:
     prints: list[Op] = field(default_factory=list[Op])
     crossing: dict[Value, Scratch] = field(default_factory=dict[Value, Scratch])
     scratch: int = 0
+    shared_spare: int = 0
     shared_bytes: int = 0
     strides: dict[Var, Value] = field(default_factory=dict[Var, Value])
     lane_memory: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])

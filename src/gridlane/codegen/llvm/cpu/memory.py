@@ -152,13 +152,24 @@ def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
     state.set(op.results[0], Uniform(_moved(state, state.known["shared"], where, 1, 0)))
 
 
+def array_bytes(state: Emission, op: memory.LocalArray) -> int:
+    """The bytes of all lanes' arrays; interleaved ones lie side by side, at no address."""
+    each = op.size if op.results[0] in state.shapes.interleaved else op.pitch
+    return each * state.lanes
+
+
+def aligned(state: Emission, pointer: str, align: int) -> str:
+    """The last multiple of an alignment up to an address."""
+    arguments = [("ptr", pointer), ("i64", str(-align))]
+    return state.body.call("ptr", "llvm.ptrmask.p0.i64", arguments, pure=True)
+
+
 @emits(memory.LocalArray)
 def local_array(state: Emission, op: memory.LocalArray) -> None:
     """Allocate every lane's memory: interleaved where accesses allow it, else an array per lane."""
     pointer = state.arrays.get(op)
     if pointer is None:
-        count = op.count * state.lanes * op.element.size
-        pointer = state.body.alloca(f"[{count} x i8]", align=64)
+        pointer = state.body.alloca(f"[{array_bytes(state, op)} x i8]", align=64)
         state.arrays[op] = pointer
     state.set(op.results[0], Linear(pointer, state.shapes.of(op.results[0]).stride))
 

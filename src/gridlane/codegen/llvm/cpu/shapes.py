@@ -260,7 +260,7 @@ def _same_address(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
 def _local(shapes: Shapes, op: memory.LocalArray) -> tuple[Shape, ...]:
     if op.results[0] in shapes.interleaved:
         return (Shape(Kind.LINEAR, op.element.size),)
-    return (Shape(Kind.LINEAR, op.element.size * op.count),)
+    return (Shape(Kind.LINEAR, op.pitch),)
 
 
 def _load(shapes: Shapes, op: memory.Load) -> tuple[Shape, ...]:

@@ -73,6 +73,7 @@ class Emission:
     """Metadata numbers of files, scopes and locations; see lines.py."""
     cooperative: bool = False
     uses_dynamic_shared: bool = False
+    dynamic_align: int = 16
     version: int = 0
     """The lowest version of the target's language that has the code; 84 is PTX 8.4."""
 

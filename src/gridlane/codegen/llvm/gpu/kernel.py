@@ -165,7 +165,8 @@ def _globals(state: Emission) -> list[str]:
             )
     if state.uses_dynamic_shared:
         space = state.overlay.space_name(Space.SHARED)
-        lines.append(f"{memory.DYNAMIC_SHARED} = external {space} global [0 x i8], align 16")
+        array = f"external {space} global [0 x i8], align {state.dynamic_align}"
+        lines.append(f"{memory.DYNAMIC_SHARED} = {array}")
     return lines + list(state.globals.values())
 
 

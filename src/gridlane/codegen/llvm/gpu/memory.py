@@ -167,15 +167,15 @@ def global_name(symbol: str) -> str:
 def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
     """Emit the address of the array without a size, which the driver places after the others."""
     state.uses_dynamic_shared = True
+    state.dynamic_align = max(state.dynamic_align, op.align)
     state.set(op.results[0], DYNAMIC_SHARED)
 
 
 @emits(memory.LocalArray)
 def local_array(state: Emission, op: memory.LocalArray) -> None:
     """Allocate memory of the thread, once at the start of the kernel."""
-    size = op.element.size * op.count
-    align = min(16, max(op.element.align, 4))
-    made = state.body.alloca(f"[{size} x i8]", align=align)
+    align = max(op.align, min(16, max(op.element.align, 4)))
+    made = state.body.alloca(f"[{op.size} x i8]", align=align)
     local, target = state.body.fresh("local"), state.pointer_name(Space.LOCAL)
     state.body.allocas.append(f"  {local} = addrspacecast ptr {made} to {target}")
     state.set(op.results[0], local)

@@ -77,6 +77,8 @@ def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Ope
         return of_items(t, function, operands[0], name)
     if any(isinstance(operand, Vector) for operand in operands):
         return _of_vectors(t, name, kind, operands)
+    if len(operands) > 1 and any(isinstance(operand, Time) for operand in operands):
+        return _of_times(t, name, kind, operands)
     if not operands or (len(operands) == 1 and not isinstance(operands[0], Scalar)):
         raise t.fail(TypingError, f"{name}() takes two numbers or more, or a tuple of them")
     numbers = [scalar(t, operand, f"a number in {name}()") for operand in operands]
@@ -96,6 +98,23 @@ def _of_vectors(
     result = operands[0]
     for other in operands[1:]:
         result = two(t, result, other)
+    return result
+
+
+def _of_times(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Operand]) -> Time:
+    """The earliest or latest date, the shortest or longest span, from left to right."""
+    result = operands[0]
+    for other in operands[1:]:
+        both = isinstance(result, Time) and isinstance(other, Time)
+        made = times.further(t, kind, result, other) if both else None  # type: ignore[arg-type]
+        if made is None:
+            raise t.fail(
+                TypingError,
+                f"{name}() of {result.type_name} and {other.type_name}, which have no order; "
+                "convert one of them",
+            )
+        result = made
+    assert isinstance(result, Time)
     return result
 
 

@@ -26,7 +26,7 @@ from gridlane.frontends.python.specs import (
     spec_of,
 )
 from gridlane.frontends.python.translator import ResultUnknown, Translator
-from gridlane.frontends.python.unit import Compiled, LiteralNeeded, Opened
+from gridlane.frontends.python.unit import Compiled, Instance, LiteralNeeded, Opened
 from gridlane.ir.builder import constant
 
 DEPTH = 200
@@ -98,22 +98,20 @@ def _not_constant(t: Translator, error: LiteralNeeded, operand: Operand) -> Lite
 
 
 def _compiled(t: Translator, device: DeviceFunction, specs: tuple[Spec, ...]) -> Compiled:
-    floats = device.floats or t.floats
-    key = device.py_func, specs, floats
-    found = t.unit.compiled.get(key)
+    place = t.b.loc if device.is_library else None
+    instance = Instance(device.py_func, specs, device.floats or t.floats, place)
+    found = t.unit.compiled.get(instance)
     if found is not None:
         return found
-    opened = t.unit.opened.get(key)
+    opened = t.unit.opened.get(instance)
     if opened is not None:
         return _called_again(t, device, opened)
     _check_depth(t, device)
     t.unit.active.append((device.py_func, t.b.loc))
     try:
-        found = t.unit.compiled[key] = compile_device(
-            t.unit, t.rules, device.py_func, specs, floats
-        )
+        found = t.unit.compiled[instance] = compile_device(t.unit, t.rules, instance)
     except CompileError as error:
-        if not isinstance(error, LiteralNeeded | ResultUnknown):
+        if place is None and not isinstance(error, LiteralNeeded | ResultUnknown):
             error.loc = error.loc.inlined_at(t.b.loc)
         raise
     finally:

@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gridlane.core.argtypes import ArgType, NoneType, Signature
-from gridlane.core.errors import CompileError, TypingError
+from gridlane.core.dtypes import b1
+from gridlane.core.errors import CompileError, GridlaneError, TypingError
+from gridlane.core.source import describe
 from gridlane.frontends.python.attributes import ARRAY_METHODS
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.calls.strictness import check_parameters
@@ -26,13 +28,20 @@ from gridlane.frontends.python.operands import (
     ArrayView,
     BoundMethod,
     ComplexNumber,
+    EnumVariable,
     Operand,
+    Pointer,
+    RecordValue,
+    RecordView,
     Scalar,
+    Time,
     TupleOperand,
     UserValue,
+    Vector,
 )
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.typing_types import typing_type
+from gridlane.ir.values import Value
 
 Keywords = dict[str, Operand]
 
@@ -75,6 +84,8 @@ def call_entries(
             told.append((shown, named))
             try:
                 made = _attempt(t, entry, shown, named, arguments, keywords, has_own)
+            except _Failed as failure:
+                raise _with_place(failure.error, t) from None
             except _Refused as reason:
                 refusals += [str(reason)] if str(reason) not in refusals else []
                 continue
@@ -93,7 +104,26 @@ def call_entries(
 
 
 class _Refused(Exception):
-    """An entry that raised an error instead of returning an implementation."""
+    """An entry that refused the types by an error of typing, instead of returning None; the next
+    one is asked, as in numba."""
+
+
+class _Failed(Exception):
+    """An entry that raised any other error: that is the program's, and no other entry hides it."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        super().__init__(error)
+
+
+def _with_place(error: Exception, t: Translator) -> Exception:
+    """The error of a function of types, with the place in the kernel that asked it."""
+    if isinstance(error, TypingError):
+        return t.fail(TypingError, error.message)
+    place = describe(t.b.loc)
+    if place not in getattr(error, "__notes__", ()):
+        error.add_note(place)
+    return error
 
 
 def _attempt(
@@ -146,9 +176,8 @@ def _chosen(
         signatures = (signature,)
     device = device_function_of(found)
     if device is None and not isinstance(found, types.FunctionType):
-        raise _Refused(
-            f"{entry.choose.__qualname__}() returned {found!r}; it returns a function, or None"
-        )
+        told = f"{entry.choose.__qualname__}() returned {found!r}; it returns a function, or None"
+        raise _Failed(TypingError(told))
     function: Any = found if device is None else device.py_func
     if entry.strict:
         try:
@@ -161,7 +190,12 @@ def _chosen(
 
 
 def _asked(ask: Any, shown: list[ArgType], named: dict[str, ArgType]) -> Any:
-    """What a function of types returns; _Refused with its words where it raises an error."""
+    """What a function of types returns.
+
+    Raises:
+        _Refused: it does not have these parameters, or raised an error of typing.
+        _Failed: it raised another error.
+    """
     name = getattr(ask, "__qualname__", str(ask))
     try:
         inspect.signature(ask).bind(*shown, **named)
@@ -169,10 +203,13 @@ def _asked(ask: Any, shown: list[ArgType], named: dict[str, ArgType]) -> Any:
         raise _Refused(f"{name}{inspect.signature(ask)}: {error}") from None
     try:
         return ask(*shown, **named)
-    except CompileError as error:
-        raise _Refused(f"{name}() raised {type(error).__name__}: {error.message}") from error
+    except GridlaneError as error:
+        told = error.message if isinstance(error, CompileError) else str(error)
+        raise _Refused(f"{name}() raised {type(error).__name__}: {told}") from error
+    except RecursionError:
+        raise  # the translation is done again with more stack
     except Exception as error:
-        raise _Refused(f"{name}() raised {type(error).__name__}: {error}") from error
+        raise _Failed(error) from error
 
 
 def _lowered(
@@ -266,3 +303,28 @@ def extended_operator(
         if EXTENSIONS.entries(function):
             return call_extended(t, function, operands, {}, has_own)
     return None
+
+
+_WITH_OWN_TRUTH = TupleOperand, ComplexNumber, EnumVariable, Time
+_WITH_TYPES = *_WITH_OWN_TRUTH, UserValue, ArrayView, Pointer, RecordView, RecordValue
+"""The operands that are asked for: numbers, None, text and functions have their truth."""
+
+
+def extended_truth(t: Translator, operand: Operand) -> Value | None:
+    """Whether an operand counts as true by the program's entries of ``bool``, as numba calls it
+    where a condition is needed; None as of ``call_extended``.
+
+    Raises:
+        TypingError: the implementation returns no number.
+    """
+    if not isinstance(operand, _WITH_TYPES) or not EXTENSIONS.entries(bool):
+        return None
+    has_own = isinstance(operand, _WITH_OWN_TRUTH) and not isinstance(operand, Vector)
+    found = call_extended(t, bool, [operand], {}, has_own)
+    if found is None or isinstance(found, Scalar):
+        return None if found is None else t.b.cast(found.value, b1)
+    raise t.fail(
+        TypingError,
+        f"bool() of {operand.type_name} gives {found.type_name}; an overload of bool returns a "
+        "bool or a number",
+    )

@@ -34,17 +34,28 @@ def _element(t: Translator, dtype: Operand) -> argtypes.ArgType:
     kind = as_type(t, dtype)
     try:
         memory_type(kind)
-    except TypeError:
-        raise t.fail(TypingError, f"{kind} cannot be the element of an array") from None
+    except TypeError as error:
+        why = f": {error.message}" if isinstance(error, TypingError) else ""
+        raise t.fail(TypingError, f"{kind} cannot be the element of an array{why}") from None
     return kind
 
 
+_LEAST_ALIGNMENT = 8
+"""That of a pointer, which numba requires as well."""
+
+MOST_SHARED_ALIGNMENT = 1024
+"""Where shared memory begins on NVIDIA GPUs: the driver keeps 1024 bytes in front of it, and places
+arrays at no larger multiple, whatever PTX asks for (measured on an H200)."""
+
+
 def _alignment(t: Translator, alignment: Operand | None) -> int:
+    """The alignment in bytes that an array is given; 0 where it is not."""
     if alignment is None or alignment is NONE:
         return 0
-    value = constant_integer(t, alignment, "the alignment")
-    if value <= 0 or value & (value - 1):
-        raise t.fail(ConstantError, f"Alignment must be a power of two, not {value}")
+    value = constant_integer(t, alignment, "alignment")
+    if value < _LEAST_ALIGNMENT or value & (value - 1):
+        told = f"a power of two of at least {_LEAST_ALIGNMENT}, the size of a pointer"
+        raise t.fail(ConstantError, f"Alignment must be {told}, not {value}")
     return value
 
 
@@ -68,14 +79,17 @@ def _shared_array(
     """One static array per place in the source and compiled instance of the function."""
     extents, kind = _checked_shape(t, shape, zero=True), _element(t, dtype)
     element, align = memory_type(kind), _alignment(t, alignment)
+    if align > MOST_SHARED_ALIGNMENT:
+        told = f"Alignment must be at most {MOST_SHARED_ALIGNMENT} for shared memory, not {align}"
+        raise t.fail(ConstantError, f"{told}: NVIDIA GPUs align it no further")
     if extents == (0,):
-        return _dynamic(t, kind)
+        return _dynamic(t, kind, align)
     if 0 in extents:
         raise t.fail(ConstantError, "shared memory sized at launch has one dimension: shape 0")
-    key = (t.b.function.name, t.b.loc, element, prod(extents))
+    align = max(align, element.align, 16)
+    key = (t.b.function.name, t.b.loc, element, prod(extents), align)
     symbol = t.unit.shared.get(key)
     if symbol is None:
-        align = max(align, element.align, 16)
         symbol = t.unit.shared[key] = t.unit.add_global(
             "shared", element, prod(extents), Space.SHARED, align, None
         )
@@ -83,11 +97,11 @@ def _shared_array(
     return _view(t, kind, extents, start)
 
 
-def _dynamic(t: Translator, kind: argtypes.ArgType) -> ArrayView:
+def _dynamic(t: Translator, kind: argtypes.ArgType, align: int) -> ArrayView:
     """The shared memory whose size the launch gives; its length in elements is a parameter that the
     device fills."""
     element = memory_type(kind)
-    start = t.b.value(memory.DynamicShared(pointer(element, Space.SHARED)))
+    start = t.b.value(memory.DynamicShared(pointer(element, Space.SHARED), max(align, 16)))
     size = t.b.div(t.b.cast(t.b.value(grid.DynamicSharedSize()), i64), t.b.const(element.size, i64))
     return ArrayView(argtypes.ArrayType(kind, 1, "C"), start, (size,))
 
@@ -97,8 +111,8 @@ def _local_array(
     t: Translator, shape: Operand, dtype: Operand, alignment: Operand | None
 ) -> Operand:
     extents, kind = _checked_shape(t, shape, zero=False), _element(t, dtype)
-    _alignment(t, alignment)
-    start = t.b.value(memory.LocalArray(memory_type(kind), prod(extents)))
+    align = _alignment(t, alignment)
+    start = t.b.value(memory.LocalArray(memory_type(kind), prod(extents), align))
     return _view(t, kind, extents, start)
 
 

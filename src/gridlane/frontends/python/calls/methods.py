@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import reduce
 from math import prod
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
-from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python.attributes import size, transposed
 from gridlane.frontends.python.calls.casts import as_type
 from gridlane.frontends.python.calls.reductions import REDUCTIONS
@@ -27,6 +28,7 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
 )
 from gridlane.frontends.python.places import Place, broadcast_store, load, store
+from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.records import record_value
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vector_memory import viewed
@@ -106,7 +108,10 @@ def _view(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
         _require_c(t, array, "view")
         b = t.b
         bytes_ = b.mul(shape[-1], b.const(old.size, i64))
-        shape = (*shape[:-1], b.div(bytes_, b.const(new.size, i64)))
+        count = _quotient(t, bytes_, b.const(new.size, i64))
+        told = f"view(): a row has no whole number of elements of {new.size} bytes"
+        _require_same(t, b.mul(count, b.const(new.size, i64)), bytes_, told)
+        shape = (*shape[:-1], count)
     layout = argtypes.ArrayType(kind, array.type.ndim, array.type.layout, array.type.readonly)
     if isinstance(kind, argtypes.VectorType):
         return ArrayView(layout, viewed(t, array.pointer, kind), shape, array.strides)
@@ -121,30 +126,60 @@ def _reshape(t: Translator, array: ArrayView, arguments: list[Operand]) -> Opera
     if len(arguments) == 1 and isinstance(arguments[0], TupleOperand):
         items = list(arguments[0].items)
     numbers = [integer(t, item, "an integer extent") for item in items]
-    extents = _inferred(t, size(t, array).value, numbers)
+    total = size(t, array).value
+    extents = _inferred(t, total, numbers)
+    product = reduce(t.b.mul, extents, t.b.const(1, i64))
+    _require_same(t, product, total, "reshape(): the number of elements stays the same")
     kind = argtypes.ArrayType(array.type.element, len(extents), "C", array.type.readonly)
     return ArrayView(kind, array.pointer, tuple(extents))
+
+
+def _require_same(t: Translator, one: Value, other: Value, told: str) -> None:
+    """Refuse numbers that are known to differ; check others in debug mode, as bounds are."""
+    known = constant(one), constant(other)
+    if None not in known:
+        if known[0] != known[1]:
+            raise t.fail(ConstantError, f"{told} ({known[0]}, not {known[1]})")
+    elif t.unit.options.debug:
+        guard(t, t.b.not_(t.b.eq(one, other)), "ValueError", told)
+
+
+def _quotient(t: Translator, whole: Value, part: Value) -> Value:
+    """A number of elements or bytes divided by a positive one, as a constant where both are."""
+    a, b = constant(whole), constant(part)
+    if type(a) is int and type(b) is int and b > 0:
+        return t.b.const(a // b, i64)
+    return t.b.div(whole, part)
 
 
 def _inferred(t: Translator, total: Value, numbers: list[Scalar]) -> list[Value]:
     """The extents of a new shape: a negative one is the size divided by the others."""
     b = t.b
-    one, zero = b.const(1, i64), b.const(0, i64)
+    one = b.const(1, i64)
     extents = [b.cast(number.value, i64) for number in numbers]
     open_ = [n for n, number in enumerate(numbers) if not number.surely_not_negative]
     if sum(constant(extents[n]) == -1 for n in open_) > 1:
         raise t.fail(TypingError, "reshape() takes at most one -1")
     known = one
     for number, extent in enumerate(extents):
-        negative = b.lt(extent, zero) if number in open_ else None
-        known = b.mul(known, extent if negative is None else b.select(negative, one, extent))
+        known = b.mul(known, _where_negative(t, extent, one) if number in open_ else extent)
+    rest = _quotient(t, total, known)
     for number in open_:
-        negative = b.lt(extents[number], zero)
-        extents[number] = b.select(negative, b.div(total, known), extents[number])
+        extents[number] = _where_negative(t, extents[number], rest)
     return extents
 
 
+def _where_negative(t: Translator, extent: Value, other: Value) -> Value:
+    """An extent, or ``other`` where it is negative."""
+    literal = constant(extent)
+    if literal is not None:
+        return other if literal < 0 else extent
+    return t.b.select(t.b.lt(extent, t.b.const(0, i64)), other, extent)
+
+
 def _ravel(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
+    if arguments:
+        raise t.fail(UnsupportedError, "ravel() takes no order in a kernel; its order is C's")
     _require_c(t, array, "ravel")
     kind = argtypes.ArrayType(array.type.element, 1, "C", array.type.readonly)
     return ArrayView(kind, array.pointer, (size(t, array).value,))

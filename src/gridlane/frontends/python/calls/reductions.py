@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import DType, f64, i64, u64
+from gridlane.core.dtypes import DType, f16, f32, f64, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python import reductions
 from gridlane.frontends.python.calls.device import call_device
@@ -20,6 +20,7 @@ from gridlane.frontends.python.operands import (
     ComplexNumber,
     Operand,
     Scalar,
+    Time,
     TupleOperand,
 )
 from gridlane.frontends.python.translator import Translator
@@ -50,28 +51,45 @@ def _call(t: Translator, function: Any, *arguments: Operand) -> Operand:
     return call_device(t, reductions.FUNCTIONS[function], list(arguments), {})
 
 
-def _number(t: Translator, array: ArrayView, value: int, integers: DType | None) -> Operand:
-    """A number of the type of a sum: of 64 bits for integers, or ``integers``."""
+def _number(
+    t: Translator, array: ArrayView, value: int, integers: DType | None, halves: DType | None
+) -> Operand:
+    """A number of the type of a sum: of 64 bits for integers, or ``integers``; of an array of
+    float16 ``halves``, or float16."""
     element = array.type.element
     if isinstance(element, argtypes.ComplexType):
         part = element.part
         return ComplexNumber(t.b.const(float(value), part), t.b.const(0.0, part))
     if not isinstance(element, argtypes.ScalarType):
         raise t.fail(TypingError, f"{array.type} holds no numbers that could be reduced")
-    dtype = element.dtype
+    dtype = (halves or f16) if element.dtype is f16 else element.dtype
     if dtype.is_float:
         return Scalar(t.b.const(float(value), dtype))
     wide = integers or (u64 if dtype.is_integer and not dtype.is_signed else i64)
     return Scalar(t.b.const(float(value) if wide.is_float else value, wide))
 
 
-def _with(function: Any, value: int, integers: DType | None = None) -> Reduce:
-    return lambda t, array: _call(t, function, array, _number(t, array, value, integers))
+def _with(
+    function: Any,
+    value: int,
+    integers: DType | None = None,
+    halves: DType | None = None,
+    spans: bool = False,
+) -> Reduce:
+    """A reduction that begins with a number, or with no time where ``spans`` are reduced too."""
+
+    def reduce(t: Translator, array: ArrayView) -> Operand:
+        element = array.type.element
+        if spans and isinstance(element, argtypes.TimeType) and element.is_span:
+            return _call(t, function, array, Time(element, t.b.const(value, i64)))
+        return _call(t, function, array, _number(t, array, value, integers, halves))
+
+    return reduce
 
 
 def _ordered(function: Any) -> Reduce:
     def reduce(t: Translator, array: ArrayView) -> Operand:
-        if not isinstance(array.type.element, argtypes.ScalarType):
+        if not isinstance(array.type.element, argtypes.ScalarType | argtypes.TimeType):
             raise t.fail(TypingError, f"{array.type} holds nothing that has an order")
         return _call(t, function, array)
 
@@ -82,8 +100,9 @@ def _truth(function: Any) -> Reduce:
     return lambda t, array: _call(t, function, array)
 
 
-_quotient = _with(reductions.mean, 0, f64)
-_mean_of_numbers = _with(reductions.mean_of_numbers, 0, f64)
+# float16 has 11 bits, so its sum stays at 2048 where ones are added; numpy adds in float32, too.
+_quotient = _with(reductions.mean, 0, f64, f32, spans=True)
+_mean_of_numbers = _with(reductions.mean_of_numbers, 0, f64, f32)
 
 
 def _mean(t: Translator, array: ArrayView) -> Operand:
@@ -96,12 +115,16 @@ def _mean(t: Translator, array: ArrayView) -> Operand:
 
 
 def _variance(t: Translator, array: ArrayView) -> Operand:
-    is_complex = isinstance(array.type.element, argtypes.ComplexType)
+    element = array.type.element
+    is_complex = isinstance(element, argtypes.ComplexType)
     function = reductions.variance_of_complex if is_complex else reductions.variance
-    return _call(t, function, array, _mean(t, array))
+    _number(t, array, 1, None, None)  # refuses spans of time, whose squares are none
+    is_half = isinstance(element, argtypes.ScalarType) and element.dtype is f16
+    return _call(t, function, array, _quotient(t, array) if is_half else _mean(t, array))
 
 
 def _variance_of_numbers(t: Translator, array: ArrayView) -> Operand:
+    _number(t, array, 1, None, None)
     if isinstance(array.type.element, argtypes.ComplexType):
         raise t.fail(UnsupportedError, "nanvar() of complex numbers cannot be compiled")
     return _call(t, reductions.variance_of_numbers, array, _mean_of_numbers(t, array))
@@ -122,7 +145,7 @@ def of_items(t: Translator, function: Any, array: Operand, name: str, *more: Ope
 
 
 REDUCTIONS: dict[str, Reduce] = {
-    "sum": _with(reductions.total, 0),
+    "sum": _with(reductions.total, 0, spans=True),
     "prod": _with(reductions.product, 1),
     "all": _truth(reductions.every),
     "any": _truth(reductions.some),

@@ -275,7 +275,9 @@ def _array_key(op: Op) -> object:
     """Equal for ops of the same array."""
     if isinstance(op, memory.GlobalAddress):
         return op.symbol
-    return (memory.DynamicShared, op.type) if isinstance(op, memory.DynamicShared) else op
+    if isinstance(op, memory.DynamicShared):
+        return memory.DynamicShared, op.type, op.align
+    return op
 
 
 def _replace(node: Node, new: dict[Value, Value]) -> None:
