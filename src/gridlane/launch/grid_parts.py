@@ -192,6 +192,8 @@ class SplitBound:
             if len(reached) != 1:
                 came = unpack(read())
                 reached = [each for each in reached if came[each] == step]
+            if len(reached) > 1 and self.grid_plan.ends_apart:
+                reached = [each for each in reached if each]
             if len(reached) > 1:
                 raise self.grid_plan.missed(self.artifact.name, [*reached])
             part = reached[0] if reached else 0
