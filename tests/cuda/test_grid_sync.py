@@ -12,6 +12,8 @@ import gridlane
 from gridlane import cuda
 from gridlane.core.errors import KernelError, TargetError
 from gridlane.cuda import float32, int32
+from gridlane.launch import current
+from gridlane.launch.grid_parts import SplitBound
 
 ALL = ["interp", *DEVICES]
 EVERYWHERE = pytest.mark.parametrize("device", ALL)
@@ -661,6 +663,80 @@ def test_launches_of_several_threads_on_one_stream_do_not_mix(device, own_stream
         assert np.unique(x.copy_to_host()).tolist() == [2 * threads * launches]
     assert len(seen) == threads * launches
     assert all(np.unique(each).size == 1 for each in seen)
+
+
+@cuda.jit
+def adds(x, n):
+    x[cuda.grid(1)] += n
+
+
+HOST_DRIVEN = [each for each in DEVICES if each not in ("cpu", "cuda")]
+
+
+@pytest.mark.parametrize("device", HOST_DRIVEN)
+@pytest.mark.parametrize("own_stream", [False, True])
+def test_nothing_comes_between_the_parts_of_a_launch(device, own_stream, monkeypatch):
+    """Neither a launch of another thread that is about to be submitted when the parts begin, nor
+    what comes while they run."""
+    about, begun, done = (threading.Event() for _ in range(3))
+    told, seen = list[str](), list[int]()
+    drive = SplitBound._drive
+
+    def driven(self, params, grid, memory, start, read):
+        def started(plan, block):
+            start(plan, block)
+            if not begun.is_set():
+                begun.set()
+                done.wait(0.2)  # for ever, if others are held
+
+        drive(self, params, grid, memory, started, read)
+        told.append("parts")
+
+    def late(submit):
+        def submitted(*args):
+            about.set()
+            begun.wait(0.2)
+            submit(*args)
+
+        return submitted
+
+    with gridlane.device(device):
+        stream = cuda.stream() if own_stream else cuda.default_stream()
+        x, other = (cuda.to_device(np.zeros(64, np.int32)) for _ in range(2))
+        rounds = cuda.to_device(np.full(1, 2, np.int32))
+        turns[2, 32, stream](x, other, rounds)
+        adds[2, 32, stream](x, 100)
+        stream.synchronize()
+        assert np.unique(x.copy_to_host()).tolist() == [102]
+        for kernel in adds.overloads.values():
+            for (on, *_), bound in tuple(kernel._bound.items()):
+                if on is current.device():
+                    monkeypatch.setattr(bound, "_submit", late(bound._submit))
+        monkeypatch.setattr(SplitBound, "_drive", driven)
+
+        def before():
+            with gridlane.device(device):
+                adds[2, 32, stream](x, 100)
+
+        def meanwhile():
+            begun.wait()
+            with gridlane.device(device):
+                stream.add_callback(lambda *args: told.append("callback"))
+                adds[2, 32, stream](x, 1000)
+                seen.append(int(x.copy_to_host(stream=stream)[0]))
+                done.set()
+                stream.synchronize()
+
+        made = [threading.Thread(target=each) for each in (before, meanwhile)]
+        made[0].start()
+        about.wait()
+        made[1].start()
+        turns[2, 32, stream](x, other, rounds)
+        for each in made:
+            each.join()
+        stream.synchronize()
+        assert np.unique(x.copy_to_host()).tolist() == [1204]
+    assert (seen, told) == ([1204], ["parts", "callback"])
 
 
 @cuda.jit(device=True)
