@@ -346,7 +346,7 @@ def test_grid_sync_is_launched_cooperatively(tmp_path) -> None:
         module = compiler.translate(meets, types, options)
         made = compiler.generate(module, Target("cuda", processor="sm_90"), options)
         text = made.code.decode()
-        assert made.cooperative and text.count("bar.sync") == 2
+        assert made.cooperative and text.count("barrier.sync") == 2
         for word in ("%envreg1", "%envreg2", "atom.add.release.gpu", "ld.acquire.gpu"):
             assert word in text
         # With errors, a thread that waits leaves once another has raised.

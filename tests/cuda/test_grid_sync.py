@@ -12,6 +12,8 @@ import gridlane
 from gridlane import cuda
 from gridlane.core.errors import KernelError, TargetError
 from gridlane.cuda import float32, int32
+from gridlane.launch import current
+from gridlane.launch.grid_parts import SplitBound
 
 ALL = ["interp", *DEVICES]
 EVERYWHERE = pytest.mark.parametrize("device", ALL)
@@ -301,17 +303,254 @@ def at_two(x):
     x[i] = 1
 
 
+@cuda.jit
+def at_two_of_blocks(x):
+    i = cuda.grid(1)
+    if cuda.blockIdx.x:
+        cuda.cg.this_grid().sync()
+    else:
+        cuda.cg.this_grid().sync()
+    x[i] = 1
+
+
 @EVERYWHERE
-@pytest.mark.parametrize("kernel", [ends_early, at_two])
-def test_divergent_barriers_are_refused_with_their_line(device, kernel):
+@pytest.mark.parametrize("kernel", [at_two, at_two_of_blocks])
+def test_divergent_barriers_are_refused_with_both_lines(device, kernel):
     if device == "cuda":
-        pytest.skip("a GPU waits for ever, or does not notice")
-    x = np.zeros(40, np.int32)
+        pytest.skip("a GPU does not notice")
+    x = np.zeros(64, np.int32)
     with gridlane.device(device), pytest.raises(KernelError, match="not all threads of") as told:
         kernel[2, 32](x)
         cuda.synchronize()
-    assert "this_grid().sync()" in str(told.value)
-    assert "test_grid_sync.py" in str(told.value)
+    line = kernel.py_func.__code__.co_firstlineno + 4
+    for each in (line, line + 2):
+        assert f"test_grid_sync.py:{each}:9" in str(told.value)
+    assert str(told.value).count("cuda.cg.this_grid().sync()") == 2
+
+
+@cuda.jit
+def laplace(old, new, steps):
+    """numba-cuda's example: threads beyond the array end first."""
+    i = cuda.grid(1)
+    if i >= len(old):
+        return
+    grid = cuda.cg.this_grid()
+    for step in range(steps):
+        if step % 2 == 0:
+            x, y = old, new
+        else:
+            x, y = new, old
+        here = x[i]
+        if i == 0:
+            y[i] = here + (x[i + 1] - 2 * here)
+        elif i == len(x) - 1:
+            y[i] = here + (x[i - 1] - 2 * here)
+        else:
+            y[i] = here + (x[i - 1] - 2 * here + x[i + 1])
+        grid.sync()
+
+
+@EVERYWHERE
+@pytest.mark.parametrize(("size", "block"), [(41, 16), (1, 1), (33, 32)])
+def test_threads_beyond_an_array_end_first(device, size, block):
+    start, steps = random(size + 7)[:size], 5
+    want = start.copy()
+    if size > 1:
+        for _ in range(steps):
+            near = np.concatenate([[0], want, [0]])
+            want = (near[:-2] - want + near[2:]).astype(np.int32)
+        with gridlane.device(device):
+            old, new = start.copy(), np.zeros_like(start)
+            laplace[-(-size // block), block](old, new, steps)
+        np.testing.assert_array_equal(new, want)
+    with gridlane.device(device):
+        x = np.zeros(size, np.int32)
+        ends_early[-(-size // block), block](x)
+    assert (x == 2).all()
+
+
+@cuda.jit
+def sessions(user, out):
+    """numba-cuda's example: the threads that begin no session end without the barrier, and do
+    something before that."""
+    i = cuda.grid(1)
+    if i >= user.size:
+        return
+    if i == 0 or user[i] != user[i - 1]:
+        grid = cuda.cg.this_grid()
+        out[i, 0] = i
+        grid.sync()
+        n = i + 1
+        while n < user.size and out[n, 0] < 0:
+            out[n, 0] = i
+            n += 1
+        out[i, 1] = out[(i + 1) % user.size, 1]
+    else:
+        out[i, 0] = -1
+        out[i, 1] = i + 100
+
+
+@EVERYWHERE
+def test_threads_that_pass_a_barrier_end_before_it(device):
+    # A GPU waits for the first thread of each block.
+    user = [1, 4, 2, 3, 1, 1, 5, 2, 2, 3, 1, 1, 1, 5, 2, 2, 3, 4, 5, 16, 4]
+    user = np.repeat(np.arange(len(user)), user).astype(np.int32)
+    assert user[31] != user[32] and user[63] != user[64]
+    out = np.full((user.size, 2), 7, np.int32)
+    with gridlane.device(device):
+        sessions[3, 32](user, out)
+    starts = np.flatnonzero(np.diff(user, prepend=-1))
+    first = starts[user]
+    begins = np.isin(np.arange(user.size), starts)
+    np.testing.assert_array_equal(out[:, 0], first)
+    mine = np.arange(user.size) + 100
+    after = np.roll(begins, -1)
+    known = begins & ~after  # the others read what threads store behind the barrier
+    np.testing.assert_array_equal(out[~begins, 1], mine[~begins])
+    np.testing.assert_array_equal(out[known, 1], np.roll(mine, -1)[known])
+
+
+@cuda.jit
+def dwindles(x, left, out):
+    """Threads end in one iteration after the other, in three axes; the rest use what is in shared
+    and local memory, and barriers of the block."""
+    at, block = cuda.threadIdx, cuda.blockDim
+    own = at.x + block.x * (at.y + block.y * at.z)
+    number = cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+    i = own + number * block.x * block.y * block.z
+    shared = cuda.shared.array(24, int32)
+    dynamic = cuda.shared.array(0, int32)
+    local = cuda.local.array(3, int32)
+    grid = cuda.cg.this_grid()
+    shared[own] = i
+    dynamic[own] = -i
+    for n in range(3):
+        local[n] = n
+    total = 0
+    for k in range(5):
+        local[k % 3] = k + i
+        if x[i] == k:
+            shared[own] += 1000 * k
+            return
+        cuda.atomic.add(left, k, 1)
+        cuda.syncthreads()
+        total += shared[(own + 5 * k) % 24]
+        cuda.syncthreads()
+        shared[own] += 10000
+        grid.sync()
+        total += left[k] + local[(k + 1) % 3] + dynamic[23 - own]
+    out[i] = total
+
+
+@EVERYWHERE
+def test_what_is_in_shared_memory_outlives_threads(device):
+    blocks, count = 2 * 1 * 3, 24
+    x = np.random.default_rng(3).integers(0, 12, blocks * count).astype(np.int32)
+    if device == "cuda":
+        x[::count] = 12  # a GPU waits for the first thread of each block
+    else:
+        x[count : 2 * count] = np.arange(count) % 3  # all of a block end
+        x[2 * count] = 0  # the first thread of a block does
+    left, out = np.zeros(5, np.int32), np.full(x.size, -1, np.int32)
+    with gridlane.device(device):
+        dwindles[(2, 1, 3), (4, 3, 2), 0, 4 * count](x, left, out)
+    i, own = np.arange(x.size), np.arange(x.size) % count
+    base, live = i - own, np.ones(x.size, bool)
+    shared, local = i.copy(), np.tile(np.arange(3), (x.size, 1))
+    want, total, counts = np.full(x.size, -1), np.zeros(x.size, int), []
+    for k in range(5):
+        local[live, k % 3] = k + i[live]
+        ends = live & (x == k)
+        shared[ends] += 1000 * k
+        live &= ~ends
+        counts.append(live.sum())
+        total += shared[base + (own + 5 * k) % count]
+        shared[live] += 10000
+        total += counts[k] + local[i, (k + 1) % 3] - (base + 23 - own)
+    want[live] = total[live]
+    np.testing.assert_array_equal(left, counts)
+    np.testing.assert_array_equal(out, want)
+
+
+@cuda.jit
+def steps_apart(x, out):
+    """Threads come to the barrier in different iterations: none of them has the others' counter."""
+    i, grid = cuda.grid(1), cuda.cg.this_grid()
+    for k in range(6):
+        if (i + k) % 3 == 0:
+            continue
+        x[i] += 1
+        grid.sync()
+        out[i] = out[i] * 10 + k
+
+
+@EVERYWHERE
+def test_threads_come_to_a_barrier_in_different_iterations(device):
+    x, out = np.zeros(64, np.int32), np.zeros(64, np.int32)
+    with gridlane.device(device):
+        steps_apart[2, 32](x, out)
+    text = ["".join(str(k) for k in range(6) if (i + k) % 3) for i in range(64)]
+    np.testing.assert_array_equal(out, [int(each) for each in text])
+
+
+@cuda.jit(device=True)
+def met(grid, i, limit):
+    if i >= limit:
+        return -1
+    grid.sync()
+    return limit
+
+
+@cuda.jit
+def function_passes(x, limit):
+    """A function from which some threads return without the barrier; they end then."""
+    i = cuda.grid(1)
+    local = cuda.local.array(2, int32)
+    local[i % 2] = i
+    got = met(cuda.cg.this_grid(), i, limit)
+    x[i] = got * 100 + local[i % 2]
+
+
+@EVERYWHERE
+def test_functions_return_without_their_barrier(device):
+    x = np.zeros(64, np.int32)
+    with gridlane.device(device):
+        function_passes[2, 32](x, 40)
+    i = np.arange(64)
+    np.testing.assert_array_equal(x, np.where(i < 40, 4000, -100) + i)
+
+
+@cuda.jit(debug=True, opt=False)
+def ends_and_fails(x, at):
+    i, grid = cuda.grid(1), cuda.cg.this_grid()
+    if i % 5 == 0:
+        return
+    x[i] += 1
+    grid.sync()
+    if i == 33:
+        x[at] = 1
+    if i == 34:
+        print(i, "is left")
+    grid.sync()
+    x[i] += 1
+
+
+@EVERYWHERE
+def test_errors_and_lines_of_threads_that_are_left(device, capfd):
+    if device == "cuda":
+        pytest.skip("a GPU waits for ever for the first thread of a block")
+    with gridlane.device(device):
+        x = cuda.to_device(np.zeros(64, np.int32))
+        ends_and_fails[2, 32](x, 40)
+        cuda.synchronize()
+        i = np.arange(64)
+        want = np.where(i % 5, 2, 0)
+        want[40] = 1
+        np.testing.assert_array_equal(x.copy_to_host(), want)
+        assert capfd.readouterr().out == "34 is left\n"
+        with pytest.raises(IndexError, match=r"tid=\[1, 0, 0\] ctaid=\[1, 0, 0\]"):
+            ends_and_fails[2, 32](x, 64)
+            cuda.synchronize()
 
 
 @cuda.jit(debug=True, opt=False)
@@ -429,6 +668,80 @@ def test_launches_of_several_threads_on_one_stream_do_not_mix(device, own_stream
         assert np.unique(x.copy_to_host()).tolist() == [2 * threads * launches]
     assert len(seen) == threads * launches
     assert all(np.unique(each).size == 1 for each in seen)
+
+
+@cuda.jit
+def adds(x, n):
+    x[cuda.grid(1)] += n
+
+
+HOST_DRIVEN = [each for each in DEVICES if each not in ("cpu", "cuda")]
+
+
+@pytest.mark.parametrize("device", HOST_DRIVEN)
+@pytest.mark.parametrize("own_stream", [False, True])
+def test_nothing_comes_between_the_parts_of_a_launch(device, own_stream, monkeypatch):
+    """Neither a launch of another thread that is about to be submitted when the parts begin, nor
+    what comes while they run."""
+    about, begun, done = (threading.Event() for _ in range(3))
+    told, seen = list[str](), list[int]()
+    drive = SplitBound._drive
+
+    def driven(self, params, grid, memory, start, read):
+        def started(plan, block):
+            start(plan, block)
+            if not begun.is_set():
+                begun.set()
+                done.wait(0.2)  # for ever, if others are held
+
+        drive(self, params, grid, memory, started, read)
+        told.append("parts")
+
+    def late(submit):
+        def submitted(*args):
+            about.set()
+            begun.wait(0.2)
+            submit(*args)
+
+        return submitted
+
+    with gridlane.device(device):
+        stream = cuda.stream() if own_stream else cuda.default_stream()
+        x, other = (cuda.to_device(np.zeros(64, np.int32)) for _ in range(2))
+        rounds = cuda.to_device(np.full(1, 2, np.int32))
+        turns[2, 32, stream](x, other, rounds)
+        adds[2, 32, stream](x, 100)
+        stream.synchronize()
+        assert np.unique(x.copy_to_host()).tolist() == [102]
+        for kernel in adds.overloads.values():
+            for (on, *_), bound in tuple(kernel._bound.items()):
+                if on is current.device():
+                    monkeypatch.setattr(bound, "_submit", late(bound._submit))
+        monkeypatch.setattr(SplitBound, "_drive", driven)
+
+        def before():
+            with gridlane.device(device):
+                adds[2, 32, stream](x, 100)
+
+        def meanwhile():
+            begun.wait()
+            with gridlane.device(device):
+                stream.add_callback(lambda *args: told.append("callback"))
+                adds[2, 32, stream](x, 1000)
+                seen.append(int(x.copy_to_host(stream=stream)[0]))
+                done.set()
+                stream.synchronize()
+
+        made = [threading.Thread(target=each) for each in (before, meanwhile)]
+        made[0].start()
+        about.wait()
+        made[1].start()
+        turns[2, 32, stream](x, other, rounds)
+        for each in made:
+            each.join()
+        stream.synchronize()
+        assert np.unique(x.copy_to_host()).tolist() == [1204]
+    assert (seen, told) == ([1204], ["parts", "callback"])
 
 
 @cuda.jit(device=True)

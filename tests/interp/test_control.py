@@ -51,19 +51,59 @@ kernel @k(%p: ptr<i32, global>) {
 """
 
 
+SIDES = "{ grid_sync } orelse { OTHER }"
+
+
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ("ne %b, %one", r"block \(0, 0, 0\) does, block \(1, 0, 0\) has ended"),
-        ("ne %t, %one", r"thread \(0, 0, 0\) does, \(1, 0, 0\) does not"),
+        ("ne %b, %one", r"block \(0, 0, 0\) does, block \(1, 0, 0\) waits at the one at"),
+        ("ne %t, %one", r"some wait at that at .*, others at this one"),
     ],
 )
-def test_grid_barrier_that_not_all_reach(condition, message):
+def test_different_grid_barriers(condition, message):
     text = SYNC.replace("CONDITION", condition)
+    text = text.replace("{ grid_sync }", SIDES.replace("OTHER", "grid_sync"))
     before = threading.active_count()
     with pytest.raises(KernelError, match=message):
         run(text, 4, (3, 1, 1), (4, 1, 1))
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("condition", ["ne %t, %one", "eq %t, %one"])
+def test_a_barrier_of_the_block_while_others_wait_for_the_grid(condition):
+    text = SYNC.replace("CONDITION", condition)
+    for sides in (SIDES.replace("OTHER", "barrier"), "{ barrier } orelse { grid_sync }"):
+        with pytest.raises(KernelError, match="same barrier"):
+            run(text.replace("{ grid_sync }", sides), 4, (3, 1, 1), (4, 1, 1))
+
+
+PASSED = """
+kernel @k(%p: ptr<i32, global>) {
+  %one: i32 = const 1
+  %b: i32 = block_idx x
+  %t: i32 = thread_idx x
+  %here: b1 = CONDITION
+  %a: ptr<i32, global> = offset %p, %one
+  if %here { grid_sync } orelse { %x: i32 = atomic add, %p, %one }
+  if %here {
+    %seen: i32 = load %p
+    %y: i32 = atomic add, %a, %seen
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "passed", "sum_"),
+    [("ne %b, %one", 4, 8 * 4), ("ne %t, %one", 3, 9 * 3), ("eq %t, %one", 9, 3 * 9)],
+)
+def test_threads_and_blocks_end_without_a_grid_barrier(condition, passed, sum_):
+    """Those that wait see what the others do before they end."""
+    before = threading.active_count()
+    got, _ = run(PASSED.replace("CONDITION", condition), 4, (3, 1, 1), (4, 1, 1))
+    assert threading.active_count() == before
+    assert got == [passed, sum_, 0, 0]
 
 
 def test_grid_barrier():

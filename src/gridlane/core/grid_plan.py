@@ -3,7 +3,8 @@
 Each part is a kernel of its own. It has the kernel's parameters, then the address of the launch's
 memory and the number of the step, and begins at the kernel's start or behind a barrier. Before a
 part ends, each of its threads stores the number of the step in the word of the barrier that it has
-come to; word 0 is the end of the kernel. So the host sees whether all threads go on together.
+come to; word 0 is the end of the kernel. So the host sees whether all threads go on together. Where
+some may end before others, those that are left go on together.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class GridPlan:
         thread_bytes: kept for each thread.
         block_bytes: of static shared memory kept for each block.
         keeps_dynamic: whether dynamic shared memory is kept as well.
+        ends_apart: whether threads may end while others go on.
     """
 
     outcomes: tuple[tuple[int, ...], ...]
@@ -38,6 +40,7 @@ class GridPlan:
     thread_bytes: int
     block_bytes: int
     keeps_dynamic: bool
+    ends_apart: bool
 
     @property
     def head_bytes(self) -> int:
@@ -48,7 +51,7 @@ class GridPlan:
     def memory_bytes(self, blocks: int, threads: int, dynamic: int) -> int:
         """The memory of a launch.
 
-        >>> plan = GridPlan(((0, 1), (0,)), (UNKNOWN, UNKNOWN), 0, 12, 8, True)
+        >>> plan = GridPlan(((0, 1), (0,)), (UNKNOWN, UNKNOWN), 0, 12, 8, True, False)
         >>> plan.memory_bytes(2, 32, 5)
         808
 
@@ -68,14 +71,15 @@ class GridPlan:
         """
         first, *others = sorted(reached, reverse=True)
         here = self.places[first]
-        told = "others have ended"
+        told, there = "others have ended", UNKNOWN
         if 0 not in others:
-            told = f"others wait at the one at {self.places[others[0]]}"
+            there = self.places[others[0]]
+            told = f"others wait at the one at {there}"
         text = (
             f"grid_sync: not all threads of the grid of {name} reach this barrier: some do, {told} "
             f"(at {here})"
         )
-        return KernelError("\n".join(filter(None, (text, describe(here)))))
+        return KernelError("\n".join(filter(None, (text, describe(here), describe(there)))))
 
 
 def flag_bytes(parts: int) -> int:
@@ -97,6 +101,7 @@ def to_json(plan: GridPlan) -> bytes:
         "thread_bytes": plan.thread_bytes,
         "block_bytes": plan.block_bytes,
         "keeps_dynamic": plan.keeps_dynamic,
+        "ends_apart": plan.ends_apart,
     }
     return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -111,6 +116,7 @@ def from_json(code: bytes) -> GridPlan:
         fields["thread_bytes"],
         fields["block_bytes"],
         fields["keeps_dynamic"],
+        fields["ends_apart"],
     )
 
 

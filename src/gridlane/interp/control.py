@@ -9,7 +9,7 @@ import numpy as np
 
 from gridlane.core.c_formats import joined
 from gridlane.interp.state import Exits, Frame
-from gridlane.interp.values import Array, filled, merged
+from gridlane.interp.values import Array, Lanes, filled, merged
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control
 
@@ -22,7 +22,11 @@ def _if(frame: Frame, op: control.If, mask: Array) -> Array:
 
 
 def _loop(frame: Frame, op: control.Loop, mask: Array) -> Array:
-    behind = np.zeros_like(mask)
+    return next_iterations(frame, op, mask, np.zeros_like(mask))
+
+
+def next_iterations(frame: Frame, op: control.Loop, mask: Array, behind: Array) -> Array:
+    """Run a loop until no lane is left in it; ``behind`` are those that have left it before."""
     while mask.any():
         frame.block.launch.check()
         exits = Exits(frame.block.lanes)
@@ -97,7 +101,18 @@ def _call(frame: Frame, op: control.Call, mask: Array) -> Array:
     callee = block.launch.module.functions[op.callee]
     arguments = tuple(frame.values[value] for value in op.arguments)
     inner = None if frame.tracker is None else frame.tracker.entered(op, callee)
+    frame.calling = op
     results = block.launch.run_function(block, callee, arguments, mask, inner)
+    for each in block.parted:
+        mask = mask & ~each.lanes
+    return finish_call(frame, op, mask, results, inner)
+
+
+def finish_call(
+    frame: Frame, op: control.Call, mask: Array, results: tuple[Lanes, ...], inner: Any
+) -> Array:
+    """Take the results of a call for the lanes that have returned; ``inner`` is its tracker."""
+    block = frame.block
     if frame.tracker is not None:
         frame.tracker.left(op, inner, mask)
     for value, new in zip(op.results, results, strict=True):

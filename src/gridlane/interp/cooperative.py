@@ -85,7 +85,7 @@ class Meeting:
         """Run all blocks to their ends.
 
         Raises:
-            KernelError: some wait for blocks that have ended.
+            KernelError: they wait at different barriers.
         """
         for index in indices:
             self.seats[index] = Seat(index, self.run_block)
@@ -105,18 +105,19 @@ class Meeting:
             seat.turn()
             if seat.error is not None:
                 raise seat.error
-        ended = [seat for seat in running if seat.done]
         waiting = [seat for seat in running if not seat.done]
-        if ended and waiting and self.launch.error is None:
-            raise _missed(waiting[0], ended[0])
+        if self.launch.error is None:
+            for other in waiting[1:]:
+                if other.waiting is not waiting[0].waiting:
+                    raise _missed(waiting[0], other)
         return waiting
 
 
-def _missed(waiting: Seat, ended: Seat) -> KernelError:
-    op = waiting.waiting
-    assert op is not None
+def _missed(first: Seat, second: Seat) -> KernelError:
+    op, other = first.waiting, second.waiting
+    assert op is not None and other is not None
     text = (
-        f"{op.name}: not all blocks of the grid reach this barrier: block {waiting.index} does, "
-        f"block {ended.index} has ended (at {op.loc})"
+        f"{op.name}: not all threads of the grid reach this barrier: block {first.index} does, "
+        f"block {second.index} waits at the one at {other.loc} (at {op.loc})"
     )
-    return KernelError("\n".join(filter(None, (text, describe(op.loc)))))
+    return KernelError("\n".join(filter(None, (text, describe(op.loc), describe(other.loc)))))

@@ -11,6 +11,7 @@ import numpy as np
 from gridlane.core.config import config
 from gridlane.core.errors import KernelError
 from gridlane.core.source import describe
+from gridlane.interp.parting import part, wait_apart
 from gridlane.interp.state import Frame, Shape
 from gridlane.interp.values import WARP, Array, Lanes
 from gridlane.ir.op import Op
@@ -55,6 +56,8 @@ def wait_for_block(frame: Frame, op: Op, mask: Array) -> None:
             f"(at {op.loc})"
         )
         raise KernelError("\n".join(filter(None, (text, describe(op.loc), describe(passed)))))
+    if block.parted:
+        raise wait_apart(block, op, block.parted[0].op)
     missing = block.threads & ~block.ended & ~mask
     if missing.any():
         block.passed_by, block.passed = block.passed_by | missing, op
@@ -63,17 +66,18 @@ def wait_for_block(frame: Frame, op: Op, mask: Array) -> None:
 
 
 def _grid_sync(frame: Frame, op: grid.GridSync, mask: Array) -> Array:
+    """Threads that end without reaching the barrier are not waited for: lanes wait while others of
+    the block may end."""
     block, launch = frame.block, frame.block.launch
-    missing = block.threads & ~mask
-    if launch.error is None and missing.any():
-        here, absent = (block.thread(int(lanes.argmax())) for lanes in (mask, missing))
-        text = (
-            f"{op.name}: not all threads of block {block.index} reach this barrier of the grid: "
-            f"thread {here} does, {absent} does not (at {op.loc})"
-        )
-        raise KernelError("\n".join(filter(None, (text, describe(op.loc)))))
-    if launch.error is None and launch.meet is not None:
-        launch.meet(block.index, op)
+    if launch.error is None:
+        passed = block.passed
+        if passed is not None and (block.passed_by & mask).any():
+            raise wait_apart(block, op, passed)
+        if block.parted or (block.threads & ~block.ended & ~mask).any():
+            part(frame, op, mask)
+            return np.zeros_like(mask)
+        if launch.meet is not None:
+            launch.meet(block.index, op)
     if launch.error is None:
         return mask
     block.end(mask)

@@ -34,6 +34,7 @@ from gridlane.interp import (
 )
 from gridlane.interp.cooperative import Meeting, waits_for_grid
 from gridlane.interp.memory import POISON, Fault, Memory
+from gridlane.interp.parting import resume_all
 from gridlane.interp.poison import Poison, has_undefined
 from gridlane.interp.shadow import ShadowMemory
 from gridlane.interp.state import Block, Frame, Launch, Shape, Tracker, warps_of
@@ -187,7 +188,11 @@ def run_block(launch: Launch, index: Shape, params: list[int | float | bool]) ->
         )
         with np.errstate(all="ignore"):
             tracker = launch.tracker and launch.tracker()
-            run_function(block, kernel, arguments, block.threads, tracker)
+            try:
+                run_function(block, kernel, arguments, block.threads, tracker)
+            finally:
+                for address in block.arrays:
+                    memory.free(address)
 
     try:
         if count > 1 and launch.turns:
@@ -211,11 +216,18 @@ def run_function(
     frame = Frame(block, function, run_region, tracker)
     for param, argument in zip(function.params, arguments, strict=True):
         frame.values[param.value] = argument
+    block.frames.append(frame)
     try:
         run_region(frame, function.body, mask)
+        if function.is_kernel:
+            resume_all(block)
     finally:
-        for address in frame.arrays.values():
-            block.launch.memory.free(address)
+        block.frames.pop()
+        if block.parted:
+            block.arrays.update(frame.arrays.values())
+        else:
+            for address in frame.arrays.values():
+                block.launch.memory.free(address)
     return frame.results
 
 

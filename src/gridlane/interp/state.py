@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -79,7 +79,9 @@ class Block:
     ``ended`` are the lanes that have returned from the kernel or raised; ``copies`` the copies in
     flight; ``passed_by`` the lanes that did not reach a barrier where others were; ``passed`` is
     the last such barrier; ``arrived`` has the threads that wait at none of the numbered barriers
-    and count there.
+    and count there. ``frames`` are the calls under way, ``parted`` the lanes that wait at a barrier
+    of the grid for others of the block to end, ``arrays`` the local arrays of calls that such lanes
+    have not left.
     """
 
     def __init__(
@@ -104,6 +106,9 @@ class Block:
         self.passed_by = np.zeros(self.lanes, np.bool_)
         self.passed: Op | None = None
         self.arrived: dict[int, int] = {}
+        self.frames: list[Frame] = []
+        self.parted: list[Parted] = []
+        self.arrays: set[int] = set()
         self.copies = Copies(self.lanes)
         self.wait: Callable[[Op], None] | None = None
 
@@ -124,7 +129,7 @@ def warps_of(shape: Shape) -> int:
 
 
 class Frame:
-    """One call of a function."""
+    """One call of a function; ``calling`` is the last call that it has made."""
 
     def __init__(
         self, block: Block, function: Function, run_region: RunRegion, tracker: Tracker | None
@@ -139,6 +144,7 @@ class Frame:
         }
         self.arrays: dict[Op, int] = {}
         self.results = tuple(filled(type_, block.lanes) for type_ in function.results)
+        self.calling: Op | None = None
         self.loops: list[Exits] = []
         self.scopes: list[Exits] = []
 
@@ -150,3 +156,34 @@ class Exits:
         self.label = label
         self.behind: Any = np.zeros(lanes, np.bool_)
         self.to_step: Any = np.zeros(lanes, np.bool_)
+
+
+class Step(NamedTuple):
+    """A region of a frame, and the position of the op in it that is under way."""
+
+    frame: Frame
+    region: Region
+    position: int
+
+    @property
+    def op(self) -> Op:
+        """The op that is under way."""
+        return self.region.ops[self.position]
+
+
+@dataclass(slots=True)
+class Parted:
+    """Lanes of a block that wait at a barrier of the grid.
+
+    Attributes:
+        steps: the way to the barrier, from the kernel's body. Lanes in several calls of a function
+            have several.
+    """
+
+    steps: list[Step]
+    lanes: Array
+
+    @property
+    def op(self) -> Op:
+        """The barrier."""
+        return self.steps[-1].op

@@ -62,6 +62,8 @@ class SplitKernel:
     def __init__(
         self, device: Device, artifact: Artifact, variant: Variant, parts: Sequence[PartKernel]
     ) -> None:
+        if device.route == "queued":  # launches keep out of each other from here on
+            device.runs_parts = True  # type: ignore[attr-defined]  # host-driven devices
         self.device, self.artifact, self.parts = device, artifact, parts
         self.variant = Variant(variant.compact)
 
@@ -79,6 +81,8 @@ class SplitKernel:
 
 class SplitBound:
     """A kernel in parts for blocks of a shape; see BoundKernel and Recordable."""
+
+    in_parts = True
 
     def __init__(self, kernel: SplitKernel, block: Dim3) -> None:
         self.artifact, self.device = kernel.artifact, kernel.device
@@ -127,16 +131,10 @@ class SplitBound:
         self._give_back(0, memory)
 
     def record(self, stream: Any, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """Launch the parts on a stream of a host-driven device."""
+        """Launch the parts on a stream of a host-driven device, which holds other work."""
         grid = gx, gy, gz
         if min(grid) < 1:
             fail(INVALID_VALUE, f"kernel {self.artifact.name}, grid {grid}")
-        with stream.context.driving(stream):
-            self._record(stream, params, grid, shared)
-
-    # --- details
-
-    def _record(self, stream: Any, params: bytes, grid: Dim3, shared: int) -> None:
         memory = self._memory(stream.handle, grid, shared)
         stream._fill(memory.address, 0, self.grid_plan.head_bytes, memory)
         raises, words = self.raises, bytearray(self._words.size)
@@ -157,6 +155,8 @@ class SplitBound:
 
         self._drive(params, grid, memory, start, read)
         self._give_back(stream.handle, memory)
+
+    # --- details
 
     def _memory(self, stream: int, grid: Dim3, shared: int) -> Buffer:
         """Memory for a launch: that of the one before on the stream, if it has the size."""
@@ -192,6 +192,8 @@ class SplitBound:
             if len(reached) != 1:
                 came = unpack(read())
                 reached = [each for each in reached if came[each] == step]
+            if len(reached) > 1 and self.grid_plan.ends_apart:
+                reached = [each for each in reached if each]
             if len(reached) > 1:
                 raise self.grid_plan.missed(self.artifact.name, [*reached])
             part = reached[0] if reached else 0

@@ -56,6 +56,9 @@ class HostDrivenDevice(Generic[S]):
     ended = False
     """Whether the process is exiting."""
 
+    runs_parts = False
+    """Whether a kernel was loaded whose launch is several submissions."""
+
     def _begin_streams(self, make: Callable[..., S]) -> None:
         """Start with the default stream alone."""
         self._make_stream = make

@@ -98,6 +98,8 @@ class HostDrivenBound(Generic[K, S, R]):
     """A kernel K bound to a block shape, for launches on streams S. Launches share an R, which is
     prepared once for each size of dynamic shared memory."""
 
+    in_parts = False
+
     def __init__(self, kernel: K) -> None:
         self.kernel: K = kernel
         self.artifact: Artifact = kernel.artifact
@@ -140,8 +142,6 @@ class HostDrivenBound(Generic[K, S, R]):
         if context is not self._context:
             self._begin_on(stream)
         context.enter()
-        if context.drives:
-            context.await_drives(stream)
         prepared = self._prepared.get(shared)
         if prepared is None:
             prepared = self._prepared[shared] = self._prepare(shared)

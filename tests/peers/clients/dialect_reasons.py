@@ -141,12 +141,6 @@ REASONS = {
     "cudadrv.test_nvrtc": "imports or reads numba's internals (`cudadrv.nvrtc`), which are no API",
     "cudadrv.test_nvvm_driver": "imports or reads numba's internals (NVVM), which are no API",
     "cudadrv.test_streams": "skipped with its reason",
-    "doc_examples.test_laplace": (
-        "some threads return before a barrier of the grid, which is an error here"
-    ),
-    "doc_examples.test_sessionize": (
-        "some threads return before a barrier of the grid, which is an error here"
-    ),
     "nocuda.test_cache_version": "imports or reads numba's internals (its cache), which are no API",
     "nocuda.test_dummyarray": (
         "imports or reads numba's internals (`cudadrv.dummyarray`), which are no API"

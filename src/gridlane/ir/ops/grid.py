@@ -214,10 +214,10 @@ def _check_part(op: Op, number: Value, count: Value) -> None:
 
 @operation("grid_sync")
 class GridSync(Op):
-    """Wait for every thread of the grid; order global memory. All blocks are resident at once. A
-    thread that has ended, or waits elsewhere in divergent control flow, is an error, which hardware
-    may show by waiting for ever. Once a thread of the grid has raised, threads that reach or wait
-    at this op end."""
+    """Wait for every thread of the grid that has not ended; order global memory. All blocks are
+    resident at once. Threads that wait at another barrier are an error, which hardware may not
+    notice; it may wait for ever if the first thread of a block has ended. Once a thread of the grid
+    has raised, threads that reach or wait at this op end."""
 
 
 @operation("run_others")

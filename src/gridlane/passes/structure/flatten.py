@@ -1,12 +1,12 @@
-"""Turns the structured control flow of a function, stage ``kernel``, into a graph of stage ``cfg``.
+"""Turns structured control flow, stage ``kernel``, into blocks of stage ``cfg``.
 
 It is the way back of ``structurize``: what removes recursion takes functions apart between calls,
-which only a graph allows.
+and what splits kernels at their grid barriers between these, which only a graph allows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gridlane.core.source import Loc
@@ -17,11 +17,28 @@ from gridlane.ir.values import Function, Region
 
 def flatten_control(function: Function) -> None:
     """Replace a function's body by a graph that does the same."""
-    made = _Flattening()
-    made.open(made.label(), function.loc)
-    if not made.region(function.body, _Goals()):
-        made.emit(control.Return(), function.loc)
-    function.body = Region([made.graph])
+    function.body = Region([graph.Graph(Region([*blocks_of(function.body, function.loc)]))])
+
+
+def blocks_of(
+    body: Region,
+    loc: Loc,
+    takes: Callable[[Op], bool] = lambda op: True,
+    last: tuple[type[Op], ...] = (),
+) -> list[graph.Block]:
+    """A function's body as blocks that do the same, the entry first. They have its ops.
+
+    Args:
+        loc: of a return that the body lacks.
+        takes: whether a construct becomes blocks. The others stay as they are inside of a block, so
+            nothing in them may jump out of them.
+        last: ops behind which a block ends.
+    """
+    made = _Flattening(takes, last)
+    made.open(made.label(), loc)
+    if not made.region(body, _Goals()):
+        made.emit(control.Return(), loc)
+    return made.blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +52,11 @@ class _Goals:
 
 
 class _Flattening:
-    """The graph in the making. Label 0 is no block, so that it can mean that there is none."""
+    """The blocks in the making. Label 0 is no block, so that it can mean that there is none."""
 
-    def __init__(self) -> None:
-        self.graph = graph.Graph(Region())
+    def __init__(self, takes: Callable[[Op], bool], last: tuple[type[Op], ...]) -> None:
+        self.takes, self.last = takes, last
+        self.blocks: list[graph.Block] = []
         self.labels = 0
         self.reached: set[int] = set()
 
@@ -51,7 +69,7 @@ class _Flattening:
         """Begin a block."""
         self.block = graph.Block(label, Region())
         self.block.loc = loc
-        self.graph.body.ops.append(self.block)
+        self.blocks.append(self.block)
 
     def emit(self, op: Op, loc: Loc) -> None:
         """Append an op to the block."""
@@ -67,11 +85,11 @@ class _Flattening:
         """Append a region; return whether control does not reach its end."""
         for op in region.ops:
             match op:
-                case control.If():
+                case control.If() if self.takes(op):
                     ended = self._if(op, goals)
-                case control.Loop():
+                case control.Loop() if self.takes(op):
                     ended = self._loop(op, goals)
-                case control.ScopeOp():
+                case control.ScopeOp() if self.takes(op):
                     ended = self._scope(op, goals)
                 case control.Break():
                     self.branch(goals.left, op.loc)
@@ -86,6 +104,8 @@ class _Flattening:
                 case _:
                     self.block.body.ops.append(op)
                     ended = op.terminator
+                    if isinstance(op, self.last):
+                        self._end_block(op.loc)
             if ended:
                 return True
         return False
@@ -101,7 +121,7 @@ class _Flattening:
         return self._go_on(after, op.loc)
 
     def _loop(self, op: control.Loop, goals: _Goals) -> bool:
-        body, step, after = self.label(), self.label(), self.label()
+        after, body, step = self.label(), self.label(), self.label()
         self.branch(body, op.loc)
         self.open(body, op.loc)
         if not self.region(op.body, replace(goals, left=after, stepped=step)):
@@ -118,6 +138,12 @@ class _Flattening:
         if not self.region(op.body, replace(goals, scope=after, scopes=scopes)):
             self.branch(after, op.loc)
         return self._go_on(after, op.loc)
+
+    def _end_block(self, loc: Loc) -> None:
+        """Continue in a block of its own."""
+        after = self.label()
+        self.branch(after, loc)
+        self.open(after, loc)
 
     def _go_on(self, after: int, loc: Loc) -> bool:
         """Continue in a block if something goes to it; return whether nothing does."""

@@ -32,6 +32,19 @@ class Ordered(Protocol):
     def is_default(self) -> bool: ...
 
 
+Use = tuple[Ordered, int]
+"""A stream, and the thread that uses it."""
+
+
+def _meets(uses: list[Use], own: Use) -> bool:
+    """Whether other threads use a stream, or one that is ordered with it."""
+    stream, thread = own
+    return any(
+        other != thread and (used is stream or used.is_default or stream.is_default)
+        for used, other in uses
+    )
+
+
 class HostDrivenContext:
     """The state of an open device.
 
@@ -47,6 +60,8 @@ class HostDrivenContext:
         progress: the number of the batch that is being recorded.
         deferred_queues: the queues of streams that have had deferred work; see deferred_queue.py.
         drives: the streams on which the host drives a grid through its parts, each with its thread.
+        pieces: the streams for which other work is being submitted, each with its thread; known on
+            devices that run kernels in parts.
     """
 
     def __init__(self, software: bool) -> None:
@@ -55,8 +70,9 @@ class HostDrivenContext:
         self.fault: DeviceError | None = None
         self.progress: int = 1
         self.deferred_queues: set[DeferredQueue] = set()
-        self.drives: list[tuple[Ordered, int]] = []
-        self._drive_ends = threading.Condition()
+        self.drives: list[Use] = []
+        self.pieces: list[Use] = []
+        self._use_ends = threading.Condition()
 
     def busy(self) -> list[DeferredQueue]:
         """The queues of deferred work that are not empty."""
@@ -67,28 +83,34 @@ class HostDrivenContext:
         """Hold the work of other threads that is ordered with a stream, while several submissions
         of this thread stand for one launch."""
         own = stream, get_ident()
-        with self._drive_ends:
-            self._drive_ends.wait_for(lambda: not self._is_held(*own))
+        with self._use_ends:
+            self._use_ends.wait_for(lambda: not _meets(self.drives, own))
             self.drives.append(own)
+        try:
+            with self._use_ends:
+                self._use_ends.wait_for(lambda: not _meets(self.pieces, own))
+            yield
+        finally:
+            self._end(self.drives, own)
+
+    @contextmanager
+    def submitting(self, stream: Ordered) -> Generator[None]:
+        """Hold the launches of other threads in parts, while a piece of work that is ordered with
+        them is submitted. Work of other streams may be what these launches wait for."""
+        own = stream, get_ident()
+        with self._use_ends:
+            if all(thread != own[1] for _, thread in self.pieces):  # else a drive waits for it
+                self._use_ends.wait_for(lambda: not _meets(self.drives, own))
+            self.pieces.append(own)
         try:
             yield
         finally:
-            with self._drive_ends:
-                self.drives.remove(own)
-                self._drive_ends.notify_all()
+            self._end(self.pieces, own)
 
-    def await_drives(self, stream: Ordered) -> None:
-        """Wait for the launches that other threads drive and that come before new work of a
-        stream. Work of other streams may be what these launches wait for."""
-        thread = get_ident()
-        with self._drive_ends:
-            self._drive_ends.wait_for(lambda: not self._is_held(stream, thread))
-
-    def _is_held(self, stream: Ordered, thread: int) -> bool:
-        return any(
-            other != thread and (driven is stream or driven.is_default or stream.is_default)
-            for driven, other in self.drives
-        )
+    def _end(self, uses: list[Use], own: Use) -> None:
+        with self._use_ends:
+            uses.remove(own)
+            self._use_ends.notify_all()
 
     def raise_fault(self) -> None:
         """Raise the fault of a lost device."""

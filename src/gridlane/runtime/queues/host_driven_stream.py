@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -29,17 +30,24 @@ class Piece(NamedTuple):
         operation: does the work, or submits it to the device; it gets the stream and ``args``,
             which own the objects of the work.
         by_host: whether the host takes part in it after all work so far, so that it is deferred.
+        in_parts: whether it is several submissions, which no other work comes between.
     """
 
     operation: Callable[..., object]
     args: tuple[Any, ...]
     by_host: bool = False
+    in_parts: bool = False
 
 
 class StreamDevice(Protocol):
-    """The device interface that these streams use."""
+    """The device interface that these streams use.
+
+    Attributes:
+        runs_parts: whether a kernel was loaded whose launch is several submissions.
+    """
 
     name: str
+    runs_parts: bool
 
     @property
     def default_stream(self) -> HostDrivenStream[Any]:
@@ -60,6 +68,8 @@ class Recordable(Protocol):
 
     raises: bool
     """Whether it can stop itself."""
+    in_parts: bool
+    """Whether a launch is several submissions."""
 
     def record(self, stream: Any, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Submit a launch to the device. Hot."""
@@ -140,8 +150,9 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
     ) -> None:
         """Append a launch. A launch that can raise is waited for on the default stream, as on every
         other device. Hot."""
-        if self._recorded is not None or self.context.deferred_queues:
-            self.append(Piece(_record, (kernel, (params, gx, gy, gz, shared), keep)))
+        if self._recorded is not None or self.context.deferred_queues or self.device.runs_parts:
+            args = kernel, (params, gx, gy, gz, shared), keep
+            self.append(Piece(_record, args, in_parts=kernel.in_parts))
         else:
             kernel.record(self, params, gx, gy, gz, shared)
         if self.is_default and kernel.raises:
@@ -168,17 +179,15 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         """Copy to the device, after the work so far; the source may change on return."""
         self._check_waiting("a copy from memory that is not pinned")
         self._catch_up()
-        if self.context.drives:
-            self.context.await_drives(self)
-        self._write(target, source)
+        with self.context.submitting(self) if self.device.runs_parts else nullcontext():
+            self._write(target, source)
 
     def read(self, target: memoryview, source: int) -> None:
         """Copy to the host; finished on return. Raises if the device did not finish a kernel."""
         self._check_waiting("a copy that the host waits for")
         self._catch_up()
-        if self.context.drives:
-            self.context.await_drives(self)
-        self._read(target, source)
+        with self.context.submitting(self) if self.device.runs_parts else nullcontext():
+            self._read(target, source)
         self.device.flush()
         self.device.check(late=True)
 
@@ -199,11 +208,17 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
                 self.append(piece)
 
     def _submit(self, piece: Piece) -> None:
+        if not self.device.runs_parts:
+            self._submit_or_defer(piece)
+            return
+        hold = self.context.driving if piece.in_parts else self.context.submitting
+        with hold(self):
+            self._submit_or_defer(piece)
+
+    def _submit_or_defer(self, piece: Piece) -> None:
         if piece.by_host or (self.context.deferred_queues and self._is_behind()):
-            self._defer(partial(piece.operation, self, *piece.args))
+            self._defer(partial(_drive if piece.in_parts else piece.operation, self, *piece.args))
         else:
-            if self.context.drives:
-                self.context.await_drives(self)
             piece.operation(self, *piece.args)
 
     # --- waiting ---
@@ -277,6 +292,13 @@ def _record(
 ) -> None:
     """Submit a launch. ``keep`` lives until then, as it is an argument."""
     kernel.record(stream, *launch)
+
+
+def _drive(stream: HostDrivenStream[Any], kernel: Recordable, launch: Launch, keep: object) -> None:
+    """Submit a deferred launch in parts. Other deferred work that is ordered with it comes behind,
+    so it need not hold others' launches in parts."""
+    with stream.context.driving(stream):
+        kernel.record(stream, *launch)
 
 
 def _call(stream: HostDrivenStream[Any], work: Work) -> None:

@@ -5,8 +5,9 @@ that control comes to next. What lives across a barrier is kept in device memory
 compute from the parameters and the thread's place is computed again. ``core.grid_plan`` says how
 the host drives the parts.
 
-All parts end in one place, where the threads of a block meet if they keep shared memory, so that
-threads of which some have ended are an error and no endless wait.
+Threads that end wait for nobody. Where some may end, or pass a barrier and end, while others go on,
+each thread keeps a word that says whether it has ended: it then goes to the end of later parts. All
+parts end in one place, where the threads of a block meet if they keep shared memory.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from gridlane.ir.ops import control, graph, grid, memory
 from gridlane.ir.types import pointer
 from gridlane.ir.values import Function, Module, Param, Region, Value, Var
 from gridlane.passes.optimise.promote import promote_variables
-from gridlane.passes.structure.grid_parts.crossing import Crossing, GridUniformity, Live
+from gridlane.passes.structure.grid_parts.crossing import Crossing, Live
 from gridlane.passes.structure.grid_parts.flatten import Flat, Node
 from gridlane.passes.structure.grid_parts.keeping import Keeper, Shared, Words
+from gridlane.passes.structure.grid_parts.meeting import GridUniformity, Meeting, meeting_of
 from gridlane.passes.structure.inline import inline_calls
 from gridlane.passes.structure.structurize import structurize
 
@@ -55,10 +57,12 @@ def split_at_grid_syncs(module: Module, pairs: bool = False) -> GridParts:
     inline_calls(module)
     promote_variables(module)
     kernel = module.kernel
-    shapes = GridUniformity(kernel)
+    meeting, shapes = meeting_of(kernel), GridUniformity(kernel)
     flat = Flat(kernel.body)
-    crossing = Crossing(kernel, flat, shapes)
+    crossing = Crossing(kernel, flat, shapes if meeting < Meeting.SOME else None)
     shared, words = Shared(), Words()
+    if meeting > Meeting.ALL:
+        words.add_whether_ended()
     for live in crossing.live.values():
         words.add(live)
         for op in live.arrays:
@@ -72,6 +76,7 @@ def split_at_grid_syncs(module: Module, pairs: bool = False) -> GridParts:
         words.sizes.bytes,
         shared.block_bytes,
         shared.dynamic,
+        ends_apart=meeting > Meeting.ALL,
     )
     return GridParts([part.module(pairs) for part in parts], plan)
 
@@ -81,6 +86,7 @@ class _Part:
 
     Attributes:
         outcomes: the barriers that its threads may come to; 0 is the end.
+        ends_apart: whether threads may end, in it or before, while others go on.
     """
 
     def __init__(
@@ -94,6 +100,7 @@ class _Part:
     ) -> None:
         self.whole, self.flat, self.crossing = whole, flat, crossing
         self.shared, self.words, self.number = shared, words, number
+        self.ends_apart = words.ended is not None
         self.entry = flat.sync_goal(number) if number else 0
         self.reached = self._reach()
         ends = {self._outcome(flat.nodes[index]) for index in self.reached}
@@ -120,7 +127,7 @@ class _Part:
         """The barrier that a node ends at; 0 for the kernel's end, -1 for neither."""
         if node.sync:
             return node.sync
-        return 0 if isinstance(node.end, control.Return) else -1
+        return 0 if isinstance(node.end, control.Return | control.Exit) else -1
 
     def module(self, pairs: bool) -> Module:
         """The module of the part."""
@@ -166,23 +173,28 @@ class _Part:
         b = self.b
         head = b.region
         if self.number:
-            live = self.crossing.live[self.number]
             b.loc = self.flat.syncs[self.number - 1].loc
-            for var in (*live.common, *live.kept):
-                self.keeper.restore(var, self.variables[var])
-            for op in live.arrays:
-                if isinstance(op, memory.LocalArray):
-                    self.keeper.move_local(op, saves=False)
-            if self._keeps_shared(self.number):
-                self.keeper.move_shared(module, saves=False)
-                b.emit(grid.Barrier())
+            self._restore(module)
         self._place_again()
         for live in (self.crossing.live[each] for each in self.outcomes if each):
             for op in live.arrays:
                 self._again(op.results[0])
         blocks = [self._block(index) for index in self.reached]
+        if self.ends_apart and self.number:
+            blocks.insert(0, self._pass_ended())
         blocks.append(self._exit(module))
         head.ops.append(graph.Graph(Region([*blocks]), loc=b.loc))
+
+    def _restore(self, module: Module) -> None:
+        live = self.crossing.live[self.number]
+        for var in (*live.common, *live.kept):
+            self.keeper.restore(var, self.variables[var])
+        for op in live.arrays:
+            if isinstance(op, memory.LocalArray):
+                self.keeper.move_local(op, saves=False)
+        if self._keeps_shared(self.number):
+            self.keeper.move_shared(module, saves=False)
+            self.b.emit(grid.Barrier())
 
     def _keeps_shared(self, number: int) -> bool:
         arrays = self.crossing.live[number].arrays if number else []
@@ -237,7 +249,10 @@ class _Part:
             return
         if outcome:
             self._save(self.crossing.live[outcome])
-        if len(self.outcomes) > 1:
+        several = len(self.outcomes) > 1
+        if self.ends_apart and (several if not outcome else not self.number):
+            self.keeper.note_ended(not outcome)
+        if several:
             b.store(b.offset(self.base, b.const(outcome, i32)), self.step)
         b.emit(graph.Branch(len(self.flat.nodes)))
 
@@ -249,6 +264,13 @@ class _Part:
         for op in live.arrays:
             if isinstance(op, memory.LocalArray):
                 self.keeper.move_local(op, saves=True)
+
+    def _pass_ended(self) -> graph.Block:
+        """Let threads that have ended go to the exit."""
+        b, exit_ = self.b, len(self.flat.nodes)
+        with b.inside(Region()) as region:
+            b.emit(graph.BranchIf(self.keeper.has_ended(), exit_, self.entry))
+        return graph.Block(exit_ + 1, region, loc=b.loc)
 
     def _exit(self, module: Module) -> graph.Block:
         """Where all threads of the part meet."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from gridlane.analysis.uniformity import BlockUniformity, Kind
+from gridlane.analysis.uniformity import Kind
 from gridlane.core.dtypes import b1
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
@@ -13,6 +13,7 @@ from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.types import FragmentType, Space
 from gridlane.ir.values import Function, Region, Value, Var
 from gridlane.passes.structure.grid_parts.flatten import Flat, Node
+from gridlane.passes.structure.grid_parts.meeting import GridUniformity
 from gridlane.passes.structure.inline import declare_variables
 
 MOST_AGAIN = 24
@@ -37,21 +38,12 @@ class Live:
     arrays: list[Op] = field(default_factory=list[Op])
 
 
-class GridUniformity(BlockUniformity):
-    """Which values all threads of a grid share where they meet, in any grid. ``Kind.BLOCK`` stands
-    for that here."""
-
-    OWN = BlockUniformity.OWN | {grid.BlockIdx, memory.GlobalAddress, memory.DynamicShared}
-
-    def transfer(self, op: Op) -> tuple[Kind, ...]:
-        """As for a block, but for what differs from block to block."""
-        if isinstance(op, grid.BarrierReduce):
-            return (Kind.VARYING,)
-        return super().transfer(op)
-
-
 class Crossing:
     """Moves what lives across the grid barriers of a kernel to variables.
+
+    Args:
+        shapes: what all threads have in common at a barrier; None if not all that have not ended
+            come to it in the same iteration.
 
     Attributes:
         hoisted: the ops of local and shared arrays, which are in no node any more.
@@ -63,9 +55,10 @@ class Crossing:
             barrier and cannot be computed again, or a fragment of a matrix does; located.
     """
 
-    def __init__(self, function: Function, flat: Flat, shapes: GridUniformity) -> None:
+    def __init__(self, function: Function, flat: Flat, shapes: GridUniformity | None) -> None:
         self.function, self.flat = function, flat
-        self._common = {var for var, kind in shapes.variables.items() if kind is Kind.BLOCK}
+        kinds = shapes.variables if shapes is not None else {}
+        self._common = {var for var, kind in kinds.items() if kind is Kind.BLOCK}
         self._shapes = shapes
         self.hoisted: dict[Value, Op] = {}
         self.again: set[Value] = set()
@@ -173,7 +166,7 @@ class Crossing:
         self._check(item)
         if isinstance(item, Value):
             self._kept[item] = var = Var(item.name or "kept", item.type)
-            if self._shapes.of(item) is Kind.BLOCK:
+            if self._shapes is not None and self._shapes.of(item) is Kind.BLOCK:
                 self._common.add(var)
 
     def _check(self, item: Item) -> None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.op import Op
-from gridlane.ir.ops import control, grid
+from gridlane.ir.ops import control, graph, grid
 from gridlane.ir.values import Region, Value
+from gridlane.passes.structure.flatten import blocks_of
 
 
 @dataclass(slots=True, eq=False)
@@ -33,20 +34,6 @@ class Node:
     end: Op | None = None
     loc: Loc = UNKNOWN
 
-    @property
-    def is_open(self) -> bool:
-        """Whether nothing ends it yet."""
-        return not self.goals and self.end is None
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """A flattened loop or scope: the nodes behind it and, of a loop, of its step."""
-
-    op: control.Loop | control.ScopeOp
-    behind: int
-    step: int = -1
-
 
 class Flat:
     """The nodes of a kernel without calls; the first is the entry.
@@ -56,104 +43,37 @@ class Flat:
     """
 
     def __init__(self, body: Region) -> None:
-        self.nodes: list[Node] = []
         self.syncs: list[grid.GridSync] = []
-        self._frames: list[_Frame] = []
-        self._at = self._new()
-        self._region(body)
-        self._end(control.Return())
+        blocks = blocks_of(
+            body, UNKNOWN, lambda op: _has_sync(op) or _jumps_out(op), (grid.GridSync,)
+        )
+        # Barriers count in the order of the program, nodes in that in which constructs begin.
+        labels = sorted(block.label for block in blocks)
+        indices = {label: index for index, label in enumerate(labels)}
+        made = {block.label: self._node(block.body.ops, indices) for block in blocks}
+        self.nodes = [made[label] for label in labels]
 
     def sync_goal(self, number: int) -> int:
         """The node behind a grid barrier."""
         return next(node.goals[0] for node in self.nodes if node.sync == number)
 
-    # --- nodes
-
-    def _new(self) -> int:
-        self.nodes.append(Node())
-        return len(self.nodes) - 1
-
-    def _go(self, goal: int, loc: Loc) -> None:
-        """End the current node by a jump, unless it has ended."""
-        node = self.nodes[self._at]
-        if node.is_open:
-            node.goals, node.loc = [goal], loc
-
-    def _end(self, op: Op) -> None:
-        node = self.nodes[self._at]
-        if node.is_open:
-            node.end, node.loc = op, op.loc
-
-    # --- ops
-
-    def _region(self, region: Region) -> None:
-        for op in region.ops:
-            if isinstance(op, grid.GridSync):
-                self._sync(op)
-            elif op.REGION_FIELDS and (_has_sync(op) or _jumps_out(op)):
-                self._construct(op)
-            elif op.terminator:
-                self._jump(op)
-            else:
-                self.nodes[self._at].ops.append(op)
-
-    def _sync(self, op: grid.GridSync) -> None:
-        self.syncs.append(op)
-        node, goal = self.nodes[self._at], self._new()
-        node.goals, node.sync, node.loc = [goal], len(self.syncs), op.loc
-        self._at = goal
-
-    def _construct(self, op: Op) -> None:
-        behind = self._new()
-        if isinstance(op, control.If):
-            self._branch(op, behind)
-        elif isinstance(op, control.Loop):
-            self._loop(op, behind)
-        else:
-            assert isinstance(op, control.ScopeOp), op
-            self._inside(_Frame(op, behind), op.body)
-            self._go(behind, op.loc)
-        self._at = behind
-
-    def _branch(self, op: control.If, behind: int) -> None:
-        sides = self._new(), self._new()
-        node = self.nodes[self._at]
-        node.goals, node.condition, node.loc = [*sides], op.condition, op.loc
-        for side, region in zip(sides, (op.then, op.orelse), strict=True):
-            self._at = side
-            self._region(region)
-            self._go(behind, op.loc)
-
-    def _loop(self, op: control.Loop, behind: int) -> None:
-        begin, step = self._new(), self._new()
-        self._go(begin, op.loc)
-        self._at = begin
-        self._inside(_Frame(op, behind, step), op.body)
-        self._go(step, op.loc)
-        self._at = step
-        self._region(op.step)
-        self._go(begin, op.loc)
-
-    def _inside(self, frame: _Frame, region: Region) -> None:
-        self._frames.append(frame)
-        self._region(region)
-        self._frames.pop()
-
-    def _jump(self, op: Op) -> None:
-        if isinstance(op, control.Break | control.Continue):
-            loop = next(each for each in reversed(self._frames) if each.step >= 0)
-            self._go(loop.behind if isinstance(op, control.Break) else loop.step, op.loc)
-        elif isinstance(op, control.Leave):
-            self._go(self._left(op).behind, op.loc)
-        else:
-            self._end(op)
-
-    def _left(self, leave: control.Leave) -> _Frame:
-        return next(
-            each
-            for each in reversed(self._frames)
-            if isinstance(each.op, control.ScopeOp) and leave.target in (0, each.op.label)
-        )
+    def _node(self, ops: list[Op], indices: dict[int, int]) -> Node:
+        """A block of a graph as a node."""
+        *ops, end = ops
+        made = Node(ops, loc=end.loc)
+        match end:
+            case graph.Branch():
+                made.goals = [indices[end.target]]
+            case graph.BranchIf():
+                made.goals = [indices[end.then], indices[end.orelse]]
+                made.condition = end.condition
+            case _:
+                made.end = end
+        if ops and isinstance(ops[-1], grid.GridSync):
+            self.syncs.append(ops[-1])
+            made.sync = len(self.syncs)
+            ops.pop()
+        return made
 
 
 def _has_sync(op: Op) -> bool:

@@ -5,7 +5,8 @@ which each scalar takes 8 bytes. A step reads it where the one before has left i
 own beside: blocks that are done with a step do not wait for others. Behind these lie the words of 8
 bytes of all threads, the first word of all threads first, so that neighbours access neighbouring
 words; then those of 4 bytes; then the shared memory of each block. A value narrower than a word
-takes 4 bytes. What a part does not change it does not store again.
+takes 4 bytes. What a part does not change it does not store again. The first part stores whether a
+thread has ended, the others only that it does.
 """
 
 from __future__ import annotations
@@ -114,6 +115,8 @@ class Words:
         common: of variables of all threads, the numbers of their scalars.
         sizes: of a thread.
         common_count: the scalars of all threads.
+        ended: the number of the word that says whether the thread has ended; None if all end
+            together.
     """
 
     own: dict[Var, list[int]] = field(default_factory=dict[Var, list[int]])
@@ -121,6 +124,11 @@ class Words:
     common: dict[Var, list[int]] = field(default_factory=dict[Var, list[int]])
     sizes: Sizes = field(default_factory=Sizes)
     common_count: int = 0
+    ended: int | None = None
+
+    def add_whether_ended(self) -> None:
+        """Make room for whether a thread has ended."""
+        self.ended = self.sizes.add(u32)
 
     def add(self, live: Live) -> None:
         """Make room for what lives across a barrier."""
@@ -277,6 +285,21 @@ class Keeper:
             b.store(kept, to_word(b, b.load(place)))
         else:
             b.store(place, from_word(b, b.load(kept), place.type.element))
+
+    # --- threads that have ended
+
+    def note_ended(self, ended: bool) -> None:
+        """Keep whether the thread has ended."""
+        self.b.store(self._ended(), self.b.const(int(ended), u32))
+
+    def has_ended(self) -> Value:
+        """Whether the thread had ended before this part."""
+        b = self.b
+        return b.value(arith.Ne(b.load(self._ended()), b.const(0, u32)))
+
+    def _ended(self) -> Value:
+        assert self.words.ended is not None
+        return self._at(u32, self.words.ended)
 
     # --- what the threads of a block keep
 

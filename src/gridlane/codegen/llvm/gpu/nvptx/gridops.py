@@ -131,10 +131,11 @@ _WORD_OFFSET = 4
 @emits(grid.GridSync)
 def grid_sync(state: Emission, op: Op) -> None:
     """Emit the barrier of cooperative groups: one thread of each block adds to a word and waits for
-    its highest bit to flip, between two barriers of the block."""
+    its highest bit to flip, between two barriers of the block. These are not aligned, as in CUDA's:
+    threads of a warp may have gone elsewhere, to end there."""
     body = state.body
     state.cooperative = True
-    barrier(state, op)
+    _meet(state)
     leads, done = body.label("leads"), body.label("met")
     body.branch_if(_all_zero(state, "tid"), leads, done)
     body.start(leads)
@@ -152,9 +153,13 @@ def grid_sync(state: Emission, op: Op) -> None:
     else:
         body.branch(look)
     body.start(done)
-    barrier(state, op)
+    _meet(state)
     if state.module.errors:
         _end_if_raised(state)
+
+
+def _meet(state: Emission) -> None:
+    state.body.call("void", "llvm.nvvm.barrier.cta.sync.all", [("i32", "0")])
 
 
 def _assembly(state: Emission, text: str, word: str, *operands: str) -> str:
