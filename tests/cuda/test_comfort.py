@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import time
 import traceback
+from html import unescape
 
 import numpy as np
 import pytest
 from tests.devices import DEVICES
 
 import gridlane
-from gridlane import cuda
+from gridlane import compiler, cuda
 from gridlane.compiler import progress
+from gridlane.compiler.cache import DiskCache
 from gridlane.core.errors import ArgumentError, MissingError, NameLookupError, TypingError
 from gridlane.cuda.host import settings
+from gridlane.runtime.protocol import Figures
 
 
 @cuda.jit
@@ -142,7 +146,101 @@ def test_errors_of_properties_are_their_own():
 
 
 def test_launches_are_shown():
-    assert repr(add[1, (2, 3)]).startswith("<launch of add: grid=(1, 1, 1), block=(2, 3, 1)")
+    assert repr(add[1, (2, 3)]) == "<launch of add: grid=(1, 1, 1), block=(2, 3, 1), device='cpu'>"
+    with gridlane.device("interp"):
+        stream = cuda.stream()
+    launch = add[4, (32, 2), stream, 64]
+    assert repr(launch).endswith(f", sharedmem=64, stream={stream!r}, device='interp'>")
+    rows = re.findall("<tr><th>(.*?)</th><td>(.*?)</td></tr>", launch._repr_html_())
+    assert [(name, unescape(value)) for name, value in rows] == [
+        ("grid", "4 blocks"),
+        ("block", "32 x 2 threads"),
+        ("threads", "256"),
+        ("stream", repr(stream)),
+        ("dynamic shared memory", "64 bytes"),
+        ("device", "interp"),
+    ]
+
+
+def shown_rows(kernel) -> list[list[str]]:
+    """The cells of the table that a notebook shows of a kernel."""
+    lines = re.findall("<tr>(.*?)</tr>", kernel._repr_html_())
+    return [[unescape(cell) for cell in re.findall("<t[hd]>(.*?)</t[hd]>", line)] for line in lines]
+
+
+def test_kernels_are_shown(monkeypatch):
+    @cuda.jit(fastmath=True, max_registers=32)
+    def shown(x, amount):
+        tile = cuda.shared.array(64, np.float32)
+        tile[cuda.threadIdx.x] = amount
+        x[cuda.grid(1)] += tile[cuda.threadIdx.x]
+
+    text = "<kernel shown(x, amount), not compiled yet>"
+    assert repr(shown) == text
+    assert shown._repr_html_() == (
+        "<div><b>kernel shown</b>(x, amount) fastmath, max_registers=32, not compiled yet</div>"
+    )
+    shown.compile("void(float32[::1], float32)")
+    assert shown_rows(shown)[1:] == [
+        ["(array(float32, 1d, C), float32)", *"------", "not launched yet"]
+    ]
+    for device in ("cpu", "interp"):
+        with gridlane.device(device):
+            shown[1, 64](np.zeros(64, np.float32), np.float32(1))
+    types = "(array(float32, 1d, C), float32)"
+    assert repr(shown) == f"<kernel shown(x, amount), compiled for {types}>"
+    head, cpu, interp = shown_rows(shown)
+    assert head[:3] == ["signature", "device", "block"] and len(cpu) == len(interp) == len(head)
+    assert cpu[:3] == [types, "cpu", "64"] and cpu[3].startswith("object, ")
+    assert cpu[4:7] == ["-", "256", "-"] and " ms" in cpu[7]
+    assert interp[:3] == [types, "interp", "64"] and interp[5] == "256"
+    ((_, code), _) = next(iter(shown.overloads.values())).codes()
+    monkeypatch.setattr(type(code.kernel), "figures", lambda self: Figures(40, 16, 512, 0, 1024))
+    assert shown_rows(shown)[1][4:7] == ["40", "512", "16"]
+
+    def lost(self):
+        raise RuntimeError("the device is lost")
+
+    monkeypatch.setattr(type(code.kernel), "figures", lost)
+    assert shown_rows(shown)[1][4] == "-"
+
+
+def test_many_signatures_and_device_functions_are_shown():
+    @cuda.jit
+    def plain(x):
+        x[0] = 0
+
+    for width in (8, 16, 32, 64):
+        plain.compile(f"void(int{width}[::1])")
+    assert repr(plain) == "<kernel plain(x), compiled for 4 signatures>"
+    assert len(shown_rows(plain)) == 5
+    function = cuda.jit(device=True)(lambda x: x)
+    assert repr(function) == "<device function <lambda>(x)>"
+    assert function._repr_html_() == (
+        "<div><b>device function &lt;lambda&gt;</b>(x) device, compiled into the kernels that call "
+        "it</div>"
+    )
+
+
+def test_the_disk_cache_is_told_of(monkeypatch, tmp_path):
+    monkeypatch.setattr(compiler, "default_cache", lambda: DiskCache(tmp_path))
+    for ending in (" ms", " ms, from the disk cache"):
+
+        @cuda.jit
+        def kept(x):
+            x[0] = 0
+
+        kept[1, 1](np.ones(1))
+        assert shown_rows(kept)[1][-1].endswith(ending)
+
+
+def test_ipython_shows_kernels_as_html():
+    formatter = pytest.importorskip("IPython.core.formatters").DisplayFormatter()
+    formatter.active_types = ["text/plain", "text/html"]
+    for each in (add, add[1, 1], cuda.to_device(np.arange(3))):
+        texts, _ = formatter.format(each)
+        assert texts["text/html"] == each._repr_html_()
+        assert texts["text/plain"] == repr(each)
 
 
 def test_what_was_meant():

@@ -20,6 +20,7 @@ from gridlane.core.options import KernelOptions
 from gridlane.cuda.host import settings
 from gridlane.cuda.host.streams import Stream, as_stream
 from gridlane.cuda.host.warnings import NumbaPerformanceWarning
+from gridlane.cuda.kernels import showing
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.kernels.arguments import In
 from gridlane.cuda.kernels.device_code import DeviceCode
@@ -364,7 +365,10 @@ class Dispatcher(Inspection, Named):
         return DeviceFunction(self._source_func, self.options, self.device_signatures, own)
 
     def __repr__(self) -> str:
-        return f"CUDADispatcher({self.py_func!r})"
+        return showing.kernel_text(self)
+
+    def _repr_html_(self) -> str:
+        return showing.kernel_html(self)
 
     def _made_again(self, found: Any) -> Any:
         """Recreate a specialised dispatcher from its kernel and types."""

@@ -20,6 +20,7 @@ from gridlane.core.device_errors import NOT_CAPTURED, fail
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError, GridlaneError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.streams import Stream
+from gridlane.cuda.kernels import showing
 from gridlane.cuda.kernels.argument_types import KEYS, typeof
 from gridlane.cuda.kernels.expected import expected_buffers
 from gridlane.cuda.kernels.foreign import user_argument
@@ -234,10 +235,10 @@ class Launching(ProcessBound):
         return tuple(changed)
 
     def __repr__(self) -> str:
-        shape = f"grid={self.griddim}, block={self.blockdim}"
-        more = f", sharedmem={self.sharedmem}" if self.sharedmem else ""
-        more += f", stream={self.stream!r}" if self.stream else ""
-        return f"<launch of {self.dispatcher.__name__}: {shape}{more}>"
+        return showing.launch_text(self)
+
+    def _repr_html_(self) -> str:
+        return showing.launch_html(self)
 
     def mark_kernel_as_launch_config_sensitive(self) -> None:
         """Accept numba's mark without effect; see Dispatcher."""
