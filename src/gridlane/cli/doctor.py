@@ -115,7 +115,7 @@ def climb(device: str) -> list[Step]:
     # Without the cache, so that today's compiler is tested.
     ours = {"GRIDLANE_DEVICE": device, "GRIDLANE_TRACE": "0", "GRIDLANE_CACHE": "0"}
     environment = {**os.environ, **ours}
-    command = [sys.executable, "-m", "gridlane.cli.probe", device]
+    command = [sys.executable, "-P", "-m", "gridlane.cli.probe", device]
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S
