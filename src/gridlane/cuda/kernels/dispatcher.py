@@ -8,6 +8,7 @@ import math
 import threading
 import warnings
 import weakref
+from collections import Counter
 from collections.abc import Callable, Hashable
 from numbers import Integral
 from typing import Any
@@ -19,7 +20,7 @@ from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions
 from gridlane.cuda.host import settings
 from gridlane.cuda.host.streams import Stream, as_stream
-from gridlane.cuda.host.warnings import NumbaPerformanceWarning
+from gridlane.cuda.host.warnings import NumbaPerformanceWarning, NumbaWarning
 from gridlane.cuda.kernels import showing
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.kernels.arguments import In
@@ -81,12 +82,15 @@ class Dispatcher(Inspection, Named):
         self._defaults = {
             n: each.default for n, each in parameters.items() if each.default is not each.empty
         }
+        self._earlier = Counter(), Counter()  # the statistics of kernels dropped by recompile()
         self._can_compile = True
         self._specialized = False
         self._configured: dict[Any, Configured] = {}
         self._owners: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._plans: dict[Dim3, dict[Hashable, Reading]] = {}
         self._lock = threading.RLock()
+        if self.targetoptions.get("cache"):
+            self.enable_caching()
 
     # --- launching ---
 
@@ -319,6 +323,7 @@ class Dispatcher(Inspection, Named):
         """Drop all compiled code, and compile the same signatures again."""
         with fork_waits(), self._lock:
             types = list(self.overloads)
+            _, *self._earlier = self.stats
             self.overloads.clear()
             self._reading.clear()
             self._plans.clear()
@@ -355,7 +360,15 @@ class Dispatcher(Inspection, Named):
         self._sensitive = True
 
     def enable_caching(self) -> None:
-        """Accept numba's option without effect: the disk cache is always on."""
+        """Warn where the disk cache, which is always on, cannot keep the code."""
+        problem = _cache_problem()
+        if problem:
+            warnings.warn(
+                f"{self.__name__}: cache=True, and compiled kernels are not kept: {problem}; "
+                "GRIDLANE_CACHE_DIR and NUMBA_CACHE_DIR name another directory",
+                NumbaWarning,
+                stacklevel=2,
+            )
 
     @functools.cached_property
     def __gridlane_function__(self) -> Any:
@@ -375,6 +388,15 @@ class Dispatcher(Inspection, Named):
         if self._specialized and getattr(found, "py_func", None) is self.py_func:
             return Dispatcher.specialize, (found, *next(iter(self.overloads)))
         return None
+
+
+@functools.cache
+def _cache_problem() -> str:
+    """Why the directory of the disk cache cannot be used; "" where it can, or is off on purpose."""
+    from gridlane.compiler.cache import default_cache
+
+    cache = default_cache()
+    return "" if cache is None else cache.problem()
 
 
 def _call_weakly(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
