@@ -182,6 +182,8 @@ def _is_new_axis(item: Operand) -> bool:
 
 
 def _index(t: Translator, array: ArrayView, item: Operand) -> Scalar:
+    if isinstance(item, ArrayView) and item.type.ndim == 0:
+        item = item_of(t, _array_place(t, item, ()))  # as numpy's, an index without axes
     if not isinstance(item, Scalar):
         raise t.fail(
             TypingError,
