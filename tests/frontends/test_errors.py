@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import math
 import random
 import re
 
 import numpy as np
 import pytest
-from tests.frontends.running import cuda, device
+from tests.frontends.running import cuda, device, module_of
 
 from gridlane.core.argtypes import float32, float64, int32, int64, none
 from gridlane.core.errors import (
@@ -350,6 +351,18 @@ def test_no_source():
     error = error_of(space["made"], ARRAY)
     assert isinstance(error, UnsupportedError)
     assert "put it in a file" in str(error)
+
+
+def test_the_source_of_another_function_with_its_name_is_not_taken(monkeypatch):
+    """As linecache has that of ``python -c`` under the name of what exec runs, from 3.13 on."""
+    text = "def made(a):\n    a[0] = 1\n"
+    lines = text.splitlines(keepends=True)
+    monkeypatch.setitem(linecache.cache, "<string>", (len(text), None, lines, "<string>"))
+    space = {}
+    exec(text.replace("1", "2"), space)
+    assert "put it in a file" in str(error_of(space["made"], ARRAY))
+    exec(text, space)
+    assert module_of(space["made"], np.ones(1)).kernel.name.startswith("made")
 
 
 def test_frames_of_the_compiler_are_stripped():
