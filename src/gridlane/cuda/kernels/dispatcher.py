@@ -18,6 +18,7 @@ from gridlane.core.device_errors import KernelStop
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions
+from gridlane.core.signatures import signature_of
 from gridlane.cuda.host import settings
 from gridlane.cuda.host.streams import Stream, as_stream
 from gridlane.cuda.host.warnings import NumbaPerformanceWarning, NumbaWarning
@@ -77,7 +78,7 @@ class Dispatcher(Inspection, Named):
         self.extensions: list[Any] = list(self.targetoptions.get("extensions") or ())
         self._links = links_of(self.targetoptions.get("link"))
         self.launch_bounds = _first(self.targetoptions.get("launch_bounds"))
-        parameters = inspect.signature(py_func).parameters
+        parameters = signature_of(py_func).parameters
         self._parameters = tuple(parameters)
         self._defaults = {
             n: each.default for n, each in parameters.items() if each.default is not each.empty

@@ -7,13 +7,13 @@ is used; where none has, the dialect's own function is, if there is one.
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Sequence
 from typing import Any
 
 from gridlane.core.argtypes import ArgType, NoneType, Signature
 from gridlane.core.errors import CompileError, TypingError
+from gridlane.core.signatures import signature_of
 from gridlane.frontends.python.attributes import ARRAY_METHODS
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.calls.strictness import check_parameters
@@ -164,9 +164,9 @@ def _asked(ask: Any, shown: list[ArgType], named: dict[str, ArgType]) -> Any:
     """What a function of types returns; _Refused with its words where it raises an error."""
     name = getattr(ask, "__qualname__", str(ask))
     try:
-        inspect.signature(ask).bind(*shown, **named)
+        signature_of(ask).bind(*shown, **named)
     except TypeError as error:
-        raise _Refused(f"{name}{inspect.signature(ask)}: {error}") from None
+        raise _Refused(f"{name}{signature_of(ask)}: {error}") from None
     try:
         return ask(*shown, **named)
     except CompileError as error:
