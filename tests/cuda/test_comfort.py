@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import re
 import sys
 import time
@@ -17,7 +18,14 @@ import gridlane
 from gridlane import compiler, cuda
 from gridlane.compiler import progress
 from gridlane.compiler.cache import DiskCache
-from gridlane.core.errors import ArgumentError, MissingError, NameLookupError, TypingError
+from gridlane.core.errors import (
+    ArgumentError,
+    LaunchError,
+    MissingError,
+    NameLookupError,
+    TypingError,
+    UnsupportedError,
+)
 from gridlane.cuda.host import settings
 from gridlane.runtime.protocol import Figures
 
@@ -275,6 +283,74 @@ def test_what_was_meant():
 def test_lists_are_to_be_arrays(value):
     with pytest.raises(ArgumentError, match=r"pass np\.array\(x\)"):
         add[1, 1](value, 1)
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [
+        ({1: 2}, "pass the arrays and numbers in it, or a namedtuple of them"),
+        ("text", r"np\.frombuffer\(x\.encode\(\), np\.uint8\)"),
+        ({1}, r"pass np\.array\(list\(x\)\)"),
+        (abs, "call it in the kernel by its global name"),
+        (dict, "a type is a constant of a kernel"),
+        (object(), "or a namedtuple of them"),
+        (np.array(["a"]), "dtype <U1; pass numbers, as the places of its texts"),
+        (np.array([b"a"]), r"dtype \|S1; pass numbers, as x\.view\(np\.uint8\)"),
+        (np.array([None]), r"dtype object; if it holds numbers, pass x\.astype\(np\.float64\)"),
+        (np.zeros(1, "V3"), "; convert it to another dtype with astype"),
+    ],
+)
+def test_arguments_say_what_to_pass(value, words):
+    with pytest.raises(ArgumentError, match=words):
+        add[1, 1](value, 1)
+
+
+def test_signatures_say_what_to_pass():
+    kernel = cuda.jit("void(float32[:], float32)")(add.py_func)
+    for value, words in (
+        (np.ones(3), r"takes array\(float32, 1d, A\); pass x\.astype\(np\.float32\), or leave"),
+        (np.ones((3, 3), np.float32), "; pass one of 1 dimensions, or leave the signature away"),
+        (3.0, r"takes array\(float32, 1d, A\)$"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            kernel[1, 1](value, 1)
+    contiguous = cuda.jit("void(float32[::1], float32)")(add.py_func)
+    with pytest.raises(ArgumentError, match="so that each type gets a kernel of its own"):
+        contiguous[1, 1](np.ones(6, np.float32)[::2], 1)
+
+
+def test_shapes_say_what_to_launch():
+    x = np.ones(3)
+    with pytest.raises(LaunchError, match="2048 along x, and the most is 1024; use more and small"):
+        add[1, 2048](x, 1)
+    with pytest.raises(LaunchError, match="use larger blocks, or a loop in the kernel"):
+        add[(1, 2**20), 1](x, 1)
+    with pytest.raises(TypeError, match=r"got \[1\.5\]; n / threads is a float: write \(n \+ thr"):
+        add[3 / 2, 1]
+    with pytest.raises(TypeError, match=r"got \['1'\]$"):
+        add["1", 1]
+
+
+HOST_FUNCTIONS = {
+    "np.dot(x, x)": "multiply and add the elements in a loop",
+    "sorted(x)[0]": "sort on the host",
+    "len(str(x[0]))": "texts are made on the host",
+    "list(x)[0]": "is a thread's own array",
+    "open('f')": "read on the host",
+    "np.random.rand()": "xoroshiro128p_uniform_float32",
+    "random.random()": "xoroshiro128p_uniform_float32",
+    "time.perf_counter()": r"cuda\.event\(\)",
+    "np.linalg.det(x)": "kernels call the names of cuda, math, operator",
+}
+
+
+@pytest.mark.parametrize("call", HOST_FUNCTIONS)
+def test_functions_of_the_host_say_what_to_call(call):
+    space = {"np": np, "random": random, "time": time}
+    text = f"def kernel(x):\n    x[0] = {call}\n"
+    exec(text, space)
+    with pytest.raises(UnsupportedError, match=HOST_FUNCTIONS[call]):
+        cuda.jit(source=text)(space["kernel"])[1, 1](np.ones(3))
 
 
 def test_objects_of_other_libraries():

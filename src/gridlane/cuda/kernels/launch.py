@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core import trace
+from gridlane.core.argtypes import ArrayType, ScalarType
 from gridlane.core.compact import Variant
 from gridlane.core.device_errors import NOT_CAPTURED, fail
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError, GridlaneError
@@ -320,8 +321,19 @@ def check_convertible(
         if conversion(writable(seen), writable(type_)) is None:
             raise ArgumentError(
                 f"{name}: argument {n + 1}, {parameters[n]!r}, is {have}, and the kernel's "
-                f"signature takes {type_}"
+                f"signature takes {type_}{_conversion_advice(have, type_)}"
             )
+
+
+def _conversion_advice(have: Any, want: Any) -> str:
+    """What to do where an argument has not the type of the signature."""
+    if not (isinstance(have, ArrayType) and isinstance(want, ArrayType)):
+        return ""
+    if have.ndim != want.ndim:
+        return f"; pass one of {want.ndim} dimensions, or leave the signature away"
+    if have.element != want.element and isinstance(want.element, ScalarType):
+        return f"; pass x.astype(np.{want.element}), or leave the signature away"
+    return "; leave the signature away, so that each type gets a kernel of its own"
 
 
 def _type_of(value: Any) -> Any:
