@@ -329,6 +329,8 @@ def test_shapes_say_what_to_launch():
         add[3 / 2, 1]
     with pytest.raises(TypeError, match=r"got \['1'\]$"):
         add["1", 1]
+    with pytest.raises(LaunchError, match="give each block less work at a time"):
+        add[1, 1, 0, 10**8](x, 1)
 
 
 HOST_FUNCTIONS = {

@@ -247,6 +247,22 @@ def mixed_results(a, n):
     two_results(n)
 
 
+def launches(a, n):
+    two_results[1, 1](n)
+
+
+def writes_to_a_number(a, n):
+    n[0] = 1
+
+
+def index_of_all_axes(a, n):
+    a[cuda.threadIdx] = n
+
+
+def root_of_an_array(a, n):
+    a[0] = math.sqrt(a)
+
+
 CASES = [
     (
         list_display,
@@ -272,7 +288,11 @@ CASES = [
     (float_index, TypingError, "an integer index is required here, not float64", "a[n / 2]"),
     (too_many_indices, TypingError, "2 indices for an array of 1 dimensions", "a[n, n]"),
     (float_bits, TypingError, "& takes integers and bools, not float64", "a[1] & 1"),
-    (unpack_number, TypingError, "cannot be unpacked: only tuples", "x, y"),
+    (unpack_number, TypingError, "only tuples and arrays can; give it one name", "x, y"),
+    (launches, TypingError, "a kernel launches no kernel: call it", "two_results[1, 1]"),
+    (writes_to_a_number, TypingError, "cannot be indexed; to write a result, pass an", "n[0]"),
+    (index_of_all_axes, TypingError, "write its .x, .y or .z", "a[cuda.threadIdx]"),
+    (root_of_an_array, TypingError, "required here, not array(float64, 1d, C); index the", None),
     (unpack_count, TypingError, "3 values cannot be unpacked to 2 names", "x, y"),
     (
         returns_value,

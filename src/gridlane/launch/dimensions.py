@@ -116,5 +116,6 @@ def check_shared(kernel: str, static: int, dynamic: int, limits: Limits) -> None
     if static + dynamic > most:
         raise LaunchError(
             f"launch of {kernel}: {static} bytes of static and {dynamic} of dynamic shared memory "
-            f"are more than a block's {most} (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)"
+            f"are more than a block's {most}; give each block less work at a time "
+            "(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)"
         )

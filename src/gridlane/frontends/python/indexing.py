@@ -60,7 +60,9 @@ def _static_subscript(t: Translator, base: Static, index: Operand) -> Operand:
             return operand_of(t, base.object[key])  # type: ignore[index]  # a TypeError says so
         except (KeyError, IndexError, TypeError) as error:
             raise t.fail(ConstantError, f"{base.type_name} has no item {error}") from None
-    raise t.fail(TypingError, f"{base.type_name} cannot be indexed in a kernel")
+    launched = hasattr(base.object, "__gridlane_function__") and isinstance(index, TupleOperand)
+    instead = "; a kernel launches no kernel: call it as a device function" if launched else ""
+    raise t.fail(TypingError, f"{base.type_name} cannot be indexed in a kernel{instead}")
 
 
 def element_at(t: Translator, array: ArrayView, index: Scalar) -> Operand:
@@ -86,7 +88,9 @@ def place_of(t: Translator, base: Operand, index: Operand) -> Place:
         raise t.fail(TypingError, unchanged(base, letter))
     if isinstance(base, TupleOperand):
         raise t.fail(TypingError, "a tuple cannot be changed; make a new one, or use a local array")
-    raise t.fail(TypingError, f"{base.type_name} cannot be indexed")
+    number = isinstance(base, Scalar)
+    instead = "; to write a result, pass an array of one element" if number else ""
+    raise t.fail(TypingError, f"{base.type_name} cannot be indexed{instead}")
 
 
 def _element_behind(t: Translator, base: Pointer, index: Scalar) -> Place:
@@ -185,10 +189,11 @@ def _index(t: Translator, array: ArrayView, item: Operand) -> Scalar:
     if isinstance(item, ArrayView) and item.type.ndim == 0:
         item = item_of(t, _array_place(t, item, ()))  # as numpy's, an index without axes
     if not isinstance(item, Scalar):
+        axes = isinstance(item, Static) and all(hasattr(item.object, each) for each in "xyz")
         raise t.fail(
             TypingError,
             f"{array.type} is indexed by integers, slices and tuples of them, not by "
-            f"{item.type_name}",
+            f"{item.type_name}{'; write its .x, .y or .z' if axes else ''}",
         )
     return integer(t, item, "an integer index")
 
