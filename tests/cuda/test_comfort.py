@@ -230,6 +230,29 @@ def test_many_signatures_and_device_functions_are_shown():
     )
 
 
+def test_other_objects_are_shown():
+    @cuda.jit("void(int32[::1])")
+    def plain(x):
+        x[0] = 0
+
+    (kernel,) = plain.overloads.values()
+    assert repr(kernel) == "<kernel plain(array(int32, 1d, C)), not launched yet>"
+    for device in ("cpu", "interp", "cpu"):
+        with gridlane.device(device):
+            plain[1, 1](np.ones(1, np.int32))
+    plain[1, 2](np.ones(1, np.int32))
+    assert repr(kernel) == "<kernel plain(array(int32, 1d, C)), on cpu, interp>"
+    assert repr(plain.forall(10)) == "<launch of plain for 10 tasks: block=256>"
+    stream = cuda.stream()
+    assert repr(plain.forall(9, 32, stream, 8)) == (
+        f"<launch of plain for 9 tasks: block=32, sharedmem=8, stream={stream!r}>"
+    )
+    event = cuda.event()
+    assert repr(event) == f"<CUDA event {event.handle} on cpu>"
+    assert repr(cuda.event(timing=False)).endswith(" on cpu, without times>")
+    assert repr(cuda.gpus).startswith("<CUDA devices: ")
+
+
 def test_the_disk_cache_is_told_of(monkeypatch, tmp_path):
     monkeypatch.setattr(compiler, "default_cache", lambda: DiskCache(tmp_path))
     for ending in (" ms", " ms, from the disk cache"):

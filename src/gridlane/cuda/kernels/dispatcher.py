@@ -44,6 +44,8 @@ from gridlane.launch.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 # Grids that depend on the data would fill the table of configured launches without bound.
 _MOST_CONFIGURED = 1024
 _FEW_BLOCKS = 128
+_FITTING = 256
+"""Threads of a block where ``forall`` is given none."""
 
 
 class Dispatcher(Inspection, Named):
@@ -440,9 +442,17 @@ class ForAll:
         self.stream = stream
         self.sharedmem = sharedmem
 
+    def __repr__(self) -> str:
+        more = f", sharedmem={self.sharedmem}" if self.sharedmem else ""
+        more += f", stream={self.stream!r}" if self.stream else ""
+        block = self.thread_per_block or _FITTING
+        return (
+            f"<launch of {self.dispatcher.__name__} for {self.ntasks} tasks: block={block}{more}>"
+        )
+
     def __call__(self, *args: Any, **keywords: Any) -> None:
         if not self.ntasks:
             return
-        block = self.thread_per_block or 256
+        block = self.thread_per_block or _FITTING
         grid = -(-self.ntasks // block)
         self.dispatcher[grid, block, self.stream, self.sharedmem](*args, **keywords)
