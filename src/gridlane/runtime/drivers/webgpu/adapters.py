@@ -60,8 +60,9 @@ def usable() -> tuple[Any, ...]:
     Raises:
         DeviceError: WEBGPU_NO_DEVICE, there is none.
     """
+    library = bindings()
     try:
-        every = bindings().gpu.enumerate_adapters_sync()
+        every = library.gpu.enumerate_adapters_sync()
     except Exception as error:  # the library raises any exception where drivers are broken
         no_device("webgpu", f"wgpu finds no adapter ({error})")
     native = [each for each in every if each.info["backend_type"] != "OpenGL"]
