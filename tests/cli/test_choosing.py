@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import platform
+import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from gridlane.cli import choosing, doctor, survey
+from gridlane.cli import children, choosing, doctor, survey
 from gridlane.core.config import config
 from gridlane.runtime import driver_cache
 
@@ -158,11 +160,30 @@ def test_a_driver_that_ends_its_process_is_passed_by(monkeypatch, tmp_path):
         "esac; done\n"
     )
     program.chmod(0o755)
-    monkeypatch.setattr(choosing.sys, "executable", str(program))
+    monkeypatch.setattr(sys, "executable", str(program))
     assert [each.kind for each in choosing._candidates()] == ["cpu"]
 
 
-def test_the_process_of_a_survey(python):
-    done = python("-m", "gridlane.cli.survey", "interp", "cpu")
+def test_the_process_of_a_survey(tmp_path):
+    """Where the program's own folder has modules with names of others."""
+    (tmp_path / "json.py").write_text("raise SystemExit('this json is the program's')\n")
+    command = children.command("gridlane.cli.survey", "interp", "cpu")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     (line,) = [json.loads(each) for each in done.stdout.splitlines()]
     assert line["kind"] == "interp" and line["facts"] and line["key"] and not line["software"]
+
+
+def test_a_process_of_a_checkout_that_is_not_installed(tmp_path):
+    """It imports the package that this process has."""
+    told = (
+        "def main():\n    import gridlane\n    print(gridlane.__file__, sys.path[0])\nimport sys\n"
+    )
+    package = tmp_path / "src" / "gridlane"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "told.py").write_text(told)
+    start = children.command("gridlane.told")
+    start[3] = start[3].replace(str(Path(children.__file__).parents[2]), str(package.parent))
+    done = subprocess.run(start, cwd="/", capture_output=True, text=True, check=True)
+    file, first = done.stdout.split()
+    assert file == str(package / "__init__.py") and first != str(package.parent)

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gridlane.cli import children
 from gridlane.runtime import driver_cache
 
 _PREFERRED = ("cuda", "metal", "vulkan", "webgpu", "opengl", "cpu")
@@ -57,7 +58,7 @@ def _candidates() -> Iterator[Candidate]:
 
 def _survey(kinds: list[str]) -> list[dict[str, str]]:
     """The lines that ``gridlane.cli.survey`` prints of these kinds."""
-    command = [sys.executable, "-P", "-m", "gridlane.cli.survey", *kinds]
+    command = children.command("gridlane.cli.survey", *kinds)
     environment = {**os.environ, "GRIDLANE_DEVICE": "cpu", "GRIDLANE_TRACE": "0"}
     try:
         done = subprocess.run(command, env=environment, capture_output=True, timeout=_TIMEOUT_S)

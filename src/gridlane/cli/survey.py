@@ -1,6 +1,6 @@
 """Look for a device of real hardware: ``gridlane run --device auto`` starts one process for it.
 
-``python -m gridlane.cli.survey KIND...`` prints a line of JSON for each kind of device, in this
+Its ``main``, with kinds in ``sys.argv``, prints a line of JSON for each kind of device, in this
 order, and ends after the first that is no software on the CPU. It opens the device, and runs no
 kernel. It is a process of its own, because a broken driver may crash its process, and because a
 driver that is loaded outlives the choice of another device.
