@@ -28,6 +28,7 @@ from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.ranges import range_item
 from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.specs import flatten, rebuild, spec_of
+from gridlane.frontends.python.stubs import Dim3Stub
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import unchanged
 from gridlane.frontends.python.views import IndexPart, make_view
@@ -60,8 +61,9 @@ def _static_subscript(t: Translator, base: Static, index: Operand) -> Operand:
             return operand_of(t, base.object[key])  # type: ignore[index]  # a TypeError says so
         except (KeyError, IndexError, TypeError) as error:
             raise t.fail(ConstantError, f"{base.type_name} has no item {error}") from None
-    launched = hasattr(base.object, "__gridlane_function__") and isinstance(index, TupleOperand)
-    instead = "; a kernel launches no kernel: call it as a device function" if launched else ""
+    # An object may answer to every name, or raise at each.
+    is_kernel = hasattr(type(base.object), "__gridlane_function__")
+    instead = "; a kernel launches no kernel: call it as a device function" if is_kernel else ""
     raise t.fail(TypingError, f"{base.type_name} cannot be indexed in a kernel{instead}")
 
 
@@ -189,7 +191,7 @@ def _index(t: Translator, array: ArrayView, item: Operand) -> Scalar:
     if isinstance(item, ArrayView) and item.type.ndim == 0:
         item = item_of(t, _array_place(t, item, ()))  # as numpy's, an index without axes
     if not isinstance(item, Scalar):
-        axes = isinstance(item, Static) and all(hasattr(item.object, each) for each in "xyz")
+        axes = isinstance(item, Static) and isinstance(item.object, Dim3Stub)
         raise t.fail(
             TypingError,
             f"{array.type} is indexed by integers, slices and tuples of them, not by "
