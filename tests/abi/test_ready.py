@@ -100,6 +100,12 @@ def test_a_copy_of_a_cache_is_used(room, cache):
     assert run(room, cache=cache).stderr == WITHOUT
 
 
+def test_the_cache_in_the_directory_of_numba_is_used(room, tmp_path):
+    shutil.copytree(room / "cache", tmp_path / "gridlane")
+    there = {"GRIDLANE_CACHE_DIR": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    assert run(room, **there).stderr == WITHOUT
+
+
 def spoil(path, change):
     data = bytearray(path.read_bytes())
     path.write_bytes(change(data))

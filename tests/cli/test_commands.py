@@ -24,6 +24,8 @@ from gridlane.compiler import cuda as cuda_target
 from gridlane.compiler import libdevice
 from gridlane.compiler.cache import default_cache
 from gridlane.core.config import config
+from gridlane.core.device_errors import no_device
+from gridlane.core.extras import install
 
 ROOT = Path(__file__).parents[2]
 
@@ -104,6 +106,13 @@ def test_a_device_that_is_not_available(command, monkeypatch):
     monkeypatch.setattr(devices, "get_device", missing)
     done = command("devices")
     assert done.exit_code == 0 and "no: no [lib] here" in done.output
+
+    def not_installed(name):
+        no_device("vulkan", "the package vulkan does not load (why)", install("vulkan"))
+
+    monkeypatch.setattr(devices, "get_device", not_installed)
+    wanted = "no: the package vulkan does not load: pip install 'gridlane[vulkan]'\n"
+    assert wanted in command("devices").output
 
 
 @pytest.mark.parametrize("word", ["devices", "doctor", "cache", "bench"])

@@ -74,6 +74,11 @@ PROGRAMS = {
         "if __name__ == '__main__':\n    with m.get_context('spawn').Pool(1) as p:\n"
         "        print(p.map(f, [1, 2]))"
     ),
+    "forkserver": (  # the default from Python 3.14 on
+        "import multiprocessing as m\ndef f(x):\n    return x * x\n"
+        "if __name__ == '__main__':\n    with m.get_context('forkserver').Pool(1) as p:\n"
+        "        print(p.map(f, [1, 2]))"
+    ),
     "source": "import inspect\ndef f():\n    pass\nprint(inspect.getsource(f))",
     "warning": "import warnings\nwarnings.warn('careful')",
     "dataclass": (

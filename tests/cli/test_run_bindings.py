@@ -176,7 +176,7 @@ def told(_):
     return runtime.__name__
 
 if __name__ == "__main__":
-    for kind in ("spawn", "fork"):
+    for kind in ("spawn", "fork", "forkserver"):
         with multiprocessing.get_context(kind).Pool(1) as pool:
             print(*pool.map(told, [0]))
     code = "from cuda.bindings import driver; print(driver.__name__)"
@@ -187,7 +187,7 @@ if __name__ == "__main__":
 def test_child_processes(run):
     flags = [] if run.installed else ["-S"]
     done = run(CHILDREN.replace("FLAGS", repr(flags)))
-    assert done.stdout.split() == ["gridlane.cuda.runtime"] * 2 + ["gridlane.cuda.driver"], (
+    assert done.stdout.split() == ["gridlane.cuda.runtime"] * 3 + ["gridlane.cuda.driver"], (
         done.stderr
     )
 

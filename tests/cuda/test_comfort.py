@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import logging
+import random
+import re
 import sys
 import time
 import traceback
+from html import unescape
 
 import numpy as np
 import pytest
 from tests.devices import DEVICES
 
 import gridlane
-from gridlane import cuda
+from gridlane import compiler, cuda
 from gridlane.compiler import progress
-from gridlane.core.errors import ArgumentError, MissingError, NameLookupError, TypingError
+from gridlane.compiler.cache import DiskCache
+from gridlane.core.errors import (
+    ArgumentError,
+    LaunchError,
+    MissingError,
+    NameLookupError,
+    TypingError,
+    UnsupportedError,
+)
 from gridlane.cuda.host import settings
+from gridlane.runtime.protocol import Figures
 
 
 @cuda.jit
@@ -142,7 +154,124 @@ def test_errors_of_properties_are_their_own():
 
 
 def test_launches_are_shown():
-    assert repr(add[1, (2, 3)]).startswith("<launch of add: grid=(1, 1, 1), block=(2, 3, 1)")
+    assert repr(add[1, (2, 3)]) == "<launch of add: grid=(1, 1, 1), block=(2, 3, 1), device='cpu'>"
+    with gridlane.device("interp"):
+        stream = cuda.stream()
+    launch = add[4, (32, 2), stream, 64]
+    assert repr(launch).endswith(f", sharedmem=64, stream={stream!r}, device='interp'>")
+    rows = re.findall("<tr><th>(.*?)</th><td>(.*?)</td></tr>", launch._repr_html_())
+    assert [(name, unescape(value)) for name, value in rows] == [
+        ("grid", "4 blocks"),
+        ("block", "32 x 2 threads"),
+        ("threads", "256"),
+        ("stream", repr(stream)),
+        ("dynamic shared memory", "64 bytes"),
+        ("device", "interp"),
+    ]
+
+
+def shown_rows(kernel) -> list[list[str]]:
+    """The cells of the table that a notebook shows of a kernel."""
+    lines = re.findall("<tr>(.*?)</tr>", kernel._repr_html_())
+    return [[unescape(cell) for cell in re.findall("<t[hd]>(.*?)</t[hd]>", line)] for line in lines]
+
+
+def test_kernels_are_shown(monkeypatch):
+    @cuda.jit(fastmath=True, max_registers=32)
+    def shown(x, amount):
+        tile = cuda.shared.array(64, np.float32)
+        tile[cuda.threadIdx.x] = amount
+        x[cuda.grid(1)] += tile[cuda.threadIdx.x]
+
+    text = "<kernel shown(x, amount), not compiled yet>"
+    assert repr(shown) == text
+    assert shown._repr_html_() == (
+        "<div><b>kernel shown</b>(x, amount) fastmath, max_registers=32, not compiled yet</div>"
+    )
+    shown.compile("void(float32[::1], float32)")
+    assert shown_rows(shown)[1:] == [
+        ["(array(float32, 1d, C), float32)", *"------", "not launched yet"]
+    ]
+    for device in ("cpu", "interp"):
+        with gridlane.device(device):
+            shown[1, 64](np.zeros(64, np.float32), np.float32(1))
+    types = "(array(float32, 1d, C), float32)"
+    assert repr(shown) == f"<kernel shown(x, amount), compiled for {types}>"
+    head, cpu, interp = shown_rows(shown)
+    assert head[:3] == ["signature", "device", "block"] and len(cpu) == len(interp) == len(head)
+    assert cpu[:3] == [types, "cpu", "64"] and cpu[3].startswith("object, ")
+    assert cpu[4:7] == ["-", "256", "-"] and " ms" in cpu[7]
+    assert interp[:3] == [types, "interp", "64"] and interp[5] == "256"
+    ((_, code), _) = next(iter(shown.overloads.values())).codes()
+    monkeypatch.setattr(type(code.kernel), "figures", lambda self: Figures(40, 16, 512, 0, 1024))
+    assert shown_rows(shown)[1][4:7] == ["40", "512", "16"]
+
+    def lost(self):
+        raise RuntimeError("the device is lost")
+
+    monkeypatch.setattr(type(code.kernel), "figures", lost)
+    assert shown_rows(shown)[1][4] == "-"
+
+
+def test_many_signatures_and_device_functions_are_shown():
+    @cuda.jit
+    def plain(x):
+        x[0] = 0
+
+    for width in (8, 16, 32, 64):
+        plain.compile(f"void(int{width}[::1])")
+    assert repr(plain) == "<kernel plain(x), compiled for 4 signatures>"
+    assert len(shown_rows(plain)) == 5
+    function = cuda.jit(device=True)(lambda x: x)
+    assert repr(function) == "<device function <lambda>(x)>"
+    assert function._repr_html_() == (
+        "<div><b>device function &lt;lambda&gt;</b>(x) device, compiled into the kernels that call "
+        "it</div>"
+    )
+
+
+def test_other_objects_are_shown():
+    @cuda.jit("void(int32[::1])")
+    def plain(x):
+        x[0] = 0
+
+    (kernel,) = plain.overloads.values()
+    assert repr(kernel) == "<kernel plain(array(int32, 1d, C)), not launched yet>"
+    for device in ("cpu", "interp", "cpu"):
+        with gridlane.device(device):
+            plain[1, 1](np.ones(1, np.int32))
+    plain[1, 2](np.ones(1, np.int32))
+    assert repr(kernel) == "<kernel plain(array(int32, 1d, C)), on cpu, interp>"
+    assert repr(plain.forall(10)) == "<launch of plain for 10 tasks: block=256>"
+    stream = cuda.stream()
+    assert repr(plain.forall(9, 32, stream, 8)) == (
+        f"<launch of plain for 9 tasks: block=32, sharedmem=8, stream={stream!r}>"
+    )
+    event = cuda.event()
+    assert repr(event) == f"<CUDA event {event.handle} on cpu>"
+    assert repr(cuda.event(timing=False)).endswith(" on cpu, without times>")
+    assert repr(cuda.gpus).startswith("<CUDA devices: ")
+
+
+def test_the_disk_cache_is_told_of(monkeypatch, tmp_path):
+    monkeypatch.setattr(compiler, "default_cache", lambda: DiskCache(tmp_path))
+    for ending in (" ms", " ms, from the disk cache"):
+
+        @cuda.jit
+        def kept(x):
+            x[0] = 0
+
+        kept[1, 1](np.ones(1))
+        assert shown_rows(kept)[1][-1].endswith(ending)
+
+
+def test_ipython_shows_kernels_as_html():
+    formatter = pytest.importorskip("IPython.core.formatters").DisplayFormatter()
+    formatter.active_types = ["text/plain", "text/html"]
+    for each in (add, add[1, 1], cuda.to_device(np.arange(3))):
+        texts, _ = formatter.format(each)
+        assert texts["text/html"] == each._repr_html_()
+        assert texts["text/plain"] == repr(each)
 
 
 def test_what_was_meant():
@@ -177,6 +306,76 @@ def test_what_was_meant():
 def test_lists_are_to_be_arrays(value):
     with pytest.raises(ArgumentError, match=r"pass np\.array\(x\)"):
         add[1, 1](value, 1)
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [
+        ({1: 2}, "pass the arrays and numbers in it, or a namedtuple of them"),
+        ("text", r"np\.frombuffer\(x\.encode\(\), np\.uint8\)"),
+        ({1}, r"pass np\.array\(list\(x\)\)"),
+        (abs, "call it in the kernel by its global name"),
+        (dict, "a type is a constant of a kernel"),
+        (object(), "or a namedtuple of them"),
+        (np.array(["a"]), "dtype <U1; pass numbers, as the places of its texts"),
+        (np.array([b"a"]), r"dtype \|S1; pass numbers, as x\.view\(np\.uint8\)"),
+        (np.array([None]), r"dtype object; if it holds numbers, pass x\.astype\(np\.float64\)"),
+        (np.zeros(1, "V3"), "; convert it to another dtype with astype"),
+    ],
+)
+def test_arguments_say_what_to_pass(value, words):
+    with pytest.raises(ArgumentError, match=words):
+        add[1, 1](value, 1)
+
+
+def test_signatures_say_what_to_pass():
+    kernel = cuda.jit("void(float32[:], float32)")(add.py_func)
+    for value, words in (
+        (np.ones(3), r"takes array\(float32, 1d, A\); pass x\.astype\(np\.float32\), or leave"),
+        (np.ones((3, 3), np.float32), "; pass one of 1 dimensions, or leave the signature away"),
+        (3.0, r"takes array\(float32, 1d, A\)$"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            kernel[1, 1](value, 1)
+    contiguous = cuda.jit("void(float32[::1], float32)")(add.py_func)
+    with pytest.raises(ArgumentError, match="so that each type gets a kernel of its own"):
+        contiguous[1, 1](np.ones(6, np.float32)[::2], 1)
+
+
+def test_shapes_say_what_to_launch():
+    x = np.ones(3)
+    with pytest.raises(LaunchError, match="2048 along x, and the most is 1024; use more and small"):
+        add[1, 2048](x, 1)
+    with pytest.raises(LaunchError, match="use larger blocks, or a loop in the kernel"):
+        add[(1, 2**20), 1](x, 1)
+    with pytest.raises(TypeError, match=r"got \[1\.5\]; n / threads is a float: write \(n \+ thr"):
+        add[3 / 2, 1]
+    with pytest.raises(TypeError, match=r"got \['1'\]$"):
+        add["1", 1]
+    with pytest.raises(LaunchError, match="give each block less work at a time"):
+        add[1, 1, 0, 10**8](x, 1)
+
+
+HOST_FUNCTIONS = {
+    "np.dot(x, x)": "multiply and add the elements in a loop",
+    "sorted(x)[0]": "sort on the host",
+    "len(str(x[0]))": "texts are made on the host",
+    "list(x)[0]": "is a thread's own array",
+    "open('f')": "read on the host",
+    "np.random.rand()": "xoroshiro128p_uniform_float32",
+    "random.random()": "xoroshiro128p_uniform_float32",
+    "time.perf_counter()": r"cuda\.event\(\)",
+    "np.linalg.det(x)": "kernels call the names of cuda, math, operator",
+}
+
+
+@pytest.mark.parametrize("call", HOST_FUNCTIONS)
+def test_functions_of_the_host_say_what_to_call(call):
+    space = {"np": np, "random": random, "time": time}
+    text = f"def kernel(x):\n    x[0] = {call}\n"
+    exec(text, space)
+    with pytest.raises(UnsupportedError, match=HOST_FUNCTIONS[call]):
+        cuda.jit(source=text)(space["kernel"])[1, 1](np.ones(3))
 
 
 def test_objects_of_other_libraries():

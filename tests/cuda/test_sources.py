@@ -7,6 +7,7 @@ import os
 import pty
 import select
 import sys
+import textwrap
 import time
 
 import numpy as np
@@ -151,3 +152,17 @@ def test_a_file_that_changes_while_the_program_runs(tmp_path, monkeypatch):
     with pytest.raises(UnsupportedError, match="the file has changed since it was imported"):
         run(cuda.jit(module.add))
     assert run(cuda.jit(importlib.reload(module).add)) == [2, 2, 2]
+
+
+def test_an_indented_program_of_the_command_line(monkeypatch):
+    """Python 3.14 takes the indentation away that all lines of it have."""
+    text = "\n    def made(x):\n        x[0] = 5\n"
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-c", text])
+    space = {"__name__": "__main__"}
+    exec(textwrap.dedent(text), space)
+    del text
+    function = sources.with_source(space["made"])
+    assert function.__code__.co_filename.startswith("<string ")
+    out = np.zeros(1)
+    cuda.jit(function)[1, 1](out)
+    assert out[0] == 5

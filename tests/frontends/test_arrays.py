@@ -335,3 +335,21 @@ def test_print():
 
     _, result = launch(kernel, 1, 1, (1, (2.5,)), 7)
     assert result.prints == ["thread 0 7 (1, (2.5,))\n", "\n", "(0, 0, 0) True\n"]
+
+
+@pytest.mark.parametrize("i", [0, 1, -1])
+def test_an_array_without_axes_is_an_index(i):
+    def kernel(out, a, i):
+        out[0] = a[i, 1]
+        out[1] = a[1, i]
+        out[2:4] = a[i]
+        a[i, i] = 7
+        out[4] = a[i][i]
+
+    a = np.arange(4.0).reshape(2, 2)
+    wanted, out = np.zeros(5), np.zeros(5)
+    kernel(wanted, a.copy(), np.array(i))
+    launch(kernel, 1, 1, out, a, np.array(i))
+    assert out.tolist() == wanted.tolist()
+    with pytest.raises(TypeError, match="integer index is required here, not float64"):
+        launch(kernel, 1, 1, out, a, np.array(1.0))

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import math
 import random
 import re
 
 import numpy as np
 import pytest
-from tests.frontends.running import cuda, device
+from tests.frontends.running import cuda, device, module_of
 
 from gridlane.core.argtypes import float32, float64, int32, int64, none
 from gridlane.core.errors import (
@@ -246,6 +247,22 @@ def mixed_results(a, n):
     two_results(n)
 
 
+def launches(a, n):
+    two_results[1, 1](n)
+
+
+def writes_to_a_number(a, n):
+    n[0] = 1
+
+
+def index_of_all_axes(a, n):
+    a[cuda.threadIdx] = n
+
+
+def root_of_an_array(a, n):
+    a[0] = math.sqrt(a)
+
+
 CASES = [
     (
         list_display,
@@ -271,7 +288,11 @@ CASES = [
     (float_index, TypingError, "an integer index is required here, not float64", "a[n / 2]"),
     (too_many_indices, TypingError, "2 indices for an array of 1 dimensions", "a[n, n]"),
     (float_bits, TypingError, "& takes integers and bools, not float64", "a[1] & 1"),
-    (unpack_number, TypingError, "cannot be unpacked: only tuples", "x, y"),
+    (unpack_number, TypingError, "only tuples and arrays can; give it one name", "x, y"),
+    (launches, TypingError, "a kernel launches no kernel: call it", "two_results[1, 1]"),
+    (writes_to_a_number, TypingError, "cannot be indexed; to write a result, pass an", "n[0]"),
+    (index_of_all_axes, TypingError, "write its .x, .y or .z", "a[cuda.threadIdx]"),
+    (root_of_an_array, TypingError, "required here, not array(float64, 1d, C); index the", None),
     (unpack_count, TypingError, "3 values cannot be unpacked to 2 names", "x, y"),
     (
         returns_value,
@@ -350,6 +371,18 @@ def test_no_source():
     error = error_of(space["made"], ARRAY)
     assert isinstance(error, UnsupportedError)
     assert "put it in a file" in str(error)
+
+
+def test_the_source_of_another_function_with_its_name_is_not_taken(monkeypatch):
+    """As linecache has that of ``python -c`` under the name of what exec runs, from 3.13 on."""
+    text = "def made(a):\n    a[0] = 1\n"
+    lines = text.splitlines(keepends=True)
+    monkeypatch.setitem(linecache.cache, "<string>", (len(text), None, lines, "<string>"))
+    space = {}
+    exec(text.replace("1", "2"), space)
+    assert "put it in a file" in str(error_of(space["made"], ARRAY))
+    exec(text, space)
+    assert module_of(space["made"], np.ones(1)).kernel.name.startswith("made")
 
 
 def test_frames_of_the_compiler_are_stripped():

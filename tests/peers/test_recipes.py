@@ -23,6 +23,12 @@ torch.library.opcheck(op, (x, y, 3.0))
 """
 JAX = """
 import jax.numpy as jnp
+x, y = jnp.arange(1000.0), jnp.ones(1000)
+for each in (op, jax.jit(op)):
+    assert each(x, y).tolist() == (3 * x + y).tolist()
+"""
+JAX_CALLBACK = """
+import jax.numpy as jnp
 assert op(jnp.arange(5.0)).tolist() == [0, 1, 4, 9, 16]
 """
 
@@ -53,6 +59,11 @@ def test_an_operator_of_pytorch(tmp_path):
         run(tmp_path, program, **{**os.environ, "GRIDLANE_DEVICE": device})
 
 
-def test_a_callback_of_jax(tmp_path):
+def test_an_operator_of_jax(tmp_path):
     pytest.importorskip("jax")
     run(tmp_path, recipe("A kernel in JAX") + JAX)
+
+
+def test_a_callback_of_jax(tmp_path):
+    pytest.importorskip("jax")
+    run(tmp_path, recipe("A kernel in JAX by a callback") + JAX_CALLBACK)

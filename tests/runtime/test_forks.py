@@ -131,7 +131,7 @@ LOCKS = """
 
 PROCESSES = """
     assert works()
-    for method in "fork", "spawn":
+    for method in "fork", "spawn", "forkserver":
         with multiprocessing.get_context(method).Pool(1) as pool:
             assert pool.starmap(works, [()] * 2) == [True] * 2
 """

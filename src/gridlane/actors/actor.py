@@ -10,6 +10,7 @@ from typing import Any
 from gridlane.actors.messages import Shape, shape_of
 from gridlane.actors.uses import Use, uses_of
 from gridlane.core.errors import TypingError
+from gridlane.core.signatures import signature_of
 from gridlane.core.source import Loc
 from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
 from gridlane.frontends.python.scope import lookup
@@ -87,7 +88,7 @@ def _actor(function: Any, state: type | None, replies: type | None, threads: int
     known = device_function_of(function)
     handler = known or DeviceFunction(function)
     place = place_of(handler.py_func)
-    parameters = list(inspect.signature(handler.py_func).parameters.values())
+    parameters = list(signature_of(handler.py_func).parameters.values())
     name = handler.py_func.__qualname__
     if len(parameters) < 3:
         raise TypingError(f"{name} takes (ctx, state, message) and the arrays of a launch", place)
@@ -122,6 +123,7 @@ def annotation_of(function: Callable[..., Any], parameter: inspect.Parameter) ->
     found = parameter.annotation
     if found is parameter.empty:
         return None
+    found = getattr(found, "__forward_arg__", found)  # of Python 3.14: its names are unknown so far
     if not isinstance(found, str):
         return found
     around = {name: lookup(function, name) for name in function.__code__.co_freevars}

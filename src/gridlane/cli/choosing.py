@@ -1,39 +1,83 @@
-"""``gridlane run --device auto``: the best device that is verified on this machine."""
+"""``gridlane run --device auto``: the best device that is verified on this machine.
+
+Devices are looked for in the order of their speed, and only the first that is hardware is verified,
+as ``gridlane doctor`` does; the next ones where that fails. A verification is remembered.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from gridlane.cli.doctor import climb
-from gridlane.core.errors import DeviceError
-from gridlane.launch.devices import device_count
+from gridlane.cli import children
+from gridlane.runtime import driver_cache
 
 _PREFERRED = ("cuda", "metal", "vulkan", "webgpu", "opengl", "cpu")
-_SOFTWARE = "software on the CPU", "CPU emulation"
-"""Said by a driver that runs shaders on the CPU, where the device cpu is faster."""
+_MAGIC = b"gl-verif"
+_TIMEOUT_S = 120
+
+
+class Candidate(NamedTuple):
+    """A device of real hardware: its kind, what it is, and the key of its verification."""
+
+    kind: str
+    facts: str
+    key: str
 
 
 def best_device() -> str:
     """The first kind, of GPUs and then the CPU, on which a kernel has numpy's result; its name and
     what it is go to stderr."""
-    for name in _PREFERRED:
-        if not _is_there(name):
-            continue
-        steps = climb(name)
-        facts = next((step.detail for step in steps if step.ok and step.name == "initialised"), "")
-        if steps[-1].ok and not any(words in facts for words in _SOFTWARE):
-            print(f"gridlane: --device auto: {name}: {facts}", file=sys.stderr, flush=True)
-            return name
-    print(
-        "gridlane: --device auto: no device is verified here (gridlane doctor says why): interp",
-        file=sys.stderr,
-        flush=True,
-    )
+    for found in _candidates():
+        if _is_verified(found):
+            _tell(f"{found.kind}: {found.facts}")
+            return found.kind
+    _tell("no device is verified here (gridlane doctor says why): interp")
     return "interp"
 
 
-def _is_there(name: str) -> bool:
+def _tell(text: str) -> None:
+    print(f"gridlane: --device auto: {text}", file=sys.stderr, flush=True)
+
+
+def _candidates() -> Iterator[Candidate]:
+    """The devices of hardware in order; each is looked for when those before have failed."""
+    left: list[str] = list(_PREFERRED)
+    while left:
+        lines = _survey(left)
+        left = left[len(lines) :]
+        if lines and lines[-1]["facts"] and not lines[-1]["software"]:
+            yield Candidate(lines[-1]["kind"], lines[-1]["facts"], lines[-1]["key"])
+        else:
+            left = left[1:]  # the driver of this one has ended the process, or kept it
+
+
+def _survey(kinds: list[str]) -> list[dict[str, str]]:
+    """The lines that ``gridlane.cli.survey`` prints of these kinds."""
+    command = children.command("gridlane.cli.survey", *kinds)
+    environment = {**os.environ, "GRIDLANE_DEVICE": "cpu", "GRIDLANE_TRACE": "0"}
     try:
-        return bool(device_count(name))
-    except (ImportError, OSError, DeviceError):
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=_TIMEOUT_S)
+        output = done.stdout
+    except subprocess.TimeoutExpired as stopped:
+        output = stopped.stdout or b""
+    lines = [line for line in output.splitlines() if line.startswith(b'{"kind"')]
+    return [json.loads(line) for line in lines]
+
+
+def _is_verified(found: Candidate) -> bool:
+    """Whether a kernel has numpy's result on a device: now, or when its key was verified."""
+    folder = driver_cache.directory("verified")
+    if folder is not None and driver_cache.load(folder / found.key, _MAGIC) == found.key.encode():
+        return True
+    from gridlane.cli.doctor import climb  # with rich, which a remembered device does not need
+
+    if not climb(found.kind)[-1].ok:
         return False
+    if folder is not None:
+        driver_cache.store(folder / found.key, _MAGIC, found.key.encode())
+    return True

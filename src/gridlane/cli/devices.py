@@ -41,11 +41,17 @@ def show(limits: bool = False) -> None:
             try:
                 told = escape(described(get_device(name).describe()))
             except _UNAVAILABLE as error:
-                told = f"[red]no:[/] {escape(plain(error))}"
+                told = f"[red]no:[/] {escape(plain(error) + _installation(error))}"
             out.print(f"{_star(name)} {name:{width}} {told}", soft_wrap=True)
     out.print("* the device in use; choose with GRIDLANE_DEVICE or gridlane run --device")
     if not limits:
         out.print("gridlane doctor tries each, and says what to do; --limits lists their limits")
+
+
+def _installation(error: Exception) -> str:
+    """The command that installs what is missing, if the error has one."""
+    advice = error.advice if isinstance(error, DeviceError) else ""
+    return f": {advice.partition(' (')[0]}" if advice.startswith("pip install") else ""
 
 
 def _star(name: str) -> str:

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from rich.markup import escape
 
 import gridlane
 from gridlane.backends import backend, names
+from gridlane.cli import children
 from gridlane.cli.facts import facts
 from gridlane.cli.failure import check_settings
 from gridlane.cli.tables import console, table
@@ -115,7 +115,7 @@ def climb(device: str) -> list[Step]:
     # Without the cache, so that today's compiler is tested.
     ours = {"GRIDLANE_DEVICE": device, "GRIDLANE_TRACE": "0", "GRIDLANE_CACHE": "0"}
     environment = {**os.environ, **ours}
-    command = [sys.executable, "-m", "gridlane.cli.probe", device]
+    command = children.command("gridlane.cli.probe", device)
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from gridlane.cli.failure import fail, likely
 from gridlane.core.argtypes import ArgType
+from gridlane.core.signatures import signature_of
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 CALLED = {"compile": "compile", "export": "export --web"}
@@ -21,7 +22,7 @@ CALLED = {"compile": "compile", "export": "export --web"}
 
 def parameters_of(kernel: Dispatcher) -> list[str]:
     """The names of its parameters."""
-    return list(inspect.signature(kernel.py_func).parameters)
+    return list(signature_of(kernel.py_func).parameters)
 
 
 @dataclass(frozen=True, slots=True)

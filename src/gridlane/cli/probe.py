@@ -1,7 +1,7 @@
 """Probe a device on this machine step by step: ``gridlane doctor`` starts one process for each.
 
-``python -m gridlane.cli.probe DEVICE`` prints a line of JSON after each step, and ends at the first
-that fails. It is a process of its own, because a broken device may crash its process.
+Its ``main``, with a device in ``sys.argv``, prints a line of JSON after each step, and ends at the
+first that fails. It is a process of its own, because a broken device may crash its process.
 """
 
 from __future__ import annotations

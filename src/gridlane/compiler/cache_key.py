@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -43,9 +43,14 @@ def _fixed() -> bytes:
 
 
 def compiler_digest(package: Path) -> bytes:
-    """A digest that changes when the compiler's source does: names, sizes and times of files."""
+    """A digest that changes when the compiler's source does."""
+    return source_digest(package, COMPILER_HALF)
+
+
+def source_digest(package: Path, rooms: Iterable[str]) -> bytes:
+    """A digest that changes when the source of rooms does: names, sizes and times of files."""
     digest = sha256()
-    for room in COMPILER_HALF:
+    for room in rooms:
         for line in _sources(str(package / room)):
             digest.update(line.encode())
     return digest.digest()

@@ -14,6 +14,14 @@ LONG = 2.0
 """Seconds after which a terminal is told of a compilation."""
 
 
+_thread = threading.local()
+
+
+def finished() -> int:
+    """How many compilations this thread has finished."""
+    return getattr(_thread, "finished", 0)
+
+
 @contextmanager
 def compiling(name: str, target: str) -> Generator[None]:
     """Tell of the compilation of a kernel in the with block.
@@ -33,6 +41,7 @@ def compiling(name: str, target: str) -> Generator[None]:
     finally:
         if timer is not None:
             timer.cancel()
+    _thread.finished = finished() + 1
     seconds = time.perf_counter() - begin
     if told.is_set():
         trace.write(f"gridlane: compiled {name} for {target} in {seconds:.1f} s")

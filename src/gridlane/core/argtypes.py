@@ -492,7 +492,15 @@ def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
         return RecordType(fields, dtype.itemsize, dtype)
     if dtype.kind in "mM":
         return TimeType.of(dtype)
-    raise TypeError(f"kernels cannot hold elements of numpy dtype {dtype}")
+    instead = _NO_ELEMENTS.get(dtype.kind, "convert it to another dtype with astype")
+    raise TypeError(f"kernels cannot hold elements of numpy dtype {dtype}; {instead}")
+
+
+_NO_ELEMENTS = {
+    "O": "if it holds numbers, pass x.astype(np.float64)",
+    "U": "pass numbers, as the places of its texts in a list of them",
+    "S": "pass numbers, as x.view(np.uint8)",
+}
 
 
 def vector_of(dtype: np.dtype) -> VectorType | None:

@@ -30,7 +30,8 @@ class Config:
             -feature]``; "" (default) is the one that Python runs on.
         threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one per core.
         cache: GRIDLANE_CACHE=0 turns the disk cache off.
-        cache_dir: GRIDLANE_CACHE_DIR, where compiled kernels are kept.
+        cache_dir: GRIDLANE_CACHE_DIR, where compiled kernels are kept, or else the folder
+            ``gridlane`` of NUMBA_CACHE_DIR; None for the user's cache.
         verify: GRIDLANE_VERIFY=1 runs the IR verifier after every pass (the tests do).
         native: GRIDLANE_NATIVE=0 launches GPU kernels without the C extension, and every
             call of the C libraries enters Python then.
@@ -118,7 +119,6 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     'interp'
     """
     get = environment.get
-    directory = get("GRIDLANE_CACHE_DIR")
     libdevice = get("GRIDLANE_LIBDEVICE")
     threads = get("GRIDLANE_THREADS", "0")
     if not threads.isdigit():
@@ -159,7 +159,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         trace=get("GRIDLANE_TRACE", "0") not in ("", "0"),
         threads=int(threads),
         cache=get("GRIDLANE_CACHE", "1") not in ("", "0"),
-        cache_dir=Path(directory) if directory else None,
+        cache_dir=_cache_dir(get("GRIDLANE_CACHE_DIR"), get("NUMBA_CACHE_DIR")),
         verify=get("GRIDLANE_VERIFY", "0") not in ("", "0"),
         native=get("GRIDLANE_NATIVE", "1") not in ("", "0"),
         libdevice=Path(libdevice) if libdevice else None,
@@ -179,6 +179,11 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         memory_manager=get("NUMBA_CUDA_MEMORY_MANAGER", "").replace("default", ""),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
+
+
+def _cache_dir(own: str | None, numbas: str | None) -> Path | None:
+    # A folder inside: others may write to numba's own, and gridlane reads no such folder.
+    return Path(own) if own else Path(numbas, "gridlane") if numbas else None
 
 
 @cache

@@ -37,6 +37,16 @@ def _is_first(device: Device) -> bool:
     return device.name == (f"{kind}:{ordinal}" if ordinal else kind) and device is _first()
 
 
+def name() -> str:
+    """The name of this thread's device; the call opens no device.
+
+    >>> name()
+    'cpu'
+    """
+    chosen = getattr(_thread, "device", None)
+    return config().device if chosen is None else chosen.name
+
+
 def kind() -> str:
     """The kind of this thread's device; the call opens no device.
 

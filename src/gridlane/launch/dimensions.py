@@ -36,9 +36,19 @@ def dim3(dimensions: Any, name: str) -> Dim3:
     if not 1 <= len(items) <= 3:
         raise ValueError(f"{name} must be a sequence of 1, 2 or 3 integers, got {dimensions!r}")
     if not all(type(item) is int or isinstance(item, Integral) for item in items):
-        raise TypeError(f"{name} must be a sequence of integers, got {items!r}")
+        floats = any(isinstance(item, float) for item in items)
+        raise TypeError(
+            f"{name} must be a sequence of integers, got {items!r}"
+            + ("; n / threads is a float: write (n + threads - 1) // threads" if floats else "")
+        )
     x, y, z = [*map(int, items), 1, 1][:3]
     return x, y, z
+
+
+_SMALLER = {
+    "grid": "use larger blocks, or a loop in the kernel",
+    "block": "use more and smaller blocks",
+}
 
 
 def check_shape(
@@ -61,7 +71,7 @@ def check_shape(
             if size > most:
                 raise LaunchError(
                     f"launch of {kernel}: the {name} {dims} has {size} along {axis}, "
-                    f"and the most is {most} (CUDA_ERROR_INVALID_VALUE)"
+                    f"and the most is {most}; {_SMALLER[name]} (CUDA_ERROR_INVALID_VALUE)"
                 )
     threads = math.prod(block)
     if threads > limits.max_threads:
@@ -106,5 +116,6 @@ def check_shared(kernel: str, static: int, dynamic: int, limits: Limits) -> None
     if static + dynamic > most:
         raise LaunchError(
             f"launch of {kernel}: {static} bytes of static and {dynamic} of dynamic shared memory "
-            f"are more than a block's {most} (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)"
+            f"are more than a block's {most}; give each block less work at a time "
+            "(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)"
         )

@@ -54,6 +54,16 @@ def compile_for(
     return compiler.compile_kernel(source, types, options, target, finish)
 
 
+class Code(NamedTuple):
+    """Code that a kernel has loaded, and what its making took."""
+
+    kernel: LoadedKernel
+    nanoseconds: int
+    """Of its compilation, or of reading it from the disk cache, and of loading it."""
+    is_compiled: bool
+    """False where the disk cache had it."""
+
+
 class Origin(NamedTuple):
     """Where a bound kernel comes from."""
 
@@ -94,7 +104,7 @@ class Kernel:
     ) -> None:
         self.source, self.types, self.options = source, types, options or KernelOptions()
         self._compile, self._load_on = compile, load
-        self._loaded: dict[tuple[Device, Target], LoadedKernel] = {}
+        self._loaded: dict[tuple[Device, Target], Code] = {}
         self._bound: dict[tuple[Device, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
         self._split: dict[bool, list[Kernel]] = {}
@@ -111,6 +121,10 @@ class Kernel:
             if each is bound:
                 return Origin(self, device, block)
         return None
+
+    def codes(self) -> list[tuple[Device, Code]]:
+        """The code that is loaded so far, with the device of each."""
+        return [(device, code) for (device, _), code in tuple(self._loaded.items())]
 
     @property
     def module(self) -> Module:
@@ -166,9 +180,9 @@ class Kernel:
         """The code for some block shape; compiled for one warp if there is none yet."""
         device = device or current.device()
         with fork_waits(), self._lock:
-            for (owner, _), kernel in self._loaded.items():
+            for (owner, _), code in self._loaded.items():
                 if owner is device:
-                    return kernel
+                    return code.kernel
             return self._load(device, (32, 1, 1), ANY)
 
     def _load(self, device: Device, block: Dim3, variant: Variant) -> LoadedKernel:
@@ -176,20 +190,25 @@ class Kernel:
         target = replace(device.target(block), variant=variant)
         key = device, target
         if key not in self._loaded:
-            begin = perf_counter_ns()
+            from gridlane.compiler import progress  # not needed before the first launch
+
+            begin, before = perf_counter_ns(), progress.finished()
             artifact = self._compile(self.source, self.types, self.options, target, device)
+            is_compiled = progress.finished() > before
             if trace.enabled():
                 trace.event("load", kernel=self.name, device=device.name, block=block)
             notes.show(self.name, artifact.notes)
             if artifact.format == grid_plan.FORMAT:
-                self._loaded[key] = SplitKernel(device, artifact, variant, self._parts(artifact))
-                return self._loaded[key]
+                split = SplitKernel(device, artifact, variant, self._parts(artifact))
+                self._loaded[key] = Code(split, perf_counter_ns() - begin, is_compiled)
+                return split
             load = self._load_on
-            self._loaded[key] = load(device, artifact) if load else device.load(artifact)
+            loaded = load(device, artifact) if load else device.load(artifact)
             end, thread = perf_counter_ns(), threading.get_ident()
+            self._loaded[key] = Code(loaded, end - begin, is_compiled)
             for each in observing.observers:
                 each.compiled(artifact.name, device, begin, end, thread)
-        return self._loaded[key]
+        return self._loaded[key].kernel
 
     def _parts(self, artifact: Artifact) -> list[Kernel]:
         """The parts of a kernel that is split at its grid barriers."""

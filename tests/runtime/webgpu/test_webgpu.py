@@ -52,6 +52,18 @@ def test_no_adapter(monkeypatch):
         adapters.usable.__wrapped__()
 
 
+def test_a_missing_package_is_told_as_such(monkeypatch):
+    def missing(name):
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr(adapters, "import_module", missing)
+    monkeypatch.setattr(adapters, "bindings", adapters.bindings.__wrapped__)
+    with pytest.raises(DeviceError, match=r"machine: the package wgpu does not load") as found:
+        adapters.usable.__wrapped__()
+    assert "finds no adapter" not in str(found.value)
+    assert found.value.advice.startswith("pip install 'gridlane[webgpu]'")
+
+
 def test_the_limits_are_the_adapters(device):
     limits = adapters.usable()[0].limits
     assert device.limits.max_threads == limits["max-compute-invocations-per-workgroup"]

@@ -15,13 +15,16 @@
 
 enum { LARGEST = 16 << 20, HEAD = 8 + 4 + GL_DIGEST, TOUCH_S = 3600 };
 
-/* The folder of the cache, as platformdirs finds it. */
+/* The folder of the cache, as core/config.py and platformdirs find it. */
 static int find_folder(char *made, size_t room)
 {
     const char *own = getenv("GRIDLANE_CACHE_DIR"), *data = getenv("XDG_CACHE_HOME");
+    const char *numbas = getenv("NUMBA_CACHE_DIR");
     int length;
     if (own && *own) {
         length = snprintf(made, room, "%s", own);
+    } else if (numbas && *numbas) {
+        length = snprintf(made, room, "%s/gridlane", numbas);
     } else if (data && *data) {
         length = snprintf(made, room, "%s/gridlane", data);
     } else {

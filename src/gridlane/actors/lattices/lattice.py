@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,6 +11,7 @@ from gridlane.actors.lattices.reads import Reads, has_neighbours, reads_of
 from gridlane.actors.messages import Shape
 from gridlane.core.argtypes import ScalarType
 from gridlane.core.errors import TypingError
+from gridlane.core.signatures import signature_of
 from gridlane.core.source import Loc
 from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
 
@@ -70,7 +70,7 @@ class Lattice:
     @property
     def arguments(self) -> int:
         """The number of arguments that a launch gives."""
-        names = inspect.signature(self.cell.py_func).parameters
+        names = signature_of(self.cell.py_func).parameters
         return len(names) - len(self.fields) - 1 - (self.state is not None)
 
     def has_halo(self, name: str) -> bool:
@@ -90,7 +90,7 @@ class Lattice:
         known = device_function_of(function)
         handler = known or DeviceFunction(function)
         place = place_of(handler.py_func)
-        parameters = list(inspect.signature(handler.py_func).parameters.values())
+        parameters = list(signature_of(handler.py_func).parameters.values())
         if self.state is None:
             raise TypingError(
                 f"{self.name} has no state that messages can change: write "
@@ -173,7 +173,7 @@ def _lattice(
     known = device_function_of(function)
     cell = known or DeviceFunction(function)
     place = place_of(cell.py_func)
-    names = list(inspect.signature(cell.py_func).parameters)
+    names = list(signature_of(cell.py_func).parameters)
     wanted = ["ctx", *(["state"] if state is not None else []), *[name for name, _ in fields]]
     given = names[len(wanted) - len(fields) : len(wanted)]
     if given != wanted[-len(fields) :]:

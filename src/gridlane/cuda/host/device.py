@@ -365,6 +365,9 @@ class DeviceList:
     def __str__(self) -> str:
         return ", ".join(map(str, self.lst))
 
+    def __repr__(self) -> str:
+        return f"<CUDA devices: {self}>"
+
 
 gpus = DeviceList()
 

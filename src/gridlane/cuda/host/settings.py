@@ -11,6 +11,7 @@ from typing import Any
 
 from gridlane.core.config import beginning_with
 
+CACHE_DIR = ""  # to read: core/config.py reads the variable
 ENABLE_CUDASIM = 0
 CUDA_LOW_OCCUPANCY_WARNINGS = 0  # there is no occupancy on this device
 CUDA_WARN_ON_IMPLICIT_COPY = 0  # host arrays need no copies on this device
@@ -48,6 +49,7 @@ def _capability(text: str) -> tuple[int, int]:
 
 
 FROM_ENVIRONMENT: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "NUMBA_CACHE_DIR": ("CACHE_DIR", str),
     "NUMBA_FULL_TRACEBACKS": ("FULL_TRACEBACKS", int),
     "NUMBA_CUDA_ARRAY_INTERFACE_SYNC": ("CUDA_ARRAY_INTERFACE_SYNC", int),
     "NUMBA_CUDA_DEBUGINFO": ("CUDA_DEBUGINFO_DEFAULT", int),
@@ -57,6 +59,7 @@ FROM_ENVIRONMENT: dict[str, tuple[str, Callable[[str], Any]]] = {
 }
 """Variables of the environment, each with its name here and how its text is read."""
 _ELSEWHERE = {"NUMBA_CUDA_MEMORY_MANAGER"}
+"""Those that core/config.py reads."""
 
 
 def read_environment() -> list[str]:

@@ -167,13 +167,17 @@ class Event(ProcessBound):
     _instead = "make one with cuda.event() where it is used"
 
     def __init__(self, timing: bool = True) -> None:
-        self.timing = timing
-        self.native = current.device().new_event(timing)
+        device = current.device()
+        self.native, self._on = device.new_event(timing), device.name
 
     @property
     def handle(self) -> int:
         """CUDA's number of the event."""
         return self.native.handle
+
+    def __repr__(self) -> str:
+        times = "" if self.native.timing else ", without times"
+        return f"<CUDA event {self.handle} on {self._on}{times}>"
 
     def record(self, stream: Any = 0) -> None:
         """Record the event after the work that is in ``stream`` now."""

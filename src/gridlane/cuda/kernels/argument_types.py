@@ -152,6 +152,16 @@ _INSTEAD = {
     "pyarrow": "pass x.to_numpy(zero_copy_only=False)",
     "tensorflow": "pass np.array(x), or the tensor by tf.experimental.dlpack",
 }
+_PARTS = "pass the arrays and numbers in it, or a namedtuple of them"
+_BY_KIND: tuple[tuple[Any, str], ...] = (
+    ((set, frozenset), "pass np.array(list(x))"),
+    (str, "pass numbers, as np.frombuffer(x.encode(), np.uint8)"),
+    (type, "a type is a constant of a kernel: give it a global name, and use that"),
+    (
+        Callable,
+        "decorate it with @cuda.jit(device=True), and call it in the kernel by its global name",
+    ),
+)
 
 
 def _instead(value: Any) -> str:
@@ -161,7 +171,9 @@ def _instead(value: Any) -> str:
         found = "pass np.array(x)"
     elif found is None and hasattr(type(value), "__array__"):
         found = "pass np.array(x), the copy of it that numpy makes"
-    return f": {found}" if found else ""
+    elif found is None:
+        found = next((words for kind, words in _BY_KIND if isinstance(value, kind)), _PARTS)
+    return f": {found}"
 
 
 def is_in_place(value: np.ndarray) -> bool:

@@ -8,6 +8,7 @@ import math
 import threading
 import warnings
 import weakref
+from collections import Counter
 from collections.abc import Callable, Hashable
 from numbers import Integral
 from typing import Any
@@ -17,9 +18,11 @@ from gridlane.core.device_errors import KernelStop
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions
+from gridlane.core.signatures import signature_of
 from gridlane.cuda.host import settings
 from gridlane.cuda.host.streams import Stream, as_stream
-from gridlane.cuda.host.warnings import NumbaPerformanceWarning
+from gridlane.cuda.host.warnings import NumbaPerformanceWarning, NumbaWarning
+from gridlane.cuda.kernels import showing
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.kernels.arguments import In
 from gridlane.cuda.kernels.device_code import DeviceCode
@@ -41,6 +44,8 @@ from gridlane.launch.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 # Grids that depend on the data would fill the table of configured launches without bound.
 _MOST_CONFIGURED = 1024
 _FEW_BLOCKS = 128
+_FITTING = 256
+"""Threads of a block where ``forall`` is given none."""
 
 
 class Dispatcher(Inspection, Named):
@@ -75,17 +80,20 @@ class Dispatcher(Inspection, Named):
         self.extensions: list[Any] = list(self.targetoptions.get("extensions") or ())
         self._links = links_of(self.targetoptions.get("link"))
         self.launch_bounds = _first(self.targetoptions.get("launch_bounds"))
-        parameters = inspect.signature(py_func).parameters
+        parameters = signature_of(py_func).parameters
         self._parameters = tuple(parameters)
         self._defaults = {
             n: each.default for n, each in parameters.items() if each.default is not each.empty
         }
+        self._earlier = Counter(), Counter()  # the statistics of kernels dropped by recompile()
         self._can_compile = True
         self._specialized = False
         self._configured: dict[Any, Configured] = {}
         self._owners: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._plans: dict[Dim3, dict[Hashable, Reading]] = {}
         self._lock = threading.RLock()
+        if self.targetoptions.get("cache"):
+            self.enable_caching()
 
     # --- launching ---
 
@@ -318,6 +326,7 @@ class Dispatcher(Inspection, Named):
         """Drop all compiled code, and compile the same signatures again."""
         with fork_waits(), self._lock:
             types = list(self.overloads)
+            _, *self._earlier = self.stats
             self.overloads.clear()
             self._reading.clear()
             self._plans.clear()
@@ -354,7 +363,15 @@ class Dispatcher(Inspection, Named):
         self._sensitive = True
 
     def enable_caching(self) -> None:
-        """Accept numba's option without effect: the disk cache is always on."""
+        """Warn where the disk cache, which is always on, cannot keep the code."""
+        problem = _cache_problem()
+        if problem:
+            warnings.warn(
+                f"{self.__name__}: cache=True, and compiled kernels are not kept: {problem}; "
+                "GRIDLANE_CACHE_DIR and NUMBA_CACHE_DIR name another directory",
+                NumbaWarning,
+                stacklevel=2,
+            )
 
     @functools.cached_property
     def __gridlane_function__(self) -> Any:
@@ -364,13 +381,25 @@ class Dispatcher(Inspection, Named):
         return DeviceFunction(self._source_func, self.options, self.device_signatures, own)
 
     def __repr__(self) -> str:
-        return f"CUDADispatcher({self.py_func!r})"
+        return showing.kernel_text(self)
+
+    def _repr_html_(self) -> str:
+        return showing.kernel_html(self)
 
     def _made_again(self, found: Any) -> Any:
         """Recreate a specialised dispatcher from its kernel and types."""
         if self._specialized and getattr(found, "py_func", None) is self.py_func:
             return Dispatcher.specialize, (found, *next(iter(self.overloads)))
         return None
+
+
+@functools.cache
+def _cache_problem() -> str:
+    """Why the directory of the disk cache cannot be used; "" where it can, or is off on purpose."""
+    from gridlane.compiler.cache import default_cache
+
+    cache = default_cache()
+    return "" if cache is None else cache.problem()
 
 
 def _call_weakly(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
@@ -413,9 +442,17 @@ class ForAll:
         self.stream = stream
         self.sharedmem = sharedmem
 
+    def __repr__(self) -> str:
+        more = f", sharedmem={self.sharedmem}" if self.sharedmem else ""
+        more += f", stream={self.stream!r}" if self.stream else ""
+        block = self.thread_per_block or _FITTING
+        return (
+            f"<launch of {self.dispatcher.__name__} for {self.ntasks} tasks: block={block}{more}>"
+        )
+
     def __call__(self, *args: Any, **keywords: Any) -> None:
         if not self.ntasks:
             return
-        block = self.thread_per_block or 256
+        block = self.thread_per_block or _FITTING
         grid = -(-self.ntasks // block)
         self.dispatcher[grid, block, self.stream, self.sharedmem](*args, **keywords)

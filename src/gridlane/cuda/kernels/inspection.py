@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from gridlane.core.argtypes import Signature, none
 from gridlane.core.errors import UnsupportedError
@@ -13,6 +15,21 @@ from gridlane.cuda.kernels.signatures import Types, parse
 from gridlane.launch import current
 
 
+class CompileStats(NamedTuple):
+    """Where the code of a dispatcher came from.
+
+    Attributes:
+        cache_path: the directory of the disk cache, None where it is off.
+        cache_hits: codes that were read from it, by tuple of argument types.
+        cache_misses: codes that were compiled. A signature may need several: for each device, and
+            on some for each shape of blocks.
+    """
+
+    cache_path: str | None
+    cache_hits: Counter[Types]
+    cache_misses: Counter[Types]
+
+
 class Inspection:
     """The part of a dispatcher that only reads ``overloads``."""
 
@@ -21,6 +38,8 @@ class Inspection:
     is_device_function: bool
     _specialized: bool
     _source_func: Any
+    _reading: dict[Types, Kernel]
+    _earlier: Sequence[Counter[Types]]
     _device_codes: dict[Types, DeviceCode]
     options: KernelOptions
     device_signatures: tuple[Signature, ...]
@@ -34,6 +53,19 @@ class Inspection:
     def nopython_signatures(self) -> list[Signature]:
         """The compiled signatures."""
         return [Signature(none, types) for types in self.overloads]
+
+    @property
+    def stats(self) -> CompileStats:
+        """What the disk cache had, and what was compiled."""
+        from gridlane.compiler.cache import default_cache
+
+        hits, misses = (counted.copy() for counted in self._earlier)
+        for kernels in (self.overloads, self._reading):
+            for types, kernel in tuple(kernels.items()):
+                for _, code in kernel.codes():
+                    (misses if code.is_compiled else hits)[types] += 1
+        cache = default_cache()
+        return CompileStats(None if cache is None else str(cache.root), hits, misses)
 
     def _overload(self, signature: Any) -> Kernel:
         """The kernel of a signature.

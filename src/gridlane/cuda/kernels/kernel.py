@@ -87,6 +87,13 @@ class Kernel(ProcessBound, launch.Kernel):
         """The compiled code for some block shape."""
         return self.loaded().artifact
 
+    def __repr__(self) -> str:
+        devices = ", ".join(dict.fromkeys(device.name for device, _ in self.codes()))
+        types = ", ".join(map(str, self.types))
+        return (
+            f"<kernel {self.name}({types}), {f'on {devices}' if devices else 'not launched yet'}>"
+        )
+
     # --- figures ---
 
     def _figure(self, name: str) -> int | None:

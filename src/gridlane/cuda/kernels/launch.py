@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core import trace
+from gridlane.core.argtypes import ArrayType, ScalarType
 from gridlane.core.compact import Variant
 from gridlane.core.device_errors import NOT_CAPTURED, fail
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError, GridlaneError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.streams import Stream
+from gridlane.cuda.kernels import showing
 from gridlane.cuda.kernels.argument_types import KEYS, typeof
 from gridlane.cuda.kernels.expected import expected_buffers
 from gridlane.cuda.kernels.foreign import user_argument
@@ -234,10 +236,10 @@ class Launching(ProcessBound):
         return tuple(changed)
 
     def __repr__(self) -> str:
-        shape = f"grid={self.griddim}, block={self.blockdim}"
-        more = f", sharedmem={self.sharedmem}" if self.sharedmem else ""
-        more += f", stream={self.stream!r}" if self.stream else ""
-        return f"<launch of {self.dispatcher.__name__}: {shape}{more}>"
+        return showing.launch_text(self)
+
+    def _repr_html_(self) -> str:
+        return showing.launch_html(self)
 
     def mark_kernel_as_launch_config_sensitive(self) -> None:
         """Accept numba's mark without effect; see Dispatcher."""
@@ -319,8 +321,19 @@ def check_convertible(
         if conversion(writable(seen), writable(type_)) is None:
             raise ArgumentError(
                 f"{name}: argument {n + 1}, {parameters[n]!r}, is {have}, and the kernel's "
-                f"signature takes {type_}"
+                f"signature takes {type_}{_conversion_advice(have, type_)}"
             )
+
+
+def _conversion_advice(have: Any, want: Any) -> str:
+    """What to do where an argument has not the type of the signature."""
+    if not (isinstance(have, ArrayType) and isinstance(want, ArrayType)):
+        return ""
+    if have.ndim != want.ndim:
+        return f"; pass one of {want.ndim} dimensions, or leave the signature away"
+    if have.element != want.element and isinstance(want.element, ScalarType):
+        return f"; pass x.astype(np.{want.element}), or leave the signature away"
+    return "; leave the signature away, so that each type gets a kernel of its own"
 
 
 def _type_of(value: Any) -> Any:

@@ -164,5 +164,6 @@ def _executed_text(function: FunctionType) -> tuple[str, ...]:
     if reference is not None and reference() is code:
         return (text,)
     if function.__globals__.get("__name__") == "__main__" and "-c" in arguments[:-1]:
-        return (arguments[arguments.index("-c") + 1],)
+        # Python 3.14 removes the indentation that all lines have.
+        return (textwrap.dedent(arguments[arguments.index("-c") + 1]),)
     return ()

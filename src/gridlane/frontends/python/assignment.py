@@ -11,7 +11,7 @@ from gridlane.frontends.python.attributes import set_attribute
 from gridlane.frontends.python.calls.extended import extended_operator
 from gridlane.frontends.python.indexing import element_at, place_of
 from gridlane.frontends.python.iteration import static_items
-from gridlane.frontends.python.operands import ArrayView, Operand
+from gridlane.frontends.python.operands import ArrayView, Operand, Scalar
 from gridlane.frontends.python.places import store
 from gridlane.frontends.python.raising import stop
 from gridlane.frontends.python.translator import Translator
@@ -47,10 +47,10 @@ def _unpack(t: Translator, target: ast.Tuple | ast.List, value: Operand) -> None
             _require_extent(t, value, len(target.elts))
             items = [element_at(t, value, t.integer(n)) for n in range(len(target.elts))]
         if items is None:
+            instead = "give it one name" if isinstance(value, Scalar) else "index it instead"
             raise t.fail(
                 TypingError,
-                f"{value.type_name} cannot be unpacked: only tuples and arrays can; index it "
-                "instead",
+                f"{value.type_name} cannot be unpacked: only tuples and arrays can; {instead}",
             )
         _require_count(t, len(items), len(target.elts))
     for one, item in zip(target.elts, items, strict=True):

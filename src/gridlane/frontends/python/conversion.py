@@ -139,7 +139,9 @@ def scalar(t: Translator, operand: Operand, wanted: str = "a number") -> Scalar:
     """The operand, which must be one number."""
     if isinstance(operand, Scalar):
         return operand
-    raise t.fail(TypingError, f"{wanted} is required here, not {operand.type_name}")
+    element = isinstance(operand, ArrayView) and operand.type.ndim
+    instead = "; index the array, as in a[i]" if element else ""
+    raise t.fail(TypingError, f"{wanted} is required here, not {operand.type_name}{instead}")
 
 
 def integer(t: Translator, operand: Operand, wanted: str = "an integer") -> Scalar:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from gridlane.core import argtypes
 from gridlane.core.options import KernelOptions
+from gridlane.core.signatures import signature_of
 from gridlane.frontends.python.scope import protocol
 
 
@@ -44,7 +45,7 @@ class DeviceFunction:
     @cached_property
     def plain_parameters(self) -> int:
         """The number of parameters, or -1 where *args or keyword-only ones need binding."""
-        kinds = [item.kind for item in inspect.signature(self.py_func).parameters.values()]
+        kinds = [item.kind for item in signature_of(self.py_func).parameters.values()]
         plain = all(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds)
         return len(kinds) if plain else -1
 

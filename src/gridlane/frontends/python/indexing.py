@@ -28,6 +28,7 @@ from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.ranges import range_item, range_length
 from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.specs import flatten, rebuild, spec_of
+from gridlane.frontends.python.stubs import Dim3Stub
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import unchanged
 from gridlane.frontends.python.views import IndexPart, make_view
@@ -62,7 +63,10 @@ def _static_subscript(t: Translator, base: Static, index: Operand) -> Operand:
             return operand_of(t, base.object[key])  # type: ignore[index]  # a TypeError says so
         except (KeyError, IndexError, TypeError) as error:
             raise t.fail(ConstantError, f"{base.type_name} has no item {error}") from None
-    raise t.fail(TypingError, f"{base.type_name} cannot be indexed in a kernel")
+    # An object may answer to every name, or raise at each.
+    is_kernel = hasattr(type(base.object), "__gridlane_function__")
+    instead = "; a kernel launches no kernel: call it as a device function" if is_kernel else ""
+    raise t.fail(TypingError, f"{base.type_name} cannot be indexed in a kernel{instead}")
 
 
 def element_at(t: Translator, array: ArrayView, index: Scalar) -> Operand:
@@ -88,7 +92,9 @@ def place_of(t: Translator, base: Operand, index: Operand) -> Place:
         raise t.fail(TypingError, unchanged(base, letter))
     if isinstance(base, TupleOperand):
         raise t.fail(TypingError, "a tuple cannot be changed; make a new one, or use a local array")
-    raise t.fail(TypingError, f"{base.type_name} cannot be indexed")
+    number = isinstance(base, Scalar)
+    instead = "; to write a result, pass an array of one element" if number else ""
+    raise t.fail(TypingError, f"{base.type_name} cannot be indexed{instead}")
 
 
 def _element_behind(t: Translator, base: Pointer, index: Scalar) -> Place:
@@ -184,11 +190,14 @@ def _is_new_axis(item: Operand) -> bool:
 
 
 def _index(t: Translator, array: ArrayView, item: Operand) -> Scalar:
+    if isinstance(item, ArrayView) and item.type.ndim == 0:
+        item = item_of(t, _array_place(t, item, ()))  # as numpy's, an index without axes
     if not isinstance(item, Scalar):
+        axes = isinstance(item, Static) and isinstance(item.object, Dim3Stub)
         raise t.fail(
             TypingError,
             f"{array.type} is indexed by integers, slices and tuples of them, not by "
-            f"{item.type_name}",
+            f"{item.type_name}{'; write its .x, .y or .z' if axes else ''}",
         )
     if item.dtype.is_bool:
         raise t.fail(

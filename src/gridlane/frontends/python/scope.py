@@ -12,6 +12,7 @@ import numpy as np
 
 from gridlane.core import array_interface
 from gridlane.core.array_interface import ArrayMemory
+from gridlane.core.signatures import signature_of
 
 
 def lookup(function: types.FunctionType, name: str) -> tuple[bool, Any]:
@@ -107,7 +108,7 @@ class Surroundings:
         """The signature, with the default values."""
         known = self._seen.get((id(function), "signature"))
         if known is None:
-            known = function, True, inspect.signature(function)
+            known = function, True, signature_of(function)
             self._seen[id(function), "signature"] = known
         return known[2]
 

@@ -20,6 +20,9 @@ from gridlane.frontends.python.reads import Reads
 
 Definition = ast.FunctionDef | ast.Lambda
 _STARTED = time.time()
+_STRING = "<string>"
+"""The name of all texts that exec and ``python -c`` run; linecache has the latter's, from Python
+3.13 on."""
 FUTURES = 0
 """The flags of code for the statements ``from __future__ import``."""
 for _name in __future__.all_feature_names:
@@ -91,6 +94,8 @@ def _parse(function: types.FunctionType) -> FunctionSource:
     code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
+    if code.co_filename == _STRING and not _holds(lines, code):
+        lines = []
     if not lines or code.co_firstlineno > len(lines):
         raise UnsupportedError(
             f"the source of {function.__name__}() is not available: it was typed at a prompt, made "
@@ -123,13 +128,18 @@ def _has_changed(lines: list[str], code: types.CodeType) -> bool:
             return False
     except OSError:
         return False
+    return not _holds(lines, code)
+
+
+def _holds(lines: list[str], code: types.CodeType) -> bool:
+    """Whether a text has a function with this code, in its place."""
     try:
         whole = compile(
             "".join(lines), code.co_filename, "exec", code.co_flags & FUTURES, dont_inherit=True
         )
     except (SyntaxError, ValueError):
-        return True
-    return code not in nested(whole)
+        return False
+    return code in nested(whole)
 
 
 def _changed(code: types.CodeType) -> UnsupportedError:

@@ -176,10 +176,19 @@ def _make_namedtuple(
 # Functions that kernels cannot call, and their alternatives.
 _INSTEAD: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((ord,), "write the number"),
+    ((np.dot, np.vdot, np.inner, np.matmul), "multiply and add the elements in a loop"),
+    ((sorted, np.sort, np.argsort), "sort on the host, before or after the launch"),
+    ((str, repr, chr), "print() shows numbers, and texts are made on the host"),
+    ((list, dict, set), "cuda.local.array(n, dtype) is a thread's own array"),
+    ((open, input), "read on the host, and pass an array"),
     (
         (np.zeros, np.ones, np.empty, np.full, np.array, np.arange, np.zeros_like, np.empty_like),
         "cuda.local.array(shape, dtype) is a thread's own array, to be filled in a loop",
     ),
+)
+_RANDOM = (
+    "numba.cuda.random has generators for kernels: "
+    "xoroshiro128p_uniform_float32(states, cuda.grid(1))"
 )
 _CALLABLE = (
     "kernels call the names of cuda, math, operator, numpy's scalar functions, and functions "
@@ -210,6 +219,12 @@ def _not_callable(t: Translator, target: Any) -> Exception:
 
 def _instead(target: Any) -> str:
     """The alternative to a call that kernels cannot make."""
+    # Both modules' functions are methods of a generator.
+    owner = type(getattr(target, "__self__", None))
+    if owner.__module__ in ("random", "numpy.random.mtrand"):
+        return _RANDOM
+    if getattr(target, "__module__", None) == "time":
+        return "measure on the host, with cuda.event() before and after the launch"
     return next(
         (words for known, words in _INSTEAD if any(target is one for one in known)), _CALLABLE
     )

@@ -7,7 +7,6 @@ is used; where none has, the dialect's own function is, if there is one.
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from gridlane.core.argtypes import ArgType, NoneType, Signature
 from gridlane.core.dtypes import b1
 from gridlane.core.errors import CompileError, GridlaneError, TypingError
+from gridlane.core.signatures import signature_of
 from gridlane.core.source import describe
 from gridlane.frontends.python.attributes import ARRAY_METHODS
 from gridlane.frontends.python.calls.device import call_device
@@ -198,9 +198,9 @@ def _asked(ask: Any, shown: list[ArgType], named: dict[str, ArgType]) -> Any:
     """
     name = getattr(ask, "__qualname__", str(ask))
     try:
-        inspect.signature(ask).bind(*shown, **named)
+        signature_of(ask).bind(*shown, **named)
     except TypeError as error:
-        raise _Refused(f"{name}{inspect.signature(ask)}: {error}") from None
+        raise _Refused(f"{name}{signature_of(ask)}: {error}") from None
     try:
         return ask(*shown, **named)
     except GridlaneError as error:

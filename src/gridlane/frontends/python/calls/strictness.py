@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from inspect import Parameter
 from typing import Any
+
+from gridlane.core.signatures import signature_of
 
 _DIFFER = "Typing and implementation arguments differ in"
 
@@ -16,7 +17,7 @@ def check_parameters(choose: Any, implementation: Any) -> None:
         ValueError: they differ; it says where.
     """
     wanted, found = (
-        list(inspect.signature(each).parameters.values()) for each in (choose, implementation)
+        list(signature_of(each).parameters.values()) for each in (choose, implementation)
     )
     for each in (*wanted, *found):
         if each.kind is Parameter.VAR_KEYWORD:
