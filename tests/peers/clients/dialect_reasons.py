@@ -25,7 +25,9 @@ REASONS = {
         " no API; compile and its kin are tested in tests/cuda/test_compiled_functions.py"
     ),
     "cudapy.test_complex": "compares a logarithm to a base closer than one unit of its last place",
-    "cudapy.test_const_string": "arrays of strings and bytes as arguments are refused by name",
+    "cudapy.test_const_string": (
+        "imports or reads numba's internals (`cuda.descriptor`), which are no API"
+    ),
     "cudapy.test_cooperative_groups": (
         "an external function that returns a pointer, and numba's code library"
     ),

@@ -7,9 +7,10 @@ from typing import Any
 
 from gridlane.core.dtypes import DType, b1, f64, i64, u64
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python import complexes, enums, promotion, times
+from gridlane.frontends.python import chars, complexes, enums, promotion, times
 from gridlane.frontends.python.operands import (
     ArrayView,
+    Chars,
     ComplexNumber,
     EnumMember,
     EnumVariable,
@@ -53,6 +54,10 @@ def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
         return _scalars(t, kind, lhs, rhs)
     if isinstance(lhs, Time) and isinstance(rhs, Time):
         found = times.compare(t, kind, OPS[kind], lhs, rhs)
+        if found is not None:
+            return found
+    if isinstance(lhs, Chars) or isinstance(rhs, Chars):
+        found = chars.compare(t, kind, lhs, rhs)
         if found is not None:
             return found
     if isinstance(lhs, Vector) or isinstance(rhs, Vector):
@@ -247,11 +252,14 @@ def _may_be_member(side: Scalar) -> bool:
 
 
 def contains(t: Translator, item: Operand, container: Operand) -> Value:
-    """``item in container`` for tuples."""
+    """``item in container`` for tuples and strings."""
+    if isinstance(container, Chars):
+        return chars.contains(t, container, item)
     if not isinstance(container, TupleOperand):
         raise t.fail(
             TypingError,
-            f"in {container.type_name}: membership is defined for tuples; write a loop instead",
+            f"in {container.type_name}: membership is defined for tuples and strings; write a "
+            "loop instead",
         )
     found = t.b.const(False, b1)
     for other in container.items:

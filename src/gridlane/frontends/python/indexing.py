@@ -8,10 +8,12 @@ from typing import Any
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError
+from gridlane.frontends.python import chars
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import integer, strides_of
 from gridlane.frontends.python.operands import (
     ArrayView,
+    Chars,
     Operand,
     Pointer,
     RangeOperand,
@@ -45,6 +47,8 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
         return field_of(t, base, _field_name(t, base, index))
     if isinstance(base, RangeOperand):
         return range_item(t, base, integer(t, index, "an integer index"))
+    if isinstance(base, Chars):
+        return chars.item(t, base, integer(t, index, "an integer index"))
     if isinstance(base, Static):
         return _static_subscript(t, base, index)
     return item_of(t, place_of(t, base, index))
@@ -81,6 +85,8 @@ def place_of(t: Translator, base: Operand, index: Operand) -> Place:
         return record_place(t, base, _field_name(t, base, index))
     if isinstance(base, RecordValue):
         raise t.fail(TypingError, UNCHANGED)
+    if isinstance(base, Chars):
+        raise t.fail(TypingError, "a string does not change; store another one to the array")
     if isinstance(base, Vector):
         letter = _letter(base, index)
         raise t.fail(TypingError, unchanged(base, letter))
