@@ -264,6 +264,45 @@ def test_an_index_without_a_character(i):
         cuda.synchronize()
 
 
+# ---- print
+
+
+@cuda.jit
+def prints(a, s, record):
+    for i in range(a.size):
+        print(a[i], s[i], i)
+        print(f"<{a[i]:>8}> {a[i]!r:>9} {s[i]}|")
+    print((a[0], s[1]), record.many)
+
+
+@cuda.jit
+def prints_an_array(a):
+    print(a, "end")
+
+
+@pytest.mark.parametrize("name", ["interp", *DEVICES])
+def test_print(name, capfd):
+    current.choose(get_device(name))
+    a, s = np.array(["a'bc", "", "\ud800é\0y"], "U5"), np.array([b"abc", b"\xff'", b"x\0y"], "S6")
+    record = np.zeros((), RECORD)
+    record["many"] = "q", "rs"
+    prints[1, 1](a, s, record[()])
+    cuda.synchronize()
+    shown = ["a'bc", "", "\ufffdé\0y"]
+    lines = []
+    for i, (text, octets) in enumerate(zip(shown, s.tolist(), strict=True)):
+        lines += [f"{text} {octets} {i}", f"<{text:>8}> {text!r:>9} {octets}|"]
+    lines.append(f"{(shown[0], s.tolist()[1])} ['q' 'rs']")
+    assert capfd.readouterr().out.split("\n") == [*lines, ""]
+
+
+def test_print_an_array(capfd):
+    current.choose(get_device("cpu"))
+    prints_an_array[1, 1](np.array(["a'bc", "", "é"], "U5"))
+    cuda.synchronize()
+    assert capfd.readouterr().out == "[\"a'bc\" '' 'é'] end\n"
+
+
 # ---- types and arrays
 
 
