@@ -112,7 +112,6 @@ REASONS = {
     "cudadrv.test_array_attr": "`ravel` of an array that needs a copy is refused",
     "cudadrv.test_context_stack": "reads handles of the driver through numba's wrappers",
     "cudadrv.test_cuda_array_slicing": "counts calls of a stream's method by a mock",
-    "cudadrv.test_cuda_devicerecord": "records with strings are refused by name",
     "cudadrv.test_cuda_driver": (
         "imports or reads numba's internals (the driver's wrappers), which are no API"
     ),
