@@ -248,6 +248,53 @@ def test_memory(name):
     assert wide.tolist() == [(0.0, long), (1.0, b"cd"), (2.0, b"x"), (3.0, b"yz\xff")]
 
 
+CHOICES = ("p", np.str_("quite"), "é")
+OCTETS_TOO = b"bytes"
+
+
+@cuda.jit
+def chooses(a, s, out):
+    i = cuda.grid(1)
+    a[i] = CHOICES[i]
+    s[i] = OCTETS_TOO
+    out[i] = a[i] in CHOICES
+    match a[i]:
+        case "p" | "x":
+            out[i] += 10
+        case "é":
+            out[i] += 20
+    for size, each in enumerate(("p", "qu", "quite")):
+        if each == a[i]:
+            out[i] += 100 * size
+
+
+def test_captured_strings_and_tuples():
+    current.choose(get_device("cpu"))
+    a, s, out = np.zeros(3, "U4"), np.zeros(3, "S9"), np.zeros(3, np.int32)
+    chooses[1, 3](a, s, out)
+    assert a.tolist() == ["p", "quit", "é"] and s.tolist() == [b"bytes"] * 3
+    assert out.tolist() == [11, 0, 21]
+
+
+@cuda.jit
+def passes(a, b):
+    b[1, 0] = a[1, 0]
+    b[0] = a.T[1]
+
+
+def test_layouts():
+    """Fortran's order, strides, any address, a field of packed records, and In and Out."""
+    current.choose(get_device("cpu"))
+    plain = np.array([["a", "bc"], ["d", "ef"]], "U3")
+    odd = np.frombuffer(bytearray(1 + 12 * 4), np.uint8)[1:].view("U3").reshape(2, 2)
+    packed = np.zeros((2, 2), [("x", "i1"), ("u", "U3")])
+    odd[:] = packed["u"] = plain
+    for array in (plain, np.asfortranarray(plain), plain[::-1][::-1], odd, packed["u"]):
+        out = np.zeros((2, 2), "U2")
+        passes[1, 1](cuda.In(array), cuda.Out(out))
+        assert out.tolist() == [["bc", "ef"], ["d", ""]]
+
+
 @cuda.jit(debug=True, opt=False)
 def item(a, s, out, i):
     out[0] = len(a[0][i])

@@ -10,7 +10,7 @@ from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import chars
 from gridlane.frontends.python.constants import operand_of
-from gridlane.frontends.python.conversion import integer, strides_of
+from gridlane.frontends.python.conversion import convert, integer, strides_of
 from gridlane.frontends.python.operands import (
     ArrayView,
     Chars,
@@ -29,7 +29,7 @@ from gridlane.frontends.python.places import Place, address, item_of
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.ranges import range_item
 from gridlane.frontends.python.records import UNCHANGED, field_of
-from gridlane.frontends.python.specs import flatten, rebuild, spec_of
+from gridlane.frontends.python.specs import CharsSpec, flatten, rebuild, spec_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import unchanged
 from gridlane.frontends.python.views import IndexPart, make_view
@@ -250,6 +250,7 @@ def _items(base: TupleOperand) -> str:
 
 
 def _dynamic_item(t: Translator, base: TupleOperand, index: Scalar, check: bool) -> Operand:
+    base = _of_one_width(t, base)
     specs = {type(spec_of(item)) for item in base.items}
     names = {item.type_name for item in base.items}
     if len(names) != 1 or len(specs) != 1:
@@ -267,6 +268,19 @@ def _dynamic_item(t: Translator, base: TupleOperand, index: Scalar, check: bool)
         here = b.eq(value, b.const(number, i64))
         result = _pick(t, here, base.items[number], result)
     return result
+
+
+def _of_one_width(t: Translator, base: TupleOperand) -> TupleOperand:
+    """A tuple of strings, constants among them, with all in the width of the widest one."""
+    if not all(isinstance(item, Chars | Static) for item in base.items):
+        return base
+    specs = [spec_of(item) for item in base.items]
+    widest = specs[0] if specs else None
+    for spec in specs[1:]:
+        widest = t.unify(widest, spec) if widest is not None and spec is not None else None
+    if not isinstance(widest, CharsSpec):
+        return base
+    return TupleOperand(tuple([convert(t, item, widest) for item in base.items]))
 
 
 def _pick(t: Translator, here: Value, lhs: Operand, rhs: Operand) -> Operand:
