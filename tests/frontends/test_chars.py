@@ -471,7 +471,20 @@ def _joins_a_constant_with_a_nul(a, s):
     a[0] = x
 
 
+def _asks_for_identity(a, s):
+    x = "abc" if a.size else "d"
+    a[0] = "x" if x is a[1] else "y"
+
+
+def _asks_for_identity_of_a_constant(a, s):
+    x = "abc" if a.size else "d"
+    name = "abc"
+    a[0] = "x" if x is name else "y"
+
+
 REFUSED = {
+    _asks_for_identity: (TypingError, "identity is not known; compare with =="),
+    _asks_for_identity_of_a_constant: (TypingError, "identity is not known; compare with =="),
     _assigns_bytes: (TypingError, r"\[unichr x 99\] is required here, not bytes b'abc'"),
     _assigns_text: (TypingError, r"\[char x 9\] is required here, not str 'abc'"),
     _assigns_a_number: (TypingError, r"\[unichr x 99\] is required here, not int64"),

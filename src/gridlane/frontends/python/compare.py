@@ -87,6 +87,12 @@ def _has_member(*sides: Operand) -> bool:
     return any(isinstance(side, EnumVariable) for side in sides)
 
 
+def _has_text(*sides: Operand) -> bool:
+    """Whether a string of an array is among texts alone."""
+    texts = [isinstance(side, Static) and isinstance(side.object, str | bytes) for side in sides]
+    return any(texts) and any(isinstance(side, Chars) for side in sides)
+
+
 def _has_array(*sides: Operand) -> bool:
     return any(isinstance(side, ArrayView) for side in sides)
 
@@ -235,7 +241,7 @@ def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
         same = lhs.object is rhs.object
     elif isinstance(lhs, ArrayView) and isinstance(rhs, ArrayView):
         same = lhs.pointer is rhs.pointer and lhs.shape == rhs.shape
-    elif not any(isinstance(side, Static) for side in (lhs, rhs)):
+    elif _has_text(lhs, rhs) or not any(isinstance(side, Static) for side in (lhs, rhs)):
         raise t.fail(
             TypingError,
             f"{lhs.type_name} is {rhs.type_name}: their identity is not known; compare with ==",

@@ -321,10 +321,13 @@ def _unify_chars(lhs: CharsSpec | StaticSpec, rhs: CharsSpec | StaticSpec) -> Sp
 
 
 def _chars_type(spec: CharsSpec | StaticSpec) -> argtypes.CharsType | None:
-    """The type of a string; None for a constant with NULs at its end, which no width preserves."""
+    """The type of a string; None for a constant with NULs at its end, which no width preserves, and
+    for a member of an Enum, which has an identity."""
     if isinstance(spec, CharsSpec):
         return spec.type
     known = spec.object
+    if isinstance(known, enum.Enum):
+        return None
     if isinstance(known, str):
         return None if known.endswith("\0") else argtypes.CharsType(max(1, len(known)), False)
     if isinstance(known, bytes):
