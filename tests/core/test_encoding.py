@@ -18,6 +18,7 @@ from gridlane.core import argtypes, dtypes
 from gridlane.core.argtypes import (
     SCALARS,
     ArrayType,
+    CharsType,
     CPointerType,
     EnumType,
     NestedArrayType,
@@ -52,6 +53,7 @@ EXAMPLES = {
     "RecordType": (RECORD, replace(from_numpy(np.dtype([("a", "i4")])), label="A", number=1)),
     "NestedArrayType": (NestedArrayType(int32, (2, 3)), NestedArrayType(float32, (6,))),
     "TimeType": (TimeType("D", 1, False), TimeType("s", 25, True)),
+    "CharsType": (CharsType(12, False), CharsType(5, True)),
     "VectorType": (VectorType(int32, 2), VectorType(float32, 3)),
     "ArrayType": (int32[:, ::1], ArrayType(float32, 1, "F", readonly=True)),
     "TupleType": (PAIR, TupleType((int32,), Swapped._fields, Swapped)),

@@ -78,3 +78,20 @@ def test_values_in_loops_and_calls():
     out = np.zeros(2 * threads, LINE)
     kernel[3, 32](points, out, np.int32(11))
     assert out.tobytes() == expected(points, 11, threads).tobytes()
+
+
+def test_an_array_in_a_record_stays_on_the_device():
+    """A store to an element reaches the record, as in numba."""
+    dtype = np.dtype([("x", np.int32), ("h", np.float32, (2, 3)), ("r", [("q", "S3", 2)])])
+    records = cuda.to_device(np.zeros(2, dtype))
+    record = records[1]
+    record["h"][0, 1] = 3
+    record["h"][1] = [4, 5, 6]
+    record["r"]["q"][1] = b"abcd"
+    record["x"] = 7
+    found = records.copy_to_host()
+    assert found["h"].tolist() == [[[0] * 3] * 2, [[0, 3, 0], [4, 5, 6]]]
+    assert found["r"]["q"].tolist() == [[b"", b""], [b"", b"abc"]] and found["x"].tolist() == [0, 7]
+    for value in (8, [1, 2, 3], np.ones((2, 3))):
+        record["h"] = value
+        np.testing.assert_array_equal(record["h"], np.broadcast_to(value, (2, 3)))

@@ -49,7 +49,7 @@ x = np.ones(8, np.float32)
 PROVOKED = {
     "Kernel launch configuration": "cuda.jit(lambda x: None)(x)",
     "a kernel cannot take an object": "@cuda.jit\ndef k(x):\n    x[0] = 1\nk[1, 1]([1.0])",
-    "kernels cannot hold elements": "cuda.to_device(np.array(['a']))",
+    "kernels cannot hold elements": "cuda.to_device(np.array(['a'], object))",
     "launch of …: the … … has … along …, and": "@cuda.jit\ndef k(x):\n    x[0] = 1\nk[1, 2048](x)",
     "launch of …: the … … has … along …; every": "@cuda.jit\ndef k(x):\n    pass\nk[0, 32](x)",
     "… must be a sequence of integers": "@cuda.jit\ndef k(x):\n    pass\nk[8 / 32, 32](x)",

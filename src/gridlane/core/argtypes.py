@@ -215,6 +215,59 @@ class TimeType(ArgType):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class CharsType(ArgType):
+    """numpy's fixed-width string of ``count`` code points, or of bytes where it ``is_bytes``; NULs
+    follow a shorter text, and end it.
+
+    >>> CharsType.of(np.dtype("U12")), CharsType.of(np.dtype("S5"))
+    ([unichr x 12], [char x 5])
+    """
+
+    count: int
+    is_bytes: bool
+
+    @staticmethod
+    def of(dtype: np.dtype) -> CharsType:
+        """The type of a numpy dtype.
+
+        Raises:
+            TypeError: it has no characters, or the other byte order.
+        """
+        if not dtype.itemsize:
+            raise TypeError(f"kernels cannot hold elements of numpy dtype {dtype}, of width 0")
+        if not dtype.isnative:
+            raise TypeError(
+                f"kernels cannot hold elements of numpy dtype {dtype}, whose bytes are swapped; "
+                f"pass array.astype({dtype.newbyteorder('=').str!r})"
+            )
+        unit = np.dtype(f"{dtype.kind}1").itemsize
+        return CharsType(dtype.itemsize // unit, dtype.kind == "S")
+
+    @property
+    def unit(self) -> DType:
+        """The type of a code point or a byte."""
+        return dtypes.u8 if self.is_bytes else dtypes.u32
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
+        return f"[{'char' if self.is_bytes else 'unichr'} x {self.count}]"
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The numpy dtype."""
+        return np.dtype(f"{'S' if self.is_bytes else 'U'}{self.count}")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a string in memory."""
+        return self.unit.size * self.count
+
+    def __call__(self, *args: ArgType) -> Signature:
+        """A signature."""
+        return Signature(self, args)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class RecordType(ArgType):
     """A numpy record: field name, type and byte offset of each, and the size. ``label`` names the
     class that it is of, and sets it apart from others with the same fields; ``number`` is the
@@ -472,7 +525,7 @@ def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
     Records become RecordType, sub-arrays NestedArrayType, the dtypes of vectors VectorType.
 
     Raises:
-        TypeError: a dtype that kernels cannot hold (strings, objects).
+        TypeError: a dtype that kernels cannot hold (objects, strings of width 0).
     """
     if isinstance(dtype, type):
         dtype = np.dtype(dtype)
@@ -492,15 +545,13 @@ def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
         return RecordType(fields, dtype.itemsize, dtype)
     if dtype.kind in "mM":
         return TimeType.of(dtype)
+    if dtype.kind in "US":
+        return CharsType.of(dtype)
     instead = _NO_ELEMENTS.get(dtype.kind, "convert it to another dtype with astype")
     raise TypeError(f"kernels cannot hold elements of numpy dtype {dtype}; {instead}")
 
 
-_NO_ELEMENTS = {
-    "O": "if it holds numbers, pass x.astype(np.float64)",
-    "U": "pass numbers, as the places of its texts in a list of them",
-    "S": "pass numbers, as x.view(np.uint8)",
-}
+_NO_ELEMENTS = {"O": "if it holds numbers, pass x.astype(np.float64)"}
 
 
 def vector_of(dtype: np.dtype) -> VectorType | None:

@@ -22,6 +22,9 @@ STAR = "*"
 """The format of an argument that is the width or the precision of the next one."""
 BYTES = "8"
 """The format of an argument that has eight bytes of a text, which the next one continues."""
+UNITS = ("u", "b")
+"""The first letters of formats of a text's units, code points or bytes: alone the next argument
+continues the text; a format of Python in braces, ``u{!r:>9}``, follows in that of the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,8 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
     Args:
         parts: texts, and None or "" for the next value.
         formats: for each value its conversion, STAR or BYTES, or a format of Python in braces, or
-            "" as numpy prints it; nothing where all are printed as numpy prints them.
+            "" as numpy prints it, or one of a unit; nothing where all are printed as numpy prints
+            them.
     """
     made: list[str] = []
     stars: list[int] = []
@@ -192,6 +196,11 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
             stars.append(int(value))
         elif text == BYTES:
             words.append(value)
+        elif text.startswith(UNITS):
+            words.append(value)
+            if text not in UNITS:
+                made.append(text[1:].format(_of_units(text[0], words)))
+                words = []
         elif text.startswith("{"):
             made.append(text.format(np.asarray(value).item()))
         elif text:
@@ -202,6 +211,19 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
         else:
             made.append(str(value))
     return "".join(made)
+
+
+def _of_units(kind: str, units: Sequence[float]) -> str | bytes:
+    """The text of code points or bytes, which end in NULs; U+FFFD for numbers that are none."""
+    if kind == "b":
+        return bytes([int(unit) for unit in units]).rstrip(b"\0")
+    codes = [int(unit) for unit in units]
+    return "".join([chr(code) if _is_letter(code) else "\ufffd" for code in codes]).rstrip("\0")
+
+
+def _is_letter(code: int) -> bool:
+    """Whether a number is a code point that a text can be encoded with."""
+    return 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
 
 
 def _text(words: Sequence[float]) -> str:

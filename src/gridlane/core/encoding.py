@@ -32,6 +32,7 @@ RECORDS: dict[str, type] = {
         argtypes.ScalarType,
         argtypes.ComplexType,
         argtypes.TimeType,
+        argtypes.CharsType,
         argtypes.RecordType,
         argtypes.NestedArrayType,
         argtypes.VectorType,

@@ -15,6 +15,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.argtypes import (
     ArgType,
+    CharsType,
     ComplexType,
     EnumType,
     ScalarType,
@@ -112,6 +113,23 @@ def _date(unit: str = "generic", /, *, is_span: bool = False) -> TimeType:
     return TimeType.of(np.dtype(letter if unit in ("", "generic") else f"{letter}[{unit}]"))
 
 
+def _is_text(kind: ArgType) -> bool:
+    return isinstance(kind, CharsType) and not kind.is_bytes
+
+
+def _is_bytes(kind: ArgType) -> bool:
+    return isinstance(kind, CharsType) and kind.is_bytes
+
+
+def _chars(count: int, /, *, letter: str) -> CharsType:
+    """The type of strings of a width.
+
+    Raises:
+        TypeError: the width is 0.
+    """
+    return CharsType.of(np.dtype(f"{letter}{count}"))
+
+
 Number = _kind("Number", "Integers, floats and complex numbers.", _is_number)
 Integer = _kind("Integer", "Integers.", _is_integer, base=Number)
 Float = _kind("Float", "Real floating-point numbers.", _is_float, base=Number)
@@ -126,6 +144,10 @@ NPDatetime = _kind("NPDatetime", "numpy's datetime64 of a unit.", _is_date, _dat
 NPTimedelta = _kind(
     "NPTimedelta", "numpy's timedelta64 of a unit.", _is_span, partial(_date, is_span=True)
 )
+UnicodeCharSeq = _kind(
+    "UnicodeCharSeq", "numpy's strings of a width.", _is_text, partial(_chars, letter="U")
+)
+CharSeq = _kind("CharSeq", "numpy's bytes of a width.", _is_bytes, partial(_chars, letter="S"))
 AnyKind = _kind("Any", "Every type.", lambda k: True)
 
 

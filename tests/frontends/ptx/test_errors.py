@@ -247,7 +247,7 @@ def test_arguments_of_another_kind(triple, args, told):
 
 
 @pytest.mark.parametrize("device", ["cpu", "interp"])
-@pytest.mark.parametrize("dtype", [object, ">i4", "U2", [("f", "i4"), ("o", object)]])
+@pytest.mark.parametrize("dtype", [object, ">i4", ">U2", [("f", "i4"), ("o", object)]])
 def test_elements_that_kernels_cannot_hold(triple, device, dtype):
     current.choose(get_device(device))
     x = np.zeros(4, dtype)

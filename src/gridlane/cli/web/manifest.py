@@ -12,6 +12,7 @@ from typing import Any
 from gridlane.core.argtypes import (
     ArgType,
     ArrayType,
+    CharsType,
     ComplexType,
     NoneType,
     RecordType,
@@ -79,7 +80,7 @@ def _type(type_: ArgType) -> Json:
 def _element(type_: ArgType) -> str:
     if isinstance(type_, RecordType):
         return f"record of {type_.size} bytes"
-    if isinstance(type_, VectorType):
+    if isinstance(type_, VectorType | CharsType):
         return f"record of {type_.itemsize} bytes"
     return type_.name  # type: ignore[return-value]  # a scalar's or a complex number's
 

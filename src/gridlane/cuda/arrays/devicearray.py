@@ -421,21 +421,26 @@ class DeviceRecord(DeviceNDArray):
         )
 
     def getitem(self, item: Any, stream: Any = 0) -> Any:
-        """The value of a field."""
-        view = self._view((), (), *self._field(item))
+        """The value of a field; a record or an array in a field stays on the device."""
+        view = self._field(item)
+        if view.shape:
+            return view
         if view.dtype.names is not None:
             return DeviceRecord(view.dtype, stream, self.buffer, view.address, self.readonly)
         return view.copy_to_host(stream=stream)[()]
 
     def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
         """Set a field."""
-        self._view((), (), *self._field(key)).setitem((), value, stream)
+        field = self._field(key)
+        field.setitem(... if field.shape else (), value, stream)
 
-    def _field(self, name: Any) -> tuple[np.dtype, int]:
+    def _field(self, name: Any) -> DeviceNDArray:
         fields = self.dtype.fields or {}
         if name not in fields:
             raise KeyError(f"the record has no field {name!r}; it has {', '.join(fields)}")
-        return fields[name][0], fields[name][1]
+        dtype, offset = fields[name][:2]
+        strides = geometry.contiguous_strides(dtype.shape, dtype.base.itemsize, "C")
+        return self._view(dtype.shape, strides, dtype.base, offset)
 
 
 ipc.array_class = DeviceNDArray

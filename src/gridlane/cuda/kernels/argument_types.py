@@ -51,6 +51,8 @@ def typeof(value: Any, _name: str = "") -> ArgType:
         return argtypes.int64 if value < 2**63 else argtypes.uint64
     if isinstance(value, np.ndarray):
         return _array_type(value)
+    if isinstance(value, (str, bytes)):
+        return _foreign_type(value)
     if isinstance(value, np.generic):
         return _element_type(value.dtype)
     if isinstance(value, float):
@@ -167,7 +169,9 @@ _BY_KIND: tuple[tuple[Any, str], ...] = (
 def _instead(value: Any) -> str:
     """What to pass instead of an object that has or could be an array."""
     found = _INSTEAD.get(type(value).__module__.partition(".")[0])
-    if found is None and isinstance(value, (list, range)):
+    if isinstance(value, (str, bytes)):
+        found = "pass the array np.array([x]), whose element 0 the kernel reads"
+    elif found is None and isinstance(value, (list, range)):
         found = "pass np.array(x)"
     elif found is None and hasattr(type(value), "__array__"):
         found = "pass np.array(x), the copy of it that numpy makes"

@@ -19,6 +19,7 @@ from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     ArrayView,
     BoundMethod,
+    Chars,
     ComplexNumber,
     EnumMember,
     EnumVariable,
@@ -65,6 +66,8 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
             return _parts(t, base, name)
         if isinstance(base.type.element, argtypes.RecordType):
             return item_of(t, record_place_of_array(t, base, name))
+    if isinstance(base, Chars) and name in CHARS_METHODS:
+        return BoundMethod(base, name)
     if isinstance(base, Vector):
         return component(t, base, name)
     if isinstance(base, TupleOperand) and name in base.fields:
@@ -215,12 +218,17 @@ ARRAY_METHODS = (
 )
 
 
+CHARS_METHODS = ("startswith", "endswith", "find", "isascii")
+
+
 def _attributes_of(base: Operand) -> str:
     if isinstance(base, UserValue):
         members = EXTENSIONS.members
         return ", ".join(name for name in members if EXTENSIONS.members_of(base.type, name))
     if isinstance(base, ArrayView):
         return ", ".join((*_ARRAY, *(f"{name}()" for name in ARRAY_METHODS)))
+    if isinstance(base, Chars):
+        return ", ".join(f"{name}()" for name in CHARS_METHODS)
     return ", ".join(base.fields) if isinstance(base, TupleOperand) else ""
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from gridlane.core.dtypes import DType, b1, f64, i64, u64
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python import complexes, enums, promotion, times
+from gridlane.frontends.python import chars, complexes, enums, promotion, times
 from gridlane.frontends.python.operands import (
     ArrayView,
+    Chars,
     ComplexNumber,
     EnumMember,
     EnumVariable,
@@ -55,6 +56,10 @@ def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
         found = times.compare(t, kind, OPS[kind], lhs, rhs)
         if found is not None:
             return found
+    if isinstance(lhs, Chars) or isinstance(rhs, Chars):
+        found = chars.compare(t, kind, lhs, rhs)
+        if found is not None:
+            return found
     if isinstance(lhs, Vector) or isinstance(rhs, Vector):
         return _vectors(t, kind, lhs, rhs)
     if isinstance(lhs, TupleOperand) and isinstance(rhs, TupleOperand):
@@ -80,6 +85,12 @@ def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
 
 def _has_member(*sides: Operand) -> bool:
     return any(isinstance(side, EnumVariable) for side in sides)
+
+
+def _has_text(*sides: Operand) -> bool:
+    """Whether a string of an array is among texts alone."""
+    texts = [isinstance(side, Static) and isinstance(side.object, str | bytes) for side in sides]
+    return any(texts) and any(isinstance(side, Chars) for side in sides)
 
 
 def _has_array(*sides: Operand) -> bool:
@@ -230,7 +241,7 @@ def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
         same = lhs.object is rhs.object
     elif isinstance(lhs, ArrayView) and isinstance(rhs, ArrayView):
         same = lhs.pointer is rhs.pointer and lhs.shape == rhs.shape
-    elif not any(isinstance(side, Static) for side in (lhs, rhs)):
+    elif _has_text(lhs, rhs) or not any(isinstance(side, Static) for side in (lhs, rhs)):
         raise t.fail(
             TypingError,
             f"{lhs.type_name} is {rhs.type_name}: their identity is not known; compare with ==",
@@ -247,11 +258,14 @@ def _may_be_member(side: Scalar) -> bool:
 
 
 def contains(t: Translator, item: Operand, container: Operand) -> Value:
-    """``item in container`` for tuples."""
+    """``item in container`` for tuples and strings."""
+    if isinstance(container, Chars):
+        return chars.contains(t, container, item)
     if not isinstance(container, TupleOperand):
         raise t.fail(
             TypingError,
-            f"in {container.type_name}: membership is defined for tuples; write a loop instead",
+            f"in {container.type_name}: membership is defined for tuples and strings; write a "
+            "loop instead",
         )
     found = t.b.const(False, b1)
     for other in container.items:

@@ -186,6 +186,7 @@ _MAKERS: dict[type, Any] = {
     np.ndarray: constant_array,
     type(None): lambda t, value: NONE,
     str: lambda t, value: Static(value),
+    bytes: lambda t, value: Static(value),
 }
 
 _MAKERS_BY_BASE: tuple[tuple[type, Any], ...] = (

@@ -5,10 +5,12 @@ from __future__ import annotations
 from gridlane.core import argtypes, enums
 from gridlane.core.dtypes import DType, i64
 from gridlane.core.errors import TypingError
+from gridlane.frontends.python.chars import convert_chars, is_text
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     ArrayView,
     BoundMethod,
+    Chars,
     ComplexNumber,
     EnumMember,
     EnumVariable,
@@ -26,6 +28,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.specs import (
     ArraySpec,
+    CharsSpec,
     ComplexSpec,
     MemberSpec,
     PointerSpec,
@@ -52,6 +55,10 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
     if isinstance(spec, VectorSpec):
         assert isinstance(operand, Vector)
         return cast_vector(t, operand, spec.type)
+    if isinstance(spec, CharsSpec):
+        chars = convert_chars(t, operand, spec.type)
+        assert chars is not None
+        return chars
     if isinstance(spec, TupleSpec):
         assert isinstance(operand, TupleOperand)
         pairs = zip(operand.items, spec.items, strict=True)
@@ -177,6 +184,11 @@ def cast_to(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand:
         if time is None:
             raise t.fail(TypingError, f"{kind} is required here, not {operand.type_name}")
         return time
+    if isinstance(kind, argtypes.CharsType):
+        chars = convert_chars(t, operand, kind)
+        if chars is None:
+            raise t.fail(TypingError, f"{kind} is required here, not {operand.type_name}")
+        return chars
     if isinstance(kind, argtypes.VectorType):
         if isinstance(operand, TupleOperand):
             return cast_vector(t, operand, kind)
@@ -242,6 +254,8 @@ def truth(t: Translator, operand: Operand) -> Value:
         return own
     if isinstance(operand, ComplexNumber):
         return b.or_(b.cast(operand.real, _B1), b.cast(operand.imag, _B1))
+    if isinstance(operand, Chars):
+        return is_text(t, operand)
     if isinstance(operand, Vector):
         raise t.fail(
             TypingError,

@@ -46,8 +46,6 @@ from gridlane.ir.values import Region, Value
 
 
 def _constant(t: Translator, node: ast.Constant) -> Operand:
-    if isinstance(node.value, bytes):
-        raise t.fail(UnsupportedError, "bytes cannot be used in a kernel; use integers")
     return operand_of(t, node.value, why=literal)
 
 

@@ -8,10 +8,12 @@ from typing import Any
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError
+from gridlane.frontends.python import chars
 from gridlane.frontends.python.constants import operand_of
-from gridlane.frontends.python.conversion import integer, strides_of
+from gridlane.frontends.python.conversion import convert, integer, strides_of
 from gridlane.frontends.python.operands import (
     ArrayView,
+    Chars,
     Operand,
     Pointer,
     RangeOperand,
@@ -27,7 +29,7 @@ from gridlane.frontends.python.places import Place, address, item_of
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.ranges import range_item, range_length
 from gridlane.frontends.python.records import UNCHANGED, field_of
-from gridlane.frontends.python.specs import flatten, rebuild, spec_of
+from gridlane.frontends.python.specs import CharsSpec, flatten, rebuild, spec_of
 from gridlane.frontends.python.stubs import Dim3Stub
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import unchanged
@@ -48,6 +50,8 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
         number = integer(t, index, "an integer index")
         at = checked(t, number, range_length(t, base), None, "range object index out of range")
         return Scalar(range_item(t, base, Scalar(at)).value)  # beyond the end it is no item
+    if isinstance(base, Chars):
+        return chars.item(t, base, integer(t, index, "an integer index"))
     if isinstance(base, Static):
         return _static_subscript(t, base, index)
     return item_of(t, place_of(t, base, index))
@@ -87,6 +91,8 @@ def place_of(t: Translator, base: Operand, index: Operand) -> Place:
         return record_place(t, base, _field_name(t, base, index))
     if isinstance(base, RecordValue):
         raise t.fail(TypingError, UNCHANGED)
+    if isinstance(base, Chars):
+        raise t.fail(TypingError, "a string does not change; store another one to the array")
     if isinstance(base, Vector):
         letter = _letter(base, index)
         raise t.fail(TypingError, unchanged(base, letter))
@@ -266,6 +272,7 @@ def _items(base: TupleOperand) -> str:
 
 
 def _dynamic_item(t: Translator, base: TupleOperand, index: Scalar, check: bool) -> Operand:
+    base = _of_one_width(t, base)
     specs = {type(spec_of(item)) for item in base.items}
     names = {item.type_name for item in base.items}
     if len(names) != 1 or len(specs) != 1:
@@ -283,6 +290,19 @@ def _dynamic_item(t: Translator, base: TupleOperand, index: Scalar, check: bool)
         here = b.eq(value, b.const(number, i64))
         result = _pick(t, here, base.items[number], result)
     return result
+
+
+def _of_one_width(t: Translator, base: TupleOperand) -> TupleOperand:
+    """A tuple of strings, constants among them, with all in the width of the widest one."""
+    if not all(isinstance(item, Chars | Static) for item in base.items):
+        return base
+    specs = [spec_of(item) for item in base.items]
+    widest = specs[0] if specs else None
+    for spec in specs[1:]:
+        widest = t.unify(widest, spec) if widest is not None and spec is not None else None
+    if not isinstance(widest, CharsSpec):
+        return base
+    return TupleOperand(tuple([convert(t, item, widest) for item in base.items]))
 
 
 def _pick(t: Translator, here: Value, lhs: Operand, rhs: Operand) -> Operand:

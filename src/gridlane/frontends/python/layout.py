@@ -25,6 +25,8 @@ def memory_type(kind: argtypes.ArgType, packed: bool = False) -> Type:
         return _unaligned(kind.dtype) if packed else kind.dtype
     if isinstance(kind, argtypes.TimeType):
         return _unaligned(i64) if packed else i64
+    if isinstance(kind, argtypes.CharsType):
+        return types.ArrayType(_unaligned(kind.unit) if packed else kind.unit, kind.count)
     if isinstance(kind, argtypes.ComplexType):
         part = _unaligned(kind.part) if packed else kind.part
         return types.struct(kind.name, {"real": part, "imag": part})

@@ -143,6 +143,19 @@ class Time(Operand):
 
 
 @dataclass(slots=True, eq=False)
+class Chars(Operand):
+    """A fixed-width string: its code points as u32, or its bytes as u8. NULs follow a shorter text.
+    A store to the memory that it was read from does not change it."""
+
+    type: argtypes.CharsType
+    units: tuple[Value, ...]
+
+    @property
+    def type_name(self) -> str:
+        return str(self.type)
+
+
+@dataclass(slots=True, eq=False)
 class ArrayView(Operand):
     """An n-d array: a pointer to its first element, extents as i64, strides in bytes for "A"."""
 

@@ -9,10 +9,12 @@ from gridlane.core import argtypes
 from gridlane.core.dtypes import i64, u8
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import cells
+from gridlane.frontends.python.chars_memory import load_chars, store_chars
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.extensions import EXTENSIONS, is_users
 from gridlane.frontends.python.operands import (
     ArrayView,
+    Chars,
     ComplexNumber,
     Operand,
     RecordValue,
@@ -102,6 +104,8 @@ def load(t: Translator, address: Value, kind: argtypes.ArgType, readonly: bool =
         return ComplexNumber(real, cells.read(t, b.field_pointer(address, 1)))
     if isinstance(kind, argtypes.VectorType):
         return load_vector(t, address, kind)
+    if isinstance(kind, argtypes.CharsType):
+        return load_chars(t, address, kind)
     if isinstance(kind, argtypes.RecordType):
         return RecordView(kind, address, readonly)
     if is_users(kind):
@@ -152,6 +156,8 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
     elif isinstance(kind, argtypes.VectorType):
         assert isinstance(made, Vector)
         store_vector(t, address, kind, made)
+    elif isinstance(made, Chars):
+        store_chars(t, address, made)
     else:
         cells.write(t, address, made.value)  # type: ignore[attr-defined]  # a scalar
 
@@ -183,7 +189,7 @@ def _is_tuple_of(value: Operand, count: int) -> bool:
 
 
 def _copy_record(t: Translator, address: Value, source: RecordView) -> None:
-    """Copy a record: whole where it is a value, field by field where it holds arrays."""
+    """Copy a record: whole where it is a value, field by field where it holds arrays or strings."""
     b = t.b
     plain = address.type.element == source.pointer.type.element  # type: ignore[union-attr]
     if plain and not _holds_array(source.type):
@@ -197,7 +203,7 @@ def _copy_record(t: Translator, address: Value, source: RecordView) -> None:
 def _holds_array(kind: argtypes.ArgType) -> bool:
     if isinstance(kind, argtypes.RecordType):
         return any(_holds_array(item) for _, item, _ in kind.fields)
-    return isinstance(kind, argtypes.NestedArrayType)
+    return isinstance(kind, argtypes.NestedArrayType | argtypes.CharsType)
 
 
 # ---- whole views

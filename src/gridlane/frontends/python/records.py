@@ -171,6 +171,8 @@ def _numbers(kind: argtypes.ArgType) -> int:
         return sum(_numbers(item) for _, item, _ in kind.fields)
     if isinstance(kind, argtypes.NestedArrayType):
         return prod(kind.shape) * _numbers(kind.element)
+    if isinstance(kind, argtypes.CharsType):
+        return kind.count
     return 2 if isinstance(kind, argtypes.ComplexType) else 1
 
 

@@ -9,6 +9,7 @@ from gridlane.frontends.python.extensions import EXTENSIONS, is_users
 from gridlane.frontends.python.layout import element_type, memory_type, pointee
 from gridlane.frontends.python.specs import (
     ArraySpec,
+    CharsSpec,
     ComplexSpec,
     FragmentSpec,
     LiteralSpec,
@@ -27,6 +28,9 @@ from gridlane.frontends.python.specs import (
 )
 from gridlane.ir.types import Space, pointer
 
+_TYPED = (ArraySpec, CharsSpec, PointerSpec, RecordSpec, TimeSpec, UserSpec, VectorSpec)
+"""The specs that have the user's type."""
+
 
 def spec_of_type(kind: ArgType) -> Spec:
     """The spec of an argument of a type."""
@@ -36,6 +40,8 @@ def spec_of_type(kind: ArgType) -> Spec:
         return ComplexSpec(kind.part)
     if isinstance(kind, argtypes.TimeType):
         return TimeSpec(kind)
+    if isinstance(kind, argtypes.CharsType):
+        return CharsSpec(kind)
     if isinstance(kind, argtypes.VectorType):
         return VectorSpec(kind)
     if isinstance(kind, argtypes.ArrayType):
@@ -67,7 +73,7 @@ def result_type(spec: Spec) -> ArgType:
         return argtypes.EnumType.of(spec.cls)
     if isinstance(spec, ComplexSpec):
         return argtypes.complex64 if spec.part.bits == 32 else argtypes.complex128
-    if isinstance(spec, ArraySpec | RecordSpec | TimeSpec | UserSpec | VectorSpec | PointerSpec):
+    if isinstance(spec, _TYPED):
         return spec.type
     if isinstance(spec, RecordValueSpec):
         raise TypingError(

@@ -20,6 +20,7 @@ from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
+    Chars,
     ComplexNumber,
     EnumMember,
     EnumVariable,
@@ -64,6 +65,13 @@ class TimeSpec:
     """A date or a span of time."""
 
     type: argtypes.TimeType
+
+
+@dataclass(frozen=True, slots=True)
+class CharsSpec:
+    """A fixed-width string."""
+
+    type: argtypes.CharsType
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +178,7 @@ Spec = (
     ScalarSpec
     | ComplexSpec
     | TimeSpec
+    | CharsSpec
     | ArraySpec
     | PointerSpec
     | RecordSpec
@@ -185,7 +194,7 @@ Spec = (
 
 
 def _same_object(lhs: Any, rhs: Any) -> bool:
-    return lhs is rhs or (type(lhs) is type(rhs) is str and lhs == rhs)
+    return lhs is rhs or (type(lhs) is type(rhs) and isinstance(lhs, str | bytes) and lhs == rhs)
 
 
 def spec_of(operand: Operand) -> Spec | None:
@@ -201,6 +210,8 @@ def spec_of(operand: Operand) -> Spec | None:
         return ComplexSpec(operand.part)
     if isinstance(operand, Time):
         return TimeSpec(operand.type)
+    if isinstance(operand, Chars):
+        return CharsSpec(operand.type)
     if isinstance(operand, Vector):
         return VectorSpec(operand.type)
     if isinstance(operand, TupleOperand):
@@ -253,6 +264,10 @@ def unify(lhs: Spec, rhs: Spec, promoted: Promoted) -> Spec | None:
         return PointerSpec(lhs.type, _common_pointer(lhs, rhs))
     if isinstance(lhs, RecordSpec) and isinstance(rhs, RecordSpec) and lhs.type == rhs.type:
         return RecordSpec(lhs.type, _common_pointer(lhs, rhs), lhs.readonly or rhs.readonly)
+    if isinstance(lhs, CharsSpec | StaticSpec) and isinstance(rhs, CharsSpec | StaticSpec):
+        found = _unify_chars(lhs, rhs)
+        if found is not None:
+            return found
     cls = _enum_of(lhs)
     return MemberSpec(cls) if cls is not None and cls is _enum_of(rhs) else None
 
@@ -297,6 +312,29 @@ def _unify_vectors(lhs: VectorSpec, rhs: VectorSpec, promoted: Promoted) -> Spec
     return VectorSpec(argtypes.VectorType(argtypes.scalar_of(dtype), a.count))
 
 
+def _unify_chars(lhs: CharsSpec | StaticSpec, rhs: CharsSpec | StaticSpec) -> Spec | None:
+    """Strings of two widths, constant ones among them, unify to the wider one."""
+    a, b = _chars_type(lhs), _chars_type(rhs)
+    if a is None or b is None or a.is_bytes is not b.is_bytes:
+        return None
+    return CharsSpec(a if a.count >= b.count else b)
+
+
+def _chars_type(spec: CharsSpec | StaticSpec) -> argtypes.CharsType | None:
+    """The type of a string; None for a constant with NULs at its end, which no width preserves, and
+    for a member of an Enum, which has an identity."""
+    if isinstance(spec, CharsSpec):
+        return spec.type
+    known = spec.object
+    if isinstance(known, enum.Enum):
+        return None
+    if isinstance(known, str):
+        return None if known.endswith("\0") else argtypes.CharsType(max(1, len(known)), False)
+    if isinstance(known, bytes):
+        return None if known.endswith(b"\0") else argtypes.CharsType(max(1, len(known)), True)
+    return None
+
+
 def _unify_arrays(lhs: ArraySpec, rhs: ArraySpec) -> Spec | None:
     a, b = lhs.type, rhs.type
     if a.element != b.element or a.ndim != b.ndim:
@@ -334,6 +372,8 @@ def _value_spec(kind: argtypes.ArgType) -> Spec:
         return ComplexSpec(kind.part)
     if isinstance(kind, argtypes.TimeType):
         return TimeSpec(kind)
+    if isinstance(kind, argtypes.CharsType):
+        return CharsSpec(kind)
     if isinstance(kind, argtypes.VectorType):
         return VectorSpec(kind)
     if isinstance(kind, argtypes.RecordType):
@@ -355,6 +395,8 @@ def flatten(operand: Operand) -> list[Value]:
         return [operand.real, operand.imag]
     if isinstance(operand, Time):
         return [operand.value]
+    if isinstance(operand, Chars):
+        return list(operand.units)
     if isinstance(operand, TupleOperand | RecordValue | UserValue):
         return [value for item in operand.items for value in flatten(item)]
     if isinstance(operand, RecordView | Pointer):
@@ -375,6 +417,8 @@ def ir_types(spec: Spec) -> list[Type]:
         return [spec.pointer, *[i64] * extents]
     if isinstance(spec, ComplexSpec):
         return [spec.part, spec.part]
+    if isinstance(spec, CharsSpec):
+        return [spec.type.unit] * spec.type.count
     if isinstance(spec, TupleSpec | UserSpec):
         return [type_ for item in spec.items for type_ in ir_types(item)]
     if isinstance(spec, VectorSpec):
@@ -398,6 +442,8 @@ def suffixes(spec: Spec) -> list[str]:
         return ["", *[f"_shape{d}" for d in axes], *strides]
     if isinstance(spec, ComplexSpec):
         return ["_real", "_imag"]
+    if isinstance(spec, CharsSpec):
+        return [f"_{place}" for place in range(spec.type.count)]
     if isinstance(spec, TupleSpec):
         return [f"_{n}{tail}" for n, item in enumerate(spec.items) for tail in suffixes(item)]
     if isinstance(spec, UserSpec):
@@ -426,6 +472,8 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
         return ComplexNumber(next(values), next(values))
     if isinstance(spec, TimeSpec):
         return Time(spec.type, next(values))
+    if isinstance(spec, CharsSpec):
+        return Chars(spec.type, tuple([next(values) for _ in range(spec.type.count)]))
     if isinstance(spec, TupleSpec):
         items = tuple([rebuild(b, item, values) for item in spec.items])
         return TupleOperand(items, spec.fields, spec.cls)

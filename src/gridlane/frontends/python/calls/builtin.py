@@ -9,7 +9,15 @@ from typing import Any
 
 from gridlane.core.dtypes import DType, b1, i8, i32, i64, u64
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python import bounds, complexes, division, promotion, reductions, times
+from gridlane.frontends.python import (
+    bounds,
+    chars,
+    complexes,
+    division,
+    promotion,
+    reductions,
+    times,
+)
 from gridlane.frontends.python.attributes import extent
 from gridlane.frontends.python.calls.mathematics import is_finite
 from gridlane.frontends.python.calls.printing import print_parts
@@ -20,6 +28,7 @@ from gridlane.frontends.python.conversion import cast_scalar, integer, scalar, t
 from gridlane.frontends.python.iteration import length, static_items
 from gridlane.frontends.python.operands import (
     ArrayView,
+    Chars,
     ComplexNumber,
     EnumerateOperand,
     Operand,
@@ -222,8 +231,10 @@ def _pow(t: Translator, base: Operand, exp: Operand) -> Operand:
 
 @handles(len, params="obj")
 def _len(t: Translator, obj: Operand) -> Operand:
-    if isinstance(obj, Static) and isinstance(obj.object, str):
+    if isinstance(obj, Static) and isinstance(obj.object, str | bytes):
         return t.integer(len(obj.object))
+    if isinstance(obj, Chars):
+        return chars.length(t, obj)
     items = static_items(t, obj)
     if items is not None:
         return t.integer(len(items))

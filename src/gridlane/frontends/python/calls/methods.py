@@ -10,6 +10,7 @@ from math import prod
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
+from gridlane.frontends.python import chars
 from gridlane.frontends.python.attributes import size, transposed
 from gridlane.frontends.python.calls.casts import as_type
 from gridlane.frontends.python.calls.reductions import REDUCTIONS
@@ -21,6 +22,7 @@ from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
     BoundMethod,
+    Chars,
     ComplexNumber,
     Operand,
     RecordView,
@@ -55,6 +57,8 @@ def call_method(
         if arguments:
             raise t.fail(TypingError, "copy() of a record takes no arguments")
         return record_value(t, receiver.type, receiver)
+    if isinstance(receiver, Chars):
+        return _chars_method(t, receiver, method.name, arguments)
     if isinstance(receiver, TupleOperand):
         return _tuple_method(t, receiver, method.name, arguments)
     assert isinstance(receiver, ArrayView)
@@ -68,6 +72,20 @@ def call_method(
             "over the others",
         )
     return reduce(t, receiver)
+
+
+def _chars_method(t: Translator, own: Chars, name: str, arguments: list[Operand]) -> Operand:
+    """A method of a string: of one text, or of none."""
+    wanted = 0 if name == "isascii" else 1
+    if len(arguments) != wanted:
+        takes = "one text" if wanted else "no arguments"
+        raise t.fail(TypingError, f"{name}() takes {takes} in a kernel, not {len(arguments)}")
+    if name == "isascii":
+        return Scalar(chars.is_ascii(t, own))
+    if name == "find":
+        return chars.find(t, own, arguments[0])
+    test = chars.starts_with if name == "startswith" else chars.ends_with
+    return Scalar(test(t, own, arguments[0]))
 
 
 def _bit_count(t: Translator, receiver: Scalar) -> Scalar:

@@ -14,6 +14,7 @@ from gridlane.frontends.python.calls.registry import VALUES
 from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
+    Chars,
     ComplexNumber,
     FormattedText,
     Operand,
@@ -54,6 +55,13 @@ class _Line:
         self.arguments.append(value)
         self.formats.append(format_)
 
+    def chars(self, value: Chars, format_: str = "{!s}") -> None:
+        """Append a string: its units in order, the last one with the format of all."""
+        kind = "b" if value.type.is_bytes else "u"
+        for unit in value.units[:-1]:
+            self.number(unit, kind)
+        self.number(value.units[-1], kind + format_)
+
     def emit(self, t: Translator) -> None:
         """Emit the print."""
         formats = tuple(self.formats) if any(self.formats) else ()
@@ -83,6 +91,8 @@ def _print(t: Translator, line: _Line, waiting: list[Operand], first: bool = Fal
 def _append(t: Translator, line: _Line, operand: Operand) -> None:
     if isinstance(operand, Scalar):
         line.number(operand.value)
+    elif isinstance(operand, Chars):
+        line.chars(operand)
     elif isinstance(operand, FormattedText):
         for part in operand.parts:
             if isinstance(part, str):
@@ -106,12 +116,20 @@ def _append(t: Translator, line: _Line, operand: Operand) -> None:
         )
 
 
+def _append_item(t: Translator, line: _Line, item: Operand) -> None:
+    """Append an item of a sequence, where strings have quotes."""
+    if isinstance(item, Chars):
+        line.chars(item, "{!r}")
+    else:
+        _append(t, line, item)
+
+
 def _sequence(t: Translator, line: _Line, items: tuple[Operand, ...]) -> None:
     line.text("(")
     for number, item in enumerate(items):
         if number:
             line.text(", ")
-        _append(t, line, item)
+        _append_item(t, line, item)
     line.text(",)" if len(items) == 1 else ")")
 
 
@@ -136,7 +154,7 @@ def _item(t: Translator, array: ArrayView, indices: tuple[Value, ...]) -> Operan
 def _array(t: Translator, line: _Line, array: ArrayView, outer: tuple[Value, ...]) -> None:
     """Append all items of an array, axis by axis, in brackets as numpy has them."""
     if len(outer) == len(array.shape):
-        _append(t, line, _item(t, array, outer))
+        _append_item(t, line, _item(t, array, outer))
         return
     extent = constant(array.shape[len(outer)])
     assert extent is not None
@@ -181,7 +199,7 @@ def _with_items(
         if index is None:
             own.text("...")
         else:
-            _append(t, own, _item(t, array, (index,)))
+            _append_item(t, own, _item(t, array, (index,)))
     own.text("]")
     _print(t, own, list(waiting))
 
@@ -204,6 +222,8 @@ def formatted(t: Translator, node: ast.JoinedStr) -> Operand:
         if isinstance(operand, Static) and isinstance(operand.object, str):
             text = repr(operand.object) if item.conversion == ord("r") else operand.object
             parts.append(format(text, spec))
+        elif isinstance(operand, Chars) and item.conversion == ord("r"):
+            parts.append((operand, f"!r:{spec}"))
         elif isinstance(operand, FormattedText) and not spec:
             parts += operand.parts
         else:
@@ -222,6 +242,9 @@ def _spec(t: Translator, node: ast.expr) -> str:
 
 
 def _formatted(t: Translator, line: _Line, operand: Operand, spec: str) -> None:
+    if isinstance(operand, Chars):
+        _formatted_chars(t, line, operand, spec)
+        return
     if not spec:
         if isinstance(operand, ArrayView) and _items(operand) is None:
             raise t.fail(
@@ -238,6 +261,17 @@ def _formatted(t: Translator, line: _Line, operand: Operand, spec: str) -> None:
     except (ValueError, TypeError) as error:
         raise t.fail(TypingError, f"format {spec!r} of {operand.type_name}: {error}") from None
     line.number(operand.value, "{:" + spec + "}")
+
+
+def _formatted_chars(t: Translator, line: _Line, operand: Chars, spec: str) -> None:
+    """A string by a format of Python, which ``!r:`` precedes for the text in quotes."""
+    is_repr = spec.startswith("!r:")
+    form = "{" + spec + "}" if is_repr else "{:" + spec + "}"
+    try:
+        form.format(b"" if operand.type.is_bytes else "")
+    except (ValueError, TypeError) as error:
+        raise t.fail(TypingError, f"format {spec!r} of {operand.type_name}: {error}") from None
+    line.chars(operand, form)
 
 
 def _sample(dtype: DType) -> object:

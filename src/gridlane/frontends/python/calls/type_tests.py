@@ -13,6 +13,7 @@ from gridlane.core.errors import TypingError
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.operands import (
     ArrayView,
+    Chars,
     ComplexNumber,
     Operand,
     Scalar,
@@ -48,6 +49,9 @@ def _is_a(obj: Operand, wanted: Any) -> bool:
         return wanted in (tuple, object)
     if isinstance(obj, ArrayView):
         return wanted in (np.ndarray, object) or wanted == obj.type
+    if isinstance(obj, Chars):
+        classes = (bytes, np.bytes_) if obj.type.is_bytes else (str, np.str_)
+        return wanted in (*classes, np.character, np.generic, object) or wanted == obj.type
     kind = _number(obj)
     if kind is None:
         return wanted is object or str(wanted) == obj.type_name
