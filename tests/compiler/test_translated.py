@@ -16,6 +16,7 @@ from gridlane import compiler, cuda
 from gridlane.compiler.cache import DiskCache
 from gridlane.core.dtypes import f64
 from gridlane.core.encoding import NotEncodable
+from gridlane.core.exports import Export
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import Loc
 from gridlane.frontends.python.fingerprint import fingerprint
@@ -249,7 +250,7 @@ def test_the_key_has_what_the_text_leaves_out():
         "coarse": 2,
         "buffers": (1,),
         "known": ("f",),
-        "export": object(),
+        "export": Export("f", "c", None, 8, 8),
     }
     for field in fields(Module):
         if field.name not in ("functions", "globals", "errors"):

@@ -37,8 +37,10 @@ from gridlane.core.argtypes import (
 from gridlane.core.compact import Variant
 from gridlane.core.dtypes import DType
 from gridlane.core.encoding import RECORDS, NotEncodable, decode, encode
+from gridlane.core.exports import Export
 from gridlane.core.features import features
 from gridlane.core.options import KernelOptions, Target
+from gridlane.core.source import Loc
 
 Point = namedtuple("Point", "x y")
 Swapped = namedtuple("Swapped", "y x")
@@ -61,6 +63,8 @@ EXAMPLES = {
     "CPointerType": (CPointerType(int32), CPointerType(None)),
     "NoneType": (none, NoneType("void")),
     "Signature": (none(int32), int32(float32, PAIR)),
+    "Export": (Export("f", "c", dtypes.i32, 4, 4), Export("g", "numba", None, 8, 8)),
+    "Loc": (Loc("a", 1), Loc("b", 2, 3, 4, "f", Loc("c", 5))),
     "KernelOptions": (
         KernelOptions(),
         KernelOptions(True, False, True, False, True, 32, (128, 2), "exact", "float32", 4096),

@@ -200,9 +200,7 @@ def test_casts_of_pairs(dtype) -> None:
 def test_memory_is_refused_in_pairs() -> None:
     for family in (effects.loads_and_stores, effects.atomics):
         case = next(c for c in family() if "f64" in str(c))
-        with pytest.raises(
-            TargetError, match="memory: the target has no float64, and fp64='emulate'"
-        ):
+        with pytest.raises(TargetError, match="memory: the target has no float64"):
             in_way(case.module, "emulate")
 
 

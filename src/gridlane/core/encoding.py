@@ -23,8 +23,10 @@ import numpy as np
 from gridlane.core import argtypes, dtypes
 from gridlane.core.compact import Variant
 from gridlane.core.dtypes import DType
+from gridlane.core.exports import Export
 from gridlane.core.features import Feature, features
 from gridlane.core.options import KernelOptions, Target
+from gridlane.core.source import Loc
 
 RECORDS: dict[str, type] = {
     cls.__name__: cls
@@ -42,7 +44,9 @@ RECORDS: dict[str, type] = {
         argtypes.CPointerType,
         argtypes.NoneType,
         argtypes.Signature,
+        Export,
         KernelOptions,
+        Loc,
         Target,
         Variant,
     )

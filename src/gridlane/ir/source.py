@@ -50,11 +50,10 @@ def module_key(module: Module) -> bytes:
     """Bytes unique to a module, which any code that is generated from it follows from: its text,
     which parses back to the same module, and what the text leaves out."""
     beside = [(f.name, getattr(module, f.name)) for f in fields(module) if f.name not in _IN_TEXT]
-    for name, function in module.functions.items():
-        beside.append((name, (function.is_library, function.is_declared)))
+    kinds = [(name, f.is_library, f.is_declared) for name, f in module.functions.items()]
     text = print_module(module, locations=True)
     nans = b"".join(_nans(module)) if "nan" in text else b""
-    return encode((repr(beside), nans, text))
+    return encode((*beside, *kinds, nans, text))
 
 
 def _nans(module: Module) -> Iterator[bytes]:
