@@ -520,6 +520,33 @@ def test_functions_return_without_their_barrier(device):
     np.testing.assert_array_equal(x, np.where(i < 40, 4000, -100) + i)
 
 
+@cuda.jit
+def spins(flags, x, out):
+    """A warp waits for another one of its block, in front of barriers of the grid."""
+    i, own, grid = cuda.grid(1), cuda.threadIdx.x, cuda.cg.this_grid()
+    if i >= x.size:
+        return
+    if own == 40:
+        cuda.atomic.exch(flags, cuda.blockIdx.x, 1)
+    if own == 0:
+        while cuda.atomic.add(flags, cuda.blockIdx.x, 0) == 0:
+            pass
+    x[i] = i
+    grid.sync()
+    out[i] = x[(i + 50) % x.size]
+    grid.sync()
+    x[i] = 0
+
+
+@pytest.mark.parametrize("device", [each for each in ALL if each in ("interp", "cpu", "cuda")])
+def test_warps_that_wait_for_each_other_meet_the_grid(device):
+    x, out = np.zeros(180, np.int32), np.zeros(180, np.int32)
+    with gridlane.device(device):
+        spins[3, 64](np.zeros(3, np.int32), x, out)
+    np.testing.assert_array_equal(out, (np.arange(180) + 50) % 180)
+    assert not x.any()
+
+
 @cuda.jit(debug=True, opt=False)
 def ends_and_fails(x, at):
     i, grid = cuda.grid(1), cuda.cg.this_grid()
