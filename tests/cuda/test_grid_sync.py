@@ -329,6 +329,26 @@ def test_divergent_barriers_are_refused_with_both_lines(device, kernel):
 
 
 @cuda.jit
+def races(x, flag):
+    i, grid = cuda.grid(1), cuda.cg.this_grid()
+    if i >= 32:
+        flag[0] = 1
+    if flag[0]:
+        return
+    grid.sync()
+    x[i] = 1
+
+
+@pytest.mark.skipif("cpu" not in DEVICES, reason="on the CPU warps run one after the other")
+def test_threads_that_part_by_a_race_are_refused():
+    """The condition is loaded from one address, so it is expected to be the same for all."""
+    x, flag = np.zeros(64, np.int32), np.zeros(1, np.int32)
+    with gridlane.device("cpu"), pytest.raises(KernelError, match="some do, others have ended"):
+        races[1, 64](x, flag)
+    assert not x.any()
+
+
+@cuda.jit
 def laplace(old, new, steps):
     """numba-cuda's example: threads beyond the array end first."""
     i = cuda.grid(1)
