@@ -540,6 +540,45 @@ def test_functions_return_without_their_barrier(device):
     np.testing.assert_array_equal(x, np.where(i < 40, 4000, -100) + i)
 
 
+@cuda.jit(device=True)
+def met_twice(grid, i):
+    local = cuda.local.array(2, int32)
+    local[0] = i
+    grid.sync()
+    if i % 3 == 1:
+        return local[0]
+    for k in range(2):
+        local[1] = k
+        grid.sync()
+    return local[0] + local[1] * 1000
+
+
+@cuda.jit(device=True)
+def not_met(i):
+    return -i
+
+
+@cuda.jit
+def functions_part(x):
+    """Threads wait in a function while others call another one and end."""
+    i, grid = cuda.grid(1), cuda.cg.this_grid()
+    if i % 32 < 20:
+        x[i] = met_twice(grid, i)
+        x[i] += not_met(i) * 10000
+    else:
+        x[i] = not_met(i)
+
+
+@EVERYWHERE
+def test_threads_wait_in_a_function_while_others_call_another(device):
+    x = np.zeros(64, np.int32)
+    with gridlane.device(device):
+        functions_part[2, 32](x)
+    i = np.arange(64)
+    want = np.where(i % 3 == 1, i, i + 1000) - i * 10000
+    np.testing.assert_array_equal(x, np.where(i % 32 < 20, want, -i))
+
+
 @cuda.jit
 def spins(flags, x, out):
     """A warp waits for another one of its block, in front of barriers of the grid."""

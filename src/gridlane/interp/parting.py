@@ -104,7 +104,7 @@ def _inside(frame: Frame, op: Op, inner: list[Step], mask: Array) -> Array:
             frame.scopes.pop()
             return mask | exits.behind
         case control.Call():
-            callee, block = inner[0].frame, frame.block
+            callee, block, frame.calling = inner[0].frame, frame.block, op
             block.frames.append(callee)
             _resume(inner, mask)
             block.frames.pop()
