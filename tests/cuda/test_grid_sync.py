@@ -329,6 +329,26 @@ def test_divergent_barriers_are_refused_with_both_lines(device, kernel):
 
 
 @cuda.jit
+def races(x, flag):
+    i, grid = cuda.grid(1), cuda.cg.this_grid()
+    if i >= 32:
+        flag[0] = 1
+    if flag[0]:
+        return
+    grid.sync()
+    x[i] = 1
+
+
+@pytest.mark.skipif("cpu" not in DEVICES, reason="on the CPU warps run one after the other")
+def test_threads_that_part_by_a_race_are_refused():
+    """The condition is loaded from one address, so it is expected to be the same for all."""
+    x, flag = np.zeros(64, np.int32), np.zeros(1, np.int32)
+    with gridlane.device("cpu"), pytest.raises(KernelError, match="some do, others have ended"):
+        races[1, 64](x, flag)
+    assert not x.any()
+
+
+@cuda.jit
 def laplace(old, new, steps):
     """numba-cuda's example: threads beyond the array end first."""
     i = cuda.grid(1)
@@ -518,6 +538,72 @@ def test_functions_return_without_their_barrier(device):
         function_passes[2, 32](x, 40)
     i = np.arange(64)
     np.testing.assert_array_equal(x, np.where(i < 40, 4000, -100) + i)
+
+
+@cuda.jit(device=True)
+def met_twice(grid, i):
+    local = cuda.local.array(2, int32)
+    local[0] = i
+    grid.sync()
+    if i % 3 == 1:
+        return local[0]
+    for k in range(2):
+        local[1] = k
+        grid.sync()
+    return local[0] + local[1] * 1000
+
+
+@cuda.jit(device=True)
+def not_met(i):
+    return -i
+
+
+@cuda.jit
+def functions_part(x):
+    """Threads wait in a function while others call another one and end."""
+    i, grid = cuda.grid(1), cuda.cg.this_grid()
+    if i % 32 < 20:
+        x[i] = met_twice(grid, i)
+        x[i] += not_met(i) * 10000
+    else:
+        x[i] = not_met(i)
+
+
+@EVERYWHERE
+def test_threads_wait_in_a_function_while_others_call_another(device):
+    x = np.zeros(64, np.int32)
+    with gridlane.device(device):
+        functions_part[2, 32](x)
+    i = np.arange(64)
+    want = np.where(i % 3 == 1, i, i + 1000) - i * 10000
+    np.testing.assert_array_equal(x, np.where(i % 32 < 20, want, -i))
+
+
+@cuda.jit
+def spins(flags, x, out):
+    """A warp waits for another one of its block, in front of barriers of the grid."""
+    i, own, grid = cuda.grid(1), cuda.threadIdx.x, cuda.cg.this_grid()
+    if i >= x.size:
+        return
+    if own == 40:
+        cuda.atomic.exch(flags, cuda.blockIdx.x, 1)
+    if own == 0:
+        while cuda.atomic.add(flags, cuda.blockIdx.x, 0) == 0:
+            pass
+    x[i] = i
+    grid.sync()
+    out[i] = x[(i + 50) % x.size]
+    grid.sync()
+    x[i] = 0
+
+
+@pytest.mark.parametrize("device", [each for each in ALL if each in ("interp", "cpu", "cuda")])
+def test_warps_that_wait_for_each_other_meet_the_grid(device):
+    x, out = np.zeros(180, np.int32), np.zeros(180, np.int32)
+    with gridlane.device(device):
+        spins[3, 64](np.zeros(3, np.int32), x, out)
+    np.testing.assert_array_equal(out, (np.arange(180) + 50) % 180)
+    assert not x.any()
 
 
 @cuda.jit(debug=True, opt=False)

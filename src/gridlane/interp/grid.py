@@ -76,8 +76,7 @@ def _grid_sync(frame: Frame, op: grid.GridSync, mask: Array) -> Array:
         if block.parted or (block.threads & ~block.ended & ~mask).any():
             part(frame, op, mask)
             return np.zeros_like(mask)
-        if launch.meet is not None:
-            launch.meet(block.index, op)
+        block.meet(op)
     if launch.error is None:
         return mask
     block.end(mask)

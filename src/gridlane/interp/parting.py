@@ -51,8 +51,8 @@ def resume_all(block: Block) -> None:
     launch = block.launch
     while block.parted:
         waiting, block.parted = block.parted, []
-        if launch.error is None and launch.meet is not None:
-            launch.meet(block.index, waiting[0].op)
+        if launch.error is None:
+            block.meet(waiting[0].op)
         for each in waiting:
             if launch.error is None:
                 _resume(each.steps, each.lanes)
@@ -104,7 +104,7 @@ def _inside(frame: Frame, op: Op, inner: list[Step], mask: Array) -> Array:
             frame.scopes.pop()
             return mask | exits.behind
         case control.Call():
-            callee, block = inner[0].frame, frame.block
+            callee, block, frame.calling = inner[0].frame, frame.block, op
             block.frames.append(callee)
             _resume(inner, mask)
             block.frames.pop()

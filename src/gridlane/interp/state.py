@@ -117,6 +117,14 @@ class Block:
         x, y, z = (int(axis[lane]) for axis in self.thread_index)
         return x, y, z
 
+    def meet(self, op: Op) -> None:
+        """Wait for the others of the grid; a warp that takes turns, for those of its block, of
+        which one waits for the grid then."""
+        if self.wait is not None:
+            self.wait(op)
+        elif self.launch.meet is not None:
+            self.launch.meet(self.index, op)
+
     def end(self, mask: Array) -> None:
         """Mark lanes as ended."""
         self.ended = self.ended | mask

@@ -1,7 +1,7 @@
 """Run the warps of a block by turns, where some wait in loops for others.
 
 One warp runs at a time, in order, until it waits: at ``run_others`` for its next turn, at a barrier
-until all warps that have not ended wait at it.
+until all warps that have not ended wait at it, and at one of the grid until all blocks do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gridlane.core.source import describe
 from gridlane.interp.cooperative import Seat
 from gridlane.interp.state import Block
 from gridlane.ir.op import Op
-from gridlane.ir.ops.grid import Barrier
+from gridlane.ir.ops.grid import Barrier, GridSync
 from gridlane.ir.values import Module
 
 
@@ -35,7 +35,7 @@ def run_by_turns(warps: list[Block], run: Callable[[Block], None]) -> None:
     running = seats
     try:
         while running:
-            _round(running)
+            _round(running, warps[0])
             running = [seat for seat in running if not seat.done]
     finally:
         if running:
@@ -45,11 +45,13 @@ def run_by_turns(warps: list[Block], run: Callable[[Block], None]) -> None:
                 seat.stop()
 
 
-def _round(running: list[Seat]) -> None:
+def _round(running: list[Seat], block: Block) -> None:
     """Run each warp that does not wait at a barrier, or all, until it waits or ends."""
-    ready = [seat for seat in running if not isinstance(seat.waiting, Barrier)]
+    ready = [seat for seat in running if not isinstance(seat.waiting, Barrier | GridSync)]
     if not ready:
         _check(running)
+        if isinstance(running[0].waiting, GridSync) and block.launch.meet is not None:
+            block.launch.meet(block.index, running[0].waiting)
     for seat in ready or running:
         seat.turn()
         if seat.error is not None:
