@@ -145,6 +145,24 @@ def test_variables_of_ptx(device):
     assert not shared % 1024 and not local % 512
 
 
+def test_static_arrays_end_where_dynamic_memory_may_begin():
+    """NVIDIA's driver places dynamic memory right behind them, at a multiple of 16."""
+
+    def kernel(out):
+        few = cuda.shared.array(5, np.uint8)
+        more = cuda.shared.array(3, np.float64)
+        wide = cuda.shared.array(0, np.uint8, alignment=512)
+        i = cuda.threadIdx.x
+        few[i], more[i], wide[i] = i, i, i
+        cuda.syncthreads()
+        out[i] = few[1 - i] + more[1 - i] + wide[1 - i]
+
+    text, _ = cuda.compile_ptx(kernel, (uint64[:],), cc=(8, 0))
+    (static,) = re.findall(r"^\s*\.shared \.align (\d+) \.b8 \w+\[(\d+)\]", text, re.M)
+    assert static == ("512", "512")
+    assert re.search(r"\.extern \.shared \.align 512 ", text)
+
+
 def test_ptx_has_the_alignments():
     def kernel(out):
         a = cuda.local.array(3, np.uint8, alignment=64)

@@ -74,6 +74,9 @@ class Emission:
     cooperative: bool = False
     uses_dynamic_shared: bool = False
     dynamic_align: int = 16
+    shared_places: dict[str, int] = field(default_factory=dict[str, int])
+    """Where static shared arrays are in one that has them all; see ``memory.place_shared``."""
+    shared_bytes: int = 0
     version: int = 0
     """The lowest version of the target's language that has the code; 84 is PTX 8.4."""
 

@@ -56,6 +56,7 @@ def emit_kernel(module: Module, options: KernelOptions, overlay: Overlay) -> Ker
         TargetError: the hardware does not support an op; located.
     """
     state = Emission(module, options, overlay)
+    memory.place_shared(state)
     kernel = module.kernel
     export = module.export
     entry = overlay.entry_name(kernel.name if export is None else export.name)
@@ -160,9 +161,16 @@ def _globals(state: Emission) -> list[str]:
             )
         else:
             assert item.space is Space.SHARED, item
+            if item.name in state.shared_places:
+                continue
             lines.append(
                 f"{name} = internal {space} global [{item.size} x i8] undef, align {align}"
             )
+    if state.shared_places:
+        space = state.overlay.space_name(Space.SHARED)
+        most = max([state.dynamic_align, *(item.align for item in state.module.static_shared())])
+        array = f"internal {space} global [{state.shared_bytes} x i8] undef, align {most}"
+        lines.append(f"{memory.ALL_SHARED} = {array}")
     if state.uses_dynamic_shared:
         space = state.overlay.space_name(Space.SHARED)
         array = f"external {space} global [0 x i8], align {state.dynamic_align}"

@@ -12,6 +12,8 @@ from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
 
 DYNAMIC_SHARED = "@gridlane_dynamic_shared"
+ALL_SHARED = "@gridlane_static_shared"
+"""The array that has all static ones."""
 
 
 @emits(memory.Load)
@@ -155,7 +157,38 @@ def from_address(state: Emission, op: memory.FromAddress) -> None:
 @emits(memory.GlobalAddress)
 def global_address(state: Emission, op: memory.GlobalAddress) -> None:
     """Emit the address of a shared array, or of constant data."""
-    state.set(op.results[0], global_name(op.symbol))
+    place = state.shared_places.get(op.symbol)
+    if place is None:
+        state.set(op.results[0], global_name(op.symbol))
+        return
+    whole = f"{state.pointer_name(Space.SHARED)} {ALL_SHARED}"
+    state.set(op.results[0], f"getelementptr (i8, {whole}, i64 {place})")
+
+
+def place_shared(state: Emission) -> None:
+    """Join the static shared arrays if dynamic memory needs more alignment than 16.
+
+    NVIDIA's driver places dynamic memory at the next multiple of 16 behind them, whatever its own
+    alignment (measured on an H200), so their size has to be a multiple of that alignment.
+    """
+    static = state.module.static_shared()
+    if not static:
+        return
+    ops = (op for each in state.module.functions.values() for op in each.body.walk())
+    aligns = [op.align for op in ops if isinstance(op, memory.DynamicShared)]
+    state.dynamic_align = max([16, *aligns])
+    if state.dynamic_align == 16:
+        return
+    end = 0
+    for item in static:
+        state.shared_places[item.name] = end = round_up(end, max(16, item.align))
+        end += item.size
+    state.shared_bytes = round_up(end, state.dynamic_align)
+
+
+def round_up(number: int, align: int) -> int:
+    """The next multiple of an alignment."""
+    return -(-number // align) * align
 
 
 def global_name(symbol: str) -> str:
