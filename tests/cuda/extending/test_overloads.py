@@ -13,6 +13,7 @@ from gridlane.core.encoding import NotEncodable
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.cuda import types
 from gridlane.cuda.extending import (
+    intrinsic,
     overload,
     overload_attribute,
     overload_classmethod,
@@ -315,7 +316,36 @@ def test_an_error_in_an_implementation_names_both_lines():
     assert "x.nothing" in str(caught.value) and "called from" in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", ["overload", "intrinsic"])
+def test_targets(kind):
+    """As numba's targets derive from each other: cuda from gpu, gpu from generic. A name that is
+    none was accepted, and its implementations never used."""
+    on_interpreter()
+
+    def kernel(out, x):
+        out[0] = f(x)
+
+    for number, target in enumerate(("generic", "gpu", "cuda"), 1):
+        overload(f, target=target)(
+            {1: lambda x: lambda x: 1, 2: lambda x: lambda x: 2, 3: lambda x: lambda x: 3}[number]
+        )
+        overload(f, target="cpu")(lambda x: lambda x: 9)
+        overload(f, target="npyufunc")(lambda x: lambda x: 9)
+        assert launched(kernel, np.float32(5), count=1) == [number]
+    for name in ("cdua", "CPU0", None):
+        with pytest.raises(ValueError, match=r"No target is registered against .*: cuda, gpu"):
+            (overload(f, target=name) if kind == "overload" else intrinsic(target=name))(
+                lambda ctx: None
+            )
+
+
 def test_options_are_checked():
+    with pytest.raises(ValueError, match="overload: source= is the text of one function"):
+        overload(f, jit_options={"source": "def f(x): pass"})(lambda x: None)
+    with pytest.raises(ValueError, match="fp64 is an option of kernels"):
+        overload(f, jit_options={"fp64": "exact"})(lambda x: None)
+    with pytest.raises(ValueError, match=r"cuda\.jit: fp64 is an option of kernels"):
+        cuda.jit(device=True, fp64="exact")(lambda x: x)
     with pytest.raises(ValueError, match="give inline itself"):
         overload(f, jit_options={"inline": "always"})(lambda x: None)
     with pytest.raises(TypeError, match="overload has no option 'speed'"):

@@ -327,6 +327,27 @@ class TestTypes:
             with pytest.raises(kind, match=words):
                 run(kernel, value)
 
+    def test_the_code_of_another_key(self):
+        def seen(v): ...
+
+        def coded(v): ...
+
+        @infer_global(seen, typing_key=coded)
+        class Seen(AbstractTemplate):
+            def generic(self, args, kws):
+                return signature(types.float32, *args)
+
+        @lower_builtin(coded, VecType)
+        def _(context, builder, sig, args):
+            return cgutils.create_struct_proxy(vec_type)(context, builder, value=args[0]).y
+
+        def kernel(out, v):
+            out[0] = seen(v)
+
+        assert run(kernel, Vec(1, 2))[0] == 2
+        with pytest.raises(TypeError, match="target"):
+            infer_global(seen, target="cuda")
+
     def test_models_without_end(self):
         class Kind(types.Type):
             def __init__(self, name):

@@ -9,7 +9,7 @@ from typing import Any
 from gridlane.core.argtypes import Signature
 from gridlane.cuda.extending.lowering.emission import emission
 from gridlane.cuda.extending.typing_context import TYPING_CONTEXT
-from gridlane.frontends.python.extensions import EXTENSIONS, Emit, Lowered
+from gridlane.frontends.python.extensions import EXTENSIONS, Emit, Lowered, check_target
 
 
 class Intrinsic:
@@ -20,7 +20,7 @@ class Intrinsic:
     ) -> None:
         functools.update_wrapper(self, defn)
         self._name, self._defn = name, defn
-        EXTENSIONS.add(self, Lowered(self._choose, prefer_literal, target))
+        EXTENSIONS.add(self, Lowered(self._choose, prefer_literal, check_target(target)))
 
     def _choose(self, *types: Any, **named: Any) -> tuple[Signature, Emit] | None:
         found = self._defn(TYPING_CONTEXT, *types, **named)

@@ -9,7 +9,7 @@ from gridlane.core import type_kinds
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.jit_options import check_options
 from gridlane.frontends.python.device_function import device_function_of
-from gridlane.frontends.python.extensions import EXTENSIONS, Member, Overload
+from gridlane.frontends.python.extensions import EXTENSIONS, Member, Overload, check_target
 
 Decorator = Callable[[Any], Any]
 _FOR_THE_HOST = ("no_cpython_wrapper", "no_cfunc_wrapper", "_nrt", "parallel", "forceobj")
@@ -28,10 +28,12 @@ def _entry(
     if "inline" in options:
         raise ValueError("overload: give inline itself, not in jit_options")
     options = {name: value for name, value in options.items() if name not in _FOR_THE_HOST}
+    if "source" in options:
+        raise ValueError("overload: source= is the text of one function; give it to cuda.jit")
     check_options(True, {**options, "inline": inline}, "overload")
     if not callable(choose):
         raise TypeError(f"overload decorates a function of types, not {choose!r}")
-    return Overload(choose, strict, prefer_literal, target, options.get("floats"))
+    return Overload(choose, strict, prefer_literal, check_target(target), options.get("floats"))
 
 
 def overload(
@@ -46,8 +48,8 @@ def overload(
 
     The decorated function gets the types and returns a Python function of the same parameters, the
     implementation for them, or None. It may return a signature with it. Implementations are asked
-    in the order of their registration, those for ``target="cuda"`` before those for "generic", and
-    all of them before the dialect's own function of that name.
+    in the order of their registration, those for ``target="cuda"`` before those for "gpu" and
+    "generic", and all of them before the dialect's own function of that name.
 
     Args:
         func: what kernels call: a function, a class, one of ``operator``.
@@ -55,7 +57,8 @@ def overload(
         strict: whether the parameters of the two must be the same.
         inline: accepted; the compiler inlines as it sees fit.
         prefer_literal: whether the types of constants are tried first with their values.
-        target: "cuda" or "generic"; implementations for any other target are not for kernels.
+        target: "cuda", "gpu" or "generic"; implementations for "cpu" and "npyufunc" are not for
+            kernels.
 
     >>> from gridlane import cuda
     >>> def twice(x): ...

@@ -64,8 +64,9 @@ def infer(template: type[Template]) -> type[Template]:
     return template
 
 
-def infer_global(value: Any, typ: Any = None, **options: Any) -> Any:
-    """Register the template of a call of an object; a decorator where ``typ`` is missing."""
+def infer_global(value: Any, typ: Any = None, *, typing_key: Any = None) -> Any:
+    """Register the template of a call of an object; a decorator where ``typ`` is missing. The code
+    is that of ``typing_key``, the object itself where it is missing."""
     if typ is not None:
         template = typ.value if isinstance(typ, Function) else None
         if isinstance(template, type) and issubclass(template, Template):
@@ -73,7 +74,7 @@ def infer_global(value: Any, typ: Any = None, **options: Any) -> Any:
         return typ
 
     def add(template: type[Template]) -> type[Template]:
-        add_callable(value, template)
+        add_callable(value, template, typing_key)
         return template
 
     return add
@@ -104,8 +105,9 @@ def add_attribute(kind: Any, name: str, type_of: Any) -> None:
     EXTENSIONS.members.setdefault(name, []).append(Member(kind, False, Lowered(choose)))
 
 
-def add_callable(function: Any, template: type[Template]) -> None:
-    """Register the types of calls of an object; ``lower_builtin`` has their code."""
+def add_callable(function: Any, template: type[Template], key: Any = None) -> None:
+    """Register the types of calls of an object; ``lower_builtin`` has their code, for ``key`` where
+    that is given."""
 
     def choose(*types: ArgType, **named: ArgType) -> tuple[Signature, Emit | None] | None:
         made: Any = template()
@@ -113,7 +115,7 @@ def add_callable(function: Any, template: type[Template]) -> None:
             found = made.generic()(*types, **named)
         else:
             found = made.generic(types, named)
-        return typed_call(function, found, (*types, *named.values()))
+        return typed_call(key or function, found, (*types, *named.values()))
 
     EXTENSIONS.add(function, Lowered(choose))
 
@@ -155,9 +157,9 @@ class Registry:
         """As ``infer_getattr``."""
         return infer_getattr(template)
 
-    def register_global(self, value: Any = None, typ: Any = None, **options: Any) -> Any:
+    def register_global(self, value: Any = None, typ: Any = None, *, typing_key: Any = None) -> Any:
         """As ``infer_global``."""
-        return infer_global(value, typ, **options)
+        return infer_global(value, typ, typing_key=typing_key)
 
 
 registry = Registry()

@@ -65,6 +65,11 @@ def check_options(device: Any, options: dict[str, Any], where: str = "cuda.jit")
             _CHECKS[name](where, name, value)
     if options.get("link") and device:
         raise ValueError("link keyword invalid for device function")
+    if options.get("fp64") and device and where != "cuda.compile":
+        raise ValueError(
+            f"{where}: fp64 is an option of kernels, and holds for the device functions that they "
+            "call; leave it out of device functions"
+        )
 
 
 def launch_bounds_of(bounds: Any) -> tuple[int, ...]:

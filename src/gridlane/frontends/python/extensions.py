@@ -15,8 +15,23 @@ from gridlane.core.argtypes import ArgType, NestedArrayType, Signature, TupleTyp
 from gridlane.core.errors import TypingError
 from gridlane.core.type_kinds import Opaque
 
-TARGETS = ("cuda", "generic")
+TARGETS = ("cuda", "gpu", "generic")
 """The targets of implementations that kernels use, the most specific one first."""
+
+_OTHERS = ("cpu", "npyufunc")
+"""numba's other targets, whose implementations kernels do not use."""
+
+
+def check_target(name: str) -> str:
+    """The name of a target.
+
+    Raises:
+        ValueError: it is none, so that nothing would ever use what is registered for it.
+    """
+    if name not in (*TARGETS, *_OTHERS):
+        known = ", ".join((*TARGETS, *_OTHERS))
+        raise ValueError(f"No target is registered against {name!r}, known targets: {known}")
+    return name
 
 
 @dataclass(frozen=True, eq=False)
