@@ -45,11 +45,6 @@ def reshaped_with_an_open_extent(a, n, out):
     out[0] = own.reshape(4, -1)[0, 0]
 
 
-def viewed(a, n, out):
-    own = cuda.local.array(3, np.float32)
-    out[0] = own.view(np.float64)[0]
-
-
 REFUSED = [
     (mask_of_a_constant, TypingError, "a bool is no index of an array: numpy takes it for a mask"),
     (mask_of_a_test, TypingError, r"write a\[int\(x\)\]"),
@@ -59,7 +54,6 @@ REFUSED = [
     (order_of_ravel, UnsupportedError, r"ravel\(\) takes no order in a kernel"),
     (reshaped, ConstantError, r"the number of elements stays the same \(8, not 6\)"),
     (reshaped_with_an_open_extent, ConstantError, r"stays the same \(4, not 6\)"),
-    (viewed, ConstantError, r"view\(\): a row has no whole number of elements of 8 bytes"),
 ]
 
 
@@ -74,8 +68,6 @@ def run_time(a, n, out):
         out[0] = a.reshape(n + 4, 2)[0, 0]
     elif n == 1:
         out[0] = a.reshape(n + 3, -1)[0, 0]
-    elif n == 2:
-        out[0] = a[: n + 3].view(np.complex128)[0].real
     elif n == 3:
         out[0] = range(n)[n]
     elif n == 4:
@@ -88,7 +80,6 @@ def run_time(a, n, out):
 FAULTS = {
     0: ("ValueError", "reshape(): the number of elements stays the same"),
     1: ("ValueError", "reshape(): the number of elements stays the same"),
-    2: ("ValueError", "view(): a row has no whole number of elements of 16 bytes"),
     3: ("IndexError", "range object index out of range"),
     4: ("IndexError", "range object index out of range"),
 }

@@ -126,10 +126,8 @@ def _view(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
         _require_c(t, array, "view")
         b = t.b
         bytes_ = b.mul(shape[-1], b.const(old.size, i64))
-        count = _quotient(t, bytes_, b.const(new.size, i64))
-        told = f"view(): a row has no whole number of elements of {new.size} bytes"
-        _require_same(t, b.mul(count, b.const(new.size, i64)), bytes_, told)
-        shape = (*shape[:-1], count)
+        # The rest of a row is left out: a buffer of bytes is viewed as what it begins with.
+        shape = (*shape[:-1], _quotient(t, bytes_, b.const(new.size, i64)))
     layout = argtypes.ArrayType(kind, array.type.ndim, array.type.layout, array.type.readonly)
     if isinstance(kind, argtypes.VectorType):
         return ArrayView(layout, viewed(t, array.pointer, kind), shape, array.strides)
