@@ -346,13 +346,26 @@ def test_grid_sync_is_launched_cooperatively(tmp_path) -> None:
         module = compiler.translate(meets, types, options)
         made = compiler.generate(module, Target("cuda", processor="sm_90"), options)
         text = made.code.decode()
-        assert made.cooperative and text.count("barrier.sync") == 2
+        assert made.cooperative and text.count("\tbar.sync") == 2
         for word in ("%envreg1", "%envreg2", "atom.add.release.gpu", "ld.acquire.gpu"):
             assert word in text
         # With errors, a thread that waits leaves once another has raised.
         assert text.count("atom.cas.relaxed.gpu") == leaves
         if PTXAS is not None:
             checked_by_ptxas([text], "sm_90", tmp_path)
+
+
+def test_threads_that_end_apart_meet_by_unaligned_barriers() -> None:
+    def early(x, n):
+        i = cuda.grid(1)
+        if i >= n:
+            return
+        cuda.cg.this_grid().sync()
+        x[i] = 1
+
+    module = compiler.translate(early, (float32[::1], int64), KernelOptions())
+    text = compiler.generate(module, Target("cuda", processor="sm_90"), KernelOptions())
+    assert text.code.count(b"\tbarrier.sync") == 2 and b"\tbar.sync" not in text.code
 
 
 # ---- refusals

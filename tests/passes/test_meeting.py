@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from gridlane import compiler, cuda
+from gridlane.analysis.meeting import Meeting, meeting_of
 from gridlane.core.options import KernelOptions
 from gridlane.cuda import int32
 from gridlane.passes.optimise.promote import promote_variables
 from gridlane.passes.structure.grid_parts import split_at_grid_syncs
-from gridlane.passes.structure.grid_parts.meeting import Meeting, meeting_of
 from gridlane.passes.structure.inline import inline_calls
 
 ALL = (

@@ -72,11 +72,14 @@ class Emission:
     lines: dict[object, int] = field(default_factory=dict[object, int])
     """Metadata numbers of files, scopes and locations; see lines.py."""
     cooperative: bool = False
+    unaligned: bool | None = None
+    """Whether threads of a warp may come to barriers of the grid without others; None: unknown."""
     uses_dynamic_shared: bool = False
     dynamic_align: int = 16
     shared_places: dict[str, int] = field(default_factory=dict[str, int])
     """Where static shared arrays are in one that has them all; see ``memory.place_shared``."""
     shared_bytes: int = 0
+    """Of static shared arrays."""
     version: int = 0
     """The lowest version of the target's language that has the code; 84 is PTX 8.4."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gridlane.analysis.meeting import GridUniformity, Meeting, meeting_of
 from gridlane.core.dtypes import i32, u32
 from gridlane.core.grid_plan import GridPlan
 from gridlane.core.source import UNKNOWN
@@ -26,7 +27,6 @@ from gridlane.passes.optimise.promote import promote_variables
 from gridlane.passes.structure.grid_parts.crossing import Crossing, Live
 from gridlane.passes.structure.grid_parts.flatten import Flat, Node
 from gridlane.passes.structure.grid_parts.keeping import Keeper, Shared, Words
-from gridlane.passes.structure.grid_parts.meeting import GridUniformity, Meeting, meeting_of
 from gridlane.passes.structure.inline import inline_calls
 from gridlane.passes.structure.structurize import structurize
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from gridlane.analysis.meeting import GridUniformity
 from gridlane.analysis.uniformity import Kind
 from gridlane.core.dtypes import b1
 from gridlane.core.errors import TargetError
@@ -13,7 +14,6 @@ from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.types import FragmentType, Space
 from gridlane.ir.values import Function, Region, Value, Var
 from gridlane.passes.structure.grid_parts.flatten import Flat, Node
-from gridlane.passes.structure.grid_parts.meeting import GridUniformity
 from gridlane.passes.structure.inline import declare_variables
 
 MOST_AGAIN = 24
