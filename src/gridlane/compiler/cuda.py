@@ -74,7 +74,6 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     """PTX for any block shape. Changes the module."""
     machine = machine_of(target)
     slots, size = lay_out(module.kernel)
-    static_shared = sum(-(-item.size // 16) * 16 for item in module.static_shared())
     errors = error_sites(module)
     code = _emit(module, target, options, machine)
     dump = config().dump
@@ -91,7 +90,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         kernel=module.kernel.name,
         params=slots,
         param_bytes=size,
-        static_shared=static_shared,
+        static_shared=code.static_shared,
         errors=errors,
         prints=print_sites(code.prints),
         uses_dynamic_shared=code.uses_dynamic_shared,

@@ -43,6 +43,7 @@ class KernelCode:
     reports: bool
     cooperative: bool
     uses_dynamic_shared: bool
+    static_shared: int
     version: int = 0
 
 
@@ -82,6 +83,7 @@ def emit_kernel(module: Module, options: KernelOptions, overlay: Overlay) -> Ker
         any(name.endswith("_report") for name in state.globals),
         state.cooperative,
         state.uses_dynamic_shared,
+        state.shared_bytes,
         state.version,
     )
 

@@ -174,6 +174,7 @@ def place_shared(state: Emission) -> None:
     static = state.module.static_shared()
     if not static:
         return
+    state.shared_bytes = sum(round_up(item.size, 16) for item in static)
     ops = (op for each in state.module.functions.values() for op in each.body.walk())
     aligns = [op.align for op in ops if isinstance(op, memory.DynamicShared)]
     state.dynamic_align = max([16, *aligns])
