@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
-from tests.effort import NIGHTLY
+from tests.effort import ALIKE, NIGHTLY, WHOLE, by_day
 
 # In CI the random cases are the same at every run, so that a change is judged by what it changes;
 # everywhere else each run tries new ones (`make fuzz` and the nightly run many).
@@ -49,6 +49,25 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     peers = Path(__file__).parent / "peers"
     installs = collection_path in (peers / "corpus", peers / "clients")
     return True if installs and not config.getoption("--ptx") else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave one of two devices that are alike to the night, as ``tests/effort.py`` says."""
+    found: dict[str, dict[str, list[pytest.Item]]] = {}
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        params = getattr(item, "callspec", None)
+        values = [] if params is None or folder in WHOLE else params.params.values()
+        device = [each for each in values if isinstance(each, str) and each in ALIKE]
+        if len(device) == 1:
+            test = item.nodeid.partition("[")[0]
+            found.setdefault(test, {}).setdefault(device[0], []).append(item)
+    for test, devices in found.items():
+        if len(devices) == len(ALIKE):
+            devices.pop(by_day(test))
+            for item in (each for rest in devices.values() for each in rest):
+                item.add_marker(pytest.mark.nightly)
 
 
 @pytest.fixture(scope="module", autouse=True)
