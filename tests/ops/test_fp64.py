@@ -104,7 +104,7 @@ def test_narrow_is_f32(device: str) -> None:
 
 @pytest.mark.parametrize("device", WITHOUT)
 @pytest.mark.parametrize(
-    "way, says", [("emulate", "does not keep it"), ("refuse", "does not allow")]
+    "way, says", [("emulate", "not keep it"), ("refuse", "does not allow")]
 )
 def test_refused(way: str, says: str, device: str) -> None:
     """Arrays in pairs, and all of f64 where that is asked for."""
