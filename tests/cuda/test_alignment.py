@@ -157,10 +157,18 @@ def test_static_arrays_end_where_dynamic_memory_may_begin():
         cuda.syncthreads()
         out[i] = few[1 - i] + more[1 - i] + wide[1 - i]
 
-    text, _ = cuda.compile_ptx(kernel, (uint64[:],), cc=(8, 0))
-    (static,) = re.findall(r"^\s*\.shared \.align (\d+) \.b8 \w+\[(\d+)\]", text, re.M)
-    assert static == ("512", "512")
-    assert re.search(r"\.extern \.shared \.align 512 ", text)
+    def uses_a_part(out):
+        few = cuda.shared.array(5, np.uint8)
+        wide = cuda.shared.array(0, np.uint8, alignment=512)
+        few[4] = 9
+        cuda.syncthreads()
+        out[0] = wide[3] + few[4]
+
+    for each in (kernel, uses_a_part):
+        text, _ = cuda.compile_ptx(each, (uint64[:],), cc=(8, 0))
+        (static,) = re.findall(r"^\s*\.shared \.align (\d+) \.b8 \w+\[(\d+)\]", text, re.M)
+        assert static == ("512", "512")
+        assert re.search(r"\.extern \.shared \.align 512 ", text)
 
 
 def test_ptx_has_the_alignments():

@@ -103,9 +103,7 @@ def test_narrow_is_f32(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", WITHOUT)
-@pytest.mark.parametrize(
-    "way, says", [("emulate", "not keep it"), ("refuse", "does not allow")]
-)
+@pytest.mark.parametrize("way, says", [("emulate", "not keep it"), ("refuse", "does not allow")])
 def test_refused(way: str, says: str, device: str) -> None:
     """Arrays in pairs, and all of f64 where that is asked for."""
     case = over("add", "", [f64] * 2, [np.ones(3)] * 2, all_of((arith.Add,)))

@@ -173,6 +173,10 @@ def _globals(state: Emission) -> list[str]:
         most = max([state.dynamic_align, *(item.align for item in state.module.static_shared())])
         array = f"internal {space} global [{state.shared_bytes} x i8] undef, align {most}"
         lines.append(f"{memory.ALL_SHARED} = {array}")
+        # LLVM would shrink an array of which the kernel uses a part.
+        kept = f"ptr addrspacecast ({state.pointer_name(Space.SHARED)} {memory.ALL_SHARED} to ptr)"
+        section = 'section "llvm.metadata"'
+        lines.append(f"@llvm.compiler.used = appending global [1 x ptr] [{kept}], {section}")
     if state.uses_dynamic_shared:
         space = state.overlay.space_name(Space.SHARED)
         array = f"external {space} global [0 x i8], align {state.dynamic_align}"
