@@ -90,6 +90,12 @@ def test_an_array_over_a_pointer(device):
     assert cuda.device_array(0).gpu_data.size == 0
 
 
+def test_views_of_a_whole_array_have_its_pointer():
+    array, other = cuda.device_array(8, np.int64), cuda.device_array(8, np.int64)
+    views = {each.gpu_data for each in (array, array.view(np.float64), array.reshape(2, 4))}
+    assert views == {array.gpu_data} and array.gpu_data != other.gpu_data
+
+
 def test_finalizers_run_exactly_once():
     freed = []
 

@@ -266,11 +266,18 @@ def host_address(pointer: Any) -> int:
 
 
 class _OfBuffer(MemoryPointer):
-    """A pointer to the memory of arrays, which it keeps alive."""
+    """A pointer to the memory of arrays, which it keeps alive. Those of one memory are equal, as
+    an array and its views share one in numba."""
 
     def __init__(self, buffer: Buffer, context: Any = None) -> None:
         super().__init__(context, buffer.address, buffer.size)
         self.buffer = buffer
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _OfBuffer) and other.buffer is self.buffer
+
+    def __hash__(self) -> int:
+        return hash(self.buffer)
 
 
 def pointer_to(buffer: Buffer, address: int, size: int, context: Any = None) -> Any:
