@@ -539,3 +539,34 @@ def test_the_widest_string():
     widest[0] = bytes(range(1, 129))
     copy[1, 1](widest)
     assert widest[1] == widest[0]
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_conditions_of_strings_beside_numbers(name):
+    """Where only the truth is asked, strings and numbers need no common type."""
+
+    def conditions(i, s, out):
+        if s[i] and i > 0:
+            out[i] += 1
+        if not (s[i] or i == 1):
+            out[i] += 2
+        out[i] += 4 if i > 2 or (s[i] and i % 2 == 0) or not s[i] else 8
+        n = 0
+        while n < 3 and s[i]:
+            n += 1
+        out[i] += 16 * n
+        assert s[i] or i < 9
+
+    at = cuda.jit(device=True)(conditions)
+
+    @cuda.jit
+    def kernel(s, out):
+        at(cuda.grid(1), s, out)
+
+    words = np.array(["a", "", "b", "", "", "c"])
+    want, out = np.zeros(6, np.int32), np.zeros(6, np.int32)
+    for i in range(6):
+        conditions(i, words, want)
+    current.choose(get_device(name))
+    kernel[1, 6](words, out)
+    assert out.tolist() == want.tolist()

@@ -497,6 +497,20 @@ class TestTruth:
         assert run(kernel, np.zeros(2)) == [2, 1, 4, 15]
         assert not any(isinstance(kind, types.Number) for kind in asked)
 
+    def test_strings(self):
+        @overload(bool)
+        def _(v):
+            return (lambda v: v == "yes") if isinstance(v, types.UnicodeCharSeq) else None
+
+        def kernel(out, words):
+            for i in range(2):
+                out[i] = (1 if words[i] else 2) + 10 * bool(words[i])
+            out[2] = 1 if words[0] or out.size == 2 else 2
+
+        out = np.zeros(3, np.int32)
+        cuda.jit(kernel)[1, 1](out, np.array(["no", "yes"]))
+        assert out.tolist() == [2, 11, 2]
+
     def test_asserts(self):
         _truth_by_count()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.dtypes import b1
@@ -126,22 +127,49 @@ def _in_order(kind: type[ast.cmpop], lhs: Operand, rhs: Operand) -> list[Operand
     return [rhs, lhs] if kind in (ast.In, ast.NotIn) else [lhs, rhs]
 
 
-def _boolean(t: Translator, node: ast.BoolOp) -> Operand:
-    """``and``, ``or``: the value of the deciding operand, as in Python."""
+def condition(t: Translator, node: ast.expr) -> Value:
+    """Whether an expression holds where only that is asked, as after ``if``: the operands of its
+    ``and`` and ``or`` need no common type."""
+    if isinstance(node, ast.BoolOp):
+        with t.at(node):
+            return truth(t, _boolean(t, node, _tested))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner = node.operand
+        if isinstance(inner, ast.BoolOp):
+            return t.b.not_(condition(t, inner))
+    return truth(t, t.expr(node))
+
+
+def _tested(t: Translator, node: ast.expr) -> Operand:
+    return Scalar(condition(t, node))
+
+
+def _valued(t: Translator, node: ast.expr) -> Operand:
+    return t.expr(node)
+
+
+def _boolean(
+    t: Translator,
+    node: ast.BoolOp,
+    read: Callable[[Translator, ast.expr], Operand] = _valued,
+) -> Operand:
+    """``and``, ``or``: the value of the deciding operand, as in Python, as ``read`` gives it."""
     is_and = type(node.op) is ast.And
     before = t.env
-    result = t.expr(node.values[0])
+    result = read(t, node.values[0])
     for number, item in enumerate(node.values[1:]):
         test = truth(t, result)
         known = constant(test)
         if known is not None and _decides(node.values[number]):
             if bool(known) is not is_and:
                 break
-            result = t.expr(item)
+            result = read(t, item)
             continue
         t.env = refined(t, t.env, node.values[number], is_and)
+        region = Region()
         try:
-            region, other = t.speculate(item)
+            with t.b.inside(region):
+                other = read(t, item)
         except ResultUnknown as error:
             t.unknown.append(error)
             continue
@@ -213,7 +241,7 @@ def _select(t: Translator, test: Value, sides: Any, spec: ScalarSpec | MemberSpe
 
 
 def _ternary(t: Translator, node: ast.IfExp) -> Operand:
-    test = truth(t, t.expr(node.test))
+    test = condition(t, node.test)
     known = constant(test)
     if known is not None:
         return t.expr(node.body if known else node.orelse)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from gridlane.core.dtypes import b1, i64, u64
 from gridlane.frontends.python.assignment import assign_to
-from gridlane.frontends.python.conversion import cast_scalar, truth
+from gridlane.frontends.python.conversion import cast_scalar
+from gridlane.frontends.python.expressions import condition
 from gridlane.frontends.python.frames import Frame
 from gridlane.frontends.python.iteration import (
     item_at,
@@ -149,7 +150,7 @@ def while_(t: Translator, node: ast.While) -> None:
         with b.inside(op.body):
             enter_body(t, frame)
             with t.at(node.test):
-                test = truth(t, t.expr(node.test))
+                test = condition(t, node.test)
             known = constant(test)
             if known is None:
                 _exit_where(t, frame, b.not_(test), exhausted)

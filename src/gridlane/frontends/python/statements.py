@@ -10,7 +10,7 @@ from gridlane.frontends.python.assignment import assign_to
 from gridlane.frontends.python.attributes import attribute, set_attribute
 from gridlane.frontends.python.calls.extended import extended_operator
 from gridlane.frontends.python.calls.operator_functions import FUNCTIONS, IN_PLACE
-from gridlane.frontends.python.conversion import truth
+from gridlane.frontends.python.expressions import condition
 from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.joins import join, save
 from gridlane.frontends.python.loops import for_, while_
@@ -91,7 +91,7 @@ def _define(t: Translator, node: ast.FunctionDef) -> None:
 
 def _if(t: Translator, node: ast.If) -> None:
     with t.at(node.test):
-        test = truth(t, t.expr(node.test))
+        test = condition(t, node.test)
     known = constant(test)
     if known is not None:
         t.block(node.body if known else node.orelse)
@@ -137,7 +137,7 @@ def _return(t: Translator, node: ast.Return) -> None:
 
 def _assert(t: Translator, node: ast.Assert) -> None:
     with t.at(node.test):
-        holds = truth(t, t.expr(node.test))
+        holds = condition(t, node.test)
     known = constant(holds)
     if known:
         return

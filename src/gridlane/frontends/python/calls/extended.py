@@ -27,6 +27,7 @@ from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
     BoundMethod,
+    Chars,
     ComplexNumber,
     EnumVariable,
     Operand,
@@ -305,9 +306,10 @@ def extended_operator(
     return None
 
 
-_WITH_OWN_TRUTH = TupleOperand, ComplexNumber, EnumVariable, Time
+_WITH_OWN_TRUTH = Chars, TupleOperand, ComplexNumber, EnumVariable, Time
 _WITH_TYPES = *_WITH_OWN_TRUTH, UserValue, ArrayView, Pointer, RecordView, RecordValue
-"""The operands that are asked for: numbers, None, text and functions have their truth."""
+"""The operands that are asked for: numbers, None, constant text and functions have their
+truth."""
 
 
 def extended_truth(t: Translator, operand: Operand) -> Value | None:
