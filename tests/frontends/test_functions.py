@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import types
 
 import numpy as np
 import pytest
 from tests.frontends.running import DEBUG, cuda, device, launch, module_of, returned
 
 from gridlane.core.argtypes import float64, int32, int64
-from gridlane.core.errors import KernelError
+from gridlane.core.errors import KernelError, UnsupportedError
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
 from gridlane.frontends.python.fingerprint import fingerprint
@@ -54,6 +55,21 @@ def test_source_of_decorated_functions():
 def test_source_of_lambdas():
     pair = (lambda a: a[0], lambda a: a[1])
     assert [source_of(f).node.body.slice.value for f in pair] == [0, 1]
+
+
+def test_source_of_lambdas_that_return_constants():
+    """Python 3.12 keeps no places of their code; the last of a line was taken for all."""
+    made = (lambda: 0.0), (lambda: -0.0), (lambda: 2), (lambda: (2, True)), (lambda: lambda: 2.0)()
+    sources = [ast.literal_eval(source_of(f).node.body) for f in made]
+    assert [repr(source) for source in sources] == [repr(f()) for f in made]
+
+
+def test_source_of_lambdas_without_places():
+    """As of -X no_debug_ranges."""
+    whole = lambda x: x + 1  # noqa: E731
+    bare = types.FunctionType(whole.__code__.replace(co_linetable=b""), {})
+    with pytest.raises(UnsupportedError, match="no_debug_ranges"):
+        source_of(bare)
 
 
 def make(scale, inner):

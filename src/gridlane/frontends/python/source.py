@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import dis
 import inspect
 import linecache
 import os
@@ -213,12 +214,41 @@ def fits(node: Definition, code: types.CodeType, offset: int = 0) -> bool:
         first = min([node.lineno, *[item.lineno for item in node.decorator_list]])
         return first + offset == code.co_firstlineno and node.name == code.co_name
     places = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
+    if not places:
+        return node.lineno + offset == code.co_firstlineno and _returns_constant(node, code)
     start = node.lineno + offset, node.col_offset
     end = (node.end_lineno or 0) + offset, node.end_col_offset
     return start[0] == code.co_firstlineno and all(
         start <= (line, column) and (end_line, end_column) <= end  # type: ignore[operator]  # no None
         for line, end_line, column, end_column in places
     )
+
+
+# The instructions that return a constant, in any version of Python.
+_OF_CONSTANTS = {"RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST", "RETURN_VALUE"}
+
+
+def _returns_constant(node: ast.Lambda, code: types.CodeType) -> bool:
+    """Whether code without places returns the constant that a lambda's expression is; Python 3.12
+    gives the code of such lambdas none.
+
+    Raises:
+        UnsupportedError: the code does more, so that Python was told to leave out all places.
+    """
+    wanted = _instructions(code)
+    if any(name not in _OF_CONSTANTS for name, *_ in wanted):
+        raise UnsupportedError(
+            "lambdas are told apart by their columns, and this process runs without them: leave "
+            "out -X no_debug_ranges and PYTHONNODEBUGRANGES, or write a def",
+            Loc(code.co_filename, code.co_firstlineno),
+        )
+    expression = compile(ast.Expression(node.body), code.co_filename, "eval", dont_inherit=True)
+    return _instructions(expression) == wanted
+
+
+def _instructions(code: types.CodeType) -> list[tuple[str, type, str]]:
+    """What code does; constants by their text, which has the sign of zero."""
+    return [(item.opname, type(item.argval), item.argrepr) for item in dis.get_instructions(code)]
 
 
 def parameter_names(function: types.FunctionType) -> list[str]:
