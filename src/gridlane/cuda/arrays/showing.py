@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from itertools import product
 from typing import Any
 
@@ -60,6 +59,8 @@ def text_of(array: Any, device: str) -> str:
 
 def html_of(array: Any, device: str) -> str:
     """What a notebook shows."""
+    from html import escape  # not at import: a script may be called html.py
+
     shape = " x ".join(map(str, array.shape)) or "scalar"
     facts = [shape, str(array.dtype), f"on {device}", f"{array.nbytes:,} bytes"]
     values = values_of(array)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any, Protocol
 
 from gridlane.cuda.host.streams import Stream
@@ -68,6 +67,8 @@ def kernel_text(dispatcher: Shown) -> str:
 
 def kernel_html(dispatcher: Shown) -> str:
     """What a notebook shows of a kernel or device function: a row for each code that is loaded."""
+    from html import escape  # not at import: a script may be called html.py
+
     kind = "device function" if dispatcher.is_device_function else "kernel"
     names = ", ".join(dispatcher._parameters)
     options = _options(dispatcher.targetoptions)
@@ -153,6 +154,8 @@ def launch_text(launch: ShownLaunch) -> str:
 
 def launch_html(launch: ShownLaunch) -> str:
     """What a notebook shows of a launch."""
+    from html import escape  # not at import: a script may be called html.py
+
     blocks, threads = math.prod(launch.griddim), math.prod(launch.blockdim)
     facts = {
         "grid": f"{_shape(launch.griddim)} blocks",
