@@ -26,6 +26,7 @@ from gridlane.compiler.cache import default_cache
 from gridlane.core.config import config
 from gridlane.core.device_errors import no_device
 from gridlane.core.extras import install
+from gridlane.runtime import driver_cache
 
 ROOT = Path(__file__).parents[2]
 
@@ -313,8 +314,10 @@ def test_cache(command, gridlane, tmp_path):
     for _ in range(2):
         assert gridlane("run", "kernel.py").returncode == 0
     assert f"{tmp_path / 'kernels'}\n1 kernel, " in command("cache").output
+    verified = tmp_path / "kernels" / "verified" / "key"  # as of --device auto
+    assert driver_cache.store(verified, b"gl-verif", b"key")
     assert command("cache", "--clear").output == f"removed 1 kernel from {tmp_path / 'kernels'}\n"
-    assert "0 kernels" in command("cache").output
+    assert "0 kernels" in command("cache").output and not verified.exists()
 
 
 def test_a_cache_that_is_off_or_unusable(command, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gridlane.cli.failure import check_settings
 from gridlane.cli.wording import counted, size
 from gridlane.compiler.cache import DiskCache, default_cache
+from gridlane.runtime import driver_cache
 
 
 def show(clear: bool) -> None:
@@ -15,6 +16,7 @@ def show(clear: bool) -> None:
         print("the cache is off (GRIDLANE_CACHE=0)")
         return
     if clear:
+        driver_cache.clear()
         print(f"removed {counted(cache.clear(), 'kernel')} from {cache.root}")
         return
     print(f"{cache.root}\n{state(cache)}")

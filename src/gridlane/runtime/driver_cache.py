@@ -8,6 +8,7 @@ write it (core/private_files.py).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,8 +19,13 @@ LARGEST = 256 << 20
 """The largest file that is read or written, in bytes."""
 
 
+NAMES = ("cpu", "metal", "opengl", "vulkan", "peaks", "verified")
+"""The directories: compiled code of drivers, the profiler's peaks, and verifications of devices."""
+
+
 def directory(name: str) -> Path | None:
-    """The directory of a driver's files; None when the cache is off."""
+    """The directory of a driver's files, one of NAMES; None when the cache is off."""
+    assert name in NAMES, name
     settings = config()
     if not settings.cache:
         return None
@@ -28,6 +34,14 @@ def directory(name: str) -> Path | None:
     from platformdirs import user_cache_dir  # not needed where the directory is given
 
     return Path(user_cache_dir("gridlane", appauthor=False), name)
+
+
+def clear() -> None:
+    """Remove the files of all directories."""
+    for folder in filter(None, map(directory, NAMES)):
+        with suppress(OSError), Folder(folder) as found:
+            for file in found.files():
+                found.remove(file.name)
 
 
 def load(path: Path, magic: bytes) -> bytes:
