@@ -117,6 +117,7 @@ def test_a_directory_that_others_write_to_is_told_of(kept, tmp_path):
         ({"NUMBA_CACHE_DIR": ""}, None),
         ({"NUMBA_CACHE_DIR": "/n"}, Path("/n/gridlane")),
         ({"NUMBA_CACHE_DIR": "/n", "GRIDLANE_CACHE_DIR": "/g"}, Path("/g")),
+        ({"GRIDLANE_CACHE_DIR": "g"}, Path.cwd() / "g"),  # programs change their directory
     ],
 )
 def test_the_directory(variables, wanted):
@@ -126,6 +127,7 @@ def test_the_directory(variables, wanted):
 def test_the_directory_of_numba_is_used(tmp_path):
     """By a program of numba's, twice; others may write to the directory itself."""
     tmp_path.chmod(0o777)
+    (tmp_path / "html.py").write_text("raise ImportError('the program has a module html')")
     program = tmp_path / "program.py"
     program.write_text(
         "import json\nimport numpy as np\nfrom numba import config, cuda\n\n"
