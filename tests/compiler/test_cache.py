@@ -242,6 +242,14 @@ def test_reading_leaves_nothing_behind(tmp_path):
     assert not disk.root.exists()
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+def test_a_directory_that_only_an_attempt_tells(tmp_path):
+    """os.access() says that root may write there."""
+    assert DiskCache("/proc/gridlane").problem()
+    disk = DiskCache(tmp_path)
+    assert disk.problem() == "" and not list(tmp_path.iterdir())
+
+
 def test_a_file_in_the_directorys_place(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(cache.trace, "enabled", lambda: True)
     (tmp_path / "file").write_text("")

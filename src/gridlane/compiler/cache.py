@@ -144,6 +144,8 @@ class DiskCache:
 
     def problem(self) -> str:
         """Why the directory cannot be used, or "" when it can."""
+        from tempfile import TemporaryDirectory  # not needed to keep or find kernels
+
         place = self.root
         while not place.exists() and place != place.parent:
             place = place.parent  # makedirs would start here
@@ -151,13 +153,14 @@ class DiskCache:
             return f"{place} is not a directory"
         if not os.access(place, os.W_OK | os.X_OK):
             return f"{place} is not writable"
-        if place == self.root:
-            try:
-                with Folder(place):
-                    return ""
-            except OSError as error:
-                return str(error)
-        return ""
+        try:
+            if place == self.root:
+                Folder(place).__exit__(None, None, None)
+            # Only an attempt tells: os.access() says yes to root of any directory.
+            with TemporaryDirectory(prefix=".gridlane-", suffix=".tmp", dir=place):
+                return ""
+        except OSError as error:
+            return str(error)
 
     def sweep(self) -> None:
         """Remove entries of older versions, then the least recently used until the cache is well
