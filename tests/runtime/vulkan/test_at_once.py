@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -188,6 +189,24 @@ def test_polls(idle, step):
     assert commands.poll(done, 0) == done == commands.poll(done + 1, 1000)
     commands.end()
     assert commands.poll(done, 0) == -4
+
+
+def test_polls_of_two_threads(device):
+    """The number of a query that has not returned is not another's: until then the validation layer
+    holds that the command buffer is in use."""
+    recorder, context, answers = device.recorder, device.context, iter([5, 7])
+
+    def query(device, timeline, counter):
+        counter[0] = number = next(answers)
+        if number == 5:
+            assert commands.poll(0, 0) == 7  # of the other thread, meanwhile
+        return 0
+
+    commands = PythonCommands(
+        *(SimpleNamespace(vkGetSemaphoreCounterValue=query), context.handle, context.queue),
+        *(context.layout, recorder._timeline, recorder._submit, recorder._command, recorder._value),
+    )
+    assert commands.poll(0, 0) == 5
 
 
 @pytest.mark.parametrize("arguments", [(), (1,), (1, 2, 3), (-1, 2), ("1", 2), (1 << 64, 2)])

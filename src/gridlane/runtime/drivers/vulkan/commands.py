@@ -122,7 +122,7 @@ class PythonCommands:
         self._cast, self._move, self._null = ffi.cast, ffi.memmove, null()
         self._words = ffi.new(f"unsigned char[{PUSH_BYTES}]")
         self._words_view = ffi.buffer(self._words)
-        self._counter = ffi.new("uint64_t *")
+        self._new, self._counter = ffi.new, ffi.typeof("uint64_t *")
         self._stage = constant("VK_SHADER_STAGE_COMPUTE_BIT")
         self._point = constant("VK_PIPELINE_BIND_POINT_COMPUTE")
         self._ended = False
@@ -179,12 +179,12 @@ class PythonCommands:
 
     def poll(self, value: int, ns: int, /) -> int:
         """Query the timeline until it has the value."""
-        end, counter = monotonic_ns() + ns, self._counter
+        # Of this call: another thread's query may have written its number and not returned.
+        end, counter = monotonic_ns() + ns, self._new(self._counter)
         while not self._ended:
             query = self._vk.vkGetSemaphoreCounterValue
             if result := query(self._device, self._timeline, counter):
                 return result
-            # A thread may overwrite a newer number with an older one: the loser asks again.
             found = counter[0]
             if found >= value or monotonic_ns() >= end:
                 return found
