@@ -185,6 +185,8 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
 
     def _give_back(self, everything: bool) -> None:
         context = self.context
+        if context.closed:  # before the end of the process
+            return
         self.pipeline_cache.save()
         if self._pinned or not everything:
             return  # a reader of that memory may be alive
