@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.actors.conftest import NAMES
 from tests.actors.samples import Number, Total
+from tests.actors.waiting import until
 
 from gridlane import actors
 from gridlane.actors import Reason, residence
@@ -155,3 +156,54 @@ def test_each_caller_has_its_own_failure(stays, monkeypatch):
         found = asyncio.run(ask_all())
     assert others == []
     assert [isinstance(each, wanted[n % 3 + 1]) for n, each in enumerate(found)] == 9 * [True]
+
+
+@pytest.fixture(params=["cpu", "interp"])
+def late(request):
+    """A runtime, an actor that has failed, and the call at which it has; the failure is followed up
+    when the test releases what is yielded last."""
+    with actors.Runtime(device=request.param) as runtime:
+        ref, found, free = runtime.launch(fails_in_ways, restart="fresh"), [], threading.Event()
+        ref.activate()
+        begun = threading.Event()
+
+        def hold():
+            with runtime._home.supervisor._lock:
+                begun.set()
+                free.wait(20)
+
+        def call():
+            try:
+                ref.call(Number(1), timeout=20)
+            except Exception as error:
+                found.append(error)
+
+        threads = [threading.Thread(target=each) for each in (hold, call)]
+        other = runtime.launch(fails_in_ways)
+        other.activate()
+        threads[0].start()
+        begun.wait()
+        other.send(Number(1))  # whose failure is being followed up
+        until(lambda: other.metrics()["failed"])
+        time.sleep(0.2)
+        threads[1].start()
+        until(lambda: ref.metrics()["failed"])
+        yield ref, found, free
+        for each in threads:
+            each.join()
+        assert len(found) == 1 and isinstance(found[0], ValueError), found
+
+
+def test_an_actor_that_ends_after_its_last_message_has_failed(late):
+    """It was ended before it could begin again, and did not count that."""
+    ref, _, free = late
+    threading.Timer(0.3, free.set).start()
+    ref.terminate(graceful=True)
+    assert ref.metrics()["restarts"] == 1
+
+
+def test_an_actor_that_is_ended_at_a_failure(late):
+    """Its caller was told after five seconds, and not of the error."""
+    ref, _, free = late
+    ref.terminate(graceful=False)
+    free.set()

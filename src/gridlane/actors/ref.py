@@ -141,6 +141,8 @@ class ActorRef(Caller):
         self._instance.move("terminate")
         if graceful:
             self._instance.drain(time.monotonic() + limit)
+            if self._instance.control.error:  # of its last message
+                self._home.supervisor.settle(self._instance)
         self._instance.end(Reason.STOPPED)
 
     # --- messages ---

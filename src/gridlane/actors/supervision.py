@@ -71,6 +71,7 @@ class Supervisor:
         """What follows the failure of an actor."""
         instance = self._directory.by_number.get(number)
         if instance is None:
+            self._note_of_ended(number)
             return
         with fork_waits(), self._lock:
             failure = self.error_of(instance, instance.control.error)
@@ -93,6 +94,15 @@ class Supervisor:
                 told = f"{instance.name} is ended, as it cannot begin again: {error}"
                 instance.note_end(ActorError(told))
                 instance.end(Reason.STOPPED)
+                instance.control.error = 0
+
+    def _note_of_ended(self, number: int) -> None:
+        """Keep the failure of an actor that was ended before it was followed up: its callers ask
+        for the error."""
+        with fork_waits(), self._lock, self._directory.lock:
+            instance = self._directory.find(number)
+            if instance is not None and instance.residence is None and instance.control.error:
+                instance.note_failure(self.error_of(instance, instance.control.error))
                 instance.control.error = 0
 
     def _follow_up(self, instance: Instance, skips: bool) -> None:
