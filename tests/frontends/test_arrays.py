@@ -101,6 +101,27 @@ def test_slices(order, number):
     assert found.tolist() == wanted.tolist()
 
 
+def test_slices_with_bounds_and_steps_of_any_size():
+    bounds = [-(2**63), -12, -10, -1, 0, 4, 10, 2**63 - 1]
+    steps = [-(2**63), -11, -3, -1, 1, 2, 12, 2**63 - 1]
+    cuts = np.array([(a, b, c) for a in bounds for b in bounds for c in steps])
+
+    def kernel(out, a, cuts):
+        for i in range(len(cuts)):
+            v = a[cuts[i, 0] : cuts[i, 1] : cuts[i, 2]]
+            out[3 * i] = len(v)
+            if len(v):
+                out[3 * i + 1], out[3 * i + 2] = v[0], v[-1]
+
+    wanted = np.zeros((len(cuts), 3))
+    for row, (start, stop, step) in zip(wanted, cuts.tolist(), strict=True):
+        v = np.arange(10)[start:stop:step]
+        row[0] = len(v)
+        row[1:] = (v[0], v[-1]) if len(v) else 0
+    found = returned(kernel, np.arange(10), cuts, count=3 * len(cuts))
+    assert found.tolist() == wanted.ravel().tolist()
+
+
 def test_stores_to_views():
     def kernel(a, b):
         a[0] = 7
