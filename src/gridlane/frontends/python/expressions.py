@@ -15,6 +15,7 @@ from gridlane.frontends.python.calls.dispatch import call
 from gridlane.frontends.python.calls.extended import extended_member, extended_operator
 from gridlane.frontends.python.calls.operator_functions import FUNCTIONS
 from gridlane.frontends.python.calls.printing import formatted
+from gridlane.frontends.python.closures import defined
 from gridlane.frontends.python.compare import compare, contains, identical
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert, integer, truth
@@ -24,7 +25,6 @@ from gridlane.frontends.python.literals import folded
 from gridlane.frontends.python.names import named
 from gridlane.frontends.python.operands import (
     NONE,
-    LocalFunction,
     Operand,
     Scalar,
     SliceOperand,
@@ -312,7 +312,7 @@ def _walrus(t: Translator, node: ast.NamedExpr) -> Operand:
 
 
 def _lambda(t: Translator, node: ast.Lambda) -> Operand:
-    return LocalFunction(node, dict(t.env), "lambda")
+    return defined(t, node, "lambda")
 
 
 EXPRESSIONS = {

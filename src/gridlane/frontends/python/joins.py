@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from gridlane.core.argtypes import scalar_of
 from gridlane.core.errors import CompileError
@@ -14,6 +15,7 @@ from gridlane.frontends.python.liveness import Flow
 from gridlane.frontends.python.operands import Conflict, Operand, Scalar
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
+    FunctionSpec,
     ScalarSpec,
     Spec,
     TupleSpec,
@@ -221,8 +223,8 @@ def widened(spec: Spec) -> Spec:
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([widened(item) for item in spec.items]), spec.fields, spec.cls)
-    if isinstance(spec, UserSpec):
-        return UserSpec(spec.type, tuple([widened(item) for item in spec.items]))
+    if isinstance(spec, UserSpec | FunctionSpec):
+        return replace(spec, items=tuple([widened(item) for item in spec.items]))
     return spec
 
 
@@ -305,8 +307,8 @@ def relaxed(spec: Spec) -> Spec:
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([relaxed(item) for item in spec.items]), spec.fields, spec.cls)
-    if isinstance(spec, UserSpec):
-        return UserSpec(spec.type, tuple([relaxed(item) for item in spec.items]))
+    if isinstance(spec, UserSpec | FunctionSpec):
+        return replace(spec, items=tuple([relaxed(item) for item in spec.items]))
     return spec
 
 
