@@ -259,6 +259,12 @@ def _may_be_member(side: Scalar) -> bool:
 
 def contains(t: Translator, item: Operand, container: Operand) -> Value:
     """``item in container`` for tuples and strings."""
+    text = container.object if isinstance(container, Static) else None
+    if isinstance(text, str | bytes):
+        known = item.object if isinstance(item, Static) else None
+        if isinstance(known, str | bytes) and isinstance(known, bytes) is isinstance(text, bytes):
+            return t.b.const(known in text, b1)  # type: ignore[operator]  # both of one kind
+        container = chars.of_constant(t, text)
     if isinstance(container, Chars):
         return chars.contains(t, container, item)
     if not isinstance(container, TupleOperand):
