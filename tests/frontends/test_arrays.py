@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.frontends.running import DEBUG, cuda, launch, module_of, returned
 
-from gridlane.core.argtypes import complex64, float32, int32
+from gridlane.core.argtypes import complex64, float32, float64, int32
+from gridlane.core.errors import TypingError
 
 ORDERS = {
     "C": lambda a: np.ascontiguousarray(a),
@@ -134,6 +135,56 @@ def test_stores_to_views():
     kernel(wanted, b)
     launch(kernel, 1, 1, a, b)
     np.testing.assert_array_equal(a, wanted)
+
+
+def test_stores_of_other_sizes_end_the_thread():
+    """numpy raises a ValueError; what is behind the source or the view is not touched."""
+
+    def arrays(out, a, n):
+        a[2:n] = a[4:8]
+        out[0] = 1
+
+    def tuples(out, a, n):
+        a[2:n] = (1, 2, 3, 4)
+        out[0] = 1
+
+    def columns(out, a, n):
+        a.reshape(3, 4)[:, 1:] = a[n:]
+        out[0] = 1
+
+    def functions(out, a, n):
+        np.sin(a[4:8], a[2:n])
+        out[0] = 1
+
+    for kernel in (arrays, tuples, columns, functions):
+        for n in (2, 3, 5, 6, 7, 9, 11, 12):
+            found, out, wanted = np.arange(12.0), np.zeros(1), np.arange(12.0)
+            try:
+                kernel(np.zeros(1), wanted, n)
+                fails = ""
+            except ValueError:
+                fails, wanted = "ValueError", np.arange(12.0)
+            launch(kernel, 1, 1, out, found, n)
+            np.testing.assert_allclose(found, wanted)
+            assert out[0] == (not fails)
+            module, result = launch(kernel, 1, 1, out, found, n, options=DEBUG)
+            named = module.errors[result.error[0]].exception if result.error else ""
+            assert named == fails, (kernel, n)
+
+
+def test_stores_that_never_fit():
+    def plane(out, a):
+        out[:] = a.reshape(2, 2)
+
+    def constant(out, a):
+        cuda.local.array(3, float64)[:] = cuda.local.array(2, float64)
+
+    def function(out, a):
+        np.sin(a.reshape(2, 2), out)
+
+    for kernel in (plane, constant, function):
+        with pytest.raises(TypingError, match=r"does not fit|are stored to"):
+            module_of(kernel, np.zeros(4), np.zeros(4))
 
 
 def test_attributes():
