@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from tests.frontends.running import DEBUG, cuda, launch, module_of, returned
@@ -170,6 +172,41 @@ def test_stores_of_other_sizes_end_the_thread():
             module, result = launch(kernel, 1, 1, out, found, n, options=DEBUG)
             named = module.errors[result.error[0]].exception if result.error else ""
             assert named == fails, (kernel, n)
+
+
+def test_stores_of_overlapping_slices():
+    def rows(a, n):
+        a[1:] = a[:-1]
+        a[:-2] = a[2:]
+        a[n:] = a[:-n]
+        a[: 6 - n] = a[n:]
+
+    def columns(a, n):
+        a[:, 1:] = a[:, :-1]
+        a[:, :-2] = a[:, 2:]
+        a[n:, n:] = a[:-n, :-n]
+        a[1:, :-1] = a[:-1, 1:]
+        a[0, n:] = a[0, :-n]
+        a[1, : 5 - n] = a[1, n:]
+
+    def turned(a, n):
+        b = a[::-1, ::-2]
+        b[1:] = b[:-1]
+        b[:, n:] = b[:, :-n]
+        c = a[::-1]
+        c[:, n:] = c[:, :-n]
+        c[:-n] = c[n:]
+        d = a[:, 1]
+        d[n:] = d[:-n]
+        d[: 6 - n] = d[n:]
+
+    for kernel in (rows, columns, turned):
+        for n, order in itertools.product((1, 2, 3), ("C", "A")):
+            found = ORDERS[order](np.arange(30.0).reshape(6, 5))
+            wanted = found.copy()
+            kernel(wanted, n)
+            launch(kernel, 1, 1, found, n)
+            np.testing.assert_array_equal(found, wanted, err_msg=f"{kernel.__name__} {n} {order}")
 
 
 def test_stores_that_never_fit():

@@ -25,6 +25,7 @@ from gridlane.frontends.python.operands import (
     UserValue,
     Vector,
 )
+from gridlane.frontends.python.overlaps import backwards
 from gridlane.frontends.python.raising import stop
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vector_memory import load_vector, store_vector
@@ -294,8 +295,9 @@ def _each(
     shape: tuple[Value, ...],
     indices: list[Value],
     body: Callable[[list[Value]], None],
+    backwards: Sequence[Value] = (),
 ) -> None:
-    """Nested loops over all indices of a shape."""
+    """Nested loops over all indices of a shape, of an axis from its end where ``backwards``."""
     if len(indices) == len(shape):
         body(indices)
         return
@@ -306,8 +308,12 @@ def _each(
     b.emit(op)
     with b.inside(op.body):
         now = b.read(counter)
-        b.break_if(b.binary(arith.Ge, now, shape[len(indices)]))
-        _each(t, shape, [*indices, now], body)
+        extent = shape[len(indices)]
+        b.break_if(b.binary(arith.Ge, now, extent))
+        if backwards and constant(backwards[len(indices)]) is not False:
+            last = b.sub(extent, b.const(1, i64))
+            now = b.select(backwards[len(indices)], b.sub(last, now), now)
+        _each(t, shape, [*indices, now], body, backwards)
     with b.inside(op.step):
         b.write(counter, b.add(b.read(counter), b.const(1, i64)))
 
@@ -339,4 +345,5 @@ def _store_each(t: Translator, view: ArrayView, value: Operand, outer: tuple[Val
         item = item_for(t, value, indices)
         store_element(t, address(t, view, indices), view.type.element, item)
 
-    _each(t, view.shape, list(outer), element)
+    turned = backwards(t, view, value) if isinstance(value, ArrayView) and not outer else ()
+    _each(t, view.shape, list(outer), element, turned)
