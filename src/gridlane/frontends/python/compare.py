@@ -270,8 +270,8 @@ def contains(t: Translator, item: Operand, container: Operand) -> Value:
     if not isinstance(container, TupleOperand):
         raise t.fail(
             TypingError,
-            f"in {container.type_name}: membership is defined for tuples and strings; write a "
-            "loop instead",
+            f"in {container.type_name}: membership is defined for tuples, strings and ranges; "
+            "write a loop instead",
         )
     found = t.b.const(False, b1)
     for other in container.items:

@@ -29,12 +29,14 @@ from gridlane.frontends.python.names import named
 from gridlane.frontends.python.operands import (
     NONE,
     Operand,
+    RangeOperand,
     Scalar,
     SliceOperand,
     Static,
     TupleOperand,
 )
 from gridlane.frontends.python.operators import BINARY, UNARY
+from gridlane.frontends.python.ranges import range_contains
 from gridlane.frontends.python.refine import refined
 from gridlane.frontends.python.specs import (
     MemberSpec,
@@ -126,7 +128,8 @@ def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operan
         same = identical(t, lhs, rhs)
         return same if kind is ast.Is else t.b.not_(same)
     if kind in (ast.In, ast.NotIn):
-        found = contains(t, lhs, rhs)
+        is_range = isinstance(rhs, RangeOperand)
+        found = range_contains(t, lhs, rhs) if is_range else contains(t, lhs, rhs)
         return found if kind is ast.In else t.b.not_(found)
     return compare(t, kind, lhs, rhs)
 
