@@ -133,6 +133,30 @@ def test_variables_around_have_the_values_of_the_call():
     assert list(returned(kernel, 3, count=9)) == _as_python(kernel, 3, count=9)
 
 
+def test_functions_without_a_return():
+    def kernel(out, n):
+        def put(i, value):
+            out[i] = value
+            if value > n:
+                out[i] += 100
+
+        def refuse(value):
+            if value < 0:
+                raise ValueError("it is negative")
+
+        def nothing():
+            """Does nothing."""
+
+        for i in range(5):
+            put(i, i)
+        refuse(n)
+        out[5] = nothing() is None
+        refuse(1 - n)
+        out[6] = 1
+
+    assert list(returned(kernel, 3, count=7)) == [0, 1, 2, 3, 104, 1, 0]
+
+
 def test_names_of_callers_are_not_seen():
     def kernel(out, n):
         own = 1

@@ -174,8 +174,8 @@ def _captured(t: Translator, function: LocalFunction, name: str) -> Any:
     if found is function:
         raise t.fail(
             ConstantError,
-            f"{name} calls itself and is passed on or has several returns, so that it is compiled "
-            "by itself; define it outside, with @cuda.jit(device=True)",
+            f"{name} calls itself, and is passed on or returns before its end, so that it is "
+            "compiled by itself; define it outside, with @cuda.jit(device=True)",
         )
     if found is None:
         known, value = t.unit.around.lookup(t.function, name)
@@ -198,8 +198,8 @@ def _known(t: Translator, function: LocalFunction, operand: Operand, name: str =
         what = f"associated with the variable {name!r}" if name else "of a default"
         raise t.fail(
             ConstantError,
-            f"Cannot capture the non-constant value {what}: {function.name} is passed on or has "
-            "several returns, so that it is compiled by itself; pass the value as an argument",
+            f"Cannot capture the non-constant value {what}: {function.name} is passed on, or "
+            "returns before its end, so it is compiled by itself; pass the value as an argument",
         )
     plain = operand.dtype in (i64, f64, b1)
     return value if plain else operand.dtype.numpy.type(value)

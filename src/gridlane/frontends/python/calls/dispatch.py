@@ -253,16 +253,15 @@ def _call_local(
 
 
 def _is_inlined(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Whether a function has parameters without a star, and its only return as its last
-    statement."""
+    """Whether a function has parameters without a star, and no return but as its last statement."""
     args = node.args
     if args.vararg or args.kwarg or args.kwonlyargs:
         return False
     if isinstance(node, ast.Lambda):
         return True
     *body, last = node.body
-    early = any(isinstance(item, ast.Return) for item in walk_own(body))
-    return not early and isinstance(last, ast.Return)
+    before = body if isinstance(last, ast.Return) else node.body
+    return not any(isinstance(item, ast.Return) for item in walk_own(before))
 
 
 def _inline_body(t: Translator, function: LocalFunction) -> Operand:
@@ -270,8 +269,8 @@ def _inline_body(t: Translator, function: LocalFunction) -> Operand:
     if isinstance(node, ast.Lambda):
         return t.expr(node.body)
     *body, last = node.body
-    assert isinstance(last, ast.Return)
     place = t.b.loc
-    t.block(body)
+    t.block(body if isinstance(last, ast.Return) else node.body)
     t.b.loc = place
-    return Static(None) if last.value is None else t.expr(last.value)
+    value = last.value if isinstance(last, ast.Return) else None
+    return Static(None) if value is None else t.expr(value)
