@@ -263,5 +263,14 @@ def test_recursion_of_a_function_inside():
 
         out[0] = product(n)
 
-    with pytest.raises(ConstantError, match="product calls itself"):
-        returned(kernel, 3)
+    def inlined(out, n):
+        def product(n):
+            return 1 if n <= 1 else n * product(n - 1)
+
+        out[0] = product(5)
+        out[0] += product(n)
+
+    for each in (kernel, inlined):
+        with pytest.raises(ConstantError, match="product calls itself") as caught:
+            returned(each, 3)
+        assert "product(n" in str(caught.value)

@@ -33,6 +33,9 @@ from gridlane.frontends.python.source import fits
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 
+RECURSIONS = 40
+"""How often a function may be inlined in itself; constant arguments may end such calls."""
+
 
 def defined(t: Translator, node: ast.FunctionDef | ast.Lambda, name: str) -> LocalFunction:
     """A function that is defined here."""
@@ -48,16 +51,24 @@ def defined(t: Translator, node: ast.FunctionDef | ast.Lambda, name: str) -> Loc
 @contextmanager
 def inlined(t: Translator, function: LocalFunction, given: dict[str, Operand]) -> Iterator[None]:
     """Translate the body of a function where it is called, with the values of its parameters."""
+    if t.inlining.count(function.node) > RECURSIONS:
+        raise t.fail(
+            ConstantError,
+            f"{function.name} calls itself, and is inlined where it is called; define it outside, "
+            "with @cuda.jit(device=True)",
+        )
     outer, env, dead = t.activation, t.env, t.dead
     outer.env = env
     seen = {**_variables(t, function.around), **function.captured}
     inner = Activation(bound_by(function.node), function.around)
     seen = {name: value for name, value in seen.items() if name not in inner.names}
     t.activation, t.env = inner, {**seen, **given}
+    t.inlining.append(function.node)
     try:
         yield
         inner.env = t.env
     finally:
+        t.inlining.pop()
         t.activation, t.env, t.dead = outer, env, dead
 
 

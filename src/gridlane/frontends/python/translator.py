@@ -80,6 +80,7 @@ class Translator:
         b: the IR builder, whose ``loc`` is the place of the expression being translated.
         env: the variables bound here, those of functions around an inlined one included.
         activation: of the function, or of the one that is being inlined.
+        inlining: the definitions of the functions that are being inlined, innermost last.
         dead: whether control does not reach the current place.
         loops: the enclosing loops, innermost last.
         returns: for device functions, the place and the operand of each return.
@@ -112,6 +113,7 @@ class Translator:
         self.b.loc = self.locate(self.source.node)
         self.b.fast = FastMath.FAST if unit.options.fastmath else FastMath.NONE
         self.env: Environment = {}
+        self.inlining: list[ast.AST] = []
         self.dead = False
         self.loops: list[Frame] = []
         self.returns: list[tuple[Region, Operand, Loc]] = []
