@@ -123,6 +123,12 @@ def test_variables_around_have_the_values_of_the_call():
         out[5], out[6] = last(), late()
         x = 60
         out[7] = last() + late()
+
+        def named(a, *, first=out[1:], by=x):
+            return a * 100 + first[0] + by
+
+        x = 70
+        out[7] += named(1) + named(a=2, by=last(), first=out)
         for i in range(2):
 
             def counted(a, i=i):

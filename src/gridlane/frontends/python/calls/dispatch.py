@@ -245,8 +245,9 @@ def _call_local(
     names = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
     placed = dict(zip(names, arguments, strict=False))
     given = function.defaults | placed | keywords
-    if set(given) != set(names) or len(arguments) > len(names) or placed.keys() & keywords.keys():
-        raise t.fail(TypingError, f"{function.name} takes exactly ({', '.join(names)})")
+    every = {*names, *[item.arg for item in node.args.kwonlyargs]}
+    if given.keys() != every or len(arguments) > len(names) or placed.keys() & keywords.keys():
+        raise t.fail(TypingError, f"{function.name} takes exactly ({ast.unparse(node.args)})")
     with inlined(t, function, given):
         result, ended = _inline_body(t, function), t.activation
     return survivor(t, result, ended)
@@ -255,7 +256,7 @@ def _call_local(
 def _is_inlined(node: ast.FunctionDef | ast.Lambda) -> bool:
     """Whether a function has parameters without a star, and no return but as its last statement."""
     args = node.args
-    if args.vararg or args.kwarg or args.kwonlyargs:
+    if args.vararg or args.kwarg:
         return False
     if isinstance(node, ast.Lambda):
         return True
