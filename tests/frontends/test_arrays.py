@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from tests.frontends.running import DEBUG, cuda, launch, module_of, returned
 
-from gridlane.core.argtypes import complex64, float32, int32
+from gridlane.core.argtypes import complex64, float32, float64, int32
+from gridlane.core.errors import TypingError
 
 ORDERS = {
     "C": lambda a: np.ascontiguousarray(a),
@@ -101,6 +104,27 @@ def test_slices(order, number):
     assert found.tolist() == wanted.tolist()
 
 
+def test_slices_with_bounds_and_steps_of_any_size():
+    bounds = [-(2**63), -12, -10, -1, 0, 4, 10, 2**63 - 1]
+    steps = [-(2**63), -11, -3, -1, 1, 2, 12, 2**63 - 1]
+    cuts = np.array([(a, b, c) for a in bounds for b in bounds for c in steps])
+
+    def kernel(out, a, cuts):
+        for i in range(len(cuts)):
+            v = a[cuts[i, 0] : cuts[i, 1] : cuts[i, 2]]
+            out[3 * i] = len(v)
+            if len(v):
+                out[3 * i + 1], out[3 * i + 2] = v[0], v[-1]
+
+    wanted = np.zeros((len(cuts), 3))
+    for row, (start, stop, step) in zip(wanted, cuts.tolist(), strict=True):
+        v = np.arange(10)[start:stop:step]
+        row[0] = len(v)
+        row[1:] = (v[0], v[-1]) if len(v) else 0
+    found = returned(kernel, np.arange(10), cuts, count=3 * len(cuts))
+    assert found.tolist() == wanted.ravel().tolist()
+
+
 def test_stores_to_views():
     def kernel(a, b):
         a[0] = 7
@@ -113,6 +137,91 @@ def test_stores_to_views():
     kernel(wanted, b)
     launch(kernel, 1, 1, a, b)
     np.testing.assert_array_equal(a, wanted)
+
+
+def test_stores_of_other_sizes_end_the_thread():
+    """numpy raises a ValueError; what is behind the source or the view is not touched."""
+
+    def arrays(out, a, n):
+        a[2:n] = a[4:8]
+        out[0] = 1
+
+    def tuples(out, a, n):
+        a[2:n] = (1, 2, 3, 4)
+        out[0] = 1
+
+    def columns(out, a, n):
+        a.reshape(3, 4)[:, 1:] = a[n:]
+        out[0] = 1
+
+    def functions(out, a, n):
+        np.sin(a[4:8], a[2:n])
+        out[0] = 1
+
+    for kernel in (arrays, tuples, columns, functions):
+        for n in (2, 3, 5, 6, 7, 9, 11, 12):
+            found, out, wanted = np.arange(12.0), np.zeros(1), np.arange(12.0)
+            try:
+                kernel(np.zeros(1), wanted, n)
+                fails = ""
+            except ValueError:
+                fails, wanted = "ValueError", np.arange(12.0)
+            launch(kernel, 1, 1, out, found, n)
+            np.testing.assert_allclose(found, wanted)
+            assert out[0] == (not fails)
+            module, result = launch(kernel, 1, 1, out, found, n, options=DEBUG)
+            named = module.errors[result.error[0]].exception if result.error else ""
+            assert named == fails, (kernel, n)
+
+
+def test_stores_of_overlapping_slices():
+    def rows(a, n):
+        a[1:] = a[:-1]
+        a[:-2] = a[2:]
+        a[n:] = a[:-n]
+        a[: 6 - n] = a[n:]
+
+    def columns(a, n):
+        a[:, 1:] = a[:, :-1]
+        a[:, :-2] = a[:, 2:]
+        a[n:, n:] = a[:-n, :-n]
+        a[1:, :-1] = a[:-1, 1:]
+        a[0, n:] = a[0, :-n]
+        a[1, : 5 - n] = a[1, n:]
+
+    def turned(a, n):
+        b = a[::-1, ::-2]
+        b[1:] = b[:-1]
+        b[:, n:] = b[:, :-n]
+        c = a[::-1]
+        c[:, n:] = c[:, :-n]
+        c[:-n] = c[n:]
+        d = a[:, 1]
+        d[n:] = d[:-n]
+        d[: 6 - n] = d[n:]
+
+    for kernel in (rows, columns, turned):
+        for n, order in itertools.product((1, 2, 3), ("C", "A")):
+            found = ORDERS[order](np.arange(30.0).reshape(6, 5))
+            wanted = found.copy()
+            kernel(wanted, n)
+            launch(kernel, 1, 1, found, n)
+            np.testing.assert_array_equal(found, wanted, err_msg=f"{kernel.__name__} {n} {order}")
+
+
+def test_stores_that_never_fit():
+    def plane(out, a):
+        out[:] = a.reshape(2, 2)
+
+    def constant(out, a):
+        cuda.local.array(3, float64)[:] = cuda.local.array(2, float64)
+
+    def function(out, a):
+        np.sin(a.reshape(2, 2), out)
+
+    for kernel in (plane, constant, function):
+        with pytest.raises(TypingError, match=r"does not fit|are stored to"):
+            module_of(kernel, np.zeros(4), np.zeros(4))
 
 
 def test_attributes():

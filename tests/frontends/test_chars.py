@@ -51,6 +51,8 @@ def of_words(i, a, b, found, out):
     found[i, 25] = x in ("ab", "é") or x is None
     found[i, 26] = x == b"ab" or x == 3
     found[i, 27] = isinstance(x, str)
+    found[i, 28] = x in "a text, ab é"
+    found[i, 29] = x in "\0" or "c" in "ab"
     out[i, 0] = y
     out[i, 1] = "wide enough for any"
     out[i, 2] = x if x > y else y
@@ -87,6 +89,7 @@ def of_bytes(i, a, b, found, out):
     found[i, 16] = x.isascii()
     found[i, 17] = x == "ab"
     found[i, 18] = isinstance(x, bytes) and not isinstance(x, str)
+    found[i, 19] = x in b"any a\0b" and b"a" in b"ab"
     out[i, 0] = y
     out[i, 1] = b"wide enough for any array of bytes here"
     out[i, 2] = x if x > y else y
@@ -109,9 +112,9 @@ def _results(words, octets):
     rows = len(words)
     return (
         *(np.array(left, "U4"), np.array(right, "U6")),
-        *(np.zeros((rows, 28), np.int64), np.full((rows, 7), "######", "U5")),
+        *(np.zeros((rows, 30), np.int64), np.full((rows, 7), "######", "U5")),
         *(np.array(first, "S4"), np.array(second, "S6")),
-        *(np.zeros((rows, 19), np.int64), np.full((rows, 4), b"#" * 30, "S19")),
+        *(np.zeros((rows, 20), np.int64), np.full((rows, 4), b"#" * 30, "S19")),
     )
 
 

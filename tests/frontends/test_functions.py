@@ -64,6 +64,43 @@ def test_source_of_lambdas_that_return_constants():
     assert [repr(source) for source in sources] == [repr(f()) for f in made]
 
 
+__scale = 100  # of no class
+_Private__scale = 2
+_Inner__scale = 3
+
+
+class Private:
+    def kernel(out, __x):
+        __y = __x * __scale
+
+        def __shifted(__z):
+            return __z + __y
+
+        out[0], out[1] = __y, __shifted(0.5)
+
+    class __Inner:
+        apply = lambda __x: __x * __scale  # noqa: E731
+
+    def factory(self):
+        return lambda __x: __x * __scale
+
+    class _:
+        apply = lambda __x: __x * __scale  # noqa: E731
+
+    apply = __Inner.apply, _.apply
+
+
+def test_private_names_of_classes():
+    applied = [*Private.apply, Private().factory()]
+    inner, plain, outer = [device(function) for function in applied]
+
+    def kernel(out, x):
+        out[0], out[1], out[2] = inner(x), plain(x), outer(x)
+
+    assert list(returned(Private.kernel, 4.0, count=2)) == [8.0, 8.5]
+    assert list(returned(kernel, 4.0, count=3)) == [each(4.0) for each in applied]
+
+
 def test_source_of_lambdas_without_places():
     """As of -X no_debug_ranges."""
     whole = lambda x: x + 1  # noqa: E731

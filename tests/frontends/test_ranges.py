@@ -150,3 +150,33 @@ def test_more_items_than_an_int64_counts(device: str) -> None:
         with gridlane.device(device):
             cuda.jit(with_a_long_range)[1, 1](dtype(start), dtype(stop), dtype(1), got)
         assert list(got) == [1, 2, 3, 1, 2, 3, 2**63 - 1]
+
+
+def within(items, ranges, out):
+    for i in range(len(items)):
+        for k in range(len(ranges)):
+            start, stop, step = ranges[k, 0], ranges[k, 1], ranges[k, 2]
+            out[i, k] = items[i] in range(start, stop, step)
+        out[i, len(ranges)] = items[i] in range(5) or items[i] not in range(-3, 10, 2)
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_membership(device: str) -> None:
+    ends = [(-(2**63), 2**63 - 1), (2**63 - 1, -(2**63)), (0, 7), (7, 0), (-5, 5), (3, 3)]
+    steps = (1, 2, 3, -1, -2, 7, 2**63 - 1, -(2**63))
+    ranges = [(start, stop, step) for start, stop in ends for step in steps]
+    items = [*range(-8, 9), 2**62, -(2**62), 2**63 - 1, -(2**63), 2**63 - 2, 2**64 - 1, 2**63]
+    for dtype in (np.int64, np.int8, np.uint64, np.uint8):
+        info = np.iinfo(dtype)
+        own = [item for item in items if info.min <= item <= info.max]
+        wanted = [
+            [*[item in range(*each) for each in ranges], item in range(5) or item not in ODD]
+            for item in own
+        ]
+        got = np.zeros((len(own), len(ranges) + 1), np.int8)
+        with gridlane.device(device):
+            cuda.jit(within)[1, 1](np.array(own, dtype), np.array(ranges), got)
+        np.testing.assert_array_equal(got, wanted)
+
+
+ODD = range(-3, 10, 2)

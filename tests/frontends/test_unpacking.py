@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.frontends.running import DEBUG, cuda, device, launch
 
-from gridlane.core.errors import TypingError
+from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python.stubs import literal_unroll
 
 
@@ -77,6 +77,35 @@ def test_a_known_extent_is_checked_while_compiling():
 
     with pytest.raises(TypingError, match="3 values cannot be unpacked to 2 names"):
         launch(kernel, 1, 1, np.zeros(1))
+
+
+def test_starred_targets():
+    def kernel(out, n):
+        a, *b, c = (1, 2, 3.5, n)
+        out[0] = a + c + b[0] * b[1] + len(b)
+        (*d,) = (5, n)
+        e, *f = (n,)
+        out[1] = d[1] * 10 + e + len(f)
+        (x, *y), *z = (1, 2, n), 4, (5, 6)
+        out[2] = x + y[1] + z[1][0]
+        for p, *q in ((1, 2, n), (4, 5, 6)):
+            out[3] += p * q[0] * q[1]
+
+    out, wanted = np.zeros(4), np.zeros(4)
+    kernel(wanted, 7)
+    launch(kernel, 1, 1, out, 7)
+    assert out.tolist() == wanted.tolist()
+
+    def few(out):
+        a, *b, c = (1,)
+
+    def array(out):
+        out[0], *_ = out
+
+    with pytest.raises(TypingError, match="1 values cannot be unpacked to 2 names or more"):
+        launch(few, 1, 1, out)
+    with pytest.raises(UnsupportedError, match="starred target; slice it"):
+        launch(array, 1, 1, out)
 
 
 def test_a_tuple_of_several_types_is_unrolled():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Sequence
 
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError, UnsupportedError
@@ -11,7 +12,7 @@ from gridlane.frontends.python.attributes import set_attribute
 from gridlane.frontends.python.calls.extended import extended_operator
 from gridlane.frontends.python.indexing import element_at, place_of
 from gridlane.frontends.python.iteration import static_items
-from gridlane.frontends.python.operands import ArrayView, Operand, Scalar
+from gridlane.frontends.python.operands import ArrayView, Operand, Scalar, TupleOperand
 from gridlane.frontends.python.places import store
 from gridlane.frontends.python.raising import stop
 from gridlane.frontends.python.translator import Translator
@@ -37,12 +38,17 @@ def assign_to(t: Translator, target: ast.expr, value: Operand) -> None:
             set_attribute(t, base, target.attr, value)
     else:
         with t.at(target):
-            raise t.fail(UnsupportedError, "a starred target cannot be compiled; unpack each item")
+            raise t.fail(UnsupportedError, f"{type(target).__name__} nodes are no target")
 
 
 def _unpack(t: Translator, target: ast.Tuple | ast.List, value: Operand) -> None:
     with t.at(target):
         items = static_items(t, value)
+        starred = any(isinstance(one, ast.Starred) for one in target.elts)
+        if isinstance(value, ArrayView) and starred:
+            raise t.fail(
+                UnsupportedError, "an array cannot be unpacked to a starred target; slice it"
+            )
         if isinstance(value, ArrayView) and value.shape:
             _require_extent(t, value, len(target.elts))
             items = [element_at(t, value, t.integer(n)) for n in range(len(target.elts))]
@@ -52,9 +58,22 @@ def _unpack(t: Translator, target: ast.Tuple | ast.List, value: Operand) -> None
                 TypingError,
                 f"{value.type_name} cannot be unpacked: only tuples and arrays can; {instead}",
             )
+        items = _gathered(t, target.elts, items)
         _require_count(t, len(items), len(target.elts))
     for one, item in zip(target.elts, items, strict=True):
-        assign_to(t, one, item)
+        assign_to(t, one.value if isinstance(one, ast.Starred) else one, item)
+
+
+def _gathered(t: Translator, targets: list[ast.expr], items: Sequence[Operand]) -> list[Operand]:
+    """The items, of which those of a starred target are one tuple."""
+    starred = [n for n, one in enumerate(targets) if isinstance(one, ast.Starred)]
+    if not starred:
+        return list(items)
+    first, rest = starred[0], len(targets) - 1
+    if len(items) < rest:
+        raise t.fail(TypingError, f"{len(items)} values cannot be unpacked to {rest} names or more")
+    end = len(items) - (rest - first)
+    return [*items[:first], TupleOperand(tuple(items[first:end])), *items[end:]]
 
 
 def _require_count(t: Translator, count: int, names: int) -> None:

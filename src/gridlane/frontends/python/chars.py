@@ -99,6 +99,14 @@ def convert_chars(t: Translator, operand: Operand, kind: CharsType) -> Chars | N
     return Chars(kind, (*text.units[: kind.count], *rest))
 
 
+def of_constant(t: Translator, text: str | bytes) -> Chars:
+    """A constant as a string of its width."""
+    kind = CharsType(max(1, len(text)), isinstance(text, bytes))
+    chars = convert_chars(t, Static(text), kind)
+    assert chars is not None
+    return chars
+
+
 def _tree(items: Sequence[_T], join: Callable[[_T, _T], _T]) -> _T:
     """Combine one item or more pairwise, in order."""
     left = list(items)

@@ -259,13 +259,19 @@ def _may_be_member(side: Scalar) -> bool:
 
 def contains(t: Translator, item: Operand, container: Operand) -> Value:
     """``item in container`` for tuples and strings."""
+    text = container.object if isinstance(container, Static) else None
+    if isinstance(text, str | bytes):
+        known = item.object if isinstance(item, Static) else None
+        if isinstance(known, str | bytes) and isinstance(known, bytes) is isinstance(text, bytes):
+            return t.b.const(known in text, b1)  # type: ignore[operator]  # both of one kind
+        container = chars.of_constant(t, text)
     if isinstance(container, Chars):
         return chars.contains(t, container, item)
     if not isinstance(container, TupleOperand):
         raise t.fail(
             TypingError,
-            f"in {container.type_name}: membership is defined for tuples and strings; write a "
-            "loop instead",
+            f"in {container.type_name}: membership is defined for tuples, strings and ranges; "
+            "write a loop instead",
         )
     found = t.b.const(False, b1)
     for other in container.items:

@@ -30,6 +30,7 @@ from gridlane.frontends.python.specs import (
     ArraySpec,
     CharsSpec,
     ComplexSpec,
+    FunctionSpec,
     MemberSpec,
     PointerSpec,
     RecordSpec,
@@ -38,6 +39,7 @@ from gridlane.frontends.python.specs import (
     TupleSpec,
     UserSpec,
     VectorSpec,
+    function_of,
 )
 from gridlane.frontends.python.time_units import convert_time
 from gridlane.frontends.python.translator import Translator
@@ -68,6 +70,10 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
         assert isinstance(operand, UserValue)
         pairs = zip(operand.items, spec.items, strict=True)
         return UserValue(spec.type, tuple([convert(t, item, wanted) for item, wanted in pairs]))
+    if isinstance(spec, FunctionSpec):
+        assert isinstance(operand, LocalFunction)
+        pairs = zip(operand.items, spec.items, strict=True)
+        return function_of(spec, [convert(t, item, wanted) for item, wanted in pairs])
     if isinstance(spec, ArraySpec):
         assert isinstance(operand, ArrayView)
         return _convert_array(t, operand, spec)

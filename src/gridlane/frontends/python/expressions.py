@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gridlane.core.dtypes import b1
@@ -15,23 +16,27 @@ from gridlane.frontends.python.calls.dispatch import call
 from gridlane.frontends.python.calls.extended import extended_member, extended_operator
 from gridlane.frontends.python.calls.operator_functions import FUNCTIONS
 from gridlane.frontends.python.calls.printing import formatted
+from gridlane.frontends.python.closures import defined
 from gridlane.frontends.python.compare import compare, contains, identical
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert, integer, truth
 from gridlane.frontends.python.doubles import literal
+from gridlane.frontends.python.frames import Environment
 from gridlane.frontends.python.indexing import subscript
+from gridlane.frontends.python.lexical import Names, names_in
 from gridlane.frontends.python.literals import folded
 from gridlane.frontends.python.names import named
 from gridlane.frontends.python.operands import (
     NONE,
-    LocalFunction,
     Operand,
+    RangeOperand,
     Scalar,
     SliceOperand,
     Static,
     TupleOperand,
 )
 from gridlane.frontends.python.operators import BINARY, UNARY
+from gridlane.frontends.python.ranges import range_contains
 from gridlane.frontends.python.refine import refined
 from gridlane.frontends.python.specs import (
     MemberSpec,
@@ -95,17 +100,23 @@ def _unary(t: Translator, node: ast.UnaryOp) -> Operand:
 
 
 def _compare(t: Translator, node: ast.Compare) -> Operand:
-    operands = [t.expr(node.left)]
-    t.compared[node] = operands
-    result: Value | None = None
-    for number, (kind, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
-        # a < b < c evaluates c even where a < b fails; that shows only when it has an effect.
-        operands.append(t.expr(right))
-        lhs, rhs = operands[number], operands[number + 1]
-        one = _compare_one(t, type(kind), lhs, rhs)
-        result = one if result is None else t.b.and_(result, one)
-    assert result is not None
-    return Scalar(result)
+    operands = t.compared[node] = [t.expr(node.left)]
+    return _chained(t, node, operands)
+
+
+def _chained(t: Translator, node: ast.Compare, operands: list[Operand]) -> Operand:
+    """A comparison after its first operands. What comes behind one that fails does not run."""
+    number = len(operands)
+    operands.append(t.expr(node.comparators[number - 1]))
+    first = Scalar(_compare_one(t, type(node.ops[number - 1]), *operands[-2:]))
+    rest = node.comparators[number:]
+    if not rest:
+        return first
+    before, t.env = t.env, dict(t.env)
+    read = partial(_chained, t, node, operands)
+    result = _further(t, True, first, read, names_in(rest)[1], before)
+    t.env = before
+    return result
 
 
 def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operand) -> Value:
@@ -117,7 +128,8 @@ def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operan
         same = identical(t, lhs, rhs)
         return same if kind is ast.Is else t.b.not_(same)
     if kind in (ast.In, ast.NotIn):
-        found = contains(t, lhs, rhs)
+        is_range = isinstance(rhs, RangeOperand)
+        found = range_contains(t, lhs, rhs) if is_range else contains(t, lhs, rhs)
         return found if kind is ast.In else t.b.not_(found)
     return compare(t, kind, lhs, rhs)
 
@@ -164,18 +176,56 @@ def _boolean(
             if bool(known) is not is_and:
                 break
             result = read(t, item)
+            before |= {name: t.env[name] for name in names_in([item])[1] if name in t.env}
             continue
         t.env = refined(t, t.env, node.values[number], is_and)
-        region = Region()
-        try:
-            with t.b.inside(region):
-                other = read(t, item)
-        except ResultUnknown as error:
-            t.unknown.append(error)
-            continue
-        result = _decide(t, is_and, test, result, region, other)
+        result = _further(t, is_and, result, partial(read, t, item), names_in([item])[1], before)
     t.env = before
     return result
+
+
+def _further(
+    t: Translator,
+    is_and: bool,
+    lhs: Operand,
+    read: Callable[[], Operand],
+    assigned: Names,
+    outside: Environment,
+) -> Operand:
+    """One ``and`` or ``or`` of which ``read`` translates the right side, which runs only where the
+    left one does not decide.
+
+    Variables that it assigns are bound, in ``outside`` as well, to what they are after both.
+    """
+    test, region, empty, skipped = truth(t, lhs), Region(), Region(), dict(t.env)
+    try:
+        with t.b.inside(region):
+            rhs = read()
+    except ResultUnknown as error:
+        t.unknown.append(error)
+        t.env = skipped
+        return lhs
+    if not assigned:
+        return _decide(t, is_and, test, lhs, region, rhs)
+    right, left = (region, rhs), (empty, lhs)
+    result = choose(t, test, (right, left) if is_and else (left, right), spliced=False)
+    _bind(t, assigned, (region, t.env), (empty, skipped), outside)
+    return result
+
+
+def _bind(
+    t: Translator,
+    assigned: Names,
+    side: tuple[Region, Environment],
+    other: tuple[Region, Environment],
+    outside: Environment,
+) -> None:
+    """Bind the variables that two sides of an expression assign."""
+    for name in sorted(assigned):
+        ends = (side[0], side[1].get(name)), (other[0], other[1].get(name))
+        found = joins.merge(t, name, *ends[0], *ends[1])
+        if found is not None:
+            t.env[name] = outside[name] = found
 
 
 def _decides(node: ast.expr) -> bool:
@@ -211,10 +261,13 @@ def _harmless(region: Region) -> bool:
 
 
 def choose(
-    t: Translator, test: Value, sides: tuple[tuple[Region, Operand], tuple[Region, Operand]]
+    t: Translator,
+    test: Value,
+    sides: tuple[tuple[Region, Operand], tuple[Region, Operand]],
+    spliced: bool = True,
 ) -> Operand:
     """The first side's operand where ``test`` holds, else the second's. The sides' regions run
-    only where they are chosen, or both when that is harmless."""
+    only where they are chosen, or both when that is harmless and they may be ``spliced``."""
     (then, on_true), (orelse, on_false) = sides
     a, b = spec_of(on_true), spec_of(on_false)
     spec = t.unify(a, b) if a is not None and b is not None else None
@@ -224,7 +277,8 @@ def choose(
             f"the sides give {on_true.type_name} and {on_false.type_name}, which have no common "
             "type; convert one of them",
         )
-    if isinstance(spec, ScalarSpec | MemberSpec) and _harmless(then) and _harmless(orelse):
+    spliced = spliced and _harmless(then) and _harmless(orelse)
+    if spliced and isinstance(spec, ScalarSpec | MemberSpec):
         return _select(t, test, sides, spec)
     op = control.If(test, then, orelse)
     # The If is appended after its sides are translated, so it is inserted before the reads.
@@ -246,20 +300,26 @@ def _ternary(t: Translator, node: ast.IfExp) -> Operand:
     if known is not None:
         return t.expr(node.body if known else node.orelse)
     before, sides = t.env, []
+    ends: list[Environment] = []
     for side, holds in ((node.body, True), (node.orelse, False)):
         t.env = refined(t, before, node.test, holds)
         try:
             sides.append(t.speculate(side))
+            ends.append(t.env)
         except ResultUnknown as error:
             t.unknown.append(error)
     t.env = before
+    assigned = names_in([node.body, node.orelse])[1]
     if len(sides) == 2:
-        return choose(t, test, (sides[0], sides[1]))
+        result = choose(t, test, (sides[0], sides[1]), spliced=not assigned)
+        _bind(t, assigned, (sides[0][0], ends[0]), (sides[1][0], ends[1]), before)
+        return result
     if not sides:
         raise t.unknown[-1]
     # In this attempt the other side is not reached.
     region, operand = sides[0]
     t.b.region.ops.extend(region.ops)
+    t.env = ends[0]
     return operand
 
 
@@ -312,7 +372,7 @@ def _walrus(t: Translator, node: ast.NamedExpr) -> Operand:
 
 
 def _lambda(t: Translator, node: ast.Lambda) -> Operand:
-    return LocalFunction(node, dict(t.env), "lambda")
+    return defined(t, node, "lambda")
 
 
 EXPRESSIONS = {

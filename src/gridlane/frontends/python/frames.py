@@ -17,12 +17,14 @@ Environment = dict[str, Operand]
 
 @dataclass(slots=True, eq=False)
 class Carrier:
-    """A loop-carried variable: its spec and IR variables once they are known."""
+    """A loop-carried variable: its spec and IR variables once they are known, or the operand that
+    it must stay, as that has no spec."""
 
     name: str
     spec: Spec | None = None
     vars: list[Var] = field(default_factory=list[Var])
     head: Operand | None = None
+    fixed: Operand | None = None
 
 
 @dataclass(slots=True, eq=False)

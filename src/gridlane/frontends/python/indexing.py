@@ -29,7 +29,7 @@ from gridlane.frontends.python.places import Place, address, item_of
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.ranges import range_item, range_length
 from gridlane.frontends.python.records import UNCHANGED, field_of
-from gridlane.frontends.python.specs import CharsSpec, flatten, rebuild, spec_of
+from gridlane.frontends.python.specs import CharsSpec, FunctionSpec, flatten, rebuild, spec_of
 from gridlane.frontends.python.stubs import Dim3Stub
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import unchanged
@@ -275,7 +275,7 @@ def _dynamic_item(t: Translator, base: TupleOperand, index: Scalar, check: bool)
     base = _of_one_width(t, base)
     specs = {type(spec_of(item)) for item in base.items}
     names = {item.type_name for item in base.items}
-    if len(names) != 1 or len(specs) != 1:
+    if len(names) != 1 or len(specs) != 1 or specs & {FunctionSpec, type(None)}:
         raise t.fail(
             TypingError,
             f"{base.type_name} is indexed by a value that is not constant, which needs items of "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from gridlane.core.argtypes import scalar_of
 from gridlane.core.errors import CompileError
@@ -12,8 +13,10 @@ from gridlane.frontends.python.conversion import convert
 from gridlane.frontends.python.frames import Carrier, Environment, Frame
 from gridlane.frontends.python.liveness import Flow
 from gridlane.frontends.python.operands import Conflict, Operand, Scalar
+from gridlane.frontends.python.parts import put_together, taken_apart
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
+    FunctionSpec,
     ScalarSpec,
     Spec,
     TupleSpec,
@@ -81,9 +84,21 @@ def visible(
         if _unchanged(end, before.get(name)):
             env[name] = end
             continue
-        spec = spec_of(end)
-        env[name] = end if spec is None else through(t, name, spec, ((region, end),))
+        env[name] = _out_of(t, name, region, end)
     return env
+
+
+def _out_of(t: Translator, name: str, region: Region, operand: Operand) -> Operand:
+    """An operand at the end of a region, for what follows it."""
+    spec = spec_of(operand)
+    if spec is not None:
+        return through(t, name, spec, ((region, operand),))
+    apart = taken_apart(operand)
+    if apart is None:
+        return operand
+    shape, parts = apart
+    outer = [_out_of(t, f"{name}_{n}", region, part) for n, part in enumerate(parts)]
+    return put_together(shape, outer)
 
 
 def _unchanged(end: Operand, before: Operand | None) -> bool:
@@ -104,17 +119,40 @@ def merge(
     if operand is other or operand is None or other is None:
         # Bound on one side only: the value from the other side is undefined, as in numba.
         one = operand if operand is not None else other
-        spec = None if one is None or operand is other else spec_of(one)
-        if spec is None:
+        if one is None or operand is other:
             return one
-        return through(t, name, spec, ((region if operand is not None else other_region, one),))  # type: ignore[arg-type]  # not None
+        return _out_of(t, name, region if operand is not None else other_region, one)
     if isinstance(operand, Conflict) or isinstance(other, Conflict):
         return operand if isinstance(operand, Conflict) else other
     lhs, rhs = spec_of(operand), spec_of(other)
     spec = t.unify(lhs, rhs, name) if lhs is not None and rhs is not None else None
     if spec is None:
-        return Conflict((operand.type_name, other.type_name))
+        both = _merged_parts(t, name, region, operand, other_region, other)
+        return both or Conflict((operand.type_name, other.type_name))
     return through(t, name, spec, ((region, operand), (other_region, other)))
+
+
+def _merged_parts(
+    t: Translator,
+    name: str,
+    region: Region,
+    operand: Operand,
+    other_region: Region,
+    other: Operand,
+) -> Operand | None:
+    """The merge of two operands without a spec, part by part; None where a part has none."""
+    one, two = taken_apart(operand), taken_apart(other)
+    if one is None or two is None or one[0] != two[0]:
+        return None
+    merged: list[Operand] = []
+    for number, (part, own) in enumerate(zip(one[1], two[1], strict=True)):
+        if isinstance(part, Scalar) and isinstance(own, Scalar) and part.dtype is not own.dtype:
+            return None  # the numbers of a range have one type
+        found = merge(t, f"{name}_{number}", region, part, other_region, own)
+        if found is None or isinstance(found, Conflict):
+            return None
+        merged.append(found)
+    return put_together(one[0], merged)
 
 
 def through(
@@ -205,6 +243,7 @@ def _open(t: Translator, node: ast.For | ast.While) -> Frame:
         if entry is not None:
             own = spec_of(entry)
             if own is None or isinstance(entry, Conflict):
+                carrier.fixed = None if isinstance(entry, Conflict) else entry
                 continue
             spec = widened(own) if learned is None else t.unify(learned, own) or own
         if spec is not None:
@@ -221,8 +260,8 @@ def widened(spec: Spec) -> Spec:
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([widened(item) for item in spec.items]), spec.fields, spec.cls)
-    if isinstance(spec, UserSpec):
-        return UserSpec(spec.type, tuple([widened(item) for item in spec.items]))
+    if isinstance(spec, UserSpec | FunctionSpec):
+        return replace(spec, items=tuple([widened(item) for item in spec.items]))
     return spec
 
 
@@ -250,7 +289,9 @@ def enter_body(t: Translator, frame: Frame) -> None:
     """At the head of an iteration: bind the loop-carried variables to their current values."""
     for name, carrier in frame.carriers.items():
         t.env.pop(name, None)
-        if carrier.spec is not None and name in frame.flow.live_head:
+        if carrier.fixed is not None:
+            t.env[name] = carrier.fixed
+        elif carrier.spec is not None and name in frame.flow.live_head:
             carrier.head = t.env[name] = _read(t, carrier)
 
 
@@ -259,7 +300,10 @@ def save(t: Translator, frame: Frame) -> None:
     iteration or for the code after the loop."""
     for name, carrier in frame.carriers.items():
         now = t.env.get(name)
-        if now is None or now is carrier.head:
+        if now is None or now is carrier.head or now is carrier.fixed:
+            continue
+        if carrier.fixed is not None:
+            _learn(t, frame, carrier, None, now)
             continue
         spec = None if isinstance(now, Conflict) else spec_of(now)
         if spec is None:
@@ -290,7 +334,8 @@ def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now
     frame.retry = True
     t.lessons += 1
     if both is None:
-        was = rebuild_name(carrier.spec)
+        fixed = carrier.fixed
+        was = rebuild_name(carrier.spec) if fixed is None else fixed.type_name
         sides: tuple[list[ast.stmt], ...] = ([], [frame.node])
         places = [assignment_place(t, side, carrier.name, frame.node) for side in sides]
         t.learned[key] = Conflict((was, now.type_name), tuple(places))
@@ -305,8 +350,8 @@ def relaxed(spec: Spec) -> Spec:
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([relaxed(item) for item in spec.items]), spec.fields, spec.cls)
-    if isinstance(spec, UserSpec):
-        return UserSpec(spec.type, tuple([relaxed(item) for item in spec.items]))
+    if isinstance(spec, UserSpec | FunctionSpec):
+        return replace(spec, items=tuple([relaxed(item) for item in spec.items]))
     return spec
 
 

@@ -1,7 +1,8 @@
 """The variables that branches and loops assign, and those of them that are live afterwards.
 
-Only a variable that is both becomes an IR variable at a join, so that temporaries of a loop body
-stay plain values and their types need not unify.
+A variable that a function inside reads is live everywhere: a call of it may come at any place. Only
+a variable that is both becomes an IR variable at a join, so that temporaries of a loop body stay
+plain values and their types need not unify.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-Names = frozenset[str]
+from gridlane.frontends.python.lexical import Names, names_in, read_by_nested
 
 
 @dataclass(slots=True)
@@ -31,9 +32,17 @@ class Flow:
 
 
 def analyse(body: list[ast.stmt], node: ast.AST) -> dict[ast.AST, Flow]:
-    """The flow facts of every if, for and while of a function."""
-    analysis = _Analysis()
-    analysis.block(body, frozenset())
+    """The flow facts of every if, for and while of a function, and of functions inside of it."""
+    flows = _flows(body)
+    for item in ast.walk(node):
+        if isinstance(item, ast.FunctionDef) and item is not node:
+            flows |= _flows(item.body)
+    return flows
+
+
+def _flows(body: list[ast.stmt]) -> dict[ast.AST, Flow]:
+    analysis = _Analysis(read_by_nested(body))
+    analysis.block(body, analysis.always)
     return analysis.flows
 
 
@@ -48,6 +57,9 @@ class _Loop:
 
 @dataclass(slots=True)
 class _Analysis:
+    """``always`` are the names that are live everywhere."""
+
+    always: Names
     flows: dict[ast.AST, Flow] = field(default_factory=dict)
     loops: list[_Loop] = field(default_factory=list)
     names: dict[ast.AST, tuple[Names, Names]] = field(default_factory=dict)
@@ -60,10 +72,10 @@ class _Analysis:
 
     def simple(self, node: ast.AST, live: Names) -> Names:
         loads, stores = self.uses(node)
-        return (live - stores) | loads
+        return (live - stores) | loads | self.always
 
     def leave(self, node: ast.AST, live: Names) -> Names:
-        return self.uses(node)[0]
+        return self.uses(node)[0] | self.always
 
     def break_(self, node: ast.AST, live: Names) -> Names:
         if not self.loops:
@@ -120,20 +132,8 @@ class _Analysis:
         """The names that the whole of ``node`` reads and those that it assigns."""
         found = self.names.get(node)
         if found is None:
-            found = self.names[node] = _names(node)
+            found = self.names[node] = names_in([node])
         return found
-
-
-def _names(node: ast.AST) -> tuple[Names, Names]:
-    loads, stores = set(), set()
-    for item in ast.walk(node):
-        if type(item) is ast.Name:
-            (loads if type(item.ctx) is ast.Load else stores).add(item.id)
-        elif type(item) is ast.FunctionDef:
-            stores.add(item.name)
-    if type(node) is ast.AugAssign and type(node.target) is ast.Name:
-        loads.add(node.target.id)
-    return frozenset(loads), frozenset(stores)
 
 
 _TRANSFER = {

@@ -7,7 +7,7 @@ import builtins
 from gridlane.core.errors import NameLookupError, TypingError
 from gridlane.core.suggestions import did_you_mean
 from gridlane.frontends.python.constants import operand_of
-from gridlane.frontends.python.operands import Conflict, Operand
+from gridlane.frontends.python.operands import Activation, Conflict, Operand
 from gridlane.frontends.python.translator import Translator, UnboundYet
 
 
@@ -32,14 +32,22 @@ def named(t: Translator, name: str) -> Operand:
     return found
 
 
+def _is_variable(t: Translator, name: str) -> bool:
+    """Whether the function that is translated, or one around it in the kernel, binds a name."""
+    around: Activation | None = t.activation
+    while around is not None and name not in around.names:
+        around = around.outer
+    return around is not None
+
+
 def _in_reach(t: Translator) -> set[str]:
     """The names that a function can read."""
     code = t.function.__code__
-    return {*t.local_names, *code.co_freevars, *t.function.__globals__, *dir(builtins)}
+    return {*t.env, *t.activation.names, *code.co_freevars, *t.function.__globals__, *dir(builtins)}
 
 
 def _outer(t: Translator, name: str) -> Operand:
-    if name in t.local_names:
+    if _is_variable(t, name):
         message = (
             f"{name} is read here, but nothing has been assigned to it on this path; assign it "
             "before"

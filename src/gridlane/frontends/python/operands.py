@@ -7,7 +7,7 @@ value: functions, types, modules, None, strings.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gridlane.core import argtypes
@@ -331,12 +331,41 @@ class BoundMethod(Operand):
 
 
 @dataclass(slots=True, eq=False)
+class Activation:
+    """The variables of a function, or of one that is inlined in it, while it is translated.
+
+    Attributes:
+        names: its parameters and variables.
+        outer: the activation of the function around it.
+        env: the names that it sees, where it calls an inlined function.
+    """
+
+    names: frozenset[str]
+    outer: Activation | None = None
+    env: dict[str, Operand] = field(default_factory=dict[str, Operand])
+
+
+@dataclass(slots=True, eq=False)
 class LocalFunction(Operand):
-    """A function defined inside a kernel, with the variables that it sees."""
+    """A function defined inside a kernel.
+
+    Attributes:
+        node: its definition, or its lambda.
+        around: the activation of the function that it is defined in.
+        defaults: those of its parameters, by name.
+        captured: the variables that it reads of activations that have ended.
+    """
 
     node: Any
-    environment: dict[str, Operand]
+    around: Activation
     name: str
+    defaults: dict[str, Operand]
+    captured: dict[str, Operand] = field(default_factory=dict[str, Operand])
+
+    @property
+    def items(self) -> tuple[Operand, ...]:
+        """The values that it has."""
+        return (*self.defaults.values(), *self.captured.values())
 
     @property
     def type_name(self) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import i64, u8
+from gridlane.core.dtypes import b1, i64, u8
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import cells
 from gridlane.frontends.python.chars_memory import load_chars, store_chars
@@ -25,6 +25,8 @@ from gridlane.frontends.python.operands import (
     UserValue,
     Vector,
 )
+from gridlane.frontends.python.overlaps import backwards
+from gridlane.frontends.python.raising import stop
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vector_memory import load_vector, store_vector
 from gridlane.ir.builder import constant
@@ -219,6 +221,38 @@ def broadcast_store(t: Translator, view: ArrayView, value: Operand) -> None:
     _store_each(t, view, value, ())
 
 
+def require_broadcast(t: Translator, value: Operand, shape: Sequence[Value]) -> None:
+    """End the thread with a ValueError where an array does not broadcast to a shape.
+
+    Raises:
+        TypingError: it never does.
+    """
+    if not isinstance(value, ArrayView):
+        return
+    if value.type.ndim > len(shape):
+        raise t.fail(TypingError, f"{value.type} does not fit in a view of {len(shape)} dimensions")
+    b, wrong = t.b, t.b.const(False, b1)
+    for have, want in zip(value.shape, shape[len(shape) - value.type.ndim :], strict=True):
+        known, wanted = constant(have), constant(want)
+        if have is want or known == 1 or (known is not None and known == wanted):
+            continue
+        if known is not None and wanted is not None:
+            raise t.fail(TypingError, f"{known} elements are stored to {wanted}")
+        other = b.binary(arith.Ne, have, want)
+        if known is None:
+            other = b.and_(other, b.binary(arith.Ne, have, b.const(1, i64)))
+        wrong = other if constant(wrong) is False else b.or_(wrong, other)
+    _stop_where(t, wrong, "an array is stored to a view that it does not broadcast to")
+
+
+def _stop_where(t: Translator, wrong: Value, message: str) -> None:
+    if constant(wrong) is False:
+        return
+    with t.b.if_(wrong):
+        stop(t, "ValueError", message)
+    t.dead = False
+
+
 def item_for(t: Translator, value: Operand, indices: list[Value]) -> Operand:
     """The operand's value for an element of the array that it broadcasts to."""
     if not isinstance(value, ArrayView):
@@ -229,13 +263,20 @@ def item_for(t: Translator, value: Operand, indices: list[Value]) -> Operand:
     return load(t, address(t, value, inner), value.type.element)
 
 
-def fill_view(t: Translator, view: ArrayView, item: Callable[[list[Value]], Operand]) -> None:
-    """Store ``item(indices)`` to every element."""
+def fill_view(
+    t: Translator,
+    view: ArrayView,
+    operands: list[Operand],
+    item: Callable[[list[Operand]], Operand],
+) -> None:
+    """Store ``item(values)`` to every element, of the operands' values, which broadcast."""
     readonly = view.type.readonly or view.space is Space.CONSTANT
+    for each in operands:
+        require_broadcast(t, each, view.shape)
 
     def element(indices: list[Value]) -> None:
         place = Place(view.type.element, address(t, view, indices), readonly=readonly)
-        store(t, place, item(indices))
+        store(t, place, item([item_for(t, each, indices) for each in operands]))
 
     _each(t, view.shape, [], element)
 
@@ -254,8 +295,9 @@ def _each(
     shape: tuple[Value, ...],
     indices: list[Value],
     body: Callable[[list[Value]], None],
+    backwards: Sequence[Value] = (),
 ) -> None:
-    """Nested loops over all indices of a shape."""
+    """Nested loops over all indices of a shape, of an axis from its end where ``backwards``."""
     if len(indices) == len(shape):
         body(indices)
         return
@@ -266,8 +308,12 @@ def _each(
     b.emit(op)
     with b.inside(op.body):
         now = b.read(counter)
-        b.break_if(b.binary(arith.Ge, now, shape[len(indices)]))
-        _each(t, shape, [*indices, now], body)
+        extent = shape[len(indices)]
+        b.break_if(b.binary(arith.Ge, now, extent))
+        if backwards and constant(backwards[len(indices)]) is not False:
+            last = b.sub(extent, b.const(1, i64))
+            now = b.select(backwards[len(indices)], b.sub(last, now), now)
+        _each(t, shape, [*indices, now], body, backwards)
     with b.inside(op.step):
         b.write(counter, b.add(b.read(counter), b.const(1, i64)))
 
@@ -280,6 +326,9 @@ def _store_tuple(
     extent, count = constant(view.shape[axis]), len(value.items)
     if extent not in (None, count):
         raise t.fail(TypingError, f"a tuple of {count} items is stored to {extent} elements")
+    if extent is None:
+        wrong = t.b.binary(arith.Ne, view.shape[axis], t.b.const(count, i64))
+        _stop_where(t, wrong, f"a tuple of {count} items is stored to a view of another size")
     for number, item in enumerate(value.items):
         at = (*outer, t.b.const(number, i64))
         if isinstance(item, TupleOperand) and len(at) < len(view.shape):
@@ -290,12 +339,11 @@ def _store_tuple(
 
 def _store_each(t: Translator, view: ArrayView, value: Operand, outer: tuple[Value, ...]) -> None:
     """Store an operand, which may broadcast, to the elements below the first indices."""
-    left = len(view.shape) - len(outer)
-    if isinstance(value, ArrayView) and value.type.ndim > left:
-        raise t.fail(TypingError, f"{value.type} does not fit in a view of {left} dimensions")
+    require_broadcast(t, value, view.shape[len(outer) :])
 
     def element(indices: list[Value]) -> None:
         item = item_for(t, value, indices)
         store_element(t, address(t, view, indices), view.type.element, item)
 
-    _each(t, view.shape, list(outer), element)
+    turned = backwards(t, view, value) if isinstance(value, ArrayView) and not outer else ()
+    _each(t, view.shape, list(outer), element, turned)

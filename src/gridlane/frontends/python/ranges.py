@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import i32, i64, u64
+import ast
+
+from gridlane.core.dtypes import b1, i32, i64, u64
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python.compare import compare
 from gridlane.frontends.python.conversion import cast_scalar
-from gridlane.frontends.python.operands import RangeOperand, Scalar
+from gridlane.frontends.python.operands import Operand, RangeOperand, Scalar
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith
@@ -55,6 +59,33 @@ def range_item(t: Translator, operand: RangeOperand, index: Scalar) -> Scalar:
     narrow = cast_scalar(t, index, dtype)
     value = t.b.add(operand.start.value, t.b.mul(narrow.value, operand.step.value))
     return Scalar(value, *range_bounds(operand))
+
+
+def range_contains(t: Translator, item: Operand, operand: RangeOperand) -> Value:
+    """``item in range(...)``; a step of 0 gives no items.
+
+    Raises:
+        TypingError: the item is no integer.
+    """
+    if not (isinstance(item, Scalar) and (item.dtype.is_integer or item.dtype is b1)):
+        raise t.fail(
+            TypingError,
+            f"{item.type_name} in range: an integer is required; compare it with the bounds",
+        )
+    b = t.b
+    start, stop, step = operand.start, operand.stop, operand.step
+    zero = t.number(0, step.dtype)
+    up, down = compare(t, ast.Gt, step, zero), compare(t, ast.Lt, step, zero)
+    above = b.and_(compare(t, ast.LtE, start, item), compare(t, ast.Lt, item, stop))
+    below = b.and_(compare(t, ast.GtE, start, item), compare(t, ast.Gt, item, stop))
+    # Within the bounds both differences fit in a u64; elsewhere the remainder does not count.
+    first, here = b.cast(start.value, u64), b.cast(item.value, u64)
+    wide = b.cast(b.cast(step.value, i64), u64)
+    rest_up = b.binary(arith.Rem, b.sub(here, first), wide)
+    rest_down = b.binary(arith.Rem, b.sub(first, here), b.sub(b.const(0, u64), wide))
+    none = b.const(0, u64)
+    rising = b.and_(b.and_(up, above), b.eq(rest_up, none))
+    return b.or_(rising, b.and_(b.and_(down, below), b.eq(rest_down, none)))
 
 
 def range_bounds(operand: RangeOperand) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.frontends.python.liveness import Flow, analyse
+from gridlane.frontends.python.mangling import mangle, mangled
 from gridlane.frontends.python.matching import without_matches
 from gridlane.frontends.python.reads import Reads
 
@@ -110,6 +111,7 @@ def _parse(function: types.FunctionType) -> FunctionSource:
     text = "".join(lines[node.lineno + offset - 1 : (node.end_lineno or 0) + offset])
     source = FunctionSource(node, code.co_filename, _display_name(function), offset, text)
     without_matches(source.node, source.locate)
+    mangle(source.node, code)
     source.flows = analyse(source.body, source.node)
     return source
 
@@ -208,7 +210,7 @@ def fits(node: Definition, code: types.CodeType, offset: int = 0) -> bool:
     """Whether the code may be compiled from this function of the file, or from one inside of it;
     ``offset`` is added to the node's lines to get the file's."""
     names = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
-    if tuple(names) != code.co_varnames[: code.co_argcount]:
+    if tuple([mangled(name, code) for name in names]) != code.co_varnames[: code.co_argcount]:
         return False
     if isinstance(node, ast.FunctionDef):
         first = min([node.lineno, *[item.lineno for item in node.decorator_list]])

@@ -6,9 +6,10 @@ that any operand can live in variables and pass through calls.
 
 from __future__ import annotations
 
+import ast
 import enum
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -19,12 +20,14 @@ from gridlane.frontends.python import promotion
 from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.operands import (
     NONE,
+    Activation,
     ArrayView,
     Chars,
     ComplexNumber,
     EnumMember,
     EnumVariable,
     Fragment,
+    LocalFunction,
     Operand,
     Pointer,
     RecordValue,
@@ -121,6 +124,24 @@ class UserSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """A function that the kernel defines, with the specs of the values that it has. There is one
+    for each definition and activation: what it reads of this depends on the place of the call."""
+
+    node: ast.AST
+    around: Activation
+    name: str
+    defaults: tuple[str, ...]
+    captured: tuple[str, ...]
+    items: tuple[Spec, ...]
+
+    @property
+    def type(self) -> str:
+        """Its type as an error message spells it."""
+        return f"the local function {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class VectorSpec:
     """A short vector; its components have any value of their type."""
 
@@ -186,6 +207,7 @@ Spec = (
     | FragmentSpec
     | TupleSpec
     | UserSpec
+    | FunctionSpec
     | VectorSpec
     | MemberSpec
     | StaticSpec
@@ -222,6 +244,8 @@ def spec_of(operand: Operand) -> Spec | None:
     if isinstance(operand, UserValue):
         items = tuple([spec_of(item) for item in operand.items])
         return None if None in items else UserSpec(operand.type, items)  # type: ignore[arg-type]
+    if isinstance(operand, LocalFunction):
+        return _function_spec(operand)
     if isinstance(operand, RecordView):
         kind = operand.pointer.type
         return RecordSpec(operand.type, kind, operand.readonly)  # type: ignore[arg-type]  # a pointer
@@ -234,6 +258,14 @@ def spec_of(operand: Operand) -> Spec | None:
     if isinstance(operand, Fragment):
         return FragmentSpec(operand.value.type)  # type: ignore[arg-type]  # a fragment
     return None
+
+
+def _function_spec(function: LocalFunction) -> Spec | None:
+    items = tuple([spec_of(item) for item in function.items])
+    if None in items:
+        return None
+    names = tuple(function.defaults), tuple(function.captured)
+    return FunctionSpec(function.node, function.around, function.name, *names, items)  # type: ignore[arg-type]  # no None
 
 
 Promoted = Callable[..., DType]
@@ -256,6 +288,8 @@ def unify(lhs: Spec, rhs: Spec, promoted: Promoted) -> Spec | None:
         pairs = zip(lhs.items, rhs.items, strict=True)
         items = tuple([unify(a, b, promoted) for a, b in pairs])
         return None if None in items else UserSpec(lhs.type, items)  # type: ignore[arg-type]
+    if isinstance(lhs, FunctionSpec) and isinstance(rhs, FunctionSpec):
+        return _unify_functions(lhs, rhs, promoted)
     if isinstance(lhs, VectorSpec) and isinstance(rhs, VectorSpec):
         return _unify_vectors(lhs, rhs, promoted)
     if isinstance(lhs, ArraySpec) and isinstance(rhs, ArraySpec):
@@ -301,6 +335,14 @@ def _unify_tuples(lhs: TupleSpec, rhs: TupleSpec, promoted: Promoted) -> Spec | 
     if any(item is None for item in items):
         return None
     return TupleSpec(items, lhs.fields, lhs.cls)  # type: ignore[arg-type]  # no None
+
+
+def _unify_functions(lhs: FunctionSpec, rhs: FunctionSpec, promoted: Promoted) -> Spec | None:
+    """Functions of one definition unify as their values do."""
+    if lhs.node is not rhs.node or lhs.around is not rhs.around or lhs.captured != rhs.captured:
+        return None
+    items = tuple([unify(a, b, promoted) for a, b in zip(lhs.items, rhs.items, strict=True)])
+    return None if None in items else replace(lhs, items=items)  # type: ignore[arg-type]  # no None
 
 
 def _unify_vectors(lhs: VectorSpec, rhs: VectorSpec, promoted: Promoted) -> Spec | None:
@@ -397,7 +439,7 @@ def flatten(operand: Operand) -> list[Value]:
         return [operand.value]
     if isinstance(operand, Chars):
         return list(operand.units)
-    if isinstance(operand, TupleOperand | RecordValue | UserValue):
+    if isinstance(operand, TupleOperand | RecordValue | UserValue | LocalFunction):
         return [value for item in operand.items for value in flatten(item)]
     if isinstance(operand, RecordView | Pointer):
         return [operand.pointer]
@@ -419,7 +461,7 @@ def ir_types(spec: Spec) -> list[Type]:
         return [spec.part, spec.part]
     if isinstance(spec, CharsSpec):
         return [spec.type.unit] * spec.type.count
-    if isinstance(spec, TupleSpec | UserSpec):
+    if isinstance(spec, TupleSpec | UserSpec | FunctionSpec):
         return [type_ for item in spec.items for type_ in ir_types(item)]
     if isinstance(spec, VectorSpec):
         return [spec.item.dtype] * spec.type.count
@@ -449,12 +491,23 @@ def suffixes(spec: Spec) -> list[str]:
     if isinstance(spec, UserSpec):
         pairs = zip(EXTENSIONS.structure(spec.type), spec.items, strict=True)
         return [f"_{name}{tail}" for (name, _), item in pairs for tail in suffixes(item)]
+    if isinstance(spec, FunctionSpec):
+        pairs = zip((*spec.defaults, *spec.captured), spec.items, strict=True)
+        return [f"_{name}{tail}" for name, item in pairs for tail in suffixes(item)]
     if isinstance(spec, VectorSpec):
         return [f"_{letter}" for letter in spec.type.fields]
     if isinstance(spec, RecordValueSpec):
         pairs = zip(spec.type.fields, field_specs(spec.type), strict=True)
         return [f"_{name}{tail}" for (name, _, _), item in pairs for tail in suffixes(item)]
     return [""] * len(ir_types(spec))
+
+
+def function_of(spec: FunctionSpec, items: list[Operand]) -> LocalFunction:
+    """The function of a spec with its values."""
+    count = len(spec.defaults)
+    defaults = dict(zip(spec.defaults, items[:count], strict=True))
+    captured = dict(zip(spec.captured, items[count:], strict=True))
+    return LocalFunction(spec.node, spec.around, spec.name, defaults, captured)
 
 
 def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
@@ -479,6 +532,9 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
         return TupleOperand(items, spec.fields, spec.cls)
     if isinstance(spec, UserSpec):
         return UserValue(spec.type, tuple([rebuild(b, item, values) for item in spec.items]))
+    if isinstance(spec, FunctionSpec):
+        items = [rebuild(b, item, values) for item in spec.items]
+        return function_of(spec, items)
     if isinstance(spec, VectorSpec):
         item = spec.item
         parts = [Scalar(next(values), item.lo, item.hi) for _ in range(spec.type.count)]

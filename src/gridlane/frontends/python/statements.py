@@ -10,6 +10,7 @@ from gridlane.frontends.python.assignment import assign_to
 from gridlane.frontends.python.attributes import attribute, set_attribute
 from gridlane.frontends.python.calls.extended import extended_operator
 from gridlane.frontends.python.calls.operator_functions import FUNCTIONS, IN_PLACE
+from gridlane.frontends.python.closures import defined, passed_on
 from gridlane.frontends.python.expressions import condition
 from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.joins import join, save
@@ -17,7 +18,6 @@ from gridlane.frontends.python.loops import for_, while_
 from gridlane.frontends.python.names import named
 from gridlane.frontends.python.operands import (
     NONE,
-    LocalFunction,
     Operand,
     Scalar,
     Static,
@@ -83,7 +83,7 @@ def _define(t: Translator, node: ast.FunctionDef) -> None:
             UnsupportedError,
             f"{node.name}: a decorated function cannot be defined in a kernel; define it outside",
         )
-    t.env[node.name] = LocalFunction(node, dict(t.env), node.name)
+    t.env[node.name] = defined(t, node, node.name)
 
 
 # ---- branches
@@ -131,7 +131,8 @@ def _return(t: Translator, node: ast.Return) -> None:
             )
         t.terminate(control.Return())
         return
-    t.returns.append((t.b.region, value, t.b.loc))
+    # Variables of this function end with it: its caller gets functions with constants.
+    t.returns.append((t.b.region, passed_on(t, value), t.b.loc))
     t.dead = True
 
 

@@ -22,7 +22,7 @@ from gridlane.core.source import Loc
 from gridlane.frontends.python import doubles
 from gridlane.frontends.python.doubles import Cause
 from gridlane.frontends.python.frames import Environment, Frame
-from gridlane.frontends.python.operands import Conflict, Operand, Scalar, number
+from gridlane.frontends.python.operands import Activation, Conflict, Operand, Scalar, number
 from gridlane.frontends.python.source import FunctionSource, source_of
 from gridlane.frontends.python.specs import Spec, unify
 from gridlane.frontends.python.unit import Unit
@@ -78,7 +78,9 @@ class Translator:
     Attributes:
         rules: of expressions and statements; callees are translated by the same.
         b: the IR builder, whose ``loc`` is the place of the expression being translated.
-        env: the variables bound here.
+        env: the variables bound here, those of functions around an inlined one included.
+        activation: of the function, or of the one that is being inlined.
+        inlining: the definitions of the functions that are being inlined, innermost last.
         dead: whether control does not reach the current place.
         loops: the enclosing loops, innermost last.
         returns: for device functions, the place and the operand of each return.
@@ -111,6 +113,7 @@ class Translator:
         self.b.loc = self.locate(self.source.node)
         self.b.fast = FastMath.FAST if unit.options.fastmath else FastMath.NONE
         self.env: Environment = {}
+        self.inlining: list[ast.AST] = []
         self.dead = False
         self.loops: list[Frame] = []
         self.returns: list[tuple[Region, Operand, Loc]] = []
@@ -125,7 +128,7 @@ class Translator:
         if unit.causes is not None:
             self.causes = unit.causes[target.name] = []
         code = function.__code__
-        self.local_names = frozenset((*code.co_varnames, *code.co_cellvars))
+        self.activation = Activation(frozenset((*code.co_varnames, *code.co_cellvars)))
         self.contract = (
             FastMath.FAST
             if unit.options.fastmath

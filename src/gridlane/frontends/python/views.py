@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import i64
+from gridlane.core.dtypes import i64, u64
 from gridlane.frontends.python.conversion import strides_of
 from gridlane.frontends.python.operands import (
     ArrayView,
@@ -131,8 +131,9 @@ def slice_extent(t: Translator, part: SliceOperand, extent: Value) -> tuple[Valu
     start = _clamped(t, part.start, b.select(down, last, zero), low, high, extent)
     stop = _clamped(t, part.stop, b.select(down, b.const(-1, i64), extent), low, high, extent)
     span = b.select(down, b.sub(start, stop), b.sub(stop, start))
-    size = b.unary(arith.Abs, step)
-    count = b.div(b.add(span, b.sub(size, one)), size)
+    # Unsigned, as the size of the smallest i64 is; and without span + size, which may not fit.
+    size = b.cast(b.select(down, b.sub(zero, step), step), u64)
+    count = b.add(b.cast(b.div(b.cast(b.sub(span, one), u64), size), i64), one)
     return start, b.select(b.lt(zero, span), count, zero), step
 
 

@@ -17,7 +17,7 @@ from gridlane.frontends.python.calls.extended import call_extended, call_extende
 from gridlane.frontends.python.calls.memory import from_buffer
 from gridlane.frontends.python.calls.methods import call_method
 from gridlane.frontends.python.calls.registry import HANDLERS, Handler, bind
-from gridlane.frontends.python.closures import as_device
+from gridlane.frontends.python.closures import as_device, inlined, survivor
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.device_function import (
     ConstantFunction,
@@ -27,6 +27,7 @@ from gridlane.frontends.python.device_function import (
     is_from_buffer,
 )
 from gridlane.frontends.python.foreign import call_foreign
+from gridlane.frontends.python.lexical import walk_own
 from gridlane.frontends.python.operands import (
     BoundMethod,
     LocalFunction,
@@ -241,28 +242,27 @@ def _call_local(
     node = function.node
     if not _is_inlined(node):
         return call_device(t, as_device(t, function), arguments, keywords)
-    names = [item.arg for item in node.args.args]
-    given = dict(zip(names, arguments, strict=False)) | keywords
-    if set(given) != set(names) or len(arguments) > len(names):
-        raise t.fail(TypingError, f"{function.name} takes exactly ({', '.join(names)})")
-    outer, dead = t.env, t.dead
-    t.env = {**outer, **function.environment, **given}
-    try:
-        return _inline_body(t, function)
-    finally:
-        t.env, t.dead = outer, dead
+    names = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
+    placed = dict(zip(names, arguments, strict=False))
+    given = function.defaults | placed | keywords
+    every = {*names, *[item.arg for item in node.args.kwonlyargs]}
+    if given.keys() != every or len(arguments) > len(names) or placed.keys() & keywords.keys():
+        raise t.fail(TypingError, f"{function.name} takes exactly ({ast.unparse(node.args)})")
+    with inlined(t, function, given):
+        result, ended = _inline_body(t, function), t.activation
+    return survivor(t, result, ended)
 
 
 def _is_inlined(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Whether a function has plain parameters, and a return as its last statement at most."""
+    """Whether a function has parameters without a star, and no return but as its last statement."""
     args = node.args
-    if args.vararg or args.kwarg or args.kwonlyargs or args.defaults:
+    if args.vararg or args.kwarg:
         return False
     if isinstance(node, ast.Lambda):
         return True
     *body, last = node.body
-    nested = [item for part in body for item in ast.walk(part) if isinstance(item, ast.Return)]
-    return not nested and isinstance(last, ast.Return)
+    before = body if isinstance(last, ast.Return) else node.body
+    return not any(isinstance(item, ast.Return) for item in walk_own(before))
 
 
 def _inline_body(t: Translator, function: LocalFunction) -> Operand:
@@ -270,8 +270,8 @@ def _inline_body(t: Translator, function: LocalFunction) -> Operand:
     if isinstance(node, ast.Lambda):
         return t.expr(node.body)
     *body, last = node.body
-    assert isinstance(last, ast.Return)
     place = t.b.loc
-    t.block(body)
+    t.block(body if isinstance(last, ast.Return) else node.body)
     t.b.loc = place
-    return Static(None) if last.value is None else t.expr(last.value)
+    value = last.value if isinstance(last, ast.Return) else None
+    return Static(None) if value is None else t.expr(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.frontends.python.calls.registry import Handler
 from gridlane.frontends.python.operands import ArrayView, Operand
-from gridlane.frontends.python.places import fill_view, item_for
+from gridlane.frontends.python.places import fill_view
 from gridlane.frontends.python.translator import Translator
 
 
@@ -19,7 +19,5 @@ def elementwise(t: Translator, handler: Handler, arguments: list[Operand]) -> Op
     argument, which is filled and is the result."""
     *operands, out = arguments
     assert isinstance(out, ArrayView)
-    fill_view(
-        t, out, lambda indices: handler.emit(t, *[item_for(t, item, indices) for item in operands])
-    )
+    fill_view(t, out, operands, lambda values: handler.emit(t, *values))
     return out

@@ -1,0 +1,93 @@
+"""Ranges, methods and their like in variables of branches and loops, against Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.frontends.running import launch, returned
+
+from gridlane.core.errors import TypingError
+
+
+def test_branches():
+    def kernel(out, a, n):
+        numbers = range(n)
+        if n > 2:
+            numbers = range(1, n * 2, 2)
+            items = enumerate(a[:n], n)
+            back = reversed(range(1, n))
+        else:
+            items = enumerate(a[n:], 1)
+            back = reversed(range(n))
+        for i in numbers:
+            out[0] += i
+        for i, x in items:
+            out[1] += i * x
+        for i in back:
+            out[2] = out[2] * 2 + i
+        if n > 1:
+            late = zip(a[:n], range(n, 9))
+            size = a[n:].sum
+        else:
+            return
+        for x, i in late:
+            out[3] += x * i
+        out[4] = size()
+
+    a = np.arange(6.0) + 0.5
+    for n in range(5):
+        found, wanted = np.zeros(5), np.zeros(5)
+        kernel(wanted, a, n)
+        launch(kernel, 1, 1, found, a, n)
+        assert found.tolist() == wanted.tolist(), n
+
+
+def test_a_loop_keeps_them():
+    def kernel(out, a, n):
+        numbers, total = range(n), a.sum
+        for _ in range(2):
+            for i in numbers:
+                out[0] += i
+            if n > 100:
+                numbers = numbers
+            total = total
+        out[1] = total()
+
+    assert list(returned(kernel, np.ones(3), 4, count=2)) == [12, 3]
+
+
+def test_a_loop_that_changes_them_is_an_error():
+    """Afterwards the variable had what it had before the loop."""
+
+    def methods(out, a, n):
+        total = a.sum
+        for _ in range(n):
+            total = a.max
+        out[0] = total()
+
+    def tuples(out, a, n):
+        pair = 1, range(2)
+        while n > 0:
+            n -= 1
+            pair = 2, range(3)
+        for _ in pair[1]:
+            out[0] += pair[0]
+
+    def texts(out, a, n):
+        text = f"{n}"
+        for i in range(n):
+            text = f"{i}"
+        print(text)
+
+    for kernel in (methods, tuples, texts):
+        with pytest.raises(TypingError, match="has a type here that depends on the path taken"):
+            returned(kernel, np.ones(3), 4)
+
+
+def test_tuples_of_functions_have_constant_indices():
+    def kernel(out, n):
+        both = (lambda: 1), (lambda: 2)
+        out[0] = both[n]()
+
+    with pytest.raises(TypingError, match="needs items of one type"):
+        returned(kernel, 1)
