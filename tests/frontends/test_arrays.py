@@ -9,7 +9,7 @@ import pytest
 from tests.frontends.running import DEBUG, cuda, launch, module_of, returned
 
 from gridlane.core.argtypes import complex64, float32, float64, int32
-from gridlane.core.errors import TypingError
+from gridlane.core.errors import TypingError, UnsupportedError
 
 ORDERS = {
     "C": lambda a: np.ascontiguousarray(a),
@@ -141,6 +141,7 @@ def test_stores_to_views():
 
 def test_stores_of_other_sizes_end_the_thread():
     """numpy raises a ValueError; what is behind the source or the view is not touched."""
+    values = np.arange(12.0)
 
     def arrays(out, a, n):
         a[2:n] = a[4:8]
@@ -151,7 +152,7 @@ def test_stores_of_other_sizes_end_the_thread():
         out[0] = 1
 
     def columns(out, a, n):
-        a.reshape(3, 4)[:, 1:] = a[n:]
+        a.reshape(3, 4)[:, 1:] = values[n:]
         out[0] = 1
 
     def functions(out, a, n):
@@ -201,12 +202,124 @@ def test_stores_of_overlapping_slices():
         d[: 6 - n] = d[n:]
 
     for kernel in (rows, columns, turned):
-        for n, order in itertools.product((1, 2, 3), ("C", "A")):
+        for n, order in itertools.product((1, 2, 3), ORDERS):
             found = ORDERS[order](np.arange(30.0).reshape(6, 5))
             wanted = found.copy()
             kernel(wanted, n)
             launch(kernel, 1, 1, found, n)
             np.testing.assert_array_equal(found, wanted, err_msg=f"{kernel.__name__} {n} {order}")
+
+
+def test_stores_of_slices_of_three_axes():
+    """Along all of them, whatever the order of the axes in memory, and turned around."""
+
+    def kernel(a, p, q, r):
+        a[p:, q:, r:] = a[:-p, :-q, :-r]
+        a[p:, :-q, r:] = a[:-p, q:, :-r]
+        a[:-p, q:, r:] = a[p:, :-q, :-r]
+        a[p:, :-q, :-r] = a[:-p, q:, r:]
+
+    for axes in itertools.permutations(range(3)):
+        for p, q, r, step in itertools.product((1, 3), (1, 2), (1, 2), (1, -1)):
+            whole = np.arange(5.0 * 4 * 3).reshape([(5, 4, 3)[axis] for axis in axes])
+            found = whole.transpose(np.argsort(axes))[:, ::step]
+            assert found.shape == (5, 4, 3)
+            wanted = found.copy()
+            kernel(wanted, p, q, r)
+            launch(kernel, 1, 1, found, p, q, r)
+            np.testing.assert_array_equal(found, wanted, err_msg=f"{axes} {p} {q} {r} {step}")
+
+
+def test_stores_that_would_need_a_copy():
+    """numpy makes one. Without memory for it, registers are one, or the store is refused."""
+
+    def small(out):
+        a = cuda.local.array(4, float64)
+        b = cuda.local.array((2, 2), float64)
+        a[:] = (1, 2, 3, 4)
+        a[:] = a[::-1]
+        b[:] = ((5, 6), (7, 8))
+        b[:] = b.T
+        out[:4] = a
+        b[:] = (b[1], b[0])
+        a[1:] = a[2]
+        out[4:8] = b.ravel()
+        out[8:12] = a
+        b[:] = b[:, 1]
+        out[12:16] = b.ravel()
+
+    assert returned(small, count=16).tolist() == [4, 3, 2, 1, 6, 8, 5, 7, 4, 2, 2, 2, 8, 7, 8, 7]
+
+    def turned(a, n):
+        a[:] = a[::-1]
+
+    def transposed(a, n):
+        a.reshape(n, n)[:] = a.reshape(n, n).T
+
+    def strided(a, n):
+        a[:8] = a[::2]
+
+    def swapped(a, n):
+        b = a.reshape(n, n)
+        b[:2] = (b[1], b[0])
+
+    def column(a, n):
+        b = a.reshape(n, n)
+        b[:] = b[:, n]
+
+    def row(a, n):
+        b = a.reshape(n, n)
+        b[:, :-1] = b[n, 1:]
+
+    def function(a, n):
+        np.add(a[2:], a[:-2], a[1:-1])
+
+    def inverse(a, n):
+        np.sin(a[::-1], a)
+
+    for kernel in (turned, transposed, strided, swapped, column, row, function, inverse):
+        with pytest.raises(UnsupportedError, match="numpy copies that first"):
+            module_of(kernel, np.zeros(16), 1)
+
+
+def test_functions_of_overlapping_slices():
+    def kernel(a, b, i):
+        np.add(a, b, a)
+        np.add(a[i], b[0], a[i])
+        np.negative(a[0, :-1], a[0, 1:])
+        np.add(a[1, 1:], b[1, 1:], a[1, :-1])
+        a[:] = a[0]
+
+    found, b = np.arange(12.0).reshape(3, 4), np.arange(12.0).reshape(3, 4) * 3
+    wanted = found.copy()
+    kernel(wanted, b, 2)
+    launch(kernel, 1, 1, found, b, 2)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_stores_of_tuples_broadcast():
+    def kernel(a, b):
+        a[:] = (1, 2, 3)
+        a[1:3] = ((4,), (5,))
+        a[3:, :2] = ((6, 7),)
+        a[4] = (8,)
+        b[0] = (a[0], (9, 9, 9))
+        b[1:] = (a[0], a[3])
+
+    found, b = np.zeros((5, 3)), np.ones((3, 2, 3))
+
+    def wanted(a, b):
+        a[:] = (1, 2, 3)
+        a[1:3] = ((4,), (5,))
+        a[3:, :2] = ((6, 7),)
+        a[4] = (8,)
+        b[0] = np.array((a[0], (9, 9, 9)))
+        b[1:] = np.array((a[0], a[3]))
+
+    own, other = found.copy(), b.copy()
+    wanted(own, other)
+    launch(kernel, 1, 1, found, b)
+    assert found.tolist() == own.tolist() and b.tolist() == other.tolist()
 
 
 def test_stores_that_never_fit():

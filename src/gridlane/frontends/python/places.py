@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import b1, i64, u8
-from gridlane.core.errors import TypingError
+from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.frontends.python import cells
 from gridlane.frontends.python.chars_memory import load_chars, store_chars
 from gridlane.frontends.python.conversion import cast_to
@@ -25,7 +26,7 @@ from gridlane.frontends.python.operands import (
     UserValue,
     Vector,
 )
-from gridlane.frontends.python.overlaps import backwards
+from gridlane.frontends.python.overlaps import Order, order_of, share
 from gridlane.frontends.python.raising import stop
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vector_memory import load_vector, store_vector
@@ -210,15 +211,78 @@ def _holds_array(kind: argtypes.ArgType) -> bool:
 
 # ---- whole views
 
+_MOST_HELD = 64
+"""Elements of a view that are held in registers."""
+
 
 def broadcast_store(t: Translator, view: ArrayView, value: Operand) -> None:
     """``view[...] = value``: a number for every element, or an array or tuple of as many axes or
     fewer, element by element."""
-    is_element = isinstance(value, Vector) and isinstance(view.type.element, argtypes.VectorType)
-    if isinstance(value, TupleOperand) and not is_element:
-        _store_tuple(t, view, value)
+    order: Order | bool = True
+    if isinstance(value, ArrayView) and share(view, value):
+        order = order_of(t, view, value)
+        value = value if order else _held(t, view, value)
+    if isinstance(value, TupleOperand) and not _is_element(view, value):
+        _store_tuple(t, view, _apart(t, view, value))
         return
-    _store_each(t, view, value, ())
+    _store_each(t, view, value, (), None if isinstance(order, bool) else order)
+
+
+def _apart(t: Translator, view: ArrayView, value: TupleOperand) -> TupleOperand:
+    """A tuple that is stored to a view, without views of the same array."""
+    if not any(isinstance(item, ArrayView | TupleOperand) for item in value.items):
+        return value
+    items = [
+        _held(t, view, item)
+        if isinstance(item, ArrayView) and share(view, item)
+        else _apart(t, view, item)
+        if isinstance(item, TupleOperand)
+        else item
+        for item in value.items
+    ]
+    return TupleOperand(tuple(items), value.fields, value.cls)
+
+
+def _held(t: Translator, view: ArrayView, source: ArrayView) -> TupleOperand:
+    """The elements of a source that the view may overlap, in registers.
+
+    Raises:
+        UnsupportedError: they are too many, or how many is not known.
+    """
+    shape = [constant(extent) for extent in source.shape]
+    counts = [extent for extent in shape if isinstance(extent, int)]
+    if len(counts) == len(shape) and prod(counts) <= _MOST_HELD:
+        held = _elements(t, source, counts, ())
+        if held is not None:
+            return held
+    raise _overlapping(t, view)
+
+
+def _overlapping(t: Translator, view: ArrayView) -> CompileError:
+    return t.fail(
+        UnsupportedError,
+        f"what is stored to {view.type} comes from a view of the same array that it may overlap: "
+        "numpy copies that first, which needs memory; store the elements in a loop, to another "
+        "array first where they do overlap",
+    )
+
+
+def _elements(
+    t: Translator, source: ArrayView, counts: list[int], at: tuple[Value, ...]
+) -> TupleOperand | None:
+    """The elements below some indices as a tuple for each axis; None where they stay in memory."""
+    items: list[Operand] = []
+    for number in range(counts[len(at)]):
+        inner = (*at, t.b.const(number, i64))
+        item = (
+            load(t, address(t, source, list(inner)), source.type.element)
+            if len(inner) == len(counts)
+            else _elements(t, source, counts, inner)
+        )
+        if item is None or isinstance(item, RecordView | ArrayView):
+            return None
+        items.append(item)
+    return TupleOperand(tuple(items))
 
 
 def require_broadcast(t: Translator, value: Operand, shape: Sequence[Value]) -> None:
@@ -278,7 +342,39 @@ def fill_view(
         place = Place(view.type.element, address(t, view, indices), readonly=readonly)
         store(t, place, item([item_for(t, each, indices) for each in operands]))
 
-    _each(t, view.shape, [], element)
+    _each_in(t, _common_order(t, view, operands), view.shape, (), element)
+
+
+def _common_order(t: Translator, view: ArrayView, operands: list[Operand]) -> Order | None:
+    """The order in which a view is filled with a function of others.
+
+    Raises:
+        UnsupportedError: two of them, or one with other strides, may overlap it.
+    """
+    found: list[Order] = []
+    for each in operands:
+        if isinstance(each, ArrayView) and share(view, each):
+            order = order_of(t, view, each)
+            if order is False or (found and order is not True):
+                raise _overlapping(t, view)
+            if order is not True:
+                found.append(order)
+    return found[0] if found else None
+
+
+def _each_in(
+    t: Translator,
+    order: Order | None,
+    shape: tuple[Value, ...],
+    outer: tuple[Value, ...],
+    body: Callable[[list[Value]], None],
+) -> None:
+    """Loops over all indices of a shape below the first ones, or over all in some order."""
+    if order is None:
+        _each(t, shape, list(outer), body)
+    else:
+        inner = order.indices
+        _each(t, order.shape, [], lambda counted: body(inner(t, counted)), order.backwards)
 
 
 def _broadcast(t: Translator, index: Value, extent: Value) -> Value:
@@ -321,23 +417,63 @@ def _each(
 def _store_tuple(
     t: Translator, view: ArrayView, value: TupleOperand, outer: tuple[Value, ...] = ()
 ) -> None:
-    """Store the items of a tuple along an axis: numbers, tuples and arrays for further axes."""
+    """Store a tuple of numbers, tuples and arrays below the first indices, as the array that it is
+    to numpy: it broadcasts from its last axis on."""
+    missing = len(view.shape) - len(outer) - _depth(view, value)
+    if missing < 0:
+        raise t.fail(
+            TypingError, f"{value.type_name} does not fit in a view of {len(view.shape)} dimensions"
+        )
     axis = len(outer)
+    if missing:
+        end = axis + missing
+        _each(t, view.shape[:end], list(outer), lambda at: _store_tuple(t, view, value, tuple(at)))
+        return
     extent, count = constant(view.shape[axis]), len(value.items)
+    if count == 1 and extent != 1:
+        up_to = view.shape[: axis + 1]
+        _each(t, up_to, list(outer), lambda at: _store_item(t, view, value.items[0], tuple(at)))
+        return
     if extent not in (None, count):
         raise t.fail(TypingError, f"a tuple of {count} items is stored to {extent} elements")
     if extent is None:
         wrong = t.b.binary(arith.Ne, view.shape[axis], t.b.const(count, i64))
         _stop_where(t, wrong, f"a tuple of {count} items is stored to a view of another size")
     for number, item in enumerate(value.items):
-        at = (*outer, t.b.const(number, i64))
-        if isinstance(item, TupleOperand) and len(at) < len(view.shape):
-            _store_tuple(t, view, item, at)
-        else:
-            _store_each(t, view, item, at)
+        _store_item(t, view, item, (*outer, t.b.const(number, i64)))
 
 
-def _store_each(t: Translator, view: ArrayView, value: Operand, outer: tuple[Value, ...]) -> None:
+def _store_item(t: Translator, view: ArrayView, item: Operand, at: tuple[Value, ...]) -> None:
+    """Store an item of a tuple below its indices."""
+    if isinstance(item, TupleOperand) and len(at) < len(view.shape):
+        _store_tuple(t, view, item, at)
+    else:
+        _store_each(t, view, item, at)
+
+
+def _is_element(view: ArrayView, value: TupleOperand) -> bool:
+    """Whether a tuple is one element: a vector, or the fields of a record."""
+    if isinstance(view.type.element, argtypes.RecordType):
+        return not all(isinstance(item, TupleOperand | RecordValue) for item in value.items)
+    return isinstance(value, Vector) and isinstance(view.type.element, argtypes.VectorType)
+
+
+def _depth(view: ArrayView, value: Operand) -> int:
+    """The number of dimensions that an operand has as an array."""
+    if isinstance(value, ArrayView):
+        return value.type.ndim
+    if not isinstance(value, TupleOperand) or _is_element(view, value):
+        return 0
+    return 1 + max((_depth(view, item) for item in value.items), default=0)
+
+
+def _store_each(
+    t: Translator,
+    view: ArrayView,
+    value: Operand,
+    outer: tuple[Value, ...],
+    order: Order | None = None,
+) -> None:
     """Store an operand, which may broadcast, to the elements below the first indices."""
     require_broadcast(t, value, view.shape[len(outer) :])
 
@@ -345,5 +481,4 @@ def _store_each(t: Translator, view: ArrayView, value: Operand, outer: tuple[Val
         item = item_for(t, value, indices)
         store_element(t, address(t, view, indices), view.type.element, item)
 
-    turned = backwards(t, view, value) if isinstance(value, ArrayView) and not outer else ()
-    _each(t, view.shape, list(outer), element, turned)
+    _each_in(t, order, view.shape, outer, element)

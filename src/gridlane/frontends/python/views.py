@@ -116,6 +116,10 @@ def _has_unit_step(part: IndexPart) -> bool:
 def slice_extent(t: Translator, part: SliceOperand, extent: Value) -> tuple[Value, Value, Value]:
     """(first index, number of items, step) of a slice of an axis, clamped as Python does."""
     b = t.b
+    known = _static_extent(part, extent)
+    if known is not None:
+        start, count, step = [b.const(each, i64) for each in known]
+        return start, count, step
     zero, one = b.const(0, i64), b.const(1, i64)
     step = one if part.step is None else b.cast(part.step.value, i64)
     if _has_unit_step(part):
@@ -135,6 +139,20 @@ def slice_extent(t: Translator, part: SliceOperand, extent: Value) -> tuple[Valu
     size = b.cast(b.select(down, b.sub(zero, step), step), u64)
     count = b.add(b.cast(b.div(b.cast(b.sub(span, one), u64), size), i64), one)
     return start, b.select(b.lt(zero, span), count, zero), step
+
+
+def _static_extent(part: SliceOperand, extent: Value) -> tuple[int, int, int] | None:
+    """The same, of constants; None where one is known at run time alone, or the step is 0."""
+    bounds = part.start, part.stop, part.step
+    known = [None if each is None else constant(each.value) for each in bounds]
+    size = constant(extent)
+    missing = any(
+        have is None and each is not None for have, each in zip(known, bounds, strict=True)
+    )
+    if not isinstance(size, int) or missing or known[2] == 0:
+        return None
+    items = range(*slice(*known).indices(size))
+    return items.start, len(items), items.step
 
 
 def _clamped(
