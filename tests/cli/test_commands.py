@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -209,7 +210,7 @@ def test_without_vulkan_doctor_says_what_to_do(command, monkeypatch, detail, adv
 def test_a_terminal_without_unicode(gridlane):
     done = gridlane("doctor", GRIDLANE_CACHE_DIR="für", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
-    assert "f?r: 0 kernels" in done.stdout
+    assert "f?r:0kernels" in re.sub(r"[|\s]+", "", done.stdout)  # of a cell, in several lines
 
 
 def climbing(monkeypatch, code):
