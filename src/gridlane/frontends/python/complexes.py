@@ -118,8 +118,9 @@ def principal_logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
 
 
 def power(t: Translator, a: ComplexNumber, b: ComplexNumber) -> ComplexNumber:
-    """a ** b in polar coordinates; 0 ** b is 0, and 0 ** 0 is 1. A zero imaginary part of b is
-    ignored, so that an infinite a does not make it NaN."""
+    """a ** b in polar coordinates. Any a ** 0 is 1, that of NaN too; 0 ** b is 0, unless the real
+    part of b is negative. A zero imaginary part of b is ignored, so that an infinite a does not
+    make it NaN."""
     build = t.b
     size, angle = magnitude(t, a).value, phase(t, a).value
     radius = build.binary(math.Pow, size, b.real)
@@ -129,11 +130,13 @@ def power(t: Translator, a: ComplexNumber, b: ComplexNumber) -> ComplexNumber:
     is_real = edges.is_zero(t, b.imag)
     result = polar(t, build.select(is_real, radius, turned), build.select(is_real, turn, further))
     zero, one = build.const(0.0, a.part), build.const(1.0, a.part)
-    is_zero = equal(t, a, number(t, 0.0, 0.0, a.part))
     exponent_zero = equal(t, b, number(t, 0.0, 0.0, a.part))
-    at_zero = build.select(exponent_zero, one, zero)
+    base_zero = equal(t, a, number(t, 0.0, 0.0, a.part))
+    vanishes = build.and_(base_zero, build.value(arith.Ge(b.real, zero)))
+    exact = build.or_(exponent_zero, vanishes)
     return ComplexNumber(
-        build.select(is_zero, at_zero, result.real), build.select(is_zero, zero, result.imag)
+        build.select(exact, build.select(exponent_zero, one, zero), result.real),
+        build.select(exact, zero, result.imag),
     )
 
 
