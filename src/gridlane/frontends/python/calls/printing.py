@@ -62,6 +62,11 @@ class _Line:
             self.number(unit, kind)
         self.number(value.units[-1], kind + format_)
 
+    def complex_number(self, value: ComplexNumber, format_: str = "{!s}") -> None:
+        """Append a complex number: its real part, and the other with the format of both."""
+        self.number(value.real, "c")
+        self.number(value.imag, "c" + format_)
+
     def emit(self, t: Translator) -> None:
         """Emit the print."""
         formats = tuple(self.formats) if any(self.formats) else ()
@@ -105,7 +110,7 @@ def _append(t: Translator, line: _Line, operand: Operand) -> None:
         place = operand.object
         _sequence(t, line, tuple([VALUES[axis](t) for axis in (place.x, place.y, place.z)]))
     elif isinstance(operand, ComplexNumber):
-        _sequence(t, line, (Scalar(operand.real), Scalar(operand.imag)))
+        line.complex_number(operand)
     elif isinstance(operand, ArrayView) and _items(operand) is not None:
         _array(t, line, operand, ())
     elif isinstance(operand, Static):
@@ -254,13 +259,16 @@ def _formatted(t: Translator, line: _Line, operand: Operand, spec: str) -> None:
             )
         _append(t, line, operand)
         return
-    if not isinstance(operand, Scalar):
+    if not isinstance(operand, Scalar | ComplexNumber):
         raise t.fail(TypingError, f"{operand.type_name} has no format {spec!r}; format numbers")
     try:
-        format(_sample(operand.dtype), spec)
+        format(_sample(operand.dtype) if isinstance(operand, Scalar) else 0j, spec)
     except (ValueError, TypeError) as error:
         raise t.fail(TypingError, f"format {spec!r} of {operand.type_name}: {error}") from None
-    line.number(operand.value, "{:" + spec + "}")
+    if isinstance(operand, ComplexNumber):
+        line.complex_number(operand, "{:" + spec + "}")
+    else:
+        line.number(operand.value, "{:" + spec + "}")
 
 
 def _formatted_chars(t: Translator, line: _Line, operand: Chars, spec: str) -> None:
