@@ -209,6 +209,8 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
             words.append(value)
         elif text.startswith(PARTS):
             made.append(text[1:].format(_complex(words.pop(), value)))
+        elif text.startswith("{!s"):
+            made.append(text.format(value))
         elif text.startswith("{"):
             made.append(text.format(np.asarray(value).item()))
         elif text:

@@ -159,8 +159,8 @@ class Print(Op):
             continues; ``u`` or ``b`` for a code point or a byte of a text that the next one
             continues, with a format in braces behind it where none does, ``u{!s}``; ``c`` for the
             real part of a complex number, and with a format behind it for the other part; a
-            format of Python in braces, ``{:.3f}``; "" for one that is printed as numpy prints it;
-            nothing where all are.
+            format of Python in braces, ``{:.3f}``, or ``{!s:>8}`` of its text; "" for one that is
+            printed as numpy prints it; nothing where all are.
     """
 
     parts: tuple[str, ...]
