@@ -223,7 +223,7 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
     return "".join(made)
 
 
-def _complex(real: float, imag: float) -> complex:
+def _complex(real: float, imag: float) -> complex | np.complex64:
     """The number of two parts, which has the digits of its own width as text."""
     number = complex(real, imag)
     return np.complex64(number) if np.asarray(imag).dtype == np.float32 else number
