@@ -552,7 +552,8 @@ def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
     if vector is not None:
         return vector
     if dtype.fields is not None:
-        found = [(name, dtype.fields[name]) for name in dtype.names or ()]  # without the titles
+        described = cast("Mapping[str, tuple[Any, ...]]", dtype.fields)
+        found = [(name, described[name]) for name in dtype.names or ()]  # without the titles
         fields = tuple((name, from_numpy(field[0]), int(field[1])) for name, field in found)
         return RecordType(fields, dtype.itemsize, dtype)
     if dtype.kind in "mM":
