@@ -58,6 +58,15 @@ def test_copies_check_their_arrays(device):
         cuda.to_device(np.zeros((4, 4))[::2, ::2])
 
 
+def test_matrix(device):
+    """A matrix of one row has no array of one axis."""
+    matrix = np.asmatrix([[1, 2, 3]])
+    there = cuda.to_device(matrix)
+    back = there.copy_to_host(matrix * 0)
+    there.copy_to_device(back + 1)
+    assert back.tolist() == [[1, 2, 3]] and there.copy_to_host().tolist() == [[2, 3, 4]]
+
+
 def test_broadcast_array(device):
     there = cuda.to_device(np.broadcast_to(np.arange(3), (4, 3)))
     assert there.strides == (0, 8)

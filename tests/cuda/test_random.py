@@ -51,6 +51,11 @@ def test_states(count, seed, start):
     )
 
 
+def test_negative_subsequence(fake):
+    with pytest.raises(ValueError, match="subsequence_start is -1; it must be 0 or more"):
+        create_xoroshiro128p_states(2, seed=1, subsequence_start=-1)
+
+
 def test_states_on_the_device(fake):
     states = create_xoroshiro128p_states(10, seed=7, subsequence_start=2)
     assert states.dtype == xoroshiro128p_dtype and states.shape == (10,)

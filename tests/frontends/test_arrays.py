@@ -297,6 +297,32 @@ def test_functions_of_overlapping_slices():
     np.testing.assert_array_equal(found, wanted)
 
 
+def test_functions_of_rows_and_columns_that_they_store():
+    """The first row, column or element is made of itself, and written after what it is part of."""
+
+    def kernel(a, b, one):
+        np.add(a[0], 1, a)
+        np.multiply(a[:, :1], b, a)
+        np.subtract(a, a[:1], a)
+        np.add(a[:1, :1], b[0], a)
+        np.add(a[:one], a[:, :1], a)
+        np.negative(b[0], b)
+
+    found, b = np.arange(12.0).reshape(3, 4), np.arange(12.0).reshape(3, 4) * 3 + 1
+    wanted, other = found.copy(), b.copy()
+    kernel(wanted, other, 1)
+    launch(kernel, 1, 1, found, b, 1)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(b, other)
+
+    def column():
+        own = cuda.local.array((3, 4), float64)
+        np.subtract(own, own[:, 1:2], own)
+
+    with pytest.raises(UnsupportedError, match="numpy copies that first"):
+        module_of(column)
+
+
 def test_stores_of_tuples_broadcast():
     def kernel(a, b):
         a[:] = (1, 2, 3)

@@ -63,3 +63,20 @@ def test_constant_base_and_constant_exponents():
     out = np.full(5, 99, np.int64)
     launch(powers, 1, 1, n, out)
     assert out.tolist() == [0, INT64.min, 0, -1, -1]
+
+
+def complex_powers(a, b, real, out):
+    for i in range(a.size):
+        out[0, i] = a[i] ** b[i]
+        out[1, i] = a[i] ** real[i]
+
+
+def test_complex_powers_of_zero_and_nan():
+    """As numpy's, but that 0 to a negative power is infinite as of floats, where numpy has NaN."""
+    nan = float("nan")
+    a = np.array([0, 0, 0, nan, complex(1, nan), complex(np.inf, nan), 2], complex)
+    b = np.array([-1, -2.5, 2, 0, 0, 0, 0], complex)
+    out = np.ones((2, a.size), complex)
+    launch(complex_powers, 1, 1, a, b, b.real.copy(), out)
+    assert (out[:, :2].real == np.inf).all()
+    assert (out[:, 2:] == (a[2:] ** b[2:])).all()

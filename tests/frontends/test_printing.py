@@ -13,7 +13,7 @@ from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
 NAME = "gridlane"
-X, N = np.float32(2.71828), -42
+X, N, Z = np.float32(2.71828), -42, np.complex64(0.1 - 2j)
 
 
 @cuda.jit
@@ -25,6 +25,10 @@ def kernel(x, n):
     own[0, 0] = own[1, 1] = n
     own[0, 1] = own[1, 0] = 1
     print("own", own, "end")
+    print(f"{n!s:6}|{x!r:>10}|{n == 3!s:6}|{n!s:.2}|{x:{10}.{2}f}|{x:{'+'}{9}.1f}")
+    z = cuda.local.array(2, np.complex64)
+    z[0], z[1] = 0.1 - 2j, 1j
+    print(z[0], (z[1], n), z, f"{z[0]} {-z[1]:.1f} {z[0]:*>+14.2e}")
 
 
 @cuda.jit
@@ -36,6 +40,8 @@ WANTED = [
     f"{NAME}: x = {X:.3f}, {N:+5d}|{N:<6}|{N:x}, {X:>8.1e} {(N, 1)} False",
     f"plain {N} {NAME!r:>12} {N}",
     f"own [[{N} 1] [1 {N}]] end",
+    f"{N!s:6}|{X!s:>10}|{N == 3!s:6}|{N!s:.2}|{X:{10}.{2}f}|{X:{'+'}{9}.1f}",
+    f"{Z!s} {(1j, N)} [{Z!s} 1j] {Z!s} {-1j:.1f} {Z:*>+14.2e}",
 ]
 
 

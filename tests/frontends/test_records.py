@@ -348,3 +348,19 @@ def test_records_of_other_labels_are_copied_by_their_fields():
     out = np.zeros(2, ORDER)
     launch(kernel, 1, 1, out, np.float32(2.5))
     assert out.tolist() == [(2.5, 2), (2.5, 3)]
+
+
+def test_titles_are_no_fields_of_their_own():
+    """A title names the field that it is of, as in numpy, and counts for none."""
+    titled = np.dtype([(("weight in kg", "weight"), np.int32), (("metres", "height"), np.float32)])
+
+    def kernel(a, out):
+        out[0] = a[0][1] + a[0]["weight in kg"] + a[0].metres + a["metres"][0]
+        a[1] = (7, 8.5)
+        a[2] = titled(3, height=4)
+        value = a[1].copy()
+        out[1] = value[1] + value.metres
+
+    a, out = np.array([(1, 2.5)] * 3, titled), np.zeros(2)
+    launch(kernel, 1, 1, a, out)
+    assert a.tolist() == [(1, 2.5), (7, 8.5), (3, 4.0)] and out.tolist() == [8.5, 17.0]

@@ -7,7 +7,7 @@ core.dtypes, which has the widths; complex numbers exist only here, as pairs of 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, SupportsComplex, SupportsFloat, SupportsIndex, cast, overload
 
@@ -285,6 +285,17 @@ class RecordType(ArgType):
             return self.label
         return "Record(" + ", ".join(f"{n}[type={t};offset={o}]" for n, t, o in self.fields) + ")"
 
+    def place_of(self, name: str) -> int | None:
+        """Which field has a name or, in numpy, that title; None if none has."""
+        for number, (field, _, _) in enumerate(self.fields):
+            if field == name:
+                return number
+        described = cast("Mapping[str, tuple[Any, ...]]", self.numpy.fields or {})
+        for number, (field, _, _) in enumerate(self.fields):
+            if described.get(field, ())[2:] == (name,):
+                return number
+        return None
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NestedArrayType(ArgType):
@@ -541,7 +552,9 @@ def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
     if vector is not None:
         return vector
     if dtype.fields is not None:
-        fields = tuple((n, from_numpy(f[0]), int(f[1])) for n, f in dtype.fields.items())
+        described = cast("Mapping[str, tuple[Any, ...]]", dtype.fields)
+        found = [(name, described[name]) for name in dtype.names or ()]  # without the titles
+        fields = tuple((name, from_numpy(field[0]), int(field[1])) for name, field in found)
         return RecordType(fields, dtype.itemsize, dtype)
     if dtype.kind in "mM":
         return TimeType.of(dtype)

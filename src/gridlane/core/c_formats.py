@@ -26,6 +26,10 @@ UNITS = ("u", "b")
 """The first letters of formats of a text's units, code points or bytes: alone the next argument
 continues the text; a format of Python in braces, ``u{!r:>9}``, follows in that of the last one."""
 
+PARTS = "c"
+"""The format of the real part of a complex number, which the next argument continues; that one has
+a format of Python in braces behind the letter, ``c{:.2f}``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
@@ -178,8 +182,8 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
     Args:
         parts: texts, and None or "" for the next value.
         formats: for each value its conversion, STAR or BYTES, or a format of Python in braces, or
-            "" as numpy prints it, or one of a unit; nothing where all are printed as numpy prints
-            them.
+            "" as numpy prints it, or one of a unit or of a part; nothing where all are printed as
+            numpy prints them.
     """
     made: list[str] = []
     stars: list[int] = []
@@ -201,6 +205,12 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
             if text not in UNITS:
                 made.append(text[1:].format(_of_units(text[0], words)))
                 words = []
+        elif text == PARTS:
+            words.append(value)
+        elif text.startswith(PARTS):
+            made.append(text[1:].format(_complex(words.pop(), value)))
+        elif text.startswith("{!s"):
+            made.append(text.format(value))
         elif text.startswith("{"):
             made.append(text.format(np.asarray(value).item()))
         elif text:
@@ -211,6 +221,12 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
         else:
             made.append(str(value))
     return "".join(made)
+
+
+def _complex(real: float, imag: float) -> complex | np.complex64:
+    """The number of two parts, which has the digits of its own width as text."""
+    number = complex(real, imag)
+    return np.complex64(number) if np.asarray(imag).dtype == np.float32 else number
 
 
 def _of_units(kind: str, units: Sequence[float]) -> str | bytes:

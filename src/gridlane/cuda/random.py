@@ -162,6 +162,8 @@ def _applied(columns: np.ndarray, states: np.ndarray) -> np.ndarray:
 
 def _states(count: int, seed: int, subsequence_start: int) -> np.ndarray:
     """``count`` states, each 2**64 steps after its predecessor."""
+    if subsequence_start < 0:
+        raise ValueError(f"subsequence_start is {subsequence_start}; it must be 0 or more")
     mask = (1 << 64) - 1
     z = (int(seed) + 0x9E3779B97F4A7C15) & mask
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask
@@ -191,6 +193,9 @@ def init_xoroshiro128p_states(
         states: a device array of xoroshiro128p_dtype.
         seed: 64 bits.
         stream: the copy comes after its work.
+
+    Raises:
+        ValueError: subsequence_start is negative.
     """
     host = np.empty(states.shape, xoroshiro128p_dtype)
     host["s0"], host["s1"] = _states(states.size, seed, subsequence_start).T

@@ -75,7 +75,10 @@ def check_compatible(first: Any, second: Any) -> None:
     """Raise if a copy between the arrays would not keep elements in their places."""
     if first.dtype != second.dtype:
         raise TypeError(f"incompatible dtype: {first.dtype} vs. {second.dtype}")
-    one, two = first.squeeze(), second.squeeze()
+    # A matrix keeps its axes of one element.
+    one, two = (
+        (x.view(np.ndarray) if isinstance(x, np.ndarray) else x).squeeze() for x in (first, second)
+    )
     if one.shape != two.shape:
         raise ValueError(f"incompatible shape: {first.shape} vs. {second.shape}")
     if first.size and one.strides != two.strides:

@@ -97,7 +97,7 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
 
 
 def _has(record: RecordView | RecordValue, name: str) -> bool:
-    return any(name == field for field, _, _ in record.type.fields)
+    return record.type.place_of(name) is not None
 
 
 def method_of(t: Translator, base: TupleOperand, name: str) -> BoundMethod | None:

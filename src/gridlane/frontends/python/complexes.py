@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
+from math import e, inf, log
 
 import numpy as np
 
@@ -98,10 +98,39 @@ def polar(t: Translator, radius: Value, angle: Value) -> ComplexNumber:
 
 
 def exponential(t: Translator, a: ComplexNumber) -> ComplexNumber:
-    """e**a."""
-    size = t.b.unary(math.Exp, a.real)
-    cosine, sine = t.b.unary(math.Cos, a.imag), t.b.unary(math.Sin, a.imag)
-    return ComplexNumber(edges.directed(t, a.real, size, cosine), edges.scaled(t, size, sine))
+    """e**a, also where e to the real part overflows, and the sine and cosine make up for that."""
+    b, one = t.b, t.b.const(1.0, a.part)
+    limit = float(np.log(np.finfo(a.part.numpy).max)) - 1
+    large = b.lt(b.const(limit, a.part), a.real)
+    size = b.unary(math.Exp, b.select(large, b.sub(a.real, one), a.real))
+    rest = b.select(large, b.const(e, a.part), one)
+    cosine, sine = b.unary(math.Cos, a.imag), b.unary(math.Sin, a.imag)
+    real, imag = edges.directed(t, a.real, size, cosine), edges.scaled(t, size, sine)
+    return ComplexNumber(b.mul(real, rest), b.mul(imag, rest))
+
+
+_TINY = 2.0**54
+"""What brings subnormal parts among the normal numbers, for float32 and float64."""
+
+
+def _scale(t: Translator, a: ComplexNumber) -> tuple[Value, Value]:
+    """Whether a part is so large that the size may overflow, and whether both are so small that
+    their digits are fewer."""
+    b, limits = t.b, np.finfo(a.part.numpy)
+    # The sum of the size and a part is at most 2.5 times the larger part.
+    most, least = (b.const(float(n), a.part) for n in (limits.max / 4, limits.tiny * 4))
+    sizes = [b.unary(arith.Abs, part) for part in (a.real, a.imag)]
+    large = b.or_(b.lt(most, sizes[0]), b.lt(most, sizes[1]))
+    return large, b.and_(b.lt(sizes[0], least), b.lt(sizes[1], least))
+
+
+def _chosen(
+    t: Translator, a: ComplexNumber, scale: tuple[Value, Value], up: float, down: float
+) -> Value:
+    """A factor: ``down`` for large numbers, ``up`` for tiny ones, or 1."""
+    large, tiny = scale
+    one, up_, down_ = (t.b.const(n, a.part) for n in (1.0, up, down))
+    return t.b.select(large, down_, t.b.select(tiny, up_, one))
 
 
 def principal_logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
@@ -112,14 +141,21 @@ def principal_logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
     large, small = b.select(less, imag, real), b.select(less, real, imag)
     beyond = b.mul(b.sub(large, one), b.add(large, one))
     near = b.mul(b.const(0.5, a.part), b.unary(math.Log1p, b.add(beyond, b.mul(small, small))))
-    size = magnitude(t, a).value
+    scale = _scale(t, a)
+    factor = _chosen(t, a, scale, _TINY, 0.25)
+    size = magnitude(t, ComplexNumber(b.mul(a.real, factor), b.mul(a.imag, factor))).value
     is_near = b.and_(b.lt(b.const(0.71, a.part), size), b.lt(size, b.const(1.73, a.part)))
-    return ComplexNumber(b.select(is_near, near, b.unary(math.Log, size)), phase(t, a).value)
+    logarithm = b.unary(math.Log, size)
+    for is_scaled, by in zip(scale, (log(0.25), log(_TINY))):
+        shifted = b.sub(logarithm, b.const(by, a.part))
+        logarithm = b.select(is_scaled, shifted, logarithm)
+    return ComplexNumber(b.select(is_near, near, logarithm), phase(t, a).value)
 
 
 def power(t: Translator, a: ComplexNumber, b: ComplexNumber) -> ComplexNumber:
-    """a ** b in polar coordinates; 0 ** b is 0, and 0 ** 0 is 1. A zero imaginary part of b is
-    ignored, so that an infinite a does not make it NaN."""
+    """a ** b in polar coordinates. Any a ** 0 is 1, that of NaN too; 0 ** b is 0, unless the real
+    part of b is negative. A zero imaginary part of b is ignored, so that an infinite a does not
+    make it NaN."""
     build = t.b
     size, angle = magnitude(t, a).value, phase(t, a).value
     radius = build.binary(math.Pow, size, b.real)
@@ -129,11 +165,13 @@ def power(t: Translator, a: ComplexNumber, b: ComplexNumber) -> ComplexNumber:
     is_real = edges.is_zero(t, b.imag)
     result = polar(t, build.select(is_real, radius, turned), build.select(is_real, turn, further))
     zero, one = build.const(0.0, a.part), build.const(1.0, a.part)
-    is_zero = equal(t, a, number(t, 0.0, 0.0, a.part))
     exponent_zero = equal(t, b, number(t, 0.0, 0.0, a.part))
-    at_zero = build.select(exponent_zero, one, zero)
+    base_zero = equal(t, a, number(t, 0.0, 0.0, a.part))
+    vanishes = build.and_(base_zero, build.value(arith.Ge(b.real, zero)))
+    exact = build.or_(exponent_zero, vanishes)
     return ComplexNumber(
-        build.select(is_zero, at_zero, result.real), build.select(is_zero, zero, result.imag)
+        build.select(exact, build.select(exponent_zero, one, zero), result.real),
+        build.select(exact, zero, result.imag),
     )
 
 
@@ -141,11 +179,9 @@ def square_root(t: Translator, a: ComplexNumber) -> ComplexNumber:
     """The principal square root, from the half-angle formulas."""
     b = t.b
     half, zero = b.const(0.5, a.part), b.const(0.0, a.part)
-    # The sum of the size and a part is at most 2.5 times the larger part.
-    limit = b.const(float(np.finfo(a.part.numpy).max) / 4, a.part)
-    large = b.or_(*(b.lt(limit, b.unary(arith.Abs, part)) for part in (a.real, a.imag)))
-    scale = b.select(large, b.const(0.0625, a.part), b.const(1.0, a.part))
-    back = b.select(large, b.const(4.0, a.part), b.const(1.0, a.part))
+    sizes = _scale(t, a)
+    scale = _chosen(t, a, sizes, _TINY, 0.0625)
+    back = _chosen(t, a, sizes, _TINY**-0.5, 4.0)
     real, imag = b.mul(a.real, scale), b.mul(a.imag, scale)
     size = magnitude(t, ComplexNumber(real, imag)).value
     big = b.unary(math.Sqrt, b.mul(half, b.add(size, b.unary(arith.Abs, real))))

@@ -75,6 +75,18 @@ def modulo_as(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> Scalar:
     return Scalar(_nonzero(t, b, _int_mod(t, a, b)), *limits)
 
 
+def truncated(t: Translator, lhs: Scalar, rhs: Scalar) -> Value:
+    """The quotient of two integers of one type, toward zero; 0 where the divisor is 0."""
+    a, b = _operands(t, lhs, rhs, lhs.dtype)
+    return _nonzero(t, b, t.b.div(a.value, b.value))
+
+
+def remainder(t: Translator, lhs: Scalar, rhs: Scalar) -> Value:
+    """What ``truncated`` leaves over, with the sign of the dividend; 0 where the divisor is 0."""
+    a, b = _operands(t, lhs, rhs, lhs.dtype)
+    return _nonzero(t, b, t.b.rem(a.value, b.value))
+
+
 def _nonzero(t: Translator, divisor: Scalar, result: Value) -> Value:
     """The result, or 0 where the divisor is 0."""
     low, high = divisor.sure

@@ -131,10 +131,11 @@ def _field_name(t: Translator, base: RecordView | RecordValue, index: Operand) -
 
 def record_place(t: Translator, record: RecordView, name: str) -> Place:
     """The place of a field of a record."""
-    for number, (field, kind, _) in enumerate(record.type.fields):
-        if field == name:
-            readonly = record.readonly or record.space is Space.CONSTANT
-            return Place(kind, t.b.field_pointer(record.pointer, number), readonly=readonly)
+    number = record.type.place_of(name)
+    if number is not None:
+        readonly = record.readonly or record.space is Space.CONSTANT
+        pointer = t.b.field_pointer(record.pointer, number)
+        return Place(record.type.fields[number][1], pointer, readonly=readonly)
     names = ", ".join(field for field, _, _ in record.type.fields)
     raise t.fail(TypingError, f"the record has no field {name!r}; it has {names}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gridlane.core.dtypes import i64
+from gridlane.core.dtypes import b1, i64
 from gridlane.frontends.python.conversion import strides_of
 from gridlane.frontends.python.operands import ArrayView
 from gridlane.frontends.python.translator import Translator
@@ -70,6 +70,30 @@ def order_of(t: Translator, target: ArrayView, source: ArrayView) -> Order | boo
     if missing:
         return False
     return _moved(t, target, strides, t.b.lt(_bytes(t, back), _bytes(t, ahead)))
+
+
+def covers(target: ArrayView, source: ArrayView) -> bool:
+    """Whether a source surely has the shape of the target, so that none of its elements is
+    broadcast."""
+    extents = zip(source.shape, target.shape, strict=False)
+    return source.type.ndim == target.type.ndim and all(_is_same(*pair) for pair in extents)
+
+
+def is_repeated(target: ArrayView, source: ArrayView) -> bool:
+    """Whether a source is broadcast along an axis, as far as the compiler knows."""
+    own = target.shape[target.type.ndim - source.type.ndim :]
+    return any(
+        constant(extent) == 1 and constant(whole) != 1
+        for extent, whole in zip(source.shape, own, strict=True)
+    )
+
+
+def falling(t: Translator, target: ArrayView) -> Order:
+    """All axes from their ends: an element that others with higher indices are made of is written
+    after these."""
+    b, axes = t.b, range(target.type.ndim)
+    backwards = tuple([b.const(True, b1) for _ in axes])
+    return Order(target.shape, backwards, tuple([b.const(axis, i64) for axis in axes]))
 
 
 def _moved(t: Translator, target: ArrayView, strides: Sequence[Value], behind: Value) -> Order:

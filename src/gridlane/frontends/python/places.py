@@ -26,7 +26,14 @@ from gridlane.frontends.python.operands import (
     UserValue,
     Vector,
 )
-from gridlane.frontends.python.overlaps import Order, order_of, share
+from gridlane.frontends.python.overlaps import (
+    Order,
+    covers,
+    falling,
+    is_repeated,
+    order_of,
+    share,
+)
 from gridlane.frontends.python.raising import stop
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vector_memory import load_vector, store_vector
@@ -351,15 +358,20 @@ def _common_order(t: Translator, view: ArrayView, operands: list[Operand]) -> Or
     Raises:
         UnsupportedError: two of them, or one with other strides, may overlap it.
     """
-    found: list[Order] = []
+    moved: list[Order] = []
+    is_broadcast = False
     for each in operands:
         if isinstance(each, ArrayView) and share(view, each):
             order = order_of(t, view, each)
-            if order is False or (found and order is not True):
+            if order is True:
+                is_broadcast |= not covers(view, each)
+            elif order is False or is_repeated(view, each):
                 raise _overlapping(t, view)
-            if order is not True:
-                found.append(order)
-    return found[0] if found else None
+            else:
+                moved.append(order)
+    if len(moved) + is_broadcast > 1:
+        raise _overlapping(t, view)
+    return falling(t, view) if is_broadcast else moved[0] if moved else None
 
 
 def _each_in(

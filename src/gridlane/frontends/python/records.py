@@ -187,7 +187,8 @@ def record_type_of(target: object) -> argtypes.RecordType | None:
 
 def field_of(t: Translator, record: RecordValue, name: str) -> Operand:
     """The operand of a field."""
+    number = record.type.place_of(name)
+    if number is not None:
+        return record.items[number]
     names = [field for field, _, _ in record.type.fields]
-    if name in names:
-        return record.items[names.index(name)]
     raise t.fail(TypingError, f"the record has no field {name!r}; it has {', '.join(names)}")

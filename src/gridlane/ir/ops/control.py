@@ -157,9 +157,10 @@ class Print(Op):
         formats: for each argument its conversion of C, as ``%5.2f``, ``*`` for the width or the
             precision of the next one, or ``8`` for eight bytes of a text that the next one
             continues; ``u`` or ``b`` for a code point or a byte of a text that the next one
-            continues, with a format in braces behind it where none does, ``u{!s}``; a format of
-            Python in braces, ``{:.3f}``; "" for one that is printed as numpy prints it; nothing
-            where all are.
+            continues, with a format in braces behind it where none does, ``u{!s}``; ``c`` for the
+            real part of a complex number, and with a format behind it for the other part; a
+            format of Python in braces, ``{:.3f}``, or ``{!s:>8}`` of its text; "" for one that is
+            printed as numpy prints it; nothing where all are.
     """
 
     parts: tuple[str, ...]

@@ -7,6 +7,8 @@ import math as math_
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gridlane.core.dtypes import DType, b1, i8, i32, i64, u64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import (
@@ -19,7 +21,7 @@ from gridlane.frontends.python import (
     times,
 )
 from gridlane.frontends.python.attributes import extent
-from gridlane.frontends.python.calls.mathematics import is_finite
+from gridlane.frontends.python.calls.mathematics import is_finite, is_infinite
 from gridlane.frontends.python.calls.printing import print_parts
 from gridlane.frontends.python.calls.reductions import of_items
 from gridlane.frontends.python.calls.registry import handles, register
@@ -193,24 +195,35 @@ def _round(t: Translator, number: Operand, ndigits: Operand | None) -> Operand:
 
 def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
     """rint(x * 10**n) / 10**n in float64, or what Python's floats are if wider than x; x itself
-    where that overflows or x is not finite."""
+    where it has no such digit or is not finite."""
     own = value.dtype
     b, dtype = t.b, t.promoted(promotion.widest, own)
     value = cast_scalar(t, value, dtype)
-    known = constant(digits.value)
+    zero = b.binary(math.Copysign, b.const(0.0, dtype), value.value)
+    known, most = constant(digits.value), int(np.log10(np.finfo(dtype.numpy).max))
+    if type(known) is int and known > most:
+        return Scalar(b.cast(value.value, own))
+    if type(known) is int and known < -most:
+        return Scalar(b.cast(b.select(is_finite(t, value), zero, value.value), own))
     if type(known) is int:
         scale = b.const(10.0 ** abs(known), dtype)
-        up = known >= 0
-        scaled = b.mul(value.value, scale) if up else b.div(value.value, scale)
-        whole = b.unary(math.Rint, scaled)
-        result = b.div(whole, scale) if up else b.mul(whole, scale)
+        up = b.const(known >= 0, b1)
     else:
-        power_of_ten = b.binary(math.Pow, b.const(10.0, dtype), b.cast(digits.value, dtype))
-        scaled = b.mul(value.value, power_of_ten)
-        result = b.div(b.unary(math.Rint, scaled), power_of_ten)
-    # Not "at most the largest": float64 computed in float32's range cannot hold that number.
-    finite = is_finite(t, Scalar(scaled))
-    return Scalar(b.cast(b.select(finite, result, value.value), own))
+        up = b.binary(arith.Ge, digits.value, b.const(0, digits.dtype))
+        places = b.unary(arith.Abs, b.cast(digits.value, dtype))
+        scale = b.binary(math.Pow, b.const(10.0, dtype), places)
+    scaled = b.select(up, b.mul(value.value, scale), b.div(value.value, scale))
+    whole = b.unary(math.Rint, scaled)
+    result = b.select(up, b.div(whole, scale), b.mul(whole, scale))
+    if type(known) is not int:
+        endless = b.and_(is_infinite(t, Scalar(scale)), is_finite(t, value))
+        beyond = b.and_(b.not_(up), endless)
+        scaled, result = b.select(beyond, zero, scaled), b.select(beyond, zero, result)
+    # From here on the product is whole, and its digits are beyond those of x. Infinity and NaN are
+    # not below it either.
+    limit = b.const(2.0 ** np.finfo(dtype.numpy).nmant, dtype)
+    has_digit = b.lt(b.unary(arith.Abs, scaled), limit)
+    return Scalar(b.cast(b.select(has_digit, result, value.value), own))
 
 
 @handles(divmod, params="x, y")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Callable
-from math import e, inf, log2, log10, pi
+from math import e, inf, log, log2, log10, pi
 
 from gridlane.core.dtypes import f64
 from gridlane.frontends.python import complex_edges as edges
@@ -141,14 +141,23 @@ def area_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
     four, quarter, half = (b.const(n, z.part) for n in (4.0, 0.25, 0.5))
     less, more, square = b.sub(one, x), b.add(one, x), b.mul(y, y)
     ratio = b.div(b.mul(four, x), b.add(b.mul(less, less), square))
-    real = b.binary(math.Copysign, b.mul(quarter, b.unary(math.Log1p, ratio)), z.real)
+    logarithm = b.mul(quarter, b.unary(math.Log1p, ratio))
+    # So near to 1 that the square of y would underflow: log(2 / y) / 2.
+    height = b.unary(arith.Abs, y)
+    near = b.lt(height, b.const(1e-150 if z.part is f64 else 1e-18, z.part))
+    tall = b.mul(half, b.sub(b.const(log(2), z.part), b.unary(math.Log, height)))
+    logarithm = b.select(b.and_(near, b.eq(x, one)), tall, logarithm)
+    real = b.binary(math.Copysign, logarithm, z.real)
     real = b.select(edges.is_zero(t, x), z.real, real)
     angle = b.binary(math.Atan2, b.add(y, y), b.sub(b.mul(less, more), square))
     quarter_turn = b.select(edges.is_nan(t, y), y, edges.like(t, pi / 2, y))
-    # So far from 0 that squares would overflow: x / |z|², at a right angle.
-    size = complexes.magnitude(t, z).value
+    # So far from 0 that squares would overflow: x / |z|², at a right angle. A quarter of z, as the
+    # size of z may overflow as well.
+    part = ComplexNumber(b.mul(z.real, quarter), b.mul(z.imag, quarter))
+    size = complexes.magnitude(t, part).value
     distant = b.lt(b.const(1e150 if z.part is f64 else 1e18, z.part), size)
-    real = b.select(distant, b.div(b.div(z.real, size), size), real)
+    over = b.mul(b.div(b.div(part.real, size), size), quarter)
+    real = b.select(distant, over, real)
     far = ComplexNumber(edges.like(t, 0.0, z.real), quarter_turn)
     turn = b.select(distant, quarter_turn, b.mul(half, angle))
     return _or_far(t, z, ComplexNumber(real, turn), far)

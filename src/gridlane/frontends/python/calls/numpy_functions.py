@@ -34,6 +34,7 @@ from gridlane.frontends.python.operands import (
 from gridlane.frontends.python.operators import BINARY, UNARY
 from gridlane.frontends.python.time_units import is_nat
 from gridlane.frontends.python.translator import Translator
+from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
 
@@ -53,7 +54,6 @@ _FLOAT_BINARY: dict[str, type[Op]] = {
     "hypot": math.Hypot,
     "copysign": math.Copysign,
     "nextafter": math.Nextafter,
-    "fmod": arith.Rem,
 }
 _COMPLEX = {
     name.replace("a", "arc", 1) if name[0] == "a" else name: emit
@@ -126,6 +126,28 @@ _COMPARISONS: dict[str, type[ast.cmpop]] = {
 }
 
 
+_BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+
+
+def _common(t: Translator, a: Scalar, b: Scalar, kind: type[ast.operator]) -> DType:
+    """The type in which numpy computes on two numbers. A literal that is not negative leaves an
+    unsigned operand its type; a variable of int64 makes float64 of uint64, which has no bits."""
+    dtype = t.promoted(promotion.unify, a.dtype, b.dtype)
+    if not dtype.is_float or a.dtype.is_float or b.dtype.is_float:
+        return dtype
+    for number, literal in ((a, b), (b, a)):
+        value = constant(literal.value)
+        if not number.dtype.is_signed and type(value) is int and value >= 0:
+            return number.dtype
+    if kind in _BITWISE:
+        raise t.fail(
+            TypingError,
+            f"{a.type_name} and {b.type_name} have no common type of integers; "
+            f"convert one, as by np.{a.type_name}(...)",
+        )
+    return dtype
+
+
 def _narrowed(t: Translator, result: Operand, dtype: DType) -> Operand:
     return cast_scalar(t, result, dtype) if isinstance(result, Scalar) else result
 
@@ -134,12 +156,13 @@ def _register_operators() -> None:
     for name, kind in _OPERATORS.items():
 
         def emit(t: Translator, x: Operand, y: Operand, kind=kind) -> Operand:
-            result = BINARY[kind](t, x, y)
-            if isinstance(x, Scalar) and isinstance(y, Scalar):
-                dtype = t.promoted(promotion.unify, x.dtype, y.dtype)
-                shift = kind in (ast.LShift, ast.RShift) and dtype.is_bool
-                return _narrowed(t, result, i8 if shift else dtype)
-            return result
+            if not (isinstance(x, Scalar) and isinstance(y, Scalar)):
+                return BINARY[kind](t, x, y)
+            dtype = _common(t, x, y, kind)
+            if not dtype.is_bool and not (x.dtype.is_float and y.dtype.is_float):
+                x, y = cast_scalar(t, x, dtype), cast_scalar(t, y, dtype)
+            shift = kind in (ast.LShift, ast.RShift) and dtype.is_bool
+            return _narrowed(t, BINARY[kind](t, x, y), i8 if shift else dtype)
 
         register((getattr(np, name),), f"np.{name}", emit, "x1, x2")
     for name, relation in _COMPARISONS.items():
@@ -207,7 +230,23 @@ def _square(t: Translator, x: Operand) -> Operand:
 @handles(np.reciprocal, params="x")
 def _reciprocal(t: Translator, x: Operand) -> Operand:
     number = _number(t, x, "reciprocal")
-    return division.true_divide(t, t.number(1, number.dtype), number)
+    if number.dtype.is_float:
+        return division.true_divide(t, t.number(1, number.dtype), number)
+    dtype = i8 if number.dtype.is_bool else number.dtype
+    return Scalar(division.truncated(t, t.number(1, dtype), cast_scalar(t, number, dtype)))
+
+
+@handles(np.fmod, params="x1, x2")
+def _fmod(t: Translator, x1: Operand, x2: Operand) -> Operand:
+    """The remainder with the sign of the dividend, of integers in their type; 0 for a divisor of
+    0 among them."""
+    a, b = _number(t, x1, "fmod"), _number(t, x2, "fmod")
+    dtype = _common(t, a, b, ast.Mod)
+    if dtype.is_float:
+        dtype = t.promoted(promotion.numpy_floating_pair, a.dtype, b.dtype)
+        return Scalar(t.b.rem(t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)))
+    dtype = i8 if dtype.is_bool else dtype
+    return Scalar(division.remainder(t, cast_scalar(t, a, dtype), cast_scalar(t, b, dtype)))
 
 
 @handles(np.sign, params="x")

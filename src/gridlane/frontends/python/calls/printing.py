@@ -62,6 +62,11 @@ class _Line:
             self.number(unit, kind)
         self.number(value.units[-1], kind + format_)
 
+    def complex_number(self, value: ComplexNumber, format_: str = "{!s}") -> None:
+        """Append a complex number: its real part, and the other with the format of both."""
+        self.number(value.real, "c")
+        self.number(value.imag, "c" + format_)
+
     def emit(self, t: Translator) -> None:
         """Emit the print."""
         formats = tuple(self.formats) if any(self.formats) else ()
@@ -105,7 +110,7 @@ def _append(t: Translator, line: _Line, operand: Operand) -> None:
         place = operand.object
         _sequence(t, line, tuple([VALUES[axis](t) for axis in (place.x, place.y, place.z)]))
     elif isinstance(operand, ComplexNumber):
-        _sequence(t, line, (Scalar(operand.real), Scalar(operand.imag)))
+        line.complex_number(operand)
     elif isinstance(operand, ArrayView) and _items(operand) is not None:
         _array(t, line, operand, ())
     elif isinstance(operand, Static):
@@ -226,6 +231,8 @@ def formatted(t: Translator, node: ast.JoinedStr) -> Operand:
             parts.append((operand, f"!r:{spec}"))
         elif isinstance(operand, FormattedText) and not spec:
             parts += operand.parts
+        elif isinstance(operand, Scalar | ComplexNumber) and item.conversion != -1 and spec:
+            parts.append((operand, f"!s:{spec}"))
         else:
             parts.append((operand, spec))
     texts = [part for part in parts if isinstance(part, str)]
@@ -235,10 +242,21 @@ def formatted(t: Translator, node: ast.JoinedStr) -> Operand:
 
 
 def _spec(t: Translator, node: ast.expr) -> str:
+    """The text of a format, which may have constant numbers in it: ``{x:{8}.{3}f}``."""
     found = t.expr(node)
     if isinstance(found, Static) and isinstance(found.object, str):
         return found.object
+    if isinstance(found, FormattedText):
+        texts = [part if isinstance(part, str) else _constant(*part) for part in found.parts]
+        if None not in texts:
+            return "".join(map(str, texts))
     raise t.fail(UnsupportedError, "the format of a number must be constant in a kernel")
+
+
+def _constant(operand: Operand, spec: str) -> str | None:
+    """The text of a constant integer."""
+    known = constant(operand.value) if isinstance(operand, Scalar) else None
+    return format(known, spec) if type(known) is int and not spec.startswith("!") else None
 
 
 def _formatted(t: Translator, line: _Line, operand: Operand, spec: str) -> None:
@@ -254,13 +272,17 @@ def _formatted(t: Translator, line: _Line, operand: Operand, spec: str) -> None:
             )
         _append(t, line, operand)
         return
-    if not isinstance(operand, Scalar):
+    if not isinstance(operand, Scalar | ComplexNumber):
         raise t.fail(TypingError, f"{operand.type_name} has no format {spec!r}; format numbers")
+    form = "{" + spec + "}" if spec.startswith("!s:") else "{:" + spec + "}"
     try:
-        format(_sample(operand.dtype), spec)
+        form.format(_sample(operand.dtype) if isinstance(operand, Scalar) else 0j)
     except (ValueError, TypeError) as error:
         raise t.fail(TypingError, f"format {spec!r} of {operand.type_name}: {error}") from None
-    line.number(operand.value, "{:" + spec + "}")
+    if isinstance(operand, ComplexNumber):
+        line.complex_number(operand, form)
+    else:
+        line.number(operand.value, form)
 
 
 def _formatted_chars(t: Translator, line: _Line, operand: Chars, spec: str) -> None:
