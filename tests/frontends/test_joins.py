@@ -91,3 +91,22 @@ def test_tuples_of_functions_have_constant_indices():
 
     with pytest.raises(TypingError, match="needs items of one type"):
         returned(kernel, 1)
+
+
+def test_a_walrus_on_some_paths_keeps_the_value_before():
+    def kernel(out, n):
+        a = b = c = d = 1
+        if n > 1:
+            a = b = c = d = 2
+        for _ in range(n):
+            d += 1
+        first = n == 2 and (a := 3)
+        second = (b := 4) if n == 2 else 0
+        third = 1 < n < (c := 5)
+        out[(d := 3) if n == 2 else 0] = 7 if (n == 0 or (d := d * 10)) else 8
+        out[4:] = a, b, c, d, first, second, third
+
+    for n in range(5):
+        wanted = np.zeros(11)
+        kernel(wanted, n)
+        assert returned(kernel, n, count=11).tolist() == wanted.tolist(), n
