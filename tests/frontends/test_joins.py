@@ -110,3 +110,24 @@ def test_a_walrus_on_some_paths_keeps_the_value_before():
         wanted = np.zeros(11)
         kernel(wanted, n)
         assert returned(kernel, n, count=11).tolist() == wanted.tolist(), n
+
+
+def test_copies_of_a_loop_have_their_own_types():
+    """A number beyond 2^53 is no float64."""
+
+    def kernel(out, n):
+        def total(start, step):
+            sum_ = start
+            for _ in range(3):
+                sum_ = sum_ + step
+            return sum_
+
+        out[0] = total(1, 0.5)
+        out[1] = total(n, 0) - (n - 1)
+        for step in (0.5, n):
+            last = 0
+            for _ in range(3):
+                last = last + step
+            out[2] = last - 3 * (n - 1)
+
+    assert returned(kernel, 2**53 + 1, count=3).tolist() == [2.5, 1, 3]

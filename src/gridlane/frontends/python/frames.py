@@ -13,6 +13,9 @@ from gridlane.ir.values import Var
 
 Environment = dict[str, Operand]
 """The variables of a function by name."""
+Copy = tuple[object, ...]
+"""What tells copies of a statement apart: the places of the inlined calls and the numbers of the
+unrolled iterations that it stands in."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +34,7 @@ class Carrier:
 class Frame:
     """A loop during its translation.
 
-    ``retry`` is set when a guess proved too narrow; the translator keeps the lesson. ``left`` says
+    ``copy`` says which copy of the loop it is, as the types of its variables are its own. ``retry`` is set when a guess proved too narrow; the translator keeps the lesson. ``left`` says
     whether the loop has an exit, so that the code after it is reachable; ``else_flag`` is the
     variable that says that the loop ended without a break. ``unbound`` is the error of a variable
     that was read before it was bound.
@@ -40,6 +43,7 @@ class Frame:
     node: ast.For | ast.While
     flow: Flow
     carriers: dict[str, Carrier]
+    copy: Copy = ()
     retry: bool = False
     left: bool = False
     else_flag: Var | None = None

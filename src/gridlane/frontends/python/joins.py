@@ -230,11 +230,11 @@ def carry_loop(t: Translator, node: ast.For | ast.While, build: Callable[[Frame]
 def _open(t: Translator, node: ast.For | ast.While) -> Frame:
     """Make the carriers from the lessons of earlier attempts, and write their first values."""
     flow = t.source.flows[node]
-    frame = Frame(node, flow, {})
+    frame = Frame(node, flow, {}, t.copy)
     for name in sorted(flow.assigned & (flow.live_head | flow.live_out)):
         carrier = frame.carriers[name] = Carrier(name)
         entry = t.env.get(name)
-        learned = t.learned.get((node, name))
+        learned = t.learned.get((frame.copy, node, name))
         if isinstance(learned, Conflict):
             t.env[name] = learned
             del frame.carriers[name]
@@ -323,14 +323,14 @@ def _discover(t: Translator, frame: Frame, carrier: Carrier, spec: Spec) -> None
     _define(t, carrier, spec)
     if carrier.name in frame.flow.live_head:
         # An iteration may read the value of an earlier one: translate again with it bound.
-        t.learned[frame.node, carrier.name] = spec
+        t.learned[frame.copy, frame.node, carrier.name] = spec
         t.lessons += 1
         frame.retry = True
 
 
 def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now: Operand) -> None:
     """Record a wider spec, or that there is none, for the next attempt."""
-    key = frame.node, carrier.name
+    key = frame.copy, frame.node, carrier.name
     frame.retry = True
     t.lessons += 1
     if both is None:
@@ -385,6 +385,6 @@ def _close(t: Translator, frame: Frame, before: Environment) -> None:
         elif name in before:
             env[name] = before[name]
     for name in frame.flow.assigned - frame.carriers.keys():
-        learned = t.learned.get((frame.node, name))
+        learned = t.learned.get((frame.copy, frame.node, name))
         if isinstance(learned, Conflict):
             env[name] = learned

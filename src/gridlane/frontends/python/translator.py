@@ -21,7 +21,7 @@ from gridlane.core.errors import CompileError, NameLookupError, TypingError, Uns
 from gridlane.core.source import Loc
 from gridlane.frontends.python import doubles
 from gridlane.frontends.python.doubles import Cause
-from gridlane.frontends.python.frames import Environment, Frame
+from gridlane.frontends.python.frames import Copy, Environment, Frame
 from gridlane.frontends.python.operands import Activation, Conflict, Operand, Scalar, number
 from gridlane.frontends.python.source import FunctionSource, source_of
 from gridlane.frontends.python.specs import Spec, unify
@@ -81,6 +81,7 @@ class Translator:
         env: the variables bound here, those of functions around an inlined one included.
         activation: of the function, or of the one that is being inlined.
         inlining: the definitions of the functions that are being inlined, innermost last.
+        copy: which copy of the statements of the source is translated.
         dead: whether control does not reach the current place.
         loops: the enclosing loops, innermost last.
         returns: for device functions, the place and the operand of each return.
@@ -114,10 +115,11 @@ class Translator:
         self.b.fast = FastMath.FAST if unit.options.fastmath else FastMath.NONE
         self.env: Environment = {}
         self.inlining: list[ast.AST] = []
+        self.copy: Copy = ()
         self.dead = False
         self.loops: list[Frame] = []
         self.returns: list[tuple[Region, Operand, Loc]] = []
-        self.learned: dict[tuple[ast.AST, str], Spec | Conflict] = {}
+        self.learned: dict[tuple[Copy, ast.AST, str], Spec | Conflict] = {}
         self.lessons = 0
         self.compared: dict[ast.AST, list[Operand]] = {}
         self.parameters: dict[Value, int] = {}
