@@ -131,3 +131,23 @@ def test_copies_of_a_loop_have_their_own_types():
             out[2] = last - 3 * (n - 1)
 
     assert returned(kernel, 2**53 + 1, count=3).tolist() == [2.5, 1, 3]
+
+
+def test_the_error_of_a_loop_spells_both_types():
+    def tuples(out, n):
+        numbers = ()
+        for i in range(n):
+            numbers = numbers + (i,)
+        out[0] = len(numbers)
+
+    def complexes(out, n):
+        z = complex(n, 1)
+        while n > 0:
+            n -= 1
+            z = z, z
+        out[0] = z[0].real
+
+    found = {tuples: r"tuple\(\) or tuple\(int64\)", complexes: r"complex128 or tuple\(complex128, "}
+    for kernel, words in found.items():
+        with pytest.raises(TypingError, match=words):
+            returned(kernel, 3)

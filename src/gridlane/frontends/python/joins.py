@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from gridlane.core.argtypes import scalar_of
 from gridlane.core.errors import CompileError
 from gridlane.core.source import Loc
 from gridlane.frontends.python.conversion import convert
@@ -334,8 +333,8 @@ def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now
     frame.retry = True
     t.lessons += 1
     if both is None:
-        fixed = carrier.fixed
-        was = rebuild_name(carrier.spec) if fixed is None else fixed.type_name
+        # What this emits goes with the attempt.
+        was = (carrier.fixed or _read(t, carrier)).type_name
         sides: tuple[list[ast.stmt], ...] = ([], [frame.node])
         places = [assignment_place(t, side, carrier.name, frame.node) for side in sides]
         t.learned[key] = Conflict((was, now.type_name), tuple(places))
@@ -358,16 +357,6 @@ def relaxed(spec: Spec) -> Spec:
 def _top(spec: ScalarSpec) -> int:
     """The largest value of the type, or a bound that an overflow may exceed."""
     return spec.dtype.max if spec.hi <= spec.dtype.max else UNBOUNDED
-
-
-def rebuild_name(spec: Spec | None) -> str:
-    """A spec as an error message spells it."""
-    dtype = getattr(spec, "dtype", None)
-    kind = getattr(spec, "type", None)
-    if dtype is not None:
-        return scalar_of(dtype).name
-    found = getattr(spec, "object", spec)
-    return "None" if found is None else str(kind or found)
 
 
 def _close(t: Translator, frame: Frame, before: Environment) -> None:
