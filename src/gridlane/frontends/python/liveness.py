@@ -133,8 +133,17 @@ class _Analysis:
         """The names that the whole of ``node`` reads and those that it assigns."""
         found = self.names.get(node)
         if found is None:
-            found = self.names[node] = names_in([node])
+            found = self.names[node] = self.uses_inside(node)
         return found
+
+    def uses_inside(self, node: ast.AST) -> tuple[Names, Names]:
+        """Those of a node, from those of the statements inside of it, which are known once."""
+        if not isinstance(node, ast.If | ast.For | ast.While):
+            return names_in([node])
+        head = (node.target, node.iter) if isinstance(node, ast.For) else (node.test,)
+        parts = [self.uses(part) for part in (*head, *node.body, *node.orelse)]
+        loads, stores = zip(*parts, strict=True)
+        return frozenset().union(*loads), frozenset().union(*stores)
 
     def by_walrus(self, node: ast.AST) -> Names:
         """The names that expressions of a statement assign. They may do so on some paths only, as
