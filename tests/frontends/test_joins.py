@@ -151,3 +151,97 @@ def test_the_error_of_a_loop_spells_both_types():
     for kernel, words in found.items():
         with pytest.raises(TypingError, match=words):
             returned(kernel, 3)
+
+
+def test_a_loop_whose_iterations_end_with_several_types_is_an_error():
+    """Afterwards the variable had what it had before the loop, or what another iteration gave."""
+
+    def one_of_two(out, n):
+        v = 1
+        for i in range(n):
+            if i == 1:
+                v = 2, 3
+        out[0] = v == 1
+
+    def none(out, n):
+        v = None
+        for i in range(n):
+            if i == 1:
+                v = i
+        out[0] = v is None
+
+    def function(out, n):
+        v = None
+        for i in range(n):
+            if i == 1:
+                v = lambda: i
+        out[0] = v is None
+
+    def first_in_the_loop(out, n):
+        for i in range(n):
+            if i == 1:
+                v = 2, 3
+            else:
+                v = 4
+            if i == 5:
+                v = 6
+                break
+        out[0] = v == 6
+
+    def numbers(out, n):
+        v = 1
+        for i in range(n):
+            v = range(i)
+        out[0] = v
+
+    def method(out, n):
+        v = 1
+        while n > 0:
+            v = out.sum
+            break
+        out[0] = v
+
+    def parts(out, n):
+        v = 1, 2
+        for i in range(n):
+            v = 1, range(i)
+        out[0] = v[1]
+
+    def first_range(out, n):
+        for i in range(n):
+            v = range(i)
+        for i in v:
+            out[0] += i
+
+    found = {
+        one_of_two: r"tuple\(int64, int64\) or int64",
+        none: "int64 or None",
+        function: "the local function lambda or None",
+        first_in_the_loop: r"tuple\(int64, int64\) or int64",
+        numbers: "int64 or range",
+        method: "int64 or method sum of array",
+        parts: r"tuple\(int64, int64\) or tuple\(int64, range\)",
+        first_range: "nothing or range",
+    }
+    for kernel, words in found.items():
+        with pytest.raises(TypingError, match=f"v has a type here .* the path taken: {words}"):
+            returned(kernel, 3)
+
+
+def test_several_types_that_nothing_reads():
+    def kernel(out, n):
+        v = 1
+        for i in range(n):
+            if i == 1:
+                v = 2, 3
+            out[i] += 1
+            numbers = range(i)
+            size = lambda: len(numbers)  # noqa: E731
+            out[i] += size()
+        for i in range(n):
+            v = 5
+            out[i] += v
+            if i == 1:
+                v = None
+
+    assert returned(kernel, 3, count=3).tolist() == [6, 7, 8]

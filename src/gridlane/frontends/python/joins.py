@@ -301,11 +301,14 @@ def save(t: Translator, frame: Frame) -> None:
         now = t.env.get(name)
         if now is None or now is carrier.head or now is carrier.fixed:
             continue
-        if carrier.fixed is not None:
-            _learn(t, frame, carrier, None, now)
+        if isinstance(now, Conflict):  # of paths through this iteration
+            t.learned[frame.copy, frame.node, name] = now
+            t.lessons += 1
+            frame.retry = True
             continue
-        spec = None if isinstance(now, Conflict) else spec_of(now)
-        if spec is None:
+        spec = spec_of(now)
+        if spec is None or carrier.fixed is not None:
+            _learn(t, frame, carrier, None, now)
             continue
         if carrier.spec is None:
             _discover(t, frame, carrier, spec)
@@ -333,13 +336,19 @@ def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now
     frame.retry = True
     t.lessons += 1
     if both is None:
-        # What this emits goes with the attempt.
-        was = (carrier.fixed or _read(t, carrier)).type_name
+        was = _held(t, carrier)
         sides: tuple[list[ast.stmt], ...] = ([], [frame.node])
         places = [assignment_place(t, side, carrier.name, frame.node) for side in sides]
         t.learned[key] = Conflict((was, now.type_name), tuple(places))
         return
     t.learned[key] = relaxed(both)
+
+
+def _held(t: Translator, carrier: Carrier) -> str:
+    """The type that a variable had before the loop. What this emits goes with the attempt."""
+    if carrier.fixed is None and carrier.spec is None:
+        return "nothing"
+    return (carrier.fixed or _read(t, carrier)).type_name
 
 
 def relaxed(spec: Spec) -> Spec:
