@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.frontends.running import launch, returned
 
-from gridlane.core.errors import TypingError
+from gridlane.core.errors import NameLookupError, TypingError
 
 
 def test_branches():
@@ -147,7 +147,10 @@ def test_the_error_of_a_loop_spells_both_types():
             z = z, z
         out[0] = z[0].real
 
-    found = {tuples: r"tuple\(\) or tuple\(int64\)", complexes: r"complex128 or tuple\(complex128, "}
+    found = {
+        tuples: r"tuple\(\) or tuple\(int64\)",
+        complexes: r"complex128 or tuple\(complex128, ",
+    }
     for kernel, words in found.items():
         with pytest.raises(TypingError, match=words):
             returned(kernel, 3)
@@ -174,7 +177,7 @@ def test_a_loop_whose_iterations_end_with_several_types_is_an_error():
         v = None
         for i in range(n):
             if i == 1:
-                v = lambda: i
+                v = lambda: i  # noqa: E731
         out[0] = v is None
 
     def first_in_the_loop(out, n):
@@ -245,3 +248,45 @@ def test_several_types_that_nothing_reads():
                 v = None
 
     assert returned(kernel, 3, count=3).tolist() == [6, 7, 8]
+
+
+def test_reads_that_nothing_binds_are_errors_in_branches_too():
+    """The rest of the branch was left out."""
+
+    def conditional(out, n):
+        if n > 1:
+            for i in range(n - 5):
+                if i > 10:
+                    v = v + 1  # noqa: F821
+            out[0] = 7
+
+    def always(out, n):
+        if n > 1:
+            for _ in range(n - 5):
+                v = v + 1  # noqa: F821
+            out[0] = 7
+
+    for kernel in (conditional, always):
+        with pytest.raises(NameLookupError, match="v is read here, but nothing") as caught:
+            returned(kernel, 3)
+        assert type(caught.value) is NameLookupError
+
+
+def test_a_loop_outside_binds_what_one_inside_reads():
+    def kernel(out, n):
+        for i in range(n):
+            for k in range(2):
+                if i > 0:
+                    out[0] += v + k  # noqa: F821
+                    v += 0.5  # noqa: F821
+                    w = i
+                elif i > 100:
+                    out[1] = w
+            v = i + 1
+        if n > 1:
+            out[2] = v + w
+
+    for n in range(4):
+        wanted = np.zeros(3)
+        kernel(wanted, n)
+        assert returned(kernel, n, count=3).tolist() == wanted.tolist(), n

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from gridlane.core.errors import CompileError
+from gridlane.core.errors import NameLookupError
+from gridlane.core.source import Loc
 from gridlane.frontends.python.liveness import Flow
 from gridlane.frontends.python.operands import Operand
 from gridlane.frontends.python.specs import Spec
@@ -34,7 +35,8 @@ class Carrier:
 class Frame:
     """A loop during its translation.
 
-    ``copy`` says which copy of the loop it is, as the types of its variables are its own. ``retry`` is set when a guess proved too narrow; the translator keeps the lesson. ``left`` says
+    ``copy`` says which copy of the loop it is, as the types of its variables are its own.
+    ``retry`` is set when a guess proved too narrow; the translator keeps the lesson. ``left`` says
     whether the loop has an exit, so that the code after it is reachable; ``else_flag`` is the
     variable that says that the loop ended without a break. ``unbound`` is the error of a variable
     that was read before it was bound.
@@ -47,4 +49,26 @@ class Frame:
     retry: bool = False
     left: bool = False
     else_flag: Var | None = None
-    unbound: CompileError | None = None
+    unbound: UnboundYet | None = None
+
+
+class UnboundYet(NameLookupError):
+    """A variable that an iteration may find bound by an earlier one, read before it was seen.
+    ``frame`` is the loop that is translated again once it has been."""
+
+    def __init__(self, name: str, loc: Loc, frame: Frame) -> None:
+        super().__init__(_UNBOUND.format(name), loc)
+        self.variable = name
+        self.frame = frame
+
+
+def unbound(loops: list[Frame], name: str, loc: Loc) -> NameLookupError:
+    """The error of a variable that is read before it is bound: one to come back to in the innermost
+    of the open loops that may bind it, else one for the user."""
+    for frame in reversed(loops):
+        if name in frame.carriers and name in frame.flow.live_head:
+            return UnboundYet(name, loc, frame)
+    return NameLookupError(_UNBOUND.format(name), loc)
+
+
+_UNBOUND = "{} is read here, but nothing has been assigned to it on this path; assign it before"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from gridlane.core.errors import CompileError
 from gridlane.core.source import Loc
 from gridlane.frontends.python.conversion import convert
-from gridlane.frontends.python.frames import Carrier, Environment, Frame
+from gridlane.frontends.python.frames import Carrier, Environment, Frame, UnboundYet, unbound
 from gridlane.frontends.python.liveness import Flow
 from gridlane.frontends.python.operands import Conflict, Operand, Scalar
 from gridlane.frontends.python.parts import put_together, taken_apart
@@ -212,18 +212,39 @@ def carry_loop(t: Translator, node: ast.For | ast.While, build: Callable[[Frame]
         depth, lessons = len(t.loops), t.lessons
         try:
             build(frame)
+        except UnboundYet as error:
+            if error.frame is not frame:
+                raise
+            frame.unbound = frame.unbound or error
         except CompileError:
             if not frame.retry:
                 raise
         del t.loops[depth - 1 :]
         if frame.unbound is not None:
             if lessons == t.lessons:
-                raise frame.unbound
+                t.restore(snapshot, region)
+                _leave_out(t, frame, frame.unbound)
+                return
             frame.retry = True
         if not frame.retry:
             break
         t.restore(snapshot, region)
     _close(t, frame, before)
+
+
+def _leave_out(t: Translator, frame: Frame, error: UnboundYet) -> None:
+    """Go on without a loop that does not bind what it reads: a loop around it, which is translated
+    again, may bind it later.
+
+    Raises:
+        NameLookupError: no loop may.
+    """
+    found = unbound(t.loops, error.variable, error.loc)
+    if not isinstance(found, UnboundYet):
+        raise found
+    found.frame.unbound = found.frame.unbound or found
+    for name in frame.flow.assigned:
+        t.env.pop(name, None)
 
 
 def _open(t: Translator, node: ast.For | ast.While) -> Frame:

@@ -62,7 +62,9 @@ def read_by_nested(roots: Iterable[ast.AST]) -> Names:
 def _parameters(function: Nested) -> Names:
     args = function.args
     rest = [each for each in (args.vararg, args.kwarg) if each is not None]
-    return frozenset([each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs, *rest)])
+    return frozenset(
+        [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs, *rest)]
+    )
 
 
 def _body(function: Nested) -> list[ast.AST]:
