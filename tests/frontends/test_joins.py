@@ -290,3 +290,32 @@ def test_a_loop_outside_binds_what_one_inside_reads():
         wanted = np.zeros(3)
         kernel(wanted, n)
         assert returned(kernel, n, count=3).tolist() == wanted.tolist(), n
+
+
+def test_a_loop_keeps_several_types_of_a_branch_before():
+    """The compiler did not come to an end."""
+
+    def read(out, n):
+        if n > 1:
+            v = 1, 2
+        else:
+            v = 3
+        for i in range(n):
+            v = i
+        out[0] = v
+
+    def assigned(out, n):
+        if n > 1:
+            v = 1, 2
+        else:
+            v = 3
+        for i in range(n):
+            v = i
+            out[0] += v
+        v = 5
+        out[0] += v
+
+    words = r"v has a type here .* the path taken: tuple\(int64, int64\) or int64"
+    with pytest.raises(TypingError, match=words):
+        returned(read, 3)
+    assert returned(assigned, 3) == 8

@@ -255,6 +255,8 @@ def _open(t: Translator, node: ast.For | ast.While) -> Frame:
         carrier = frame.carriers[name] = Carrier(name)
         entry = t.env.get(name)
         learned = t.learned.get((frame.copy, node, name))
+        if isinstance(entry, Conflict):  # a loop of no iterations keeps it
+            learned = t.learned[frame.copy, node, name] = entry
         if isinstance(learned, Conflict):
             t.env[name] = learned
             del frame.carriers[name]
@@ -262,8 +264,8 @@ def _open(t: Translator, node: ast.For | ast.While) -> Frame:
         spec = learned
         if entry is not None:
             own = spec_of(entry)
-            if own is None or isinstance(entry, Conflict):
-                carrier.fixed = None if isinstance(entry, Conflict) else entry
+            if own is None:
+                carrier.fixed = entry
                 continue
             spec = widened(own) if learned is None else t.unify(learned, own) or own
         if spec is not None:
