@@ -57,19 +57,20 @@ def inlined(t: Translator, function: LocalFunction, given: dict[str, Operand]) -
             f"{function.name} calls itself, and is inlined where it is called; define it outside, "
             "with @cuda.jit(device=True)",
         )
-    outer, env, dead = t.activation, t.env, t.dead
+    outer, env, dead, copy = t.activation, t.env, t.dead, t.copy
     outer.env = env
     seen = {**_variables(t, function.around), **function.captured}
     inner = Activation(bound_by(function.node), function.around)
     seen = {name: value for name, value in seen.items() if name not in inner.names}
     t.activation, t.env = inner, {**seen, **given}
     t.inlining.append(function.node)
+    t.copy = (*copy, t.b.loc)
     try:
         yield
         inner.env = t.env
     finally:
         t.inlining.pop()
-        t.activation, t.env, t.dead = outer, env, dead
+        t.activation, t.env, t.dead, t.copy = outer, env, dead, copy
 
 
 def _variables(t: Translator, around: Activation) -> dict[str, Operand]:

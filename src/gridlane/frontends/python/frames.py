@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from gridlane.core.errors import CompileError
+from gridlane.core.errors import NameLookupError
+from gridlane.core.source import Loc
 from gridlane.frontends.python.liveness import Flow
 from gridlane.frontends.python.operands import Operand
 from gridlane.frontends.python.specs import Spec
@@ -13,6 +14,9 @@ from gridlane.ir.values import Var
 
 Environment = dict[str, Operand]
 """The variables of a function by name."""
+Copy = tuple[object, ...]
+"""What tells copies of a statement apart: the places of the inlined calls and the numbers of the
+unrolled iterations that it stands in."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +35,7 @@ class Carrier:
 class Frame:
     """A loop during its translation.
 
+    ``copy`` says which copy of the loop it is, as the types of its variables are its own.
     ``retry`` is set when a guess proved too narrow; the translator keeps the lesson. ``left`` says
     whether the loop has an exit, so that the code after it is reachable; ``else_flag`` is the
     variable that says that the loop ended without a break. ``unbound`` is the error of a variable
@@ -40,7 +45,30 @@ class Frame:
     node: ast.For | ast.While
     flow: Flow
     carriers: dict[str, Carrier]
+    copy: Copy = ()
     retry: bool = False
     left: bool = False
     else_flag: Var | None = None
-    unbound: CompileError | None = None
+    unbound: UnboundYet | None = None
+
+
+class UnboundYet(NameLookupError):
+    """A variable that an iteration may find bound by an earlier one, read before it was seen.
+    ``frame`` is the loop that is translated again once it has been."""
+
+    def __init__(self, name: str, loc: Loc, frame: Frame) -> None:
+        super().__init__(_UNBOUND.format(name), loc)
+        self.variable = name
+        self.frame = frame
+
+
+def unbound(loops: list[Frame], name: str, loc: Loc) -> NameLookupError:
+    """The error of a variable that is read before it is bound: one to come back to in the innermost
+    of the open loops that may bind it, else one for the user."""
+    for frame in reversed(loops):
+        if name in frame.carriers and name in frame.flow.live_head:
+            return UnboundYet(name, loc, frame)
+    return NameLookupError(_UNBOUND.format(name), loc)
+
+
+_UNBOUND = "{} is read here, but nothing has been assigned to it on this path; assign it before"

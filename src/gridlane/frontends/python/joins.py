@@ -6,11 +6,10 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from gridlane.core.argtypes import scalar_of
 from gridlane.core.errors import CompileError
 from gridlane.core.source import Loc
 from gridlane.frontends.python.conversion import convert
-from gridlane.frontends.python.frames import Carrier, Environment, Frame
+from gridlane.frontends.python.frames import Carrier, Environment, Frame, UnboundYet, unbound
 from gridlane.frontends.python.liveness import Flow
 from gridlane.frontends.python.operands import Conflict, Operand, Scalar
 from gridlane.frontends.python.parts import put_together, taken_apart
@@ -213,13 +212,19 @@ def carry_loop(t: Translator, node: ast.For | ast.While, build: Callable[[Frame]
         depth, lessons = len(t.loops), t.lessons
         try:
             build(frame)
+        except UnboundYet as error:
+            if error.frame is not frame:
+                raise
+            frame.unbound = frame.unbound or error
         except CompileError:
             if not frame.retry:
                 raise
         del t.loops[depth - 1 :]
         if frame.unbound is not None:
             if lessons == t.lessons:
-                raise frame.unbound
+                t.restore(snapshot, region)
+                _leave_out(t, frame, frame.unbound)
+                return
             frame.retry = True
         if not frame.retry:
             break
@@ -227,14 +232,31 @@ def carry_loop(t: Translator, node: ast.For | ast.While, build: Callable[[Frame]
     _close(t, frame, before)
 
 
+def _leave_out(t: Translator, frame: Frame, error: UnboundYet) -> None:
+    """Go on without a loop that does not bind what it reads: a loop around it, which is translated
+    again, may bind it later.
+
+    Raises:
+        NameLookupError: no loop may.
+    """
+    found = unbound(t.loops, error.variable, error.loc)
+    if not isinstance(found, UnboundYet):
+        raise found
+    found.frame.unbound = found.frame.unbound or found
+    for name in frame.flow.assigned:
+        t.env.pop(name, None)
+
+
 def _open(t: Translator, node: ast.For | ast.While) -> Frame:
     """Make the carriers from the lessons of earlier attempts, and write their first values."""
     flow = t.source.flows[node]
-    frame = Frame(node, flow, {})
+    frame = Frame(node, flow, {}, t.copy)
     for name in sorted(flow.assigned & (flow.live_head | flow.live_out)):
         carrier = frame.carriers[name] = Carrier(name)
         entry = t.env.get(name)
-        learned = t.learned.get((node, name))
+        learned = t.learned.get((frame.copy, node, name))
+        if isinstance(entry, Conflict):  # a loop of no iterations keeps it
+            learned = t.learned[frame.copy, node, name] = entry
         if isinstance(learned, Conflict):
             t.env[name] = learned
             del frame.carriers[name]
@@ -242,8 +264,8 @@ def _open(t: Translator, node: ast.For | ast.While) -> Frame:
         spec = learned
         if entry is not None:
             own = spec_of(entry)
-            if own is None or isinstance(entry, Conflict):
-                carrier.fixed = None if isinstance(entry, Conflict) else entry
+            if own is None:
+                carrier.fixed = entry
                 continue
             spec = widened(own) if learned is None else t.unify(learned, own) or own
         if spec is not None:
@@ -302,11 +324,14 @@ def save(t: Translator, frame: Frame) -> None:
         now = t.env.get(name)
         if now is None or now is carrier.head or now is carrier.fixed:
             continue
-        if carrier.fixed is not None:
-            _learn(t, frame, carrier, None, now)
+        if isinstance(now, Conflict):  # of paths through this iteration
+            t.learned[frame.copy, frame.node, name] = now
+            t.lessons += 1
+            frame.retry = True
             continue
-        spec = None if isinstance(now, Conflict) else spec_of(now)
-        if spec is None:
+        spec = spec_of(now)
+        if spec is None or carrier.fixed is not None:
+            _learn(t, frame, carrier, None, now)
             continue
         if carrier.spec is None:
             _discover(t, frame, carrier, spec)
@@ -323,24 +348,30 @@ def _discover(t: Translator, frame: Frame, carrier: Carrier, spec: Spec) -> None
     _define(t, carrier, spec)
     if carrier.name in frame.flow.live_head:
         # An iteration may read the value of an earlier one: translate again with it bound.
-        t.learned[frame.node, carrier.name] = spec
+        t.learned[frame.copy, frame.node, carrier.name] = spec
         t.lessons += 1
         frame.retry = True
 
 
 def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now: Operand) -> None:
     """Record a wider spec, or that there is none, for the next attempt."""
-    key = frame.node, carrier.name
+    key = frame.copy, frame.node, carrier.name
     frame.retry = True
     t.lessons += 1
     if both is None:
-        fixed = carrier.fixed
-        was = rebuild_name(carrier.spec) if fixed is None else fixed.type_name
+        was = _held(t, carrier)
         sides: tuple[list[ast.stmt], ...] = ([], [frame.node])
         places = [assignment_place(t, side, carrier.name, frame.node) for side in sides]
         t.learned[key] = Conflict((was, now.type_name), tuple(places))
         return
     t.learned[key] = relaxed(both)
+
+
+def _held(t: Translator, carrier: Carrier) -> str:
+    """The type that a variable had before the loop. What this emits goes with the attempt."""
+    if carrier.fixed is None and carrier.spec is None:
+        return "nothing"
+    return (carrier.fixed or _read(t, carrier)).type_name
 
 
 def relaxed(spec: Spec) -> Spec:
@@ -360,16 +391,6 @@ def _top(spec: ScalarSpec) -> int:
     return spec.dtype.max if spec.hi <= spec.dtype.max else UNBOUNDED
 
 
-def rebuild_name(spec: Spec | None) -> str:
-    """A spec as an error message spells it."""
-    dtype = getattr(spec, "dtype", None)
-    kind = getattr(spec, "type", None)
-    if dtype is not None:
-        return scalar_of(dtype).name
-    found = getattr(spec, "object", spec)
-    return "None" if found is None else str(kind or found)
-
-
 def _close(t: Translator, frame: Frame, before: Environment) -> None:
     """After the loop: bind the variables that are live, forget the others that it assigned."""
     env = {name: value for name, value in before.items() if name not in frame.flow.assigned}
@@ -385,6 +406,6 @@ def _close(t: Translator, frame: Frame, before: Environment) -> None:
         elif name in before:
             env[name] = before[name]
     for name in frame.flow.assigned - frame.carriers.keys():
-        learned = t.learned.get((frame.node, name))
+        learned = t.learned.get((frame.copy, frame.node, name))
         if isinstance(learned, Conflict):
             env[name] = learned

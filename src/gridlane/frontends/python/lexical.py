@@ -43,15 +43,13 @@ def names_in(roots: Iterable[ast.AST]) -> tuple[Names, Names]:
 
 def bound_by(function: Nested) -> Names:
     """The parameters and variables of a function."""
-    args = function.args
-    rest = [each for each in (args.vararg, args.kwarg) if each is not None]
-    given = [*args.posonlyargs, *args.args, *args.kwonlyargs, *rest]
-    return names_in(_body(function))[1] | {each.arg for each in given}
+    return names_in(_body(function))[1] | _parameters(function)
 
 
 def read_around(function: Nested) -> Names:
     """The names that a function reads from around it, for functions inside of it as well."""
-    return names_in(_body(function))[0] - bound_by(function)
+    loads, stores = names_in(_body(function))  # once: it visits the functions inside
+    return loads - stores - _parameters(function)
 
 
 def read_by_nested(roots: Iterable[ast.AST]) -> Names:
@@ -59,6 +57,14 @@ def read_by_nested(roots: Iterable[ast.AST]) -> Names:
     wherever it is, with the values that they have then."""
     nested = [item for item in walk_own(roots) if isinstance(item, ast.FunctionDef | ast.Lambda)]
     return frozenset().union(*map(read_around, nested))
+
+
+def _parameters(function: Nested) -> Names:
+    args = function.args
+    rest = [each for each in (args.vararg, args.kwarg) if each is not None]
+    return frozenset(
+        [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs, *rest)]
+    )
 
 
 def _body(function: Nested) -> list[ast.AST]:

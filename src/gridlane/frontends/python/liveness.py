@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from gridlane.frontends.python.lexical import Names, names_in, read_by_nested
+from gridlane.frontends.python.lexical import Names, names_in, read_by_nested, walk_own
 
 
 @dataclass(slots=True)
@@ -63,6 +63,7 @@ class _Analysis:
     flows: dict[ast.AST, Flow] = field(default_factory=dict)
     loops: list[_Loop] = field(default_factory=list)
     names: dict[ast.AST, tuple[Names, Names]] = field(default_factory=dict)
+    walrus: dict[ast.AST, Names] = field(default_factory=dict)
 
     def block(self, statements: list[ast.stmt], live: Names) -> Names:
         """The names live before a list of statements, given those live after it."""
@@ -72,7 +73,7 @@ class _Analysis:
 
     def simple(self, node: ast.AST, live: Names) -> Names:
         loads, stores = self.uses(node)
-        return (live - stores) | loads | self.always
+        return (live - stores) | loads | self.by_walrus(node) & live | self.always
 
     def leave(self, node: ast.AST, live: Names) -> Names:
         return self.uses(node)[0] | self.always
@@ -132,7 +133,25 @@ class _Analysis:
         """The names that the whole of ``node`` reads and those that it assigns."""
         found = self.names.get(node)
         if found is None:
-            found = self.names[node] = names_in([node])
+            found = self.names[node] = self.uses_inside(node)
+        return found
+
+    def uses_inside(self, node: ast.AST) -> tuple[Names, Names]:
+        """Those of a node, from those of the statements inside of it, which are known once."""
+        if not isinstance(node, ast.If | ast.For | ast.While):
+            return names_in([node])
+        head = (node.target, node.iter) if isinstance(node, ast.For) else (node.test,)
+        parts = [self.uses(part) for part in (*head, *node.body, *node.orelse)]
+        loads, stores = zip(*parts, strict=True)
+        return frozenset().union(*loads), frozenset().union(*stores)
+
+    def by_walrus(self, node: ast.AST) -> Names:
+        """The names that expressions of a statement assign. They may do so on some paths only, as
+        in ``c and (v := 1)``, so an earlier value stays live."""
+        found = self.walrus.get(node)
+        if found is None:
+            named = [item.target.id for item in walk_own([node]) if isinstance(item, ast.NamedExpr)]
+            found = self.walrus[node] = frozenset(named)
         return found
 
 

@@ -42,11 +42,16 @@ def for_(t: Translator, node: ast.For) -> None:
 
 
 def _unrolled(t: Translator, node: ast.For, items: list[Operand]) -> None:
-    for item in items:
-        if t.dead:
-            return
-        assign_to(t, node.target, item)
-        t.block(node.body)
+    copy = t.copy
+    try:
+        for number, item in enumerate(items):
+            if t.dead:
+                return
+            t.copy = (*copy, number)
+            assign_to(t, node.target, item)
+            t.block(node.body)
+    finally:
+        t.copy = copy
     if not t.dead:
         t.block(node.orelse)
 

@@ -7,8 +7,9 @@ import builtins
 from gridlane.core.errors import NameLookupError, TypingError
 from gridlane.core.suggestions import did_you_mean
 from gridlane.frontends.python.constants import operand_of
+from gridlane.frontends.python.frames import unbound
 from gridlane.frontends.python.operands import Activation, Conflict, Operand
-from gridlane.frontends.python.translator import Translator, UnboundYet
+from gridlane.frontends.python.translator import Translator
 
 
 def named(t: Translator, name: str) -> Operand:
@@ -48,14 +49,7 @@ def _in_reach(t: Translator) -> set[str]:
 
 def _outer(t: Translator, name: str) -> Operand:
     if _is_variable(t, name):
-        message = (
-            f"{name} is read here, but nothing has been assigned to it on this path; assign it "
-            "before"
-        )
-        for frame in reversed(t.loops):
-            if name in frame.carriers and name in frame.flow.live_head:
-                raise UnboundYet(message, t.b.loc, frame)
-        raise NameLookupError(message, t.b.loc)
+        raise unbound(t.loops, name, t.b.loc)
     found, value = t.unit.around.lookup(t.function, name)
     if not found:
         raise NameLookupError(

@@ -17,11 +17,11 @@ from functools import partial
 from typing import Any
 
 from gridlane.core.dtypes import DType, f32, f64, i64
-from gridlane.core.errors import CompileError, NameLookupError, TypingError, UnsupportedError
+from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.core.source import Loc
 from gridlane.frontends.python import doubles
 from gridlane.frontends.python.doubles import Cause
-from gridlane.frontends.python.frames import Environment, Frame
+from gridlane.frontends.python.frames import Copy, Environment, Frame, UnboundYet
 from gridlane.frontends.python.operands import Activation, Conflict, Operand, Scalar, number
 from gridlane.frontends.python.source import FunctionSource, source_of
 from gridlane.frontends.python.specs import Spec, unify
@@ -42,14 +42,6 @@ class Snapshot:
     environment: Environment
     returns: int
     loc: Loc
-
-
-class UnboundYet(NameLookupError):
-    """A variable that an iteration may find bound by an earlier one, read before it was seen."""
-
-    def __init__(self, message: str, loc: Loc, frame: Frame) -> None:
-        super().__init__(message, loc)
-        self.frame = frame
 
 
 class ResultUnknown(TypingError):
@@ -81,6 +73,7 @@ class Translator:
         env: the variables bound here, those of functions around an inlined one included.
         activation: of the function, or of the one that is being inlined.
         inlining: the definitions of the functions that are being inlined, innermost last.
+        copy: which copy of the statements of the source is translated.
         dead: whether control does not reach the current place.
         loops: the enclosing loops, innermost last.
         returns: for device functions, the place and the operand of each return.
@@ -114,10 +107,11 @@ class Translator:
         self.b.fast = FastMath.FAST if unit.options.fastmath else FastMath.NONE
         self.env: Environment = {}
         self.inlining: list[ast.AST] = []
+        self.copy: Copy = ()
         self.dead = False
         self.loops: list[Frame] = []
         self.returns: list[tuple[Region, Operand, Loc]] = []
-        self.learned: dict[tuple[ast.AST, str], Spec | Conflict] = {}
+        self.learned: dict[tuple[Copy, ast.AST, str], Spec | Conflict] = {}
         self.lessons = 0
         self.compared: dict[ast.AST, list[Operand]] = {}
         self.parameters: dict[Value, int] = {}
@@ -246,6 +240,7 @@ class Translator:
         except UnboundYet as error:
             # The loop is translated again once its later code has shown the variable's type.
             error.frame.unbound = error.frame.unbound or error
+            del self.loops[depth:]
             return None
         except ResultUnknown as error:
             self.unknown.append(error)
