@@ -247,8 +247,11 @@ def test_stores_that_would_need_a_copy():
         out[8:12] = a
         b[:] = b[:, 1]
         out[12:16] = b.ravel()
+        a[:] = a[1:2].reshape(())
+        out[16:] = a
 
-    assert returned(small, count=16).tolist() == [4, 3, 2, 1, 6, 8, 5, 7, 4, 2, 2, 2, 8, 7, 8, 7]
+    wanted = [4, 3, 2, 1, 6, 8, 5, 7, 4, 2, 2, 2, 8, 7, 8, 7, 2, 2, 2, 2]
+    assert returned(small, count=20).tolist() == wanted
 
     def turned(a, n):
         a[:] = a[::-1]

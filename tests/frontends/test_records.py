@@ -364,3 +364,16 @@ def test_titles_are_no_fields_of_their_own():
     a, out = np.array([(1, 2.5)] * 3, titled), np.zeros(2)
     launch(kernel, 1, 1, a, out)
     assert a.tolist() == [(1, 2.5), (7, 8.5), (3, 4.0)] and out.tolist() == [8.5, 17.0]
+
+
+def test_tuples_in_whole_views():
+    """numpy takes a tuple for one record, which every element is."""
+    kind = np.dtype([("price", np.float64), ("size", np.int32)])
+
+    def kernel(a, b):
+        a[:] = (1.5, 5)
+        b[:] = ((1.5, 5), (2, 6))
+
+    a, b = np.zeros(3, kind), np.zeros(2, kind)
+    launch(kernel, 1, 1, a, b)
+    assert a.tolist() == [(1.5, 5)] * 3 and b.tolist() == [(1.5, 5), (2.0, 6)]

@@ -155,7 +155,8 @@ class DiskCache:
             return f"{place} is not writable"
         try:
             if place == self.root:
-                Folder(place).__exit__(None, None, None)
+                with Folder(place):
+                    pass  # nobody else can write to it
             # Only an attempt tells: os.access() says yes to root of any directory.
             with TemporaryDirectory(prefix=".gridlane-", suffix=".tmp", dir=place):
                 return ""

@@ -250,7 +250,7 @@ def _apart(t: Translator, view: ArrayView, value: TupleOperand) -> TupleOperand:
     return TupleOperand(tuple(items), value.fields, value.cls)
 
 
-def _held(t: Translator, view: ArrayView, source: ArrayView) -> TupleOperand:
+def _held(t: Translator, view: ArrayView, source: ArrayView) -> Operand:
     """The elements of a source that the view may overlap, in registers.
 
     Raises:
@@ -259,7 +259,7 @@ def _held(t: Translator, view: ArrayView, source: ArrayView) -> TupleOperand:
     shape = [constant(extent) for extent in source.shape]
     counts = [extent for extent in shape if isinstance(extent, int)]
     if len(counts) == len(shape) and prod(counts) <= _MOST_HELD:
-        held = _elements(t, source, counts, ())
+        held = _elements(t, source, counts, [])
         if held is not None:
             return held
     raise _overlapping(t, view)
@@ -275,18 +275,17 @@ def _overlapping(t: Translator, view: ArrayView) -> CompileError:
 
 
 def _elements(
-    t: Translator, source: ArrayView, counts: list[int], at: tuple[Value, ...]
-) -> TupleOperand | None:
-    """The elements below some indices as a tuple for each axis; None where they stay in memory."""
+    t: Translator, source: ArrayView, counts: list[int], at: list[Value]
+) -> Operand | None:
+    """The element at some indices, or those below as a tuple for each axis that is left; None where
+    they stay in memory."""
+    if len(at) == len(counts):
+        item = load(t, address(t, source, at), source.type.element)
+        return None if isinstance(item, RecordView | ArrayView) else item
     items: list[Operand] = []
     for number in range(counts[len(at)]):
-        inner = (*at, t.b.const(number, i64))
-        item = (
-            load(t, address(t, source, list(inner)), source.type.element)
-            if len(inner) == len(counts)
-            else _elements(t, source, counts, inner)
-        )
-        if item is None or isinstance(item, RecordView | ArrayView):
+        item = _elements(t, source, counts, [*at, t.b.const(number, i64)])
+        if item is None:
             return None
         items.append(item)
     return TupleOperand(tuple(items))
