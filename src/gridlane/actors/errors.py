@@ -44,7 +44,7 @@ class Reason(IntEnum):
 
 _MEANINGS = {
     Reason.FULL: "the inbox is full",
-    Reason.INACTIVE: "the actor takes no messages; activate it",
+    Reason.INACTIVE: "the actor takes no messages; activate it, unless it has ended",
     Reason.NO_ACTOR: "no actor has the name or number",
     Reason.NO_TOPIC: "nobody has declared the topic",
     Reason.EXPIRED: "its deadline has passed",
