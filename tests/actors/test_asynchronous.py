@@ -140,18 +140,28 @@ def test_an_event_loop_ends_before_the_answer(on_cpu):
     assert asyncio.run(again()).value == 2
 
 
-def test_the_end_of_the_runtime_is_no_cancellation(on_cpu):
-    ref = on_cpu.launch(echo)
+@pytest.mark.parametrize("held", [False, True])
+def test_the_end_of_the_runtime_is_no_cancellation(on_cpu, monkeypatch, held):
+    """Callers are told the same before the engine has ended, while other actors end."""
+    ref, other = on_cpu.launch(echo), on_cpu.launch(echo)
     ref.activate()
     ref.suspend()
+    told = threading.Event()
 
     async def ask():
         call = asyncio.ensure_future(ref.acall(Number(1)))
         await asyncio.sleep(0)
-        await asyncio.to_thread(on_cpu.close)
-        with pytest.raises(actors.ActorError, match="closed"):
+        call.add_done_callback(lambda _: told.set())
+        closing = asyncio.ensure_future(asyncio.to_thread(on_cpu.close))
+        with pytest.raises(actors.ActorError, match="runtime is closed"):
             await call
+        with pytest.raises(actors.ActorError, match="runtime is closed"):
+            ref.send(Number(1))
+        await closing
 
+    if held:
+        end = other._instance.end
+        monkeypatch.setattr(other._instance, "end", lambda why: told.wait(20) and end(why))
     asyncio.run(ask())
 
 

@@ -48,7 +48,7 @@ class Directory:
         self._numbers: dict[str, itertools.count[int]] = {}
 
     def require_open(self) -> None:
-        """Raise ActorError where the runtime is about to end, with the lock held."""
+        """Raise ActorError where the runtime is about to end; what begins then holds the lock."""
         if self.closing:
             raise ActorError("the runtime is closed")
 

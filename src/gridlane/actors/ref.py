@@ -169,6 +169,8 @@ class ActorRef(Caller):
         if found is None:
             return TimeoutError(f"{self.name} has not replied in time")
         reason = Reason(found & 0xFF)
+        if reason is Reason.STOPPED:
+            self._home.directory.require_open()
         if reason is Reason.FULL:
             return TimeoutError(f"the inbox of {self.name} has had no room in time")
         if reason is Reason.FAILED:
@@ -248,6 +250,7 @@ class ActorRef(Caller):
 
     def _refused(self, reason: Reason) -> ActorError:
         self._home.require_open()
+        self._home.directory.require_open()
         if reason is Reason.FULL:
             return QueueFull(f"the inbox of {self.name} is full")
         return MessageDead(f"{self.name} takes no message", reason)
