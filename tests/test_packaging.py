@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -50,3 +53,29 @@ def test_every_file_is_in_the_source_distribution():
         if not name.startswith(("src/", ".github/", *grafted)) and name not in included | always
     ]
     assert left_out == [".gitignore"]
+
+
+def test_what_a_release_says_of_its_forge(tmp_path):
+    """The addresses of pyproject.toml, and README's links, name files of the checkout."""
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    script = [
+        sys.executable,
+        str(ROOT / "scripts" / "release_metadata.py"),
+        "--root",
+        str(tmp_path),
+    ]
+    forge = "https://forge.example/some/gridlane"
+    subprocess.run([*script, f"{forge}/", "v0.1.0"], check=True)
+    urls = tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]["urls"]
+    assert urls["Source"] == f"{forge}/tree/v0.1.0" and urls["Issues"] == f"{forge}/issues"
+    text, code = (tmp_path / "README.md").read_text(), "double[4, 256](values)"
+    assert code in text
+    links = re.findall(r"\]\(([^)\s]+)\)", text.replace(code, ""))
+    assert len(links) > 20
+    for link in [*links, urls["Changelog"], urls["Documentation"]]:
+        raw = link.endswith((".png", ".jpg", ".svg"))
+        place = f"{forge}/{'raw' if raw else 'blob'}/v0.1.0/"
+        assert link.startswith(place) and (ROOT / link.removeprefix(place)).exists(), link
+    for wrong in ([forge, "v0.1.0"], ["git@forge.example:gridlane", "v0.1.0"], [forge, "a b"]):
+        assert subprocess.run([*script, *wrong], capture_output=True).returncode == 1
