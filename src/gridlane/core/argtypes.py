@@ -483,9 +483,9 @@ class NoneType(ArgType):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """``return_type(*args)``."""
+    """``return_type(*args)``; without a type where the function decides."""
 
-    return_type: ArgType
+    return_type: ArgType | None
     args: tuple[ArgType, ...]
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ from gridlane import cuda
 from gridlane.core.errors import CompileError
 from gridlane.cuda import cgutils, types
 from gridlane.cuda.extending import intrinsic
+from gridlane.cuda.extending.templates import signature
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -234,6 +235,19 @@ def test_refusals(codegen, words):
     with pytest.raises(CompileError, match=words) as caught:
         call(codegen, 3.0)
     assert "emitted(*args)" in str(caught.value)  # the line of the call
+
+
+def test_a_signature_without_a_return_type():
+    @intrinsic
+    def emitted(context, x):
+        return signature(None, x), lambda c, b, s, a: a[0]
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = emitted(out[0])
+
+    with pytest.raises(CompileError, match="has no return type; void is one"):
+        kernel[1, 1](np.zeros(1))
 
 
 def test_types_of_values():

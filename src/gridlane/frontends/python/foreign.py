@@ -40,7 +40,9 @@ def call_foreign(
         )
     module = t.unit.foreign.get(links) or foreign.load(links)
     t.unit.foreign[links] = module  # one module for all calls: its shared memory is one
-    function, layout = find(module, foreign.name), layout_of(foreign.signature.return_type)
+    result = foreign.signature.return_type
+    assert result is not None  # as declare_device demands
+    function, layout = find(module, foreign.name), layout_of(result)
     values = [value for each in operands for value in handed(t, each)]
     params = _checked(t, foreign, function, layout, values)
     first = len(function.params) - len(params)
@@ -61,7 +63,7 @@ def call_foreign(
     else:
         _check_status(t, foreign, returned[0])
         scalars = _scalars(t.b, layout, made.stored, stored)
-    return result_operand(foreign.signature.return_type, scalars)
+    return result_operand(result, scalars)
 
 
 def _converted(

@@ -100,7 +100,7 @@ class Context:
         made = call_device(self._t, device, self._operands(signature, args), {})
         if isinstance(signature.return_type, NoneType):
             return self.get_dummy_value()
-        return Lowered(self._t, cast_to(self._t, made, signature.return_type))
+        return Lowered(self._t, self._returned(made, signature))
 
     call_internal = compile_internal
 
@@ -110,9 +110,13 @@ class Context:
         def emit(builder: Builder, args: Any) -> Lowered:
             operands = self._operands(signature, args)
             made = call(self._t, Static(function), operands, {})
-            return Lowered(self._t, cast_to(self._t, made, signature.return_type))
+            return Lowered(self._t, self._returned(made, signature))
 
         return emit
+
+    def _returned(self, made: Operand, signature: Signature) -> Operand:
+        kind = signature.return_type
+        return made if kind is None else cast_to(self._t, made, kind)
 
     def _operands(self, signature: Signature, args: Any) -> list[Operand]:
         pairs = zip(args, signature.args, strict=True)

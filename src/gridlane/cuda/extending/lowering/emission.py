@@ -49,4 +49,6 @@ def _run(t: Translator, codegen: Any, signature: Signature, rest: tuple[Any, Any
         raise t.fail(
             TypingError, f"{name}(): non-void function returns None, and {signature} is declared"
         )
+    if signature.return_type is None:
+        raise t.fail(TypingError, f"{name}(): {signature} has no return type; void is one")
     return operand_as(t, made, signature.return_type)
