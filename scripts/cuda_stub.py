@@ -34,6 +34,9 @@ TARGET = Path(__file__).parents[1] / "src/gridlane/cuda/__init__.pyi"
 
 HEADER = '''"""The types of gridlane.cuda; made by scripts/cuda_stub.py, not by hand."""
 
+# pyright: reportOverlappingOverload=false
+# A dtype of unknown type may be that of numbers or of records.
+
 from collections.abc import Iterator
 from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeVar, overload
 

@@ -28,6 +28,9 @@ class Struct:
     """
 
     __slots__ = ("_kept", "_layout", "_memory")
+    _kept: Any
+    _layout: Layout
+    _memory: Any
 
     def __init__(self, name: str | Layout, address: int = 0, kept: Any = None) -> None:
         laid = layout(name) if isinstance(name, str) else name
@@ -108,7 +111,7 @@ class Struct:
 
 def members(made: Struct) -> Mapping[str, Field]:
     """The members of a structure by name."""
-    return made._layout.fields
+    return made._layout.fields  # pyright: ignore[reportPrivateUsage]  # its members are C's
 
 
 def code(field: Field) -> str:

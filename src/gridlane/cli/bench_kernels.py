@@ -1,5 +1,8 @@
 """The kernels of the built-in benchmark in the style of CUDA code, and numpy's equivalents."""
 
+# pyright: reportMissingParameterType=false
+# Kernels: their arguments have the types of each launch.
+
 from __future__ import annotations
 
 from collections.abc import Callable

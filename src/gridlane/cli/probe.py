@@ -4,6 +4,9 @@ Its ``main``, with a device in ``sys.argv``, prints a line of JSON after each st
 first that fails. It is a process of its own, because a broken device may crash its process.
 """
 
+# pyright: reportMissingParameterType=false
+# Kernels: their arguments have the types of each launch.
+
 from __future__ import annotations
 
 import json

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, ModuleType
@@ -125,7 +125,7 @@ def run(request: Request) -> None:
 
 
 @contextmanager
-def _profiled(request: Request) -> Iterator[None]:
+def _profiled(request: Request) -> Generator[None]:
     """Profile a program that wants it, up to the end of its main module."""
     if not (request.profile or request.trace_file or request.html):
         yield

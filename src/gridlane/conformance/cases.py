@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from enum import Enum, Flag
 from functools import partial
 from itertools import product
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 
-from gridlane.conformance.kernels import array_of, elementwise
+from gridlane.conformance.kernels import Build, array_of, elementwise
 from gridlane.conformance.special import grid_of, special
 from gridlane.core import dtypes
 from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, b1, f64, i32, i64, u8, u32
 from gridlane.core.errors import VerifyError
+from gridlane.ir.builder import Builder
 from gridlane.ir.op import REGISTRY, Op, Scope
 from gridlane.ir.ops import arith, math
 from gridlane.ir.types import Type, vector
@@ -58,7 +59,7 @@ def takes(make: Callable[..., Op], *types: Type) -> bool:
     return True
 
 
-def over(op: str, label: str, types: list[Type], columns: list[np.ndarray], build) -> Case:
+def over(op: str, label: str, types: list[Type], columns: list[np.ndarray], build: Build) -> Case:
     """A case of an elementwise kernel on columns of values."""
     count = len(columns[0])
     module, outputs = elementwise(types, build, count)
@@ -69,7 +70,7 @@ def over(op: str, label: str, types: list[Type], columns: list[np.ndarray], buil
     return Case(op, module, [*columns, *results], grid, label=label, labels=labels)
 
 
-def emitting(make: Callable[..., Op]):
+def emitting(make: Callable[..., Op]) -> Build:
     """A function that emits an op with all its results."""
     return lambda b, *values: b.emit(make(*values)).results
 
@@ -95,7 +96,7 @@ def selects() -> Iterator[Case]:
         yield over("select", str(dtype), [b1, dtype, dtype], columns, emitting(arith.Select))
     columns = grid_of(special(b1), special(i32, 0), special(i32, 0))
 
-    def pairs(b, condition, x, y):
+    def pairs(b: Builder, condition: Value, x: Value, y: Value) -> list[Value]:
         from gridlane.ir.ops.memory import Pack, Part
 
         two = vector(i32, 2)
@@ -109,7 +110,7 @@ def casts() -> Iterator[Case]:
     for source in ALL:
         columns = [special(source, 40)]
 
-        def build(b, value):
+        def build(b: Builder, value: Value) -> list[Value]:
             return [b.value(arith.Cast(value, target)) for target in ALL]
 
         case = over("cast", f"from-{source}", [source], columns, build)
@@ -121,7 +122,7 @@ def widened_results() -> Iterator[Case]:
     """Results of narrow integers, in 32 bits and more: compilers that compute in 32 must wrap."""
     for dtype in (dtypes.i8, u8, dtypes.i16, dtypes.u16):
 
-        def build(b, x, y):
+        def build(b: Builder, x: Value, y: Value) -> list[Value]:
             made = [b.value(cls(x, y)) for cls in (arith.Add, arith.Sub, arith.Mul, arith.Shl)]
             made += [b.value(cls(x)) for cls in (arith.Neg, arith.Abs, arith.Not)]
             return [b.cast(value, wide) for value in made for wide in (i32, u32, i64)]
@@ -135,12 +136,12 @@ def bitcasts() -> Iterator[Case]:
     for source in scalars:
         targets = [target for target in scalars if target.size == source.size]
 
-        def build(b, value):
+        def build(b: Builder, value: Value) -> list[Value]:
             return [b.value(arith.Bitcast(value, target)) for target in targets]
 
         yield over("bitcast", f"from-{source}", [source], [special(source, 20)], build)
 
-    def halves(b, value):
+    def halves(b: Builder, value: Value) -> list[Value]:
         from gridlane.ir.ops.memory import Part
 
         pair = b.value(arith.Bitcast(value, vector(dtypes.u16, 2)))
@@ -154,7 +155,7 @@ def constants() -> Iterator[Case]:
     for dtype in ALL:
         values = special(dtype, 4).tolist()
 
-        def build(b, _):
+        def build(b: Builder, _: Value) -> list[Value]:
             return [b.const(value, dtype) for value in values]
 
         yield over("const", str(dtype), [i32], [np.zeros(3, np.int32)], build)
@@ -185,7 +186,13 @@ def listed(cls: type[Op]) -> Iterator[Case]:
         most = 12 if len(types) == 2 else 5
         fixed = list(zip(*[column.tolist() for column in grid_of(*axes, limit=most)], strict=True))
 
-        def build(b, value, make=make, types=types, fixed=fixed):
+        def build(
+            b: Builder,
+            value: Value,
+            make: Callable[..., Op] = make,
+            types: tuple[Type, ...] = types,
+            fixed: list[tuple[Any, ...]] = fixed,
+        ) -> list[Value]:
             rows = [[b.const(n, t) for n, t in zip(row, types[1:], strict=True)] for row in fixed]
             return [result for row in rows for result in b.emit(make(value, *row)).results]
 
@@ -219,10 +226,11 @@ def beside_constants(cls: type[Op]) -> Iterator[Case]:
             fixed = fixed[:3]
         narrow = NARROWER.get(dtype.name)
 
-        def build(b, value, *small):
+        def build(b: Builder, value: Value, *small: Value) -> list[Value]:
             values = [value, *[b.value(arith.Cast(x, dtype)) for x in small]]
             pairs = [(v, b.const(number, dtype)) for v in values for number in fixed]
-            return [b.value(cls(*order)) for pair in pairs for order in (pair, pair[::-1])]
+            orders = [order for pair in pairs for order in (pair, pair[::-1])]
+            return [b.value(cls(*order)) for order in orders]  # type: ignore[arg-type]  # operands
 
         types: list[Type] = [dtype, narrow] if narrow else [dtype]
         columns = [special(dtype, 20)]
@@ -234,7 +242,7 @@ def beside_constants(cls: type[Op]) -> Iterator[Case]:
 def by_constants() -> Iterator[Case]:
     """Quotients and remainders by constants, of which most need no test for 0 and -1."""
 
-    def build(b, value):
+    def build(b: Builder, value: Value) -> list[Value]:
         divisors = [b.const(n, i32) for n in (7, -3, 1, -(2**31), 0, -1, 2**31 - 1)]
         return [op(value, n) for n in divisors for op in (b.div, b.rem)]
 
@@ -253,7 +261,7 @@ def with_itself(cls: type[Op]) -> Iterator[Case]:
 
     emit = emitting(cls)
 
-    def build(b, *values):
+    def build(b: Builder, *values: Value) -> list[Value]:
         pairs = [(v, v) for v in values]
         pairs += [(b.neg(v), b.neg(v)) for v in values]
         return [emit(b, *pair)[0] for pair in pairs]
@@ -267,11 +275,11 @@ def extremes() -> Iterator[Case]:
     negation of orders, which is no order for NaN."""
     for dtype in _SHORT_FLOATS:
 
-        def build(b, x, y):
+        def build(b: Builder, x: Value, y: Value) -> list[Value]:
             orders = [b.value(cls(x, y)) for cls in (arith.Lt, arith.Le, arith.Gt, arith.Ge)]
             return [b.select(order, *pair) for order in orders for pair in ((x, y), (y, x))]
 
-        def complements(b, x, y):
+        def complements(b: Builder, x: Value, y: Value) -> list[Value]:
             orders = (arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Eq, arith.Ne)
             return [b.value(arith.Not(b.value(cls(x, y)))) for cls in orders]
 

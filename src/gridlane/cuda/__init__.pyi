@@ -1,5 +1,8 @@
 """The types of gridlane.cuda; made by scripts/cuda_stub.py, not by hand."""
 
+# pyright: reportOverlappingOverload=false
+# A dtype of unknown type may be that of numbers or of records.
+
 from collections.abc import Iterator
 from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeVar, overload
 

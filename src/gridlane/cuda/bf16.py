@@ -6,6 +6,9 @@ so that one operation of float32, rounded again, is right; a fused sum is rounde
 Conversions to integers saturate. ``cuda_bf16.h`` defines the same functions for C++.
 """
 
+# pyright: reportMissingParameterType=false
+# Kernels: their arguments have the types of each launch.
+
 from __future__ import annotations
 
 from typing import Any

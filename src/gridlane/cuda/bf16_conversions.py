@@ -1,5 +1,8 @@
 """Conversions of bfloat16 in kernels, by the names of numba.cuda.bf16."""
 
+# pyright: reportMissingParameterType=false
+# Kernels: their arguments have the types of each launch.
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -67,26 +67,6 @@ MODULES: dict[str, tuple[str, str]] = {
     **{name: ("vectors", name) for name in NAMES},
 }
 
-SUBMODULES: dict[str, str] = {
-    "args": "kernels.arguments",
-    "config": "host.settings",
-    "launchconfig": "kernels.launch",
-    "errors": "host.errors",
-    "decorators": "kernels.decorators",
-    "dispatcher": "kernels.dispatcher",
-    "testing": "numba_compat.testing",
-    "cudadrv": "numba_compat.cudadrv",
-    "core": "numba_compat.core",
-    "api": "numba_compat.api",
-    "typing": "numba_compat.typing",
-    "devicearray": "numba_compat.devicearray",
-    "cgutils": "extending.cgutils",
-    "cudadecl": "extending.templates",
-    "cudaimpl": "extending.imputils",
-    "datamodel": "extending.models",
-    "models": "extending.models",
-    "devices": "numba_compat.api",
-}
 # Subpackages and modules by their own names, so that importing one looks no further.
 _OWN = (
     "arrays",
@@ -106,7 +86,27 @@ _OWN = (
     "ufuncs",
     "vectors",
 )
-SUBMODULES |= {name: name for name in _OWN}
+SUBMODULES: dict[str, str] = {
+    "args": "kernels.arguments",
+    "config": "host.settings",
+    "launchconfig": "kernels.launch",
+    "errors": "host.errors",
+    "decorators": "kernels.decorators",
+    "dispatcher": "kernels.dispatcher",
+    "testing": "numba_compat.testing",
+    "cudadrv": "numba_compat.cudadrv",
+    "core": "numba_compat.core",
+    "api": "numba_compat.api",
+    "typing": "numba_compat.typing",
+    "devicearray": "numba_compat.devicearray",
+    "cgutils": "extending.cgutils",
+    "cudadecl": "extending.templates",
+    "cudaimpl": "extending.imputils",
+    "datamodel": "extending.models",
+    "models": "extending.models",
+    "devices": "numba_compat.api",
+    **{name: name for name in _OWN},
+}
 
 # Alternatives to names of numba.cuda.
 INSTEAD: dict[str, str] = {

@@ -4,6 +4,9 @@ The generator is Blackman and Vigna's of 2016 with the constants 55, 14, 36; one
 seeds a state, and each next state is 2**64 steps further.
 """
 
+# pyright: reportMissingParameterType=false
+# Kernels: their arguments have the types of each launch.
+
 from __future__ import annotations
 
 import math

@@ -140,7 +140,7 @@ def __getattr__(name: str) -> typing.Any:
     )
 
 
-__all__ = [
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *SCALAR_NAMES,
     "Array",
     "BaseTuple",

@@ -40,7 +40,7 @@ class Builder:
         self.region = function.body
         self.loc: Loc = UNKNOWN
         self.fast = FastMath.NONE
-        self._names = {var.name: 1 for var in function.variables}
+        self.names = {var.name: 1 for var in function.variables}
         self._unrounded: dict[Value, float] = {}
 
     def emit(self, op: Op) -> Op:
@@ -198,13 +198,13 @@ class Builder:
 
     def variable(self, name: str, type_: Type) -> Var:
         """A new variable of the function; the name is made unique."""
-        count = self._names.get(name, 0)
+        count = self.names.get(name, 0)
         unique = f"{name}.{count}" if count else name
-        while count and unique in self._names:
+        while count and unique in self.names:
             count += 1
             unique = f"{name}.{count}"
-        self._names[name] = count + 1
-        self._names.setdefault(unique, 1)
+        self.names[name] = count + 1
+        self.names.setdefault(unique, 1)
         var = Var(unique, type_)
         self.function.variables.append(var)
         return var

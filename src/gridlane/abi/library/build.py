@@ -220,7 +220,7 @@ def _initialise_first(library: Path) -> None:
     Not all linkers have the option, so the bit is set in the file's flags."""
     data = bytearray(library.read_bytes())
     flags_1, initfirst = struct.pack("<Q", 0x6FFFFFFB), 0x20
-    places = [n for n in range(0, len(data) - 8, 8) if data[n : n + 8] == flags_1]
+    places = [n for n in range(0, len(data) - 8, 8) if data.startswith(flags_1, n)]
     if len(places) != 1:
         raise CompileError(f"{library.name}: the linker wrote no flags of the dynamic section")
     data[places[0] + 8] |= initfirst

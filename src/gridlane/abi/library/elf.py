@@ -6,7 +6,7 @@ Source: the System V ABI, chapters 4 and 5 ("Object Files", "Dynamic Linking").
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +69,7 @@ class Elf:
             self.sections = self._read_sections()
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _reading(self) -> Generator[None]:
         """Turn what goes wrong while a file is read into words."""
         try:
             yield

@@ -72,9 +72,11 @@ OFFERED = {
         *((f"Event{what}", "GL_EVENT(0)") for what in ("Record", "Query", "Synchronize")),
         *((f"EventElapsedTime{version}", "GL_EVENT(1) | GL_EVENT(2)") for version in ("", "_v2")),
     )
+} | {
+    "cudaMemcpyAsync": "GL_STREAM(4)",
+    "cudaMemsetAsync": "GL_STREAM(3)",
+    **{name: "GL_STREAM(3)" for name in HOT if name.startswith("cuMem") and "Async" in name},
 }
-OFFERED |= {"cudaMemcpyAsync": "GL_STREAM(4)", "cudaMemsetAsync": "GL_STREAM(3)"}
-OFFERED |= {name: "GL_STREAM(3)" for name in HOT if name.startswith("cuMem") and "Async" in name}
 """Which arguments are events and streams that Python may let C answer for after the call."""
 CODES = {
     "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",

@@ -214,9 +214,9 @@ def address_of(value: Any, kind: CType) -> tuple[int, Any]:
         return int(value), None
     if callable(getattr(value, "getPtr", None)):
         return value.getPtr(), value
-    if isinstance(value, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
+    if isinstance(value, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):  # pyright: ignore[reportPrivateUsage]
         return ctypes.addressof(value), value
-    if isinstance(value, (ctypes._Pointer, _FUNCTION)):
+    if isinstance(value, (ctypes._Pointer, _FUNCTION)):  # pyright: ignore[reportPrivateUsage]
         return ctypes.cast(value, ctypes.c_void_p).value or 0, value
     if kind.name in _CALLED_AT_ONCE and callable(value):
         called = _CALLED_AT_ONCE[kind.name](value)

@@ -80,8 +80,14 @@ _JOINED = ("-isystem", "-I", "-D", "-U", "-L", "-l", "-O")
 """Options whose value may follow at once."""
 _OF_BOTH = "-ftemplate-depth", "-ftemplate-backtrace-limit", "-Wno-deprecated-declarations"
 _FORWARD = "-forward-unknown-to-host-compiler"
-_MODES = {"-c": OBJECT, "-E": PREPROCESS, "-ptx": PTX, "-fatbin": FATBIN}
-_MODES |= {"-M": DEPENDENCIES, "-MM": DEPENDENCIES}
+_MODES = {
+    "-c": OBJECT,
+    "-E": PREPROCESS,
+    "-ptx": PTX,
+    "-fatbin": FATBIN,
+    "-M": DEPENDENCIES,
+    "-MM": DEPENDENCIES,
+}
 
 
 def parse(words: Sequence[str]) -> Command:

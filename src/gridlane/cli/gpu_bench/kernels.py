@@ -1,5 +1,8 @@
 """Kernels that measure a GPU, in the style of CUDA code."""
 
+# pyright: reportMissingParameterType=false
+# Kernels: their arguments have the types of each launch.
+
 from __future__ import annotations
 
 import math

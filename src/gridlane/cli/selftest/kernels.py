@@ -1,6 +1,9 @@
 """The kernels of the self-test. Each writes one row of ``out`` per tested feature; ROWS has their
 names, in order."""
 
+# pyright: reportMissingParameterType=false
+# Kernels: their arguments have the types of each launch.
+
 from __future__ import annotations
 
 import math

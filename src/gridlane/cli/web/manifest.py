@@ -74,7 +74,8 @@ def _type(type_: ArgType) -> Json:
             return {"kind": "tuple", "items": [_type(item) for item in type_.items]}
         case NoneType():
             return {"kind": "none"}
-    raise NotForPagesError(f"{type_}: take an array of one record in its place")
+        case _:
+            raise NotForPagesError(f"{type_}: take an array of one record in its place")
 
 
 def _element(type_: ArgType) -> str:

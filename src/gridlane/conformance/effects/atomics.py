@@ -10,9 +10,10 @@ from gridlane.conformance.cases import Case, takes
 from gridlane.conformance.effects.making import THREADS, case, out, stretched
 from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import ALL, i32, u64
+from gridlane.ir.op import Op
 from gridlane.ir.ops import atomic, grid, memory
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import Global
+from gridlane.ir.values import Global, Value
 
 COMMUTING = {"add", "sub", "and", "or", "xor", "min", "max", "nanmin", "nanmax"}
 
@@ -21,7 +22,7 @@ def atomics() -> Iterator[Case]:
     for kind in atomic.AtomicKind:
         for dtype in ALL:
 
-            def make(at, value):
+            def make(at: Value, value: Value) -> Op:
                 return atomic.Atomic(kind, at, value)
 
             if dtype.is_bool or not takes(make, pointer(dtype), dtype):

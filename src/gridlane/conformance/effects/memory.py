@@ -11,6 +11,7 @@ from gridlane.conformance.effects.making import THREADS, case, out, stretched
 from gridlane.conformance.kernels import Kernel
 from gridlane.core import dtypes
 from gridlane.core.dtypes import ALL, INTEGERS, DType, b1, f32, f64, i8, i32, u8, u32, u64
+from gridlane.ir.builder import Builder
 from gridlane.ir.ops import grid, memory
 from gridlane.ir.types import (
     ArrayType,
@@ -22,7 +23,7 @@ from gridlane.ir.types import (
     struct,
     vector,
 )
-from gridlane.ir.values import Global
+from gridlane.ir.values import Global, Value
 
 RECORD = struct("record", {"tag": i8, "x": f32, "pair": vector(dtypes.i16, 2), "y": f64})
 
@@ -143,12 +144,12 @@ def arrays_of_the_kernel() -> Iterator[Case]:
         for name, type_ in (("first", u8), ("tile", f32)):
             kernel.module.globals[name] = Global(name, type_, THREADS, Space.SHARED)
 
-        def start(b):
+        def start(b: Builder) -> Value:
             return b.value(memory.GlobalAddress("tile", pointer(f32, Space.SHARED)))
 
         return reverse(kernel, start)
 
-    def reverse(kernel: Kernel, start: Callable) -> list[np.ndarray]:
+    def reverse(kernel: Kernel, start: Callable[[Builder], Value]) -> list[np.ndarray]:
         """A block reverses its values, in shared memory."""
         b = kernel.builder
         value, tile = kernel.load(f32), start(b)
@@ -162,7 +163,7 @@ def arrays_of_the_kernel() -> Iterator[Case]:
     yield case("barrier", "", shared)
 
     def dynamic(kernel: Kernel) -> list[np.ndarray]:
-        def start(b):
+        def start(b: Builder) -> Value:
             return b.value(memory.DynamicShared(pointer(f32, Space.SHARED)))
 
         return reverse(kernel, start)

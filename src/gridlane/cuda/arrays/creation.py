@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -232,7 +232,7 @@ def _shared(
 
 
 @contextmanager
-def pinned(*arylist: np.ndarray) -> Iterator[list[np.ndarray]]:
+def pinned(*arylist: np.ndarray) -> Generator[list[np.ndarray]]:
     """Pin host arrays in a with block, so that their copies on streams are asynchronous."""
     with transport.registered(arylist):
         yield list(arylist)
@@ -259,7 +259,7 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
 @contextmanager
 def open_ipc_array(
     handle: Any, shape: Any, dtype: Any, strides: Any = None, offset: int = 0
-) -> Iterator[DeviceNDArray]:
+) -> Generator[DeviceNDArray]:
     """Open the memory of another process as a device array for a with block.
 
     Args:
@@ -278,7 +278,7 @@ def open_ipc_array(
 
 
 @contextmanager
-def mapped(*arylist: np.ndarray, **kws: Any) -> Iterator[list[MappedNDArray]]:
+def mapped(*arylist: np.ndarray, **kws: Any) -> Generator[list[MappedNDArray]]:
     """Have kernels use host arrays in place, in a with block, as the arrays that it yields.
 
     Raises:

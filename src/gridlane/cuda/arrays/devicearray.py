@@ -1,5 +1,8 @@
 """Arrays and records in device memory."""
 
+# pyright: reportPrivateUsage=false
+# What arrays hide is hidden from users, not from gridlane.cuda.
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,8 @@
 """``cuda.from_dlpack``: device arrays over the memory of other libraries' arrays."""
 
+# pyright: reportPrivateUsage=false
+# What arrays hide is hidden from users, not from gridlane.cuda.
+
 from __future__ import annotations
 
 from typing import Any

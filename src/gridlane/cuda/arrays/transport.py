@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,7 +29,7 @@ _registered: dict[int, int] = {}
 
 
 @contextmanager
-def registered(arrays: Sequence[np.ndarray]) -> Iterator[None]:
+def registered(arrays: Sequence[np.ndarray]) -> Generator[None]:
     """Pin host arrays in a with block."""
     device, held, addresses = current.device(), [], []
     for array in arrays:

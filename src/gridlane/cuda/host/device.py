@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
 from importlib import import_module
@@ -298,7 +298,7 @@ class Context(ProcessBound):
         return hash(self.device)
 
     @contextmanager
-    def defer_cleanup(self) -> Iterator[None]:
+    def defer_cleanup(self) -> Generator[None]:
         """Free no memory in the with block, but at its end."""
         with self.memory_manager.defer_cleanup():
             yield
@@ -528,7 +528,7 @@ def _print_device(device: CudaDevice) -> None:
 
 
 @contextmanager
-def defer_cleanup() -> Iterator[None]:
+def defer_cleanup() -> Generator[None]:
     """Free no memory in the with block, but at its end: frees may wait for the device's work."""
     with current_context().defer_cleanup():
         yield

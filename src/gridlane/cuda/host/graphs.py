@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -69,7 +69,7 @@ class Executable(ProcessBound):
 
 
 @contextmanager
-def capture(stream: Any) -> Iterator[Graph]:
+def capture(stream: Any) -> Generator[Graph]:
     """Record the work of a stream in a with block instead of running it; the result is a Graph,
     which can be used after the block.
 
@@ -89,7 +89,7 @@ def capture(stream: Any) -> Iterator[Graph]:
     except BaseException:
         _drop(native)
         raise
-    graph._native = native.end_capture()
+    graph._native = native.end_capture()  # pyright: ignore[reportPrivateUsage]
 
 
 def _drop(native: protocol.Stream) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -84,7 +84,7 @@ def _begun() -> Recorder:
 @contextmanager
 def profiling(
     *, show: bool = True, trace_file: Place | None = None, html: Place | None = None
-) -> Iterator[Profile]:
+) -> Generator[Profile]:
     """Profile the launches and copies of all threads in the with block.
 
     Args:

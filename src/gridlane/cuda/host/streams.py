@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -63,7 +63,7 @@ class AnyStream(NativeStream):
         return 0, self.handle
 
     @contextmanager
-    def auto_synchronize(self) -> Iterator[Any]:
+    def auto_synchronize(self) -> Generator[Any]:
         """Wait for the stream's work at the end of a with block."""
         yield self
         self.synchronize()

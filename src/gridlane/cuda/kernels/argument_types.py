@@ -3,6 +3,9 @@
 ``KEYS[type(value)](value)`` is a hashable key of the argument's type and its way of being read.
 """
 
+# pyright: reportPrivateUsage=false
+# What arrays hide is hidden from users, not from gridlane.cuda.
+
 from __future__ import annotations
 
 import enum

@@ -1,5 +1,8 @@
 """The decorator ``cuda.jit``."""
 
+# pyright: reportPrivateUsage=false
+# What kernels hide is hidden from users, not from this room.
+
 from __future__ import annotations
 
 import warnings

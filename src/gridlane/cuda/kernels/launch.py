@@ -4,10 +4,13 @@ A launch computes a key from the arguments' classes and looks a plan up. The pla
 other work: types, checks, compilation, the way to read the arguments.
 """
 
+# pyright: reportPrivateUsage=false
+# What kernels hide is hidden from users, not from this room.
+
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -58,7 +61,7 @@ def ensure_current_launch_config() -> Configured:
 
 
 @contextmanager
-def capture_compile_config(dispatcher: Launchable) -> Iterator[dict[str, Configured | None]]:
+def capture_compile_config(dispatcher: Launchable) -> Generator[dict[str, Configured | None]]:
     """Collect, in the with block, the launch for which ``dispatcher`` compiles as item "config"."""
     seen: dict[str, Configured | None] = {"config": None}
     original = dispatcher._compile_for_args

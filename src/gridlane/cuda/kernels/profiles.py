@@ -1,5 +1,8 @@
 """Convert a launch on the slow path to the profile of a native one; see launcher.py."""
 
+# pyright: reportPrivateUsage=false
+# What arrays hide is hidden from users, not from gridlane.cuda.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

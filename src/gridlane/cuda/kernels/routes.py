@@ -4,6 +4,9 @@ Each takes the launch and its arguments, and sends a call without a plan to ``_l
 device names its route (``runtime.protocol.Device.route``).
 """
 
+# pyright: reportPrivateUsage=false
+# The routes are a part of the kernel that they launch.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable

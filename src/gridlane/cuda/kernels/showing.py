@@ -1,6 +1,9 @@
 """Kernels and configured launches as text and as HTML: what is known so far, as showing compiles
 nothing."""
 
+# pyright: reportPrivateUsage=false
+# What kernels hide is hidden from users, not from this room.
+
 from __future__ import annotations
 
 import math

@@ -18,7 +18,7 @@ _MOST_LINES = 2000
 def held_by_callers(function: FunctionType) -> Iterator[str]:
     """Strings in variables and constants of the callers, as of one that has called exec."""
     marks = ("lambda",) if function.__name__ == "<lambda>" else (f"def {function.__name__}",)
-    frame, seen = sys._getframe(1), set[int]()
+    frame, seen = sys._getframe(1), set[int]()  # pyright: ignore[reportPrivateUsage]
     for _ in range(_MOST_FRAMES):
         for value in (*frame.f_code.co_consts, *frame.f_locals.values()):
             if isinstance(value, str) and id(value) not in seen:

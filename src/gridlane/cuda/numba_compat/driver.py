@@ -127,7 +127,7 @@ def _call(function: Any, name: str, *args: Any) -> Any:
 driver = _Driver()
 
 
-def _have_nvjitlink() -> bool:
+def _have_nvjitlink() -> bool:  # pyright: ignore[reportUnusedFunction]  # numba's name
     return False
 
 

@@ -145,7 +145,7 @@ class Overload:
             result = none
         self.signature = Signature(result, types)
         stored = result is not none
-        caller = calling(core, len(types), stored)
+        caller: Callable[..., Any] = calling(core, len(types), stored)
         out = (ArrayType(result, 1, "C"),) if stored else ()
         self.kernel: Kernel = cuda_jit(caller).compile((*types, *out))
 

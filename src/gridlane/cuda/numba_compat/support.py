@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from importlib.util import find_spec
 from typing import Any
 
@@ -34,7 +34,7 @@ IS_NUMPY_2 = numpy_version >= (2, 0)
 
 
 @contextlib.contextmanager
-def override_config(name: str, value: Any) -> Iterator[None]:
+def override_config(name: str, value: Any) -> Generator[None]:
     """Set one of numba's configuration variables in a with block."""
     old = getattr(settings, name)
     setattr(settings, name, value)
@@ -45,7 +45,7 @@ def override_config(name: str, value: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def override_env_config(name: str, value: str) -> Iterator[None]:
+def override_env_config(name: str, value: str) -> Generator[None]:
     """Set an environment variable in a with block."""
     old = os.environ.get(name)
     os.environ[name] = value
@@ -59,7 +59,7 @@ def override_env_config(name: str, value: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _captured(name: str) -> Iterator[io.StringIO]:
+def _captured(name: str) -> Generator[io.StringIO]:
     old, new = getattr(sys, name), io.StringIO()
     setattr(sys, name, new)
     try:
@@ -79,7 +79,7 @@ def captured_stderr() -> Any:
 
 
 @contextlib.contextmanager
-def ignore_internal_warnings() -> Iterator[None]:
+def ignore_internal_warnings() -> Generator[None]:
     """Do nothing: gridlane's own code causes no warnings."""
     yield
 
@@ -131,7 +131,7 @@ class CheckWarningsMixin:
     @contextlib.contextmanager
     def check_warnings(
         self, messages: list[str], category: type[Warning] = RuntimeWarning
-    ) -> Iterator[None]:
+    ) -> Generator[None]:
         """Require a warning of the category with each of the messages."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -9,11 +9,11 @@ from typing import Any
 from gridlane import cuda as cuda
 from gridlane.core.argtypes import from_numpy as from_dtype
 from gridlane.cuda import types
-from gridlane.cuda.host import settings as config  # noqa: F401  # numba.config
+from gridlane.cuda.host import settings as config  # noqa: F401  # pyright: ignore[reportUnusedImport]  # numba.config
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.names import missing
 from gridlane.cuda.numba_compat import core as core
-from gridlane.cuda.numba_compat import core as np  # noqa: F401  # numba.np
+from gridlane.cuda.numba_compat import core as np  # noqa: F401  # pyright: ignore[reportUnusedImport]  # numba.np
 from gridlane.cuda.numba_compat import errors
 from gridlane.cuda.numba_compat.host import generated_jit as generated_jit
 from gridlane.cuda.numba_compat.host import jit, njit, prange

@@ -1,5 +1,8 @@
 """``cuda.reduce``: reduce an array by a binary function."""
 
+# pyright: reportMissingParameterType=false
+# Kernels: their arguments have the types of each launch.
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -5,6 +5,9 @@ of their functions. An archive of another g++ or another stand-in is refused, as
 of other GPUs and systems.
 """
 
+# pyright: reportPrivateUsage=false
+# The objects hide from callers what Metal hides, and not from each other.
+
 from __future__ import annotations
 
 import json

@@ -6,12 +6,15 @@ unless it is told that the result is ``already_retained``. Results of other meth
 innermost autorelease pool, and leak without one.
 """
 
+# pyright: reportPrivateUsage=false
+# The objects hide from callers what Metal hides, and not from each other.
+
 from __future__ import annotations
 
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,7 +42,7 @@ def require(holds: object, text: str) -> None:
 
 
 @contextmanager
-def autorelease_pool() -> Iterator[None]:
+def autorelease_pool() -> Generator[None]:
     """Like pyobjc's: release autoreleased objects at the end of the with block."""
     before = getattr(_pools, "top", None)
     _pools.top = mine = []

@@ -1,5 +1,8 @@
 """Command queues, command buffers and their encoders, with their states."""
 
+# pyright: reportPrivateUsage=false
+# The objects hide from callers what Metal hides, and not from each other.
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,5 +1,8 @@
 """The stand-in's device, and libraries of kernels."""
 
+# pyright: reportPrivateUsage=false
+# The objects hide from callers what Metal hides, and not from each other.
+
 from __future__ import annotations
 
 from gridlane.emulation.metal import archive

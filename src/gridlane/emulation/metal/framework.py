@@ -1,5 +1,8 @@
 """The part of ``import Metal`` that gridlane uses; numbers as in Apple's headers."""
 
+# pyright: reportPrivateUsage=false
+# The objects hide from callers what Metal hides, and not from each other.
+
 from __future__ import annotations
 
 from gridlane.emulation.metal import bridge

@@ -4,6 +4,9 @@ buffers allow, so that missing order shows.
 GRIDLANE_METAL_SEED is the seed, also for the threads of a threadgroup.
 """
 
+# pyright: reportPrivateUsage=false
+# The objects hide from callers what Metal hides, and not from each other.
+
 from __future__ import annotations
 
 import ctypes

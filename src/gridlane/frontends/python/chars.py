@@ -200,7 +200,8 @@ def _equal(t: Translator, a: _Text, b: _Text) -> Value:
 def _ordered(t: Translator, kind: Kind, a: _Text, b: _Text) -> Value:
     """The first pair of units that differs decides; then the NULs that end a constant."""
     strict = arith.Lt if kind in (ast.Lt, ast.LtE) else arith.Gt
-    tie = {ast.Lt: a.tail < b.tail, ast.LtE: a.tail <= b.tail}.get(kind)
+    ties: dict[Kind, bool] = {ast.Lt: a.tail < b.tail, ast.LtE: a.tail <= b.tail}
+    tie = ties.get(kind)
     if tie is None:
         tie = a.tail > b.tail if kind is ast.Gt else a.tail >= b.tail
     each = [(t.b.binary(strict, x, y), t.b.eq(x, y)) for x, y in _pairs(t, a, b)]

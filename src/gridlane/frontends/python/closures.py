@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,7 +49,7 @@ def defined(t: Translator, node: ast.FunctionDef | ast.Lambda, name: str) -> Loc
 
 
 @contextmanager
-def inlined(t: Translator, function: LocalFunction, given: dict[str, Operand]) -> Iterator[None]:
+def inlined(t: Translator, function: LocalFunction, given: dict[str, Operand]) -> Generator[None]:
     """Translate the body of a function where it is called, with the values of its parameters."""
     if t.inlining.count(function.node) > RECURSIONS:
         raise t.fail(

@@ -37,8 +37,15 @@ OPS: dict[Kind, type[Op]] = {
     ast.Gt: arith.Gt,
     ast.GtE: arith.Ge,
 }
-_SYMBOLS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_SWAPPED = {
+_SYMBOLS: dict[Kind, str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+_SWAPPED: dict[Kind, Kind] = {
     ast.Eq: ast.Eq,
     ast.NotEq: ast.NotEq,
     ast.Lt: ast.Gt,

@@ -375,7 +375,7 @@ def _lambda(t: Translator, node: ast.Lambda) -> Operand:
     return defined(t, node, "lambda")
 
 
-EXPRESSIONS = {
+EXPRESSIONS: dict[type[ast.expr], Callable[[Translator, Any], Operand]] = {
     ast.Constant: _constant,
     ast.JoinedStr: formatted,
     ast.Name: _name,

@@ -8,7 +8,9 @@ plain values and their types need not unify.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from gridlane.frontends.python.lexical import Names, names_in, read_by_nested, walk_own
 
@@ -155,7 +157,7 @@ class _Analysis:
         return found
 
 
-_TRANSFER = {
+_TRANSFER: dict[type[ast.stmt], Callable[[_Analysis, Any, Names], Names]] = {
     ast.If: _Analysis.if_,
     ast.While: _Analysis.while_,
     ast.For: _Analysis.for_,

@@ -43,7 +43,11 @@ SYMBOLS: dict[type[ast.operator], str] = {
     ast.MatMult: "@",
 }
 
-_FLOAT_FOLDS = {arith.Add: operator.add, arith.Sub: operator.sub, arith.Mul: operator.mul}
+_FLOAT_FOLDS: dict[type[Op], Callable[[float, float], float]] = {
+    arith.Add: operator.add,
+    arith.Sub: operator.sub,
+    arith.Mul: operator.mul,
+}
 
 
 def fold_floats(op: type[Op], lhs: Value, rhs: Value) -> float | None:

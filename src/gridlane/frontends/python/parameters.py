@@ -4,6 +4,7 @@ README.md beside this file."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from gridlane.core import argtypes
 from gridlane.core.artifact import Path
@@ -126,7 +127,7 @@ def _address(t: Translator, kind: argtypes.CPointerType, path: Path, add: Add) -
     return Pointer(kind, t.b.value(there))
 
 
-_MAKERS = {
+_MAKERS: dict[type[argtypes.ArgType], Callable[[Translator, Any, Path, Add], Operand]] = {
     argtypes.ScalarType: _scalar,
     argtypes.ComplexType: _complex,
     argtypes.TimeType: _time,

@@ -31,7 +31,7 @@ class PointerArray(Stub):
         """
         ptr = getattr(ptr, "_as_parameter_", ptr)
         kind = None if dtype is None else np.dtype(getattr(dtype, "numpy", dtype))
-        if isinstance(ptr, ctypes._Pointer):
+        if isinstance(ptr, ctypes._Pointer):  # pyright: ignore[reportPrivateUsage]
             own = np.dtype(ptr._type_)
             if kind not in (None, own):
                 raise TypeError(f"mismatching dtype '{kind}' for pointer {ptr}")

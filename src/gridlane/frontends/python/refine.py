@@ -10,7 +10,7 @@ import ast
 from gridlane.frontends.python.operands import EnumMember, Operand, Scalar
 from gridlane.frontends.python.translator import Translator
 
-_NEGATED = {
+_NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
     ast.GtE: ast.Lt,
     ast.Gt: ast.LtE,

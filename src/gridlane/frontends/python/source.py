@@ -12,6 +12,8 @@ import time
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.source import UNKNOWN, Loc
@@ -25,10 +27,10 @@ _STARTED = time.time()
 _STRING = "<string>"
 """The name of all texts that exec and ``python -c`` run; linecache has the latter's, from Python
 3.13 on."""
-FUTURES = 0
+FUTURES = reduce(
+    or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
 """The flags of code for the statements ``from __future__ import``."""
-for _name in __future__.all_feature_names:
-    FUTURES |= getattr(__future__, _name).compiler_flag
 
 
 @dataclass(slots=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
@@ -191,7 +192,7 @@ def _pass(t: Translator, node: ast.Pass) -> None:
     pass
 
 
-STATEMENTS = {
+STATEMENTS: dict[type[ast.stmt], Callable[[Translator, Any], None]] = {
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -159,7 +159,7 @@ class Translator:
             rule(self, statement)
 
     @contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
+    def at(self, node: ast.AST) -> Generator[None]:
         """Set the location of the emitted ops inside to the place of ``node``."""
         outer, self.b.loc = self.b.loc, self.locate(node)
         yield
@@ -261,7 +261,7 @@ class Translator:
         return Snapshot(
             len(b.region.ops),
             len(b.function.variables),
-            dict(b._names),
+            dict(b.names),
             dict(self.env),
             len(self.returns),
             b.loc,
@@ -273,7 +273,7 @@ class Translator:
         b.region, b.loc = region, snapshot.loc
         del region.ops[snapshot.ops :]
         del b.function.variables[snapshot.variables :]
-        b._names = dict(snapshot.names)
+        b.names = dict(snapshot.names)
         self.env = dict(snapshot.environment)
         del self.returns[snapshot.returns :]
         self.dead = False

@@ -124,7 +124,7 @@ def _is_normal(t: Values, value: Value) -> bool:
     """Whether a float is no subnormal number: a constant, or what was flushed before."""
     known, kind = constant(value), value.type
     assert isinstance(kind, DType)
-    is_number = isinstance(known, float) and (known == 0 or not abs(known) < _SMALLEST[kind])
+    is_number = isinstance(known, float) and (known == 0.0 or not abs(known) < _SMALLEST[kind])
     return is_number or value in t.normal
 
 

@@ -74,7 +74,14 @@ def _value(t: Translator, place: Place, val: Operand) -> Value:
 def _register_updates() -> None:
     for name, kind in _KINDS.items():
 
-        def emit(t: Translator, ary, idx, val, name=name, kind=kind) -> Operand:
+        def emit(
+            t: Translator,
+            ary: Operand,
+            idx: Operand,
+            val: Operand,
+            name: str = name,
+            kind: AtomicKind = kind,
+        ) -> Operand:
             place = _place(t, name, ary, idx)
             return _update(t, name, kind, place, _value(t, place, val))
 

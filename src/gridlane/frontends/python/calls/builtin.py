@@ -142,7 +142,7 @@ def _of_floats(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -
     return Scalar(t.b.select(t.b.binary(OPS[relation], a, b), a, b))
 
 
-_BESIDE_CONSTANT = {
+_BESIDE_CONSTANT: dict[tuple[type[ast.cmpop], float], type[ast.cmpop]] = {
     (ast.Lt, 1.0): ast.LtE,
     (ast.Lt, -1.0): ast.Lt,
     (ast.Gt, 1.0): ast.Gt,

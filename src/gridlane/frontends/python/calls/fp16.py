@@ -53,13 +53,13 @@ def _half(t: Translator, operand: Operand) -> Value:
 def _register() -> None:
     for name, op in _ONE.items():
 
-        def one(t: Translator, a: Operand, op=op) -> Operand:  # type: ignore[no-untyped-def]
+        def one(t: Translator, a: Operand, op: type[Op] = op) -> Operand:
             return Scalar(t.b.unary(op, _half(t, a)))
 
         register((getattr(stubs.fp16, name),), f"cuda.fp16.{name}", one, "a")
     for name, op in _TWO.items():
 
-        def two(t: Translator, a: Operand, b: Operand, op=op) -> Operand:
+        def two(t: Translator, a: Operand, b: Operand, op: type[Op] = op) -> Operand:
             return Scalar(t.b.binary(op, _half(t, a), _half(t, b)))
 
         register((getattr(stubs.fp16, name),), f"cuda.fp16.{name}", two, "a, b")

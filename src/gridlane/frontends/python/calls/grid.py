@@ -100,7 +100,9 @@ _REDUCTIONS = {
 def _register_reductions() -> None:
     for stub, (kind, top) in _REDUCTIONS.items():
 
-        def emit(t: Translator, predicate: Operand, kind=kind, top=top) -> Operand:
+        def emit(
+            t: Translator, predicate: Operand, kind: grid.Reduction = kind, top: int = top
+        ) -> Operand:
             op = grid.BarrierReduce(kind, truth(t, predicate))
             return Scalar(t.b.value(op), 0, top)
 

@@ -41,12 +41,13 @@ OF_HALVES = {"cos", "exp", "exp2", "fabs", "log", "log10", "log2", "sin", "sqrt"
 """Those of them that compute on float16 in float16; the others do in float32."""
 
 Rule = Callable[[DType, DType], DType]
+FloatRule = Callable[[DType], DType]
 
 
 def float_operand(
     t: Translator,
     x: Operand,
-    rule: Callable[[DType], DType] = promotion.floating_without_half,
+    rule: FloatRule = promotion.floating_without_half,
 ) -> Scalar:
     """A number in the float type that a rule computes in."""
     number = scalar(t, x)
@@ -70,7 +71,7 @@ def _register() -> None:
 
         rule = promotion.floating if name in OF_HALVES else promotion.floating_without_half
 
-        def one(t: Translator, x: Operand, op=op, rule=rule) -> Operand:
+        def one(t: Translator, x: Operand, op: type[Op] = op, rule: FloatRule = rule) -> Operand:
             return Scalar(t.b.unary(op, float_operand(t, x, rule).value))
 
         register((target,), f"math.{name}", one, "x")
@@ -79,7 +80,9 @@ def _register() -> None:
 
         rule = promotion.math_floats if name in ("atan2", "hypot") else promotion.math_pair
 
-        def two(t: Translator, x: Operand, y: Operand, op=op, rule=rule) -> Operand:
+        def two(
+            t: Translator, x: Operand, y: Operand, op: type[Op] = op, rule: Rule = rule
+        ) -> Operand:
             a, b, _ = float_operands(t, x, y, rule)
             return Scalar(t.b.binary(op, a, b))
 

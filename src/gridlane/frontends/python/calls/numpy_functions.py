@@ -77,7 +77,7 @@ def _float(t: Translator, x: Operand, name: str) -> Scalar:
 def _register_floats() -> None:
     for name, op in _FLOAT_UNARY.items():
 
-        def one(t: Translator, x: Operand, name=name, op=op) -> Operand:
+        def one(t: Translator, x: Operand, name: str = name, op: type[Op] = op) -> Operand:
             if isinstance(x, ComplexNumber) and name in _COMPLEX:
                 return _COMPLEX[name](t, x)  # type: ignore[return-value]  # complex or real
             return Scalar(t.b.unary(op, _float(t, x, name).value))
@@ -85,14 +85,16 @@ def _register_floats() -> None:
         register((getattr(np, name),), f"np.{name}", one, "x")
     for name, op in _ROUNDING.items():
 
-        def rounded(t: Translator, x: Operand, name=name, op=op) -> Operand:
+        def rounded(t: Translator, x: Operand, name: str = name, op: type[Op] = op) -> Operand:
             number = _number(t, x, name)
             return Scalar(t.b.unary(op, number.value)) if number.dtype.is_float else number
 
         register((getattr(np, name),), f"np.{name}", rounded, "x")
     for name, op in _FLOAT_BINARY.items():
 
-        def two(t: Translator, x: Operand, y: Operand, name=name, op=op) -> Operand:
+        def two(
+            t: Translator, x: Operand, y: Operand, name: str = name, op: type[Op] = op
+        ) -> Operand:
             a, b = _number(t, x, name), _number(t, y, name)
             dtype = t.promoted(promotion.numpy_floating_pair, a.dtype, b.dtype)
             return Scalar(t.b.binary(op, t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)))
@@ -155,7 +157,7 @@ def _narrowed(t: Translator, result: Operand, dtype: DType) -> Operand:
 def _register_operators() -> None:
     for name, kind in _OPERATORS.items():
 
-        def emit(t: Translator, x: Operand, y: Operand, kind=kind) -> Operand:
+        def emit(t: Translator, x: Operand, y: Operand, kind: type[ast.operator] = kind) -> Operand:
             if not (isinstance(x, Scalar) and isinstance(y, Scalar)):
                 return BINARY[kind](t, x, y)
             dtype = _common(t, x, y, kind)
@@ -167,7 +169,9 @@ def _register_operators() -> None:
         register((getattr(np, name),), f"np.{name}", emit, "x1, x2")
     for name, relation in _COMPARISONS.items():
 
-        def test(t: Translator, x: Operand, y: Operand, relation=relation) -> Operand:
+        def test(
+            t: Translator, x: Operand, y: Operand, relation: type[ast.cmpop] = relation
+        ) -> Operand:
             if isinstance(x, ComplexNumber) or isinstance(y, ComplexNumber):
                 # numpy orders complex numbers by their real, then their imaginary parts.
                 x, y = (

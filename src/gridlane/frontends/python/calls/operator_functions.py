@@ -67,7 +67,9 @@ def _register() -> None:
     assert set(_COMPARE) == set(OPS)
     for relation, name in _COMPARE.items():
 
-        def emit(t: Translator, a: Operand, b: Operand, relation=relation) -> Operand:
+        def emit(
+            t: Translator, a: Operand, b: Operand, relation: type[ast.cmpop] = relation
+        ) -> Operand:
             return Scalar(compare(t, relation, a, b))
 
         register((getattr(operator, name),), f"operator.{name}", emit, "a, b")

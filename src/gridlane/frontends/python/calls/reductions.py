@@ -175,7 +175,11 @@ def _register() -> None:
     for name, reduce in (REDUCTIONS | _FUNCTIONS).items():
 
         def emit(
-            t: Translator, a: Operand, axis: Operand | None, name=name, reduce=reduce
+            t: Translator,
+            a: Operand,
+            axis: Operand | None,
+            name: str = name,
+            reduce: Reduce = reduce,
         ) -> Operand:
             if axis is not None:
                 raise t.fail(

@@ -45,13 +45,21 @@ def _shuffled(
 def _register() -> None:
     for stub, mode in _SHUFFLES.items():
 
-        def shuffle(t: Translator, mask, value, lane, mode=mode) -> Operand:
+        def shuffle(
+            t: Translator,
+            mask: Operand,
+            value: Operand,
+            lane: Operand,
+            mode: warp.ShuffleMode = mode,
+        ) -> Operand:
             return _shuffled(t, mode, mask, value, lane)[0]
 
         register((stub,), stub.name, shuffle, stub.params)
     for stub, vote in _VOTES.items():
 
-        def emit(t: Translator, mask, predicate, vote=vote) -> Operand:
+        def emit(
+            t: Translator, mask: Operand, predicate: Operand, vote: warp.VoteMode = vote
+        ) -> Operand:
             return _vote(t, vote, mask, predicate)
 
         register((stub,), stub.name, emit, stub.params)
