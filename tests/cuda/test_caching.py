@@ -144,3 +144,20 @@ def test_the_directory_of_numba_is_used(tmp_path):
         assert json.loads(done.stdout) == [
             *(str(tmp_path / "gridlane"), str(tmp_path), hits, 1 - hits)
         ]
+
+
+def test_python_without_asserts_has_code_of_its_own(tmp_path):
+    """``python -O`` drops asserts, as in all Python, also where code with asserts is kept."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np\nfrom gridlane import cuda\n\n"
+        "@cuda.jit(debug=True, opt=False, cache=True)\n"
+        "def f(x):\n    assert x[0] > 5\n    x[0] = 9\n\n"
+        "x = np.zeros(1)\n"
+        "try:\n    f[1, 1](x)\nexcept AssertionError:\n    print('refused')\nprint(x[0])\n"
+    )
+    variables = {**os.environ, "GRIDLANE_CACHE_DIR": str(tmp_path / "cache")}
+    for option, wanted in (([], "refused\n0.0"), (["-O"], "9.0")):
+        command = [sys.executable, *option, str(program)]
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+        assert done.stdout.strip() == wanted, done.stderr

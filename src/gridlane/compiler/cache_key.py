@@ -38,7 +38,7 @@ def make_key(*parts: bytes | str) -> str:
 def _fixed() -> bytes:
     # Its version only; code generation loads the library.
     versions = f"{VERSION} {import_module('llvmlite').__version__} "
-    versions += f"{config().spin_limit} {config().stack} "
+    versions += f"{config().spin_limit} {config().stack} {__debug__} "
     return versions.encode() + compiler_digest(Path(__file__).parents[1])
 
 

@@ -138,6 +138,8 @@ def _return(t: Translator, node: ast.Return) -> None:
 
 
 def _assert(t: Translator, node: ast.Assert) -> None:
+    if not __debug__:  # python -O compiles none
+        return
     with t.at(node.test):
         holds = condition(t, node.test)
     known = constant(holds)
