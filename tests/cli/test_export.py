@@ -163,3 +163,11 @@ def test_a_record_is_no_argument(fails, tmp_path):
     said = fails("export", "--web", "record.py", "-o", "to", status=1)
     assert "takes(r): a page cannot hand over an argument of type Record(a" in said
     assert "take an array of one record in its place" in said
+
+
+def test_a_line_with_formats_is_not_printed(fails, tmp_path):
+    kernel = '@cuda.jit("void(complex64[:])")\ndef says(z):\n    print(z[0])\n'
+    (tmp_path / "line.py").write_text(f"from gridlane import cuda\n{kernel}")
+    said = fails("export", "--web", "line.py", "-o", "to", status=1)
+    assert "says(z): a page prints whole lines of numbers as numpy shows them" in said
+    assert "a complex number by its real and imag" in said

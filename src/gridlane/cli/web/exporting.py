@@ -136,7 +136,7 @@ def _entry(
         entry = manifest.kernel(name, parameters, types, artifact, source)
     except NotForPagesError as refused:
         shown = f"{name}({', '.join(parameters)})"
-        fail(f"export: {shown}: a page cannot hand over an argument of type {refused}", 1)
+        fail(f"export: {shown}: {refused}", 1)
     texts = {entry["wgsl"]: artifact.code.decode()}
     # A page has one table of slots, errors and prints for both.
     if compact != artifact and replace(compact, code=artifact.code) == artifact:

@@ -29,7 +29,8 @@ Json = dict[str, Any]
 
 
 class NotForPagesError(Exception):
-    """A page cannot pass an argument to a kernel; says which, and what to do instead."""
+    """A page cannot pass an argument to a kernel, or print a line; says which, and what to do
+    instead."""
 
 
 def kernel(
@@ -38,7 +39,8 @@ def kernel(
     """A kernel's entry. The folder of the file ``source`` is private and left out.
 
     Raises:
-        NotForPagesError: an argument is of a type that pages cannot pass.
+        NotForPagesError: an argument is of a type that pages cannot pass, or a line has formats
+            that pages do not know.
     """
     arguments = [
         {"name": parameter, "type": _type(type_), "text": str(type_)}
@@ -75,7 +77,10 @@ def _type(type_: ArgType) -> Json:
         case NoneType():
             return {"kind": "none"}
         case _:
-            raise NotForPagesError(f"{type_}: take an array of one record in its place")
+            raise NotForPagesError(
+                f"a page cannot hand over an argument of type {type_}: take an array of one record "
+                "in its place"
+            )
 
 
 def _element(type_: ArgType) -> str:
@@ -105,7 +110,10 @@ def _error(site: KernelErrorSite) -> Json:
 
 def _print(site: PrintSite) -> Json:
     if site.formats or site.end != "\n":
-        raise NotForPagesError("printf: print whole lines without formats in its place")
+        raise NotForPagesError(
+            "a page prints whole lines of numbers as numpy shows them: print without formats and "
+            "printf, a complex number by its real and imag, and no strings of arrays"
+        )
     return {
         "parts": list(site.parts),
         "dtypes": [scalar_of(dtype).name for dtype in site.dtypes],
