@@ -18,6 +18,7 @@ from tests.actors.conftest import NAMES
 from tests.actors.samples import Number, Total, total
 from tests.actors.test_checkpoint import Tokens, dead_tokens, snapshot_of, tokens_of
 from tests.actors.waiting import until
+from tests.effort import examples
 
 from gridlane import actors, cuda
 from gridlane.actors import Reason, State, residence
@@ -315,7 +316,7 @@ def test_no_token_is_lost_or_twice(tmp_path, capacity, count):
             each.activate()
         for n in range(count):
             refs[n % 3].send(Tokens(1000 + n), replies=False)
-        for _ in range(15):
+        for _ in range(examples(6, 15)):
             runtime.checkpoint(path)
             saved = snapshot_of(path)
             dead = dead_tokens(saved)
