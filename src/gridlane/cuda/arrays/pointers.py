@@ -158,29 +158,8 @@ class _HostBytes:
         return made.from_address(address_of(pointer))
 
 
-class MappedMemory(_HostBytes, AutoFreePointer):
-    """Host memory that kernels use in place."""
-
-    def __init__(
-        self,
-        context: Any,
-        pointer: Any,
-        size: int,
-        owner: Any = None,
-        finalizer: Callable[[], object] | None = None,
-    ) -> None:
-        super().__init__(context, pointer, size, finalizer=finalizer)
-        self.owned = owner
-        self.host_pointer = self._bufptr_ = address_of(pointer)
-        self._buflen_ = size
-
-    def own(self) -> Any:
-        """A reference to the memory."""
-        return MappedOwnedPointer(self)
-
-
-class ManagedMemory(_HostBytes, AutoFreePointer):
-    """Memory that host and device use at one address."""
+class _SharedMemory(_HostBytes, AutoFreePointer):
+    """Host memory that kernels use, mapped or managed."""
 
     def __init__(
         self,
@@ -193,6 +172,23 @@ class ManagedMemory(_HostBytes, AutoFreePointer):
         super().__init__(context, pointer, size, finalizer=finalizer)
         self.owned = owner
         self._bufptr_, self._buflen_ = address_of(pointer), size
+
+
+class MappedMemory(_SharedMemory):
+    """Host memory that kernels use in place."""
+
+    @property
+    def host_pointer(self) -> int:
+        """Its address on the host."""
+        return self._bufptr_
+
+    def own(self) -> Any:
+        """A reference to the memory."""
+        return MappedOwnedPointer(self)
+
+
+class ManagedMemory(_SharedMemory):
+    """Memory that host and device use at one address."""
 
     def own(self) -> Any:
         """A reference to the memory."""
