@@ -74,7 +74,7 @@ def test_deadlines_far_away(on_cpu, expires):
     ref = on_cpu.launch(total)
     ref.send(Number(1), expires=expires)
     ref.activate()
-    assert ref.receive(5).value == 1
+    assert ref.receive(60).value == 1
     with pytest.raises(ValueError, match="expires=nan"):
         ref.send(Number(1), expires=math.nan)
 
@@ -194,7 +194,7 @@ def test_a_replayed_letter_is_replayed_again(on_cpu):
     ref.activate()
     (letter,) = on_cpu.dead_letters()
     on_cpu.replay(letter)
-    assert ref.receive(5).value == 5
+    assert ref.receive(60).value == 5
 
 
 def test_letters_expire_in_their_place(on_cpu, idle):
@@ -267,9 +267,9 @@ def looks_up(ctx, state, number: Number, table):
 def test_indices_are_checked_where_the_handler_asks_for_it(on_cpu):
     ref = on_cpu.launch(looks_up, args=(np.arange(10, 20),), restart="fresh")
     ref.activate()
-    assert ref.call(Number(9), timeout=20).value == 19
+    assert ref.call(Number(9), timeout=60).value == 19
     for beyond in (10, -11, 10**12):
         with pytest.raises(IndexError, match="index is out of bounds") as caught:
-            ref.call(Number(beyond), timeout=20)
+            ref.call(Number(beyond), timeout=60)
         assert "table[number.value]" in str(caught.value)
-    assert ref.call(Number(-1), timeout=20).value == 19
+    assert ref.call(Number(-1), timeout=60).value == 19

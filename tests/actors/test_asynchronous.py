@@ -42,7 +42,7 @@ def test_cancelled_and_late_asynchronous_calls(on_cpu):
     until(lambda: not ref.metrics()["waiting"])
     letters = on_cpu.dead_letters()
     assert {each.reason for each in letters} <= {Reason.LATE}
-    assert ref.call(Number(3), timeout=20).value == 3
+    assert ref.call(Number(3), timeout=60).value == 3
 
 
 def test_each_answer_is_taken_or_a_dead_letter(made_with_many_letters):
@@ -116,7 +116,7 @@ def test_each_waiting_caller_has_a_place_of_its_own(on_cpu):
         return await asyncio.gather(*calls[1::2])
 
     assert [each.value for each in asyncio.run(ask())] == list(range(1, 4096, 2))
-    assert ref.call(Number(5), timeout=20).value == 5
+    assert ref.call(Number(5), timeout=60).value == 5
 
 
 def test_an_event_loop_ends_before_the_answer(on_cpu):
@@ -135,7 +135,7 @@ def test_an_event_loop_ends_before_the_answer(on_cpu):
     until(lambda: ref.metrics()["received"] == 1)
 
     async def again():
-        return await ref.acall(Number(2), timeout=20)
+        return await ref.acall(Number(2), timeout=60)
 
     assert asyncio.run(again()).value == 2
 
@@ -161,7 +161,7 @@ def test_the_end_of_the_runtime_is_no_cancellation(on_cpu, monkeypatch, held):
 
     if held:
         end = other._instance.end
-        monkeypatch.setattr(other._instance, "end", lambda why: told.wait(20) and end(why))
+        monkeypatch.setattr(other._instance, "end", lambda why: told.wait(60) and end(why))
     asyncio.run(ask())
 
 
@@ -171,7 +171,7 @@ def test_exceptions_of_asynchronous_calls(on_cpu):
 
     async def ask():
         with pytest.raises(ValueError, match="negative"):
-            await ref.acall(Number(-1), timeout=20)
+            await ref.acall(Number(-1), timeout=60)
 
     asyncio.run(ask())
     until(lambda: ref.state is State.TERMINATED)

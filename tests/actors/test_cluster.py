@@ -16,7 +16,7 @@ from gridlane.actors.errors import Reason
 from gridlane.core.errors import LaunchError
 from gridlane.cuda import float32, int64
 
-WAIT = 30
+WAIT = 60
 MEMBERS = ("a", "b", "c")
 
 

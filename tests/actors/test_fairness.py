@@ -100,4 +100,4 @@ def test_workers_without_work_park_and_wake(workers):
         ref.activate()
         for n in range(1, 20):
             until(lambda: runtime.metrics()["parked"] == workers)
-            assert ref.call(Number(1), timeout=20, spin=0).value == n
+            assert ref.call(Number(1), timeout=60, spin=0).value == n

@@ -305,7 +305,7 @@ def test_a_step_that_does_not_end_is_found(monkeypatch):
         assert runtime.actors() == []
         other = runtime.launch(total)
         other.activate()
-        assert other.call(Number(2), timeout=10).value == 2
+        assert other.call(Number(2), timeout=60).value == 2
 
 
 def test_a_slow_step_is_not(monkeypatch):

@@ -31,7 +31,7 @@ from gridlane.cuda import int32, int64
 from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.launch.kernel import Kernel
 
-WAIT = 20
+WAIT = 60
 """Seconds for an answer, on a machine that does other things."""
 
 

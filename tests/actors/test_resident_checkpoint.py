@@ -24,7 +24,7 @@ from gridlane.actors import Reason, State, residence
 from gridlane.actors.dead import DeadLetter
 from gridlane.cuda import int64
 
-WAIT = 20
+WAIT = 60
 HEADER = DeadLetter.HEADER.itemsize
 
 
@@ -547,7 +547,7 @@ def test_a_process_that_is_killed_meanwhile_leaves_a_whole_file(tmp_path, delay)
         assert child.stdout.readline() == b"now\n"
         time.sleep(delay)
         child.send_signal(signal.SIGKILL)
-        child.wait(10)
+        child.wait(60)
     with actors.Runtime.restore(tmp_path / "a", actors=[total], persistent=True) as runtime:
         ref = runtime["total"]
         posted = ref.call(Number(0), timeout=WAIT).value

@@ -17,7 +17,7 @@ from gridlane.core.errors import KernelError
 from gridlane.cuda import jit
 from gridlane.frontends.python.kernel_source import PythonSource
 
-WAIT = 20
+WAIT = 60
 ENDLESS = Number(1_000_000)
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def until(holds: Callable[[], object], seconds: float = 30) -> None:
+def until(holds: Callable[[], object], seconds: float = 60) -> None:
     """Wait until something holds; an assertion where it does not in time."""
     end = time.monotonic() + seconds
     while not holds():
