@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 
 from gridlane.runtime.queues.software_queue import SoftwareQueue
 
@@ -67,6 +68,33 @@ def test_no_thread_is_left():
         if thread.name == "gridlane-stream":
             thread.join(0.2)
     assert threading.active_count() <= before
+
+
+class Stale(deque):
+    """Pending work whose thread is held up when it has found none, and goes on with that."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.go_on = threading.Event(), threading.Event()
+
+    def __bool__(self):
+        empty = not len(self)
+        if empty and threading.current_thread() is not threading.main_thread():
+            self.found.set()
+            assert self.go_on.wait(60)
+        return not empty
+
+
+def test_a_wait_is_for_work_that_comes_as_the_thread_has_found_none():
+    queue, seen = Calls(), []
+    queue.pending = work = Stale()
+    queue.append(lambda: seen.append(1))
+    assert work.found.wait(60)
+    queue.append(lambda: seen.append(nothing.is_reached()))
+    nothing = queue.nothing_pending()
+    work.go_on.set()
+    nothing.wait()
+    assert seen == [1, False]
 
 
 def test_a_thread_serves_one_queue_after_the_other():
