@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from tests.actors.conftest import NAMES
+from tests.actors.conftest import NAMES, quick
 from tests.actors.samples import Book, Number, Order, Total, book, looping, relay, total
 
 from gridlane import actors
@@ -368,11 +368,11 @@ def test_a_restart_from_the_checkpoint(on_cpu, tmp_path):
 
 
 def test_a_step_that_hangs_is_named(tmp_path):
-    with actors.Runtime("cpu", watchdog=None) as runtime:
+    with actors.Runtime("cpu", workers=2, watchdog=None) as runtime:
         ref = runtime.launch(looping)
         ref.activate()
         ref.send(Number(1_000_000))
-        time.sleep(0.05)
+        wait_until(lambda: ref._instance.there.since)
         with pytest.raises(actors.ActorError, match="looping is in a step that has not ended"):
             runtime.checkpoint(tmp_path / "a", timeout=0.2)
         assert not (tmp_path / "a").exists()
@@ -386,8 +386,9 @@ def test_the_watchdog_stops_a_hung_step_meanwhile(on_cpu, tmp_path):
     other = on_cpu.launch(total)
     ref.activate()
     ref.send(Number(1_000_000))
-    time.sleep(0.02)
-    on_cpu.checkpoint(tmp_path / "a")
+    wait_until(lambda: ref._instance.there.since)
+    with quick(on_cpu):
+        on_cpu.checkpoint(tmp_path / "a")
     assert ref.state is State.TERMINATED
     assert [each.name for each in snapshot_of(tmp_path / "a").actors] == [other.name]
 

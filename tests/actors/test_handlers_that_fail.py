@@ -81,7 +81,7 @@ def fails_at_thirteen(ctx, state, number: Number):
 
 @pytest.mark.parametrize("device", NAMES)
 def test_of_many_messages_the_one_that_fails_is_dead(device):
-    with actors.Runtime(device=device, watchdog=2) as runtime:
+    with actors.Runtime(device=device, watchdog=60) as runtime:
         ref = runtime.launch(fails_at_thirteen, capacity=64)
         ref.activate()
         ref.suspend()
@@ -100,7 +100,7 @@ def test_of_many_messages_the_one_that_fails_is_dead(device):
 
 @pytest.mark.parametrize("device", NAMES)
 def test_each_of_many_messages_is_handled_once(device):
-    with actors.Runtime(device=device, watchdog=2) as runtime:
+    with actors.Runtime(device=device, watchdog=60) as runtime:
         ref = runtime.launch(fails_at_thirteen, capacity=64, restart="fresh")
         ref.activate()
         for n in range(1, 6):

@@ -7,7 +7,9 @@ import threading
 import time
 
 import pytest
+from tests.actors.conftest import quick
 from tests.actors.samples import Number, Total, looping, total
+from tests.actors.waiting import until
 
 from gridlane import actors
 from gridlane.actors import MessageDead, Reason, State, StateError
@@ -109,7 +111,7 @@ def test_a_forced_end_stops_a_handler_that_loops(on_cpu):
         ref = runtime.launch(looping)
         ref.activate()
         ref.send(Number(1_000_000))
-        time.sleep(0.05)
+        until(lambda: ref._instance.there.since)
         ref.terminate(graceful=False)
         assert ref.state is State.TERMINATED
 
@@ -120,10 +122,8 @@ def test_the_watchdog_stops_a_handler_that_loops(on_cpu):
     ref.activate()
     other.activate()
     ref.call(Number(1), timeout=60)
-    with pytest.raises(
-        actors.ActorError,
-        match=r"looping was stopped after 0.3 s, by the watchdog, in its message 1",
-    ):
+    told = r"looping was stopped after 0.3 s, by the watchdog, in its message 1"
+    with quick(on_cpu, 0.3), pytest.raises(actors.ActorError, match=told):
         ref.call(Number(1_000_000), timeout=60)
     assert other.call(Number(2), timeout=60).value == 2
     assert ref.call(Number(3), timeout=60).value == 3
