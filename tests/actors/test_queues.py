@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from tests.actors.samples import Number, Total, ordered, total
+from tests.actors.waiting import until
 
 from gridlane import actors
 from gridlane.actors import QueueFull, Reason
@@ -132,8 +133,7 @@ def test_an_actor_waits_for_room_in_anothers_inbox(on_cpu):
     here.activate()
     for n in range(300):
         here.send(Number(n % 7))
-    time.sleep(0.02)
-    assert there.metrics()["waiting"] == 2
+    until(lambda: there.metrics()["waiting"] == 2)
     there.activate()
     while there.read_state().seen < 300:
         pass
@@ -163,7 +163,7 @@ def test_senders_to_an_actor_that_ends_go_on(on_cpu):
     here.activate()
     for n in range(10):
         here.send(Number(n))
-    time.sleep(0.02)
+    until(lambda: there.metrics()["waiting"] == 2)
     there.terminate(graceful=False)
     while here.metrics()["received"] < 10:
         pass

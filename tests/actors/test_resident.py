@@ -76,7 +76,8 @@ def runtime(request):
 
 @pytest.fixture
 def ref(runtime):
-    """An active actor, which ends with the test."""
+    """An active actor, which ends with the test; there are no letters."""
+    runtime.dead_letters()
     made = runtime.launch(total, name="other", capacity=16, outbox=16, restart="fresh")
     made.activate()
     yield made
@@ -163,6 +164,7 @@ def test_a_call_that_its_handler_does_not_answer(ref):
     assert ref.call(Number(0), timeout=WAIT).value > 1_000_000
     until(lambda: ref.metrics()["received"] > before + 100)
     ref.suspend()
+    ref.read_state()  # by then all is told
     stopped = ref.metrics()["received"]
     time.sleep(0.01)
     assert ref.metrics()["received"] == stopped
