@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "objects.h"
+#include "wire.h"
 
 PyObject *Actor_latencies(ActorObject *self, void *closure)
 {
