@@ -87,7 +87,7 @@ def _in_child(use: Callable[[Callable[[], object]], Any], when: Callable[[], boo
         if when():
             child.append(os.fork())
             if not child[0]:
-                signal.alarm(20)
+                signal.alarm(60)
 
     status = 1
     try:
