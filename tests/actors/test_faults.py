@@ -175,12 +175,18 @@ def test_ctrl_c_ends_a_call_and_a_wait_for_room(on_cpu):
     ref = on_cpu.launch(echo, capacity=1)
     ref.activate()
     ref.suspend()
+
+    def interrupt():
+        until(lambda: ref.metrics()["waiting"] == 1)  # the call's message is there
+        time.sleep(0.15)
+        os.kill(os.getpid(), signal.SIGINT)
+
     for use in (lambda: ref.call(Number(1)), lambda: ref.send(Number(1)), ref.receive):
-        timer = threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
+        thread = threading.Thread(target=interrupt)
         with pytest.raises(KeyboardInterrupt):
+            thread.start()
             use()
-        timer.join()
+        thread.join()
     ref.resume()
     assert ref.call(Number(2), timeout=60).value == 2
     assert [each.reason for each in on_cpu.dead_letters()] == [Reason.LATE]
