@@ -17,7 +17,7 @@ import pytest
 from tests.actors.conftest import NAMES
 from tests.actors.samples import Number, Total, total
 from tests.actors.test_checkpoint import Tokens, dead_tokens, snapshot_of, tokens_of
-from tests.actors.waiting import until
+from tests.actors.waiting import until, until_ways_are_open
 
 from gridlane import actors, cuda
 from gridlane.actors import Reason, State, residence
@@ -141,6 +141,7 @@ def test_there_and_back_and_there(tmp_path):
         first, last = runtime.launch(source, capacity=16), runtime.launch(sink, capacity=16)
         last.activate()
         first.activate()
+        until_ways_are_open(runtime)
         last.suspend()
         for n in range(4):
             first.send(Number(n), replies=False)

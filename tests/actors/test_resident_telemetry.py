@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from tests.actors.samples import Number, total
-from tests.actors.waiting import until
+from tests.actors.waiting import until, until_ways_are_open
 from tests.devices import DEVICES
 
 from gridlane import actors, cuda
@@ -203,7 +203,7 @@ def test_messages_from_kernel_to_kernel_have_a_wait(timed):
     source = timed.launch(to_sleeper)
     for each in (ref, source):
         each.activate()
-    until(lambda: timed._home.directory.channels.is_settled)
+    until_ways_are_open(timed)
     began = time.monotonic()
     ref.suspend()
     for n in (40_000_000, 1000, 1000):
