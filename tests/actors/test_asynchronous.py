@@ -151,12 +151,18 @@ def test_the_end_of_the_runtime_is_no_cancellation(on_cpu, monkeypatch, held):
     async def ask():
         call = asyncio.ensure_future(ref.acall(Number(1)))
         await asyncio.sleep(0)
-        call.add_done_callback(lambda _: told.set())
         closing = asyncio.ensure_future(asyncio.to_thread(on_cpu.close))
         with pytest.raises(actors.ActorError, match="runtime is closed"):
             await call
-        with pytest.raises(actors.ActorError, match="runtime is closed"):
-            ref.send(Number(1))
+        for use in (
+            lambda: ref.send(Number(1)),
+            lambda: ref.post_many([Number(1)]),
+            lambda: ref.call(Number(1)),
+            ref.receive,
+        ):
+            with pytest.raises(actors.ActorError, match="runtime is closed"):
+                use()
+        told.set()
         await closing
 
     if held:
