@@ -188,6 +188,7 @@ def test_a_kernel_that_waits_for_room_is_held(tmp_path, by, device, stays):
         if by == "device":
             last.activate()
             first.activate()
+            until_ways_are_open(runtime)
             last.suspend()
         else:  # nothing has opened a way yet
             first.activate()
@@ -229,6 +230,7 @@ def test_an_end_keeps_the_order_of_what_was_held_back(tmp_path, graceful):
         last = runtime.launch(sink, capacity=2)
         last.activate()
         first.activate()
+        until_ways_are_open(runtime)
         last.suspend()
         channels = runtime._home.directory.channels
         for n in range(3):
@@ -273,6 +275,7 @@ def test_what_was_held_back_goes_where_there_is_room(tmp_path, drains):
         other = runtime.launch(sink, name="other")
         for each in (last, first, other):
             each.activate()
+        until_ways_are_open(runtime)
         last.suspend()
         channels = runtime._home.directory.channels
         for n in range(3):
@@ -479,6 +482,7 @@ def test_a_kernel_that_waits_for_the_host_does_not_hang(tmp_path):
         last = runtime.launch(sink, capacity=2)
         last.activate()
         first.activate()
+        until_ways_are_open(runtime)
         last.suspend()
         for n in range(3):
             first.send(Number(n), replies=False)
