@@ -267,7 +267,7 @@ def forks(ctx, state, fork: Fork):
 
 
 @pytest.mark.parametrize("drains", [False, True])
-def test_what_was_held_back_goes_where_there_is_room(tmp_path, drains):
+def test_what_was_held_back_goes_where_there_is_room(tmp_path, monkeypatch, drains):
     """An end by force makes dead letters only of what is for an inbox that is still full."""
     with persistent() as runtime:
         first = runtime.launch(forks, capacity=16, outbox=64)
@@ -285,6 +285,7 @@ def test_what_was_held_back_goes_where_there_is_room(tmp_path, drains):
         until(lambda: first._instance.residence.unsent() == 10)
         with channels_stand(channels):
             if drains:
+                monkeypatch.setattr("gridlane.actors.channels.BRIEF", WAIT)
                 last.resume()
             first.terminate(graceful=False)
         until(lambda: other.read_state() == Total(0, 3))
