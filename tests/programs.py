@@ -45,7 +45,7 @@ def _server() -> subprocess.Popen[str]:
 def _end(server: subprocess.Popen[str]) -> None:
     assert server.stdin is not None
     server.stdin.close()
-    server.wait(10)
+    server.wait(60)
 
 
 def run(

@@ -309,7 +309,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_old_file(tmp_path):
     with child.stdout:
         assert child.stdout.readline() == b"now\n"
         child.send_signal(signal.SIGKILL)
-        child.wait(10)
+        child.wait(60)
     with actors.Runtime.restore(tmp_path / "a", actors=[total]) as runtime:
         assert runtime["total"].read_state() == Total(1, 1)
         left = [each.name for each in tmp_path.iterdir() if each.name != "a"]

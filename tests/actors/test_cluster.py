@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from tests.actors.conftest import NAMES
-from tests.actors.waiting import until
+from tests.actors.waiting import until, until_ways_are_open
 
 import gridlane
 from gridlane import actors, cuda
@@ -16,7 +16,7 @@ from gridlane.actors.errors import Reason
 from gridlane.core.errors import LaunchError
 from gridlane.cuda import float32, int64
 
-WAIT = 30
+WAIT = 60
 MEMBERS = ("a", "b", "c")
 
 
@@ -65,6 +65,7 @@ def launched(runtime, capacity=8, **options):
     refs = runtime.launch_cluster(passer, names=MEMBERS, capacity=capacity, **options)
     for ref in refs:
         ref.activate()
+    until_ways_are_open(runtime)
     return refs
 
 
@@ -278,6 +279,7 @@ def test_a_full_cluster_on_cuda(size):
             for other in refs:
                 runtime.connect(ref, other)
             ref.activate()
+        until_ways_are_open(runtime)
         for _ in range(20):
             for n, ref in enumerate(refs[1:], 1):
                 ref.send(Burst(refs[0].id, 16, n), replies=False)

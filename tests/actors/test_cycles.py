@@ -94,7 +94,7 @@ def test_three_actors_wait_for_each_other(on_cpu, capacity):
     until(done)
     assert {each.reason for each in letters} <= {Reason.CYCLE}
     for ref in refs:
-        ref.terminate(timeout=5)
+        ref.terminate(timeout=60)
         assert ref.state is State.TERMINATED
 
 

@@ -67,7 +67,7 @@ def test_eight_threads_call_at_once(on_cpu):
 
     def call(n):
         for k in range(200):
-            assert ref.call(Number(n * 1000 + k), timeout=20).value == n * 1000 + k
+            assert ref.call(Number(n * 1000 + k), timeout=60).value == n * 1000 + k
 
     assert in_threads(8, call) == []
     until(lambda: ref.metrics()["received"] == 1600)
@@ -140,7 +140,7 @@ def test_eight_threads_launch_and_end_actors(on_cpu):
         for k in range(25):
             ref = on_cpu.launch(echo, name=f"echo-{n}-{k}")
             ref.activate()
-            assert ref.call(Number(k), timeout=20).value == k
+            assert ref.call(Number(k), timeout=60).value == k
             ref.terminate()
 
     assert in_threads(8, work) == []
@@ -158,7 +158,7 @@ def test_every_actor_has_its_turn():
         for ref in others:
             ref.activate()
         for k in range(5):
-            assert [ref.call(Number(k), timeout=20).value for ref in others] == [k] * 10
+            assert [ref.call(Number(k), timeout=60).value for ref in others] == [k] * 10
         assert busy.metrics()["received"] > 8
 
 
@@ -175,14 +175,20 @@ def test_ctrl_c_ends_a_call_and_a_wait_for_room(on_cpu):
     ref = on_cpu.launch(echo, capacity=1)
     ref.activate()
     ref.suspend()
+
+    def interrupt():
+        until(lambda: ref.metrics()["waiting"] == 1)  # the call's message is there
+        time.sleep(0.15)
+        os.kill(os.getpid(), signal.SIGINT)
+
     for use in (lambda: ref.call(Number(1)), lambda: ref.send(Number(1)), ref.receive):
-        timer = threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
+        thread = threading.Thread(target=interrupt)
         with pytest.raises(KeyboardInterrupt):
+            thread.start()
             use()
-        timer.join()
+        thread.join()
     ref.resume()
-    assert ref.call(Number(2), timeout=20).value == 2
+    assert ref.call(Number(2), timeout=60).value == 2
     assert [each.reason for each in on_cpu.dead_letters()] == [Reason.LATE]
 
 
@@ -200,7 +206,7 @@ def test_a_fork_while_actors_run(on_cpu):
 
     def call():
         while not stop.is_set():
-            ref.call(Number(1), timeout=20)
+            ref.call(Number(1), timeout=60)
 
     thread = threading.Thread(target=call)
     thread.start()
@@ -210,7 +216,7 @@ def test_a_fork_while_actors_run(on_cpu):
             if child == 0:
                 os._exit(_in_child(on_cpu, ref, dropped))
             assert _status(child) == 0
-            assert dropped.call(Number(4), timeout=20).value == 4
+            assert dropped.call(Number(4), timeout=60).value == 4
     finally:
         stop.set()
         thread.join()
@@ -234,7 +240,7 @@ def _in_child(runtime, ref, dropped):
     with actors.Runtime(device="cpu") as own:
         mine = own.launch(echo)
         mine.activate()
-        if mine.call(Number(3), timeout=20).value != 3:
+        if mine.call(Number(3), timeout=60).value != 3:
             return 99
     uses.clear()
     gc.collect()
@@ -271,13 +277,13 @@ def test_two_processes_and_one_that_is_killed(on_cpu):
     processes = [child(RUNS) for _ in range(2)]
     for each in processes:
         assert each.stdout.readline() == "1\n"
-        assert ref.call(Number(0), timeout=20).value == 0
+        assert ref.call(Number(0), timeout=60).value == 0
     during = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
     for each in processes:
         each.kill()
         each.communicate()
     assert during - before == set()
-    assert ref.call(Number(2), timeout=20).value == 2
+    assert ref.call(Number(2), timeout=60).value == 2
 
 
 @pytest.mark.parametrize(
@@ -307,7 +313,7 @@ def test_two_runtimes_in_one_process():
             ref.activate()
             assert ref.id == 1 and ref.name == "total"
         for _ in range(20):
-            assert [ref.call(Number(0), timeout=20).value for ref in refs] == [0, 0]
+            assert [ref.call(Number(0), timeout=60).value for ref in refs] == [0, 0]
         with pytest.raises(ActorError, match="of another runtime"):
             one.subscribe(refs[1], "#")
         refs[0].send(Number(1), expires=0)

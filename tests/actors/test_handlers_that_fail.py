@@ -27,10 +27,10 @@ def test_a_handler_that_reaches_beyond_an_array():
     with actors.Runtime(device="interp") as runtime:
         ref = runtime.launch(reaches, args=(np.arange(4),), restart="fresh")
         ref.activate()
-        assert ref.call(Number(3), timeout=20).value == 3
+        assert ref.call(Number(3), timeout=60).value == 3
         with pytest.raises(Exception, match=r"(?i)illegal|outside|bounds|address"):
-            ref.call(Number(1 << 40), timeout=20)
-        assert ref.call(Number(2), timeout=20).value == 2
+            ref.call(Number(1 << 40), timeout=60)
+        assert ref.call(Number(2), timeout=60).value == 2
         assert ref.read_state().seen == 1
         assert [each.reason for each in runtime.dead_letters()] == [Reason.FAILED]
 
@@ -53,7 +53,7 @@ def test_failures_and_changes_of_state_at_once(on_cpu):
             found = []
             for _ in range(11):
                 try:
-                    found.append(ref.call(Number(1), timeout=20).value)
+                    found.append(ref.call(Number(1), timeout=60).value)
                 except ValueError:
                     found.append(None)
             assert found == [*range(1, 11), None]
@@ -81,14 +81,14 @@ def fails_at_thirteen(ctx, state, number: Number):
 
 @pytest.mark.parametrize("device", NAMES)
 def test_of_many_messages_the_one_that_fails_is_dead(device):
-    with actors.Runtime(device=device, watchdog=2) as runtime:
+    with actors.Runtime(device=device, watchdog=60) as runtime:
         ref = runtime.launch(fails_at_thirteen, capacity=64)
         ref.activate()
         ref.suspend()
         ref.post_many([Number(n) for n in range(40)])
         ref.resume()
         letters = []
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while len(letters) < 27 and time.monotonic() < until:
             letters += runtime.dead_letters()
             time.sleep(0.001)
@@ -100,14 +100,14 @@ def test_of_many_messages_the_one_that_fails_is_dead(device):
 
 @pytest.mark.parametrize("device", NAMES)
 def test_each_of_many_messages_is_handled_once(device):
-    with actors.Runtime(device=device, watchdog=2) as runtime:
+    with actors.Runtime(device=device, watchdog=60) as runtime:
         ref = runtime.launch(fails_at_thirteen, capacity=64, restart="fresh")
         ref.activate()
         for n in range(1, 6):
             ref.suspend()
             ref.post_many([Number(20 + n)] * 50)
             ref.resume()
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while ref.metrics()["received"] < 50 * n and time.monotonic() < until:
                 time.sleep(0.001)
         found = ref.read_state()
@@ -138,14 +138,14 @@ def test_each_caller_has_its_own_failure(stays, monkeypatch):
         def ask(kind):
             for _ in range(3 if stays else 60):
                 try:
-                    others.append(ref.call(Number(kind), timeout=20))
+                    others.append(ref.call(Number(kind), timeout=60))
                 except wanted[kind]:
                     continue
                 except Exception as error:
                     others.append(error)
 
         async def ask_all():
-            calls = [ref.acall(Number(n % 3 + 1), timeout=20) for n in range(9)]
+            calls = [ref.acall(Number(n % 3 + 1), timeout=60) for n in range(9)]
             return await asyncio.gather(*calls, return_exceptions=True)
 
         threads = [threading.Thread(target=ask, args=(n % 3 + 1,)) for n in range(6)]
@@ -170,11 +170,11 @@ def late(request):
         def hold():
             with runtime._home.supervisor._lock:
                 begun.set()
-                free.wait(20)
+                free.wait(60)
 
         def call():
             try:
-                ref.call(Number(1), timeout=20)
+                ref.call(Number(1), timeout=60)
             except Exception as error:
                 found.append(error)
 

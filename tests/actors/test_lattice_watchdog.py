@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tests.actors.lattice_samples import life
 from tests.actors.waiting import until
 
 from gridlane import actors, cuda
+from gridlane.actors.lattices import stopper
 from gridlane.cuda import int32
 
 
@@ -43,23 +46,27 @@ def test_a_step_that_does_not_end_is_stopped(runtime, shape):
         field.step()
 
 
-def test_other_launches_of_the_thread_go_on(runtime):
+def test_other_launches_of_the_thread_go_on(runtime, monkeypatch):
     field = runtime.lattice(endless, (4, 4), name="field")
     field.activate()
     field.step()
     with pytest.raises(actors.ActorError, match="watchdog"):
         field.step()
-    other = runtime.lattice(life, (64, 64))
+    other, clock = runtime.lattice(life, (64, 64)), itertools.count()
     other.activate()
+    monkeypatch.setattr(stopper, "time", SimpleNamespace(monotonic=lambda: now))
     end = time.monotonic() + 0.8
     while time.monotonic() < end:  # longer than the limit, in short steps
-        other.step(20)
+        now = 0.2 * next(clock)
+        other.step()
     assert other.read("alive").sum() == 0
 
 
 def test_a_thread_that_does_not_step_is_not_stopped(runtime):
     """Two lattices on two threads: the one that ends has its results."""
-    field, other = runtime.lattice(endless, (4, 4)), runtime.lattice(life, (300, 300))
+    field = runtime.lattice(endless, (4, 4))
+    runtime._home.supervisor.limit = 60
+    other = runtime.lattice(life, (300, 300))
     for each in (field, other):
         each.activate()
     alive = np.zeros((300, 300), np.uint8)

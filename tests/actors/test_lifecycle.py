@@ -7,7 +7,9 @@ import threading
 import time
 
 import pytest
+from tests.actors.conftest import quick
 from tests.actors.samples import Number, Total, looping, total
+from tests.actors.waiting import until
 
 from gridlane import actors
 from gridlane.actors import MessageDead, Reason, State, StateError
@@ -53,7 +55,7 @@ def test_launched_actors_take_messages_and_handle_none(on_cpu):
     with pytest.raises(StateError, match="is launched, so that a call would wait"):
         ref.call(Number(1))
     ref.activate()
-    assert ref.receive(5).value == 3
+    assert ref.receive(60).value == 3
 
 
 def test_suspended_actors_go_on(on_cpu):
@@ -65,8 +67,8 @@ def test_suspended_actors_go_on(on_cpu):
     with pytest.raises(TimeoutError, match="has not replied"):
         ref.call(Number(4), timeout=0.05)
     ref.resume()
-    assert ref.receive(5).value == 3
-    assert ref.call(Number(1), timeout=5).value == 8
+    assert ref.receive(60).value == 3
+    assert ref.call(Number(1), timeout=60).value == 8
     late = on_cpu.dead_letters()
     assert [each.reason for each in late] == [Reason.LATE]
 
@@ -79,7 +81,7 @@ def test_deactivated_actors_take_nothing(on_cpu):
         ref.send(Number(1))
     assert caught.value.reason is Reason.INACTIVE
     ref.activate()
-    assert ref.call(Number(1), timeout=5).value == 1
+    assert ref.call(Number(1), timeout=60).value == 1
 
 
 def test_a_graceful_end_handles_all_messages(on_cpu):
@@ -109,7 +111,7 @@ def test_a_forced_end_stops_a_handler_that_loops(on_cpu):
         ref = runtime.launch(looping)
         ref.activate()
         ref.send(Number(1_000_000))
-        time.sleep(0.05)
+        until(lambda: ref._instance.there.since)
         ref.terminate(graceful=False)
         assert ref.state is State.TERMINATED
 
@@ -119,14 +121,12 @@ def test_the_watchdog_stops_a_handler_that_loops(on_cpu):
     ref, other = on_cpu.launch(looping, restart="fresh"), on_cpu.launch(total)
     ref.activate()
     other.activate()
-    ref.call(Number(1), timeout=5)
-    with pytest.raises(
-        actors.ActorError,
-        match=r"looping was stopped after 0.3 s, by the watchdog, in its message 1",
-    ):
-        ref.call(Number(1_000_000), timeout=20)
-    assert other.call(Number(2), timeout=5).value == 2
-    assert ref.call(Number(3), timeout=5).value == 3
+    ref.call(Number(1), timeout=60)
+    told = r"looping was stopped after 0.3 s, by the watchdog, in its message 1"
+    with quick(on_cpu, 0.3), pytest.raises(actors.ActorError, match=told):
+        ref.call(Number(1_000_000), timeout=60)
+    assert other.call(Number(2), timeout=60).value == 2
+    assert ref.call(Number(3), timeout=60).value == 3
     assert [each.reason for each in on_cpu.dead_letters()] == [Reason.FAILED]
 
 
@@ -135,7 +135,7 @@ def test_states_are_read_and_written(on_cpu):
     ref.activate()
     assert ref.read_state() == Total(7, 1)
     ref.write_state(Total(1, 0))
-    assert ref.call(Number(1), timeout=5).value == 2
+    assert ref.call(Number(1), timeout=60).value == 2
     with pytest.raises(TypeError, match="the state of total is a Total"):
         ref.write_state(Number(1))
 
@@ -175,7 +175,7 @@ def test_actors_come_and_go(on_cpu):
         for _ in range(600):
             ref = on_cpu.launch(total)
             ref.activate()
-            assert ref.call(Number(1), timeout=5).value == 1
+            assert ref.call(Number(1), timeout=60).value == 1
             ref.terminate()
 
     threads = [threading.Thread(target=live) for _ in range(2)]

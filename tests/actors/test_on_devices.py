@@ -28,7 +28,7 @@ def test_calls(runtime):
     ref = runtime.launch(book)
     ref.activate()
     orders = [Order(1.0, 5), Order(3.0, 6), Order(2.0, 7)]
-    found = [ref.call(each, timeout=20) for each in orders]
+    found = [ref.call(each, timeout=60) for each in orders]
     assert found == [Fill(1.0, 4), Fill(3.0, 5), Fill(3.0, 6)]
     assert ref.read_state() == Book(3.0, 3)
     until(lambda: ref.metrics()["received"] == 3)  # counted after it is answered
@@ -39,7 +39,7 @@ def test_sends_keep_their_order(runtime):
     ref.activate()
     for n in range(40):
         ref.send(Number(n))
-    assert [ref.receive(20).value for _ in range(40)] == np.cumsum(range(40)).tolist()
+    assert [ref.receive(60).value for _ in range(40)] == np.cumsum(range(40)).tolist()
     assert ref.try_receive() is None
 
 
@@ -77,7 +77,7 @@ def test_request_and_reply_between_actors(runtime):
 def test_a_block_handles_a_message(runtime):
     ref = runtime.launch(together)
     ref.activate()
-    assert [ref.call(Number(n), timeout=20).value for n in (1, 3)] == [496, 3 * 496]
+    assert [ref.call(Number(n), timeout=60).value for n in (1, 3)] == [496, 3 * 496]
 
 
 @actors.kernel(state=Total, replies=Number)
@@ -90,7 +90,7 @@ def test_arrays_of_a_launch(runtime):
     weights, counts = np.arange(5, dtype=np.int32), np.zeros(5, np.int32)
     ref = runtime.launch(weighted, args=(weights, counts))
     ref.activate()
-    assert [ref.call(Number(n), timeout=20).value for n in (4, 0, 4)] == [40, 0, 40]
+    assert [ref.call(Number(n), timeout=60).value for n in (4, 0, 4)] == [40, 0, 40]
     assert ref.arrays[1].copy_to_host().tolist() == [1, 0, 0, 0, 2]
     assert counts.tolist() == [0] * 5  # the launch has a copy
 
@@ -98,7 +98,7 @@ def test_arrays_of_a_launch(runtime):
 def test_a_failure_names_the_message_and_ends_the_actor(runtime):
     ref = runtime.launch(total)
     ref.activate()
-    assert ref.call(Number(4), timeout=20).value == 4
+    assert ref.call(Number(4), timeout=60).value == 4
     ref.suspend()
     ref.send(Number(1))
     ref.send(Number(-1))
@@ -113,16 +113,16 @@ def test_a_failure_names_the_message_and_ends_the_actor(runtime):
         (-1, "FAILED"),
         (2, "STOPPED"),
     ]
-    assert ref.receive(1).value == 5
+    assert ref.receive(60).value == 5
 
 
 def test_a_restart_from_the_first_state(runtime):
     ref = runtime.launch(total, state=Total(100, 0), restart="fresh")
     ref.activate()
-    assert ref.call(Number(4), timeout=20).value == 104
+    assert ref.call(Number(4), timeout=60).value == 104
     with pytest.raises(ValueError, match="negative"):
-        ref.call(Number(-1), timeout=20)
-    assert ref.call(Number(5), timeout=20).value == 105
+        ref.call(Number(-1), timeout=60)
+    assert ref.call(Number(5), timeout=60).value == 105
     assert ref.state is actors.State.ACTIVE
     assert ref.metrics()["restarts"] == 1
 
@@ -132,6 +132,6 @@ def test_asynchronous_calls(runtime):
     ref.activate()
 
     async def ask():
-        return await asyncio.gather(*[ref.acall(Number(1), timeout=20) for _ in range(20)])
+        return await asyncio.gather(*[ref.acall(Number(1), timeout=60) for _ in range(20)])
 
     assert sorted(each.value for each in asyncio.run(ask())) == list(range(1, 21))

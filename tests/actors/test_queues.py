@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from tests.actors.samples import Number, Total, ordered, total
+from tests.actors.waiting import until
 
 from gridlane import actors
 from gridlane.actors import QueueFull, Reason
@@ -34,7 +35,7 @@ def test_the_caller_chooses_what_happens_at_a_full_inbox(on_cpu, full):
     letters = on_cpu.dead_letters()
     assert [(each.message(Number).value, each.reason) for each in letters] == [(4, Reason.FULL)]
     full.activate()
-    assert [full.receive(5).value for _ in range(2)] == [1, 3]
+    assert [full.receive(60).value for _ in range(2)] == [1, 3]
     assert full.metrics()["inbox_high"] == 2
 
 
@@ -49,8 +50,8 @@ def test_a_sender_waits_for_room(full):
     thread.start()
     assert not done.wait(0.05)
     full.activate()
-    thread.join(5)
-    assert [full.receive(5).value for _ in range(3)] == [1, 3, 6]
+    thread.join(60)
+    assert [full.receive(60).value for _ in range(3)] == [1, 3, 6]
 
 
 def test_expired_messages_are_dead(on_cpu):
@@ -59,7 +60,7 @@ def test_expired_messages_are_dead(on_cpu):
     ref.send(Number(2), expires=60)
     time.sleep(0.03)
     ref.activate()
-    assert ref.receive(5).value == 2
+    assert ref.receive(60).value == 2
     letters = on_cpu.dead_letters()
     assert [(each.message(Number).value, each.reason) for each in letters] == [(1, Reason.EXPIRED)]
 
@@ -109,7 +110,7 @@ def test_a_reply_for_a_full_outbox_is_dead(on_cpu):
         ref.send(Number(n))
     while ref.metrics()["received"] < 3:
         pass
-    assert [ref.receive(5).value for _ in range(2)] == [0, 1]
+    assert [ref.receive(60).value for _ in range(2)] == [0, 1]
     letters = on_cpu.dead_letters()
     assert [(each.message(Number).value, each.reason) for each in letters] == [(3, Reason.UNREAD)]
 
@@ -132,8 +133,7 @@ def test_an_actor_waits_for_room_in_anothers_inbox(on_cpu):
     here.activate()
     for n in range(300):
         here.send(Number(n % 7))
-    time.sleep(0.02)
-    assert there.metrics()["waiting"] == 2
+    until(lambda: there.metrics()["waiting"] == 2)
     there.activate()
     while there.read_state().seen < 300:
         pass
@@ -163,7 +163,7 @@ def test_senders_to_an_actor_that_ends_go_on(on_cpu):
     here.activate()
     for n in range(10):
         here.send(Number(n))
-    time.sleep(0.02)
+    until(lambda: there.metrics()["waiting"] == 2)
     there.terminate(graceful=False)
     while here.metrics()["received"] < 10:
         pass

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.actors.samples import Number
 from tests.actors.test_faults import echo
+from tests.actors.waiting import until
 
 from gridlane.actors import ActorError, MessageDead, State
 
@@ -87,7 +88,7 @@ def _in_child(use: Callable[[Callable[[], object]], Any], when: Callable[[], boo
         if when():
             child.append(os.fork())
             if not child[0]:
-                signal.alarm(20)
+                signal.alarm(60)
 
     status = 1
     try:
@@ -125,9 +126,13 @@ def test_a_fork_by_a_signal_while_a_thread_waits(ref, use):
         ref.post_many([Number(1)] * 4, timeout=0)
 
     def when_the_clock_rings(act: Callable[[], object]) -> None:
-        signal.signal(signal.SIGALRM, lambda *_: act())
+        rung = []
+        signal.signal(signal.SIGALRM, lambda *_: (rung.append(True), act()))
         signal.setitimer(signal.ITIMER_REAL, 0.01)
-        wait()
+        try:
+            wait()
+        finally:
+            until(lambda: rung)
 
     before, once = signal.getsignal(signal.SIGALRM), iter([True])
     try:

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 from tests.actors.samples import Ball, player
-from tests.actors.waiting import until
+from tests.actors.waiting import until, until_ways_are_open
 
 from gridlane import actors
 from gridlane.actors import residence
@@ -31,7 +31,7 @@ from gridlane.cuda import int32, int64
 from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.launch.kernel import Kernel
 
-WAIT = 20
+WAIT = 60
 """Seconds for an answer, on a machine that does other things."""
 
 
@@ -76,7 +76,8 @@ def runtime(request):
 
 @pytest.fixture
 def ref(runtime):
-    """An active actor, which ends with the test."""
+    """An active actor, which ends with the test; there are no letters."""
+    runtime.dead_letters()
     made = runtime.launch(total, name="other", capacity=16, outbox=16, restart="fresh")
     made.activate()
     yield made
@@ -163,6 +164,7 @@ def test_a_call_that_its_handler_does_not_answer(ref):
     assert ref.call(Number(0), timeout=WAIT).value > 1_000_000
     until(lambda: ref.metrics()["received"] > before + 100)
     ref.suspend()
+    ref.read_state()  # by then all is told
     stopped = ref.metrics()["received"]
     time.sleep(0.01)
     assert ref.metrics()["received"] == stopped
@@ -226,6 +228,7 @@ def test_a_kernel_leaves_and_comes_back(ref):
 def test_actors_send_to_each_other_without_the_host(runtime, ref):
     first = runtime.launch(total, name="first", capacity=16, outbox=16)
     first.activate()
+    until_ways_are_open(runtime)
     for n in range(1, 51):
         first.send(Number(1_000_000 + n), replies=False)
     until(lambda: ref.metrics()["received"] == 50)
@@ -273,6 +276,7 @@ def test_connected_actors_send_by_number_without_the_host(runtime, later):
         runtime.connect(second, first)
         second.activate()
     runtime.connect(first, second)  # again
+    until_ways_are_open(runtime)
     first.send(Ball(50, second.id, first.id), replies=False)
     until(lambda: first.metrics()["received"] + second.metrics()["received"] == 51)
     assert first._there.position[2] == second._there.position[2] == 0  # nothing by the host
@@ -388,6 +392,7 @@ def test_a_name_in_a_variable_makes_a_way_on_the_device(runtime):
     last.activate()
     first = runtime.launch(sends_on_to("last"), name="first", capacity=16, outbox=16)
     first.activate()
+    until_ways_are_open(runtime)
     for n in range(20):
         first.send(Number(10 * n), replies=False)
     until(lambda: last.metrics()["received"] == 60)
@@ -402,6 +407,7 @@ def test_each_message_of_a_run_has_an_event_of_its_own(runtime):
     last.activate()
     first = runtime.launch(sends_on_to("last"), name="first", capacity=16, outbox=16)
     first.activate()
+    until_ways_are_open(runtime)
     last.suspend()
     for n in range(2):
         first.send(Number(n), replies=False)

@@ -17,7 +17,7 @@ import pytest
 from tests.actors.conftest import NAMES
 from tests.actors.samples import Number, Total, total
 from tests.actors.test_checkpoint import Tokens, dead_tokens, snapshot_of, tokens_of
-from tests.actors.waiting import until
+from tests.actors.waiting import until, until_ways_are_open
 from tests.effort import examples
 
 from gridlane import actors, cuda
@@ -25,7 +25,7 @@ from gridlane.actors import Reason, State, residence
 from gridlane.actors.dead import DeadLetter
 from gridlane.cuda import int64
 
-WAIT = 20
+WAIT = 60
 HEADER = DeadLetter.HEADER.itemsize
 
 
@@ -142,6 +142,7 @@ def test_there_and_back_and_there(tmp_path):
         first, last = runtime.launch(source, capacity=16), runtime.launch(sink, capacity=16)
         last.activate()
         first.activate()
+        until_ways_are_open(runtime)
         last.suspend()
         for n in range(4):
             first.send(Number(n), replies=False)
@@ -188,6 +189,7 @@ def test_a_kernel_that_waits_for_room_is_held(tmp_path, by, device, stays):
         if by == "device":
             last.activate()
             first.activate()
+            until_ways_are_open(runtime)
             last.suspend()
         else:  # nothing has opened a way yet
             first.activate()
@@ -229,6 +231,7 @@ def test_an_end_keeps_the_order_of_what_was_held_back(tmp_path, graceful):
         last = runtime.launch(sink, capacity=2)
         last.activate()
         first.activate()
+        until_ways_are_open(runtime)
         last.suspend()
         channels = runtime._home.directory.channels
         for n in range(3):
@@ -265,7 +268,7 @@ def forks(ctx, state, fork: Fork):
 
 
 @pytest.mark.parametrize("drains", [False, True])
-def test_what_was_held_back_goes_where_there_is_room(tmp_path, drains):
+def test_what_was_held_back_goes_where_there_is_room(tmp_path, monkeypatch, drains):
     """An end by force makes dead letters only of what is for an inbox that is still full."""
     with persistent() as runtime:
         first = runtime.launch(forks, capacity=16, outbox=64)
@@ -273,6 +276,7 @@ def test_what_was_held_back_goes_where_there_is_room(tmp_path, drains):
         other = runtime.launch(sink, name="other")
         for each in (last, first, other):
             each.activate()
+        until_ways_are_open(runtime)
         last.suspend()
         channels = runtime._home.directory.channels
         for n in range(3):
@@ -282,6 +286,7 @@ def test_what_was_held_back_goes_where_there_is_room(tmp_path, drains):
         until(lambda: first._instance.residence.unsent() == 10)
         with channels_stand(channels):
             if drains:
+                monkeypatch.setattr("gridlane.actors.channels.BRIEF", WAIT)
                 last.resume()
             first.terminate(graceful=False)
         until(lambda: other.read_state() == Total(0, 3))
@@ -479,6 +484,7 @@ def test_a_kernel_that_waits_for_the_host_does_not_hang(tmp_path):
         last = runtime.launch(sink, capacity=2)
         last.activate()
         first.activate()
+        until_ways_are_open(runtime)
         last.suspend()
         for n in range(3):
             first.send(Number(n), replies=False)
@@ -548,7 +554,7 @@ def test_a_process_that_is_killed_meanwhile_leaves_a_whole_file(tmp_path, delay)
         assert child.stdout.readline() == b"now\n"
         time.sleep(delay)
         child.send_signal(signal.SIGKILL)
-        child.wait(10)
+        child.wait(60)
     with actors.Runtime.restore(tmp_path / "a", actors=[total], persistent=True) as runtime:
         ref = runtime["total"]
         posted = ref.call(Number(0), timeout=WAIT).value

@@ -17,7 +17,7 @@ from gridlane.core.errors import KernelError
 from gridlane.cuda import jit
 from gridlane.frontends.python.kernel_source import PythonSource
 
-WAIT = 20
+WAIT = 60
 ENDLESS = Number(1_000_000)
 
 
@@ -194,7 +194,9 @@ def test_a_request_is_for_one_message(runtime):
 
 def test_an_end_stops_a_handler_that_loops(monkeypatch):
     monkeypatch.setattr(residence, "ON_CPU", True)
-    monkeypatch.setattr(residence, "PATIENCE", 0.2)
+    monkeypatch.setattr(residence, "PATIENCE", WAIT)  # of the handler, once it is asked
+    finish = residence.Residence.finish
+    monkeypatch.setattr(residence.Residence, "finish", lambda self, timeout: finish(self, 0.2))
     with actors.Runtime("cpu", persistent=True, watchdog=None) as runtime:
         ref = runtime.launch(looping)
         ref.activate()
@@ -222,14 +224,14 @@ def test_a_handler_that_nothing_stops_ends_its_actor(monkeypatch):
     """As where it is in no loop: here its loops do not look."""
     monkeypatch.setattr(residence, "HeedingSource", PythonSource)
     monkeypatch.setattr(residence, "ON_CPU", True)
-    for each in (residence, supervision):
-        monkeypatch.setattr(each, "PATIENCE", 0.2)
     with actors.Runtime("cpu", persistent=True, watchdog=0.3) as runtime:
         gate = np.zeros(1, np.int64)
         ref = runtime.launch(gated, args=(gate,), restart="fresh")
         ref.activate()
         with pytest.raises(ValueError, match="negative"):
             ref.call(Number(-1), timeout=WAIT)
+        for each in (residence, supervision):
+            monkeypatch.setattr(each, "PATIENCE", 0.2)
         with pytest.raises(actors.ActorError, match="nothing stops a block of a GPU"):
             ref.call(Number(1), timeout=WAIT)
         until(lambda: ref.state is actors.State.TERMINATED, WAIT)

@@ -120,7 +120,7 @@ def test_posts_of_values_and_arrays(on_cpu):
     rows = np.frombuffer(b"".join(bytes(each) for each in paths), Path.__gridlane_type__.numpy)
     assert ref.post_many(rows[:10], replies=True) == 10
     assert ref.post_many(paths[10:], replies=True) == 10
-    assert [ref.receive(20) for _ in paths] == [expected(each) for each in paths]
+    assert [ref.receive(60) for _ in paths] == [expected(each) for each in paths]
 
 
 def test_dead_letters(on_cpu):
@@ -143,12 +143,12 @@ def test_other_processes(on_cpu, tmp_path, monkeypatch):
         ref.share("rich", capacity=4),
         actors.connect("rich", message=Path, replies=Answer) as there,
     ):
-        assert [there.call(each, timeout=20) for each in paths] == [
+        assert [there.call(each, timeout=60) for each in paths] == [
             expected(each) for each in paths
         ]
         assert there.post_many(rows) == 20
         there.send(paths[3])
-        last = there.call(paths[5], timeout=20)
+        last = there.call(paths[5], timeout=60)
     assert last == expected(paths[5])
     assert ref.read_state().count == 42
 
@@ -194,4 +194,4 @@ def mirror():
 @settings(max_examples=50, deadline=None)
 @given(st.floats(width=16))
 def test_every_half_comes_back(mirror, value):
-    assert bytes(mirror.call(Half(value), timeout=20)) == bytes(Half(value))
+    assert bytes(mirror.call(Half(value), timeout=60)) == bytes(Half(value))

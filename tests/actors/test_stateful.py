@@ -79,7 +79,7 @@ class Uses(RuleBasedStateMachine):
 
     def rest(self) -> None:
         """Wait until the runtime does what the model has done at once."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         for number, actor in self.world.actors.items():
             ref = self.refs[number]
             while not self.rests(ref, actor):
@@ -228,9 +228,9 @@ class Uses(RuleBasedStateMachine):
                 ref.call(Number(value), timeout=0)
         elif answers[0] is Reason.FAILED:
             with pytest.raises(ValueError, match="negative"):
-                ref.call(Number(value), timeout=30)
+                ref.call(Number(value), timeout=60)
         else:
-            assert ref.call(Number(value), timeout=30).value == answers[0]
+            assert ref.call(Number(value), timeout=60).value == answers[0]
 
     @has_actors
     @rule(which=WHICH, value=VALUES)

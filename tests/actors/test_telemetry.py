@@ -70,10 +70,10 @@ def test_latencies_of_messages(runtime):
     time.sleep(0.02)
     ref.activate()
     for n in range(5):
-        ref.call(Number(n), timeout=20)
+        ref.call(Number(n), timeout=60)
 
     async def ask():
-        await ref.acall(Number(1), timeout=20)
+        await ref.acall(Number(1), timeout=60)
 
     asyncio.run(ask())
     found = ref.latencies()
@@ -91,7 +91,7 @@ def test_a_failed_message_is_counted(on_cpu):
     ref = on_cpu.launch(total, restart="fresh")
     ref.activate()
     with pytest.raises(ValueError, match="negative"):
-        ref.call(Number(-1), timeout=5)
+        ref.call(Number(-1), timeout=60)
     found = ref.latencies()
     assert (found["wait"].count, found["handling"].count, found["calls"].count) == (1, 1, 0)
 
@@ -104,7 +104,7 @@ def test_prometheus(on_cpu):
     ref = on_cpu.launch(total, capacity=1, name='odd"name')
     ref.activate()
     for n in range(3):
-        ref.call(Number(n), timeout=5)
+        ref.call(Number(n), timeout=60)
     ref.read_state()  # the last step is counted
     families = {
         each.name: each for each in parser.text_string_to_metric_families(on_cpu.prometheus())
@@ -151,8 +151,8 @@ def test_a_trace_has_each_message(device, tmp_path):
             here.send(Number(5), replies=False)
             while here.read_state().seen < 2:
                 pass
-            there.call(Number(1), timeout=20)
-        there.call(Number(1), timeout=20)  # not traced
+            there.call(Number(1), timeout=60)
+        there.call(Number(1), timeout=60)  # not traced
         mode = there.mode
     trace = json.loads(path.read_text())
     assert trace["otherData"]["dropped"] == 0
@@ -245,11 +245,11 @@ def test_top_shows_a_running_program(runtime_folder, monkeypatch):
         ref = runtime.launch(total, name="adder")
         ref.activate()
         for n in range(7):
-            ref.call(Number(n), timeout=5)
-        (path,) = runtime_folder.iterdir()
+            ref.call(Number(n), timeout=60)
+        (path,) = runtime_folder.glob("*.json")  # beside it one may be being written
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(runtime_folder.stat().st_mode) == 0o700
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while not any(each["received"] == 7 for each in folder.read_all()[0]["actors"]):
             assert time.monotonic() < until
         output = top()
@@ -291,7 +291,7 @@ def test_the_file_of_a_killed_process_is_removed(runtime_folder, tmp_path):
         assert child.stdout.readline() == b"now\n"
         assert [each["pid"] for each in folder.read_all()] == [child.pid]
         child.send_signal(signal.SIGKILL)
-        child.wait(10)
+        child.wait(60)
     assert len(list(runtime_folder.iterdir())) >= 1
     assert folder.read_all() == []
     assert list(runtime_folder.iterdir()) == []

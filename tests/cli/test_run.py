@@ -304,7 +304,7 @@ def test_ctrl_c(folder):
         signal.signal(signal.SIGINT, before)
     assert process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert err.endswith("KeyboardInterrupt\n") and "gridlane" not in err
     assert process.returncode == -signal.SIGINT
 

@@ -214,8 +214,8 @@ from gridlane import cuda
 kernel = cuda.RawModule(code=open(0).read()).get_function("k")
 arrays = np.ones(128, np.float32), np.zeros(64, np.float32), np.ones(64, np.uint32)
 kernel(1, 64, (*arrays[:2], np.zeros(64, np.uint32)))
-threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     kernel(1, 64, arrays)
     cuda.synchronize()
 except KeyboardInterrupt:

@@ -6,6 +6,7 @@ import logging
 import random
 import re
 import sys
+import threading
 import time
 import traceback
 from html import unescape
@@ -421,10 +422,20 @@ def test_compilations_are_logged(caplog, monkeypatch, tmp_path):
 
 
 def test_a_terminal_is_told_of_long_compilations(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "LONG", 0.02)
+    begun = threading.Event()
+
+    def write(line):
+        if not begun.is_set():
+            begun.set()
+            time.sleep(0.05)  # the compilation ends meanwhile
+        print(line, file=sys.stderr)
+
+    monkeypatch.setattr(progress.trace, "write", write)
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True, raising=False)
+    monkeypatch.setattr(progress, "LONG", 0.02)
     with progress.compiling("slow", "cpu"):
-        progress.time.sleep(0.3)
+        assert begun.wait(60)
+    monkeypatch.setattr(progress, "LONG", 600)
     with progress.compiling("quick", "cpu"):
         pass
     lines = capsys.readouterr().err.splitlines()

@@ -155,7 +155,7 @@ def test_what_is_refused():
 def test_the_stream_s_work_is_done():
     stream, gate = cuda.stream(), threading.Event()
     array = cuda.to_device(np.zeros(3), stream=stream)
-    stream.submit(lambda: (gate.wait(10), array.bind().copy_to_device(np.ones(3))))
+    stream.submit(lambda: (gate.wait(60), array.bind().copy_to_device(np.ones(3))))
     threading.Timer(0.05, gate.set).start()
     assert np.from_dlpack(array).tolist() == [1, 1, 1]
 
@@ -567,7 +567,7 @@ def test_a_tensor_is_held_until_its_launch_is_done():
     kernel, stream, gate = cuda.jit(add_one), cuda.stream(), threading.Event()
     values = np.zeros(3)
     array = cuda.from_dlpack(tensor := Tensor(values))
-    stream.submit(lambda: gate.wait(10))
+    stream.submit(lambda: gate.wait(60))
     kernel[1, 3, stream](array)
     del array
     gc.collect()

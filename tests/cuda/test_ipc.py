@@ -312,7 +312,7 @@ def test_a_forked_process_opens_it_by_a_handle():
     handle = pickle.loads(pickle.dumps(array.get_ipc_handle()))
     process = start.Process(target=_in_fork, args=(handle, queue))
     process.start()
-    assert queue.get(timeout=30) == [1, 2, 3, 4]
+    assert queue.get(timeout=60) == [1, 2, 3, 4]
     process.join()
     assert array.copy_to_host().tolist() == [1, 2, 3, 4]
     del array

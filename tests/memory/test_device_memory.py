@@ -150,7 +150,7 @@ def test_a_limit_holds_for_what_is_being_allocated():
         def allocate(self, size):
             if threading.current_thread() is not threading.main_thread():
                 started.set()
-                assert go.wait(20)
+                assert go.wait(60)
             return super().allocate(size)
 
     started, go, kept = threading.Event(), threading.Event(), []
@@ -158,7 +158,7 @@ def test_a_limit_holds_for_what_is_being_allocated():
     memory.limit = 100
     thread = threading.Thread(target=lambda: kept.append(memory.allocate(60)))
     thread.start()
-    assert started.wait(20)
+    assert started.wait(60)
     told = "41 bytes, with 60 in use of the pool's limit of 100"
     with pytest.raises(DeviceError, match=told):
         memory.allocate(41)

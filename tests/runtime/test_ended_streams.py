@@ -25,7 +25,7 @@ def test_little_is_left_of_ended_streams():
         while len(done) <= n:
             time.sleep(0.001)
     del stream
-    for _ in range(500):
+    for _ in range(6000):
         gc.collect()
         if len(queues) < 50:
             break

@@ -32,7 +32,7 @@ def works():
 def child_says(run):
     child = os.fork()
     if not child:
-        signal.alarm(20)  # the parent's watch is a thread that the child lacks
+        signal.alarm(60)  # the parent's watch is a thread that the child lacks
         code = 1
         try:
             code = 0 if run() else 1

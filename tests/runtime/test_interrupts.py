@@ -53,13 +53,23 @@ def increment(x):
 def soon(number=signal.SIGINT, seconds=0.1):
     threading.Timer(seconds, os.kill, (os.getpid(), number)).start()
 
-def ended(name, run):
-    soon()
+def came_back(run):
+    back = False
     try:
+        soon()
         run()
-        print(name, "came back", file=sys.stderr)
+        back = True
+        time.sleep(60)  # the signal is on its way
     except KeyboardInterrupt:
         pass
+    return back
+
+def ended(name, run, begin=lambda: None):
+    begin()
+    if came_back(run):
+        print(name, "came back", file=sys.stderr)
+    while not (stream.query() and other.query()):  # the signal came before the wait
+        came_back(run)
     x = np.zeros(4096, np.int32)
     increment[16, 256](x)
     increment[16, 256, stream](x)
@@ -82,11 +92,8 @@ for kernel in spin, spin_on_memory, spin_at_a_barrier, talk:
 """
 
 STREAMS = """
-def after(wait):
-    def run():
-        spin[64, 64, stream](x, True)
-        wait()
-    return run
+def waiting(name, wait, begin=lambda: spin[64, 64, stream](x, True)):
+    ended(name, wait, begin)
 
 def by_another_stream():
     event.record(stream)
@@ -97,17 +104,17 @@ def by_event():
     event.record(stream)
     event.synchronize()
 
-def with_another():
+def on_both():
+    spin[64, 64, stream](x, True)
     spin[1, 32, other](x, True)
-    cuda.synchronize()
 
-ended("synchronize", after(stream.synchronize))
-ended("device", after(cuda.synchronize))
-ended("launch", after(lambda: increment[1, 32](x)))
-ended("copy", after(x.copy_to_host))
-ended("event", after(by_event))
-ended("stream behind an event", after(by_another_stream))
-ended("two streams", after(with_another))
+waiting("synchronize", stream.synchronize)
+waiting("device", cuda.synchronize)
+waiting("launch", lambda: increment[1, 32](x))
+waiting("copy", x.copy_to_host)
+waiting("event", by_event)
+waiting("stream behind an event", by_another_stream)
+waiting("two streams", cuda.synchronize, on_both)
 """
 
 HANDLERS = """
@@ -137,8 +144,8 @@ def raises(number, frame):
     raise Mine
 
 signal.signal(signal.SIGTERM, raises)
-soon(signal.SIGTERM)
 try:
+    soon(signal.SIGTERM)
     spin[8, 64](x, True)
 except Mine as error:
     assert error.__traceback__ is not None
@@ -146,9 +153,9 @@ except Mine as error:
 
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 signal.signal(signal.SIGTERM, raises)
-soon(signal.SIGINT)
-soon(signal.SIGTERM, 0.4)
 try:
+    soon(signal.SIGINT)
+    soon(signal.SIGTERM, 0.4)
     spin[8, 64](x, True)
 except Mine:
     print("ended ignoring", file=sys.stderr)

@@ -141,7 +141,7 @@ def test_a_lane_that_others_open_holds_nobody_up():
     hold.set()
     waiting = threading.Thread(target=nothing.wait, daemon=True)
     waiting.start()
-    waiting.join(20)
+    waiting.join(60)
     assert nothing.is_reached()
     wait(queue)
     queue.end()

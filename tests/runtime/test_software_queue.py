@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 
 from gridlane.runtime.queues.software_queue import SoftwareQueue
 
@@ -16,7 +17,7 @@ class Calls(SoftwareQueue):
 def ended(queue):
     """Wait until the queue's thread has left it."""
     queue.end()
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while queue.thread is not None and time.monotonic() < end:
         time.sleep(0.0001)
     assert queue.thread is None
@@ -56,17 +57,43 @@ def test_who_waits_while_the_queue_ends_goes_on():
 
 
 def test_no_thread_is_left():
-    before = threading.active_count()
+    before = set(threading.enumerate())
     for _ in range(50):
         queue = Calls()
         queue.append(lambda: None)
         queue.append(lambda: None)
         queue.wait()
         ended(queue)
-    for thread in threading.enumerate():
-        if thread.name == "gridlane-stream":
-            thread.join(0.2)
-    assert threading.active_count() <= before
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
+    assert not set(threading.enumerate()) - before
+
+
+class Stale(deque):
+    """Pending work whose thread is held up when it has found none, and goes on with that."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.go_on = threading.Event(), threading.Event()
+
+    def __bool__(self):
+        empty = not len(self)
+        if empty and threading.current_thread() is not threading.main_thread():
+            self.found.set()
+            assert self.go_on.wait(60)
+        return not empty
+
+
+def test_a_wait_is_for_work_that_comes_as_the_thread_has_found_none():
+    queue, seen = Calls(), []
+    queue.pending = work = Stale()
+    queue.append(lambda: seen.append(1))
+    assert work.found.wait(60)
+    queue.append(lambda: seen.append(nothing.is_reached()))
+    nothing = queue.nothing_pending()
+    work.go_on.set()
+    nothing.wait()
+    assert seen == [1, False]
 
 
 def test_a_thread_serves_one_queue_after_the_other():

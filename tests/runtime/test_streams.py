@@ -76,7 +76,7 @@ def test_a_dropped_stream_ends_its_thread():
     del stream
     gc.collect()
     assert ref() is None
-    thread.join(timeout=5)
+    thread.join(timeout=60)
     assert not thread.is_alive()
 
 
@@ -109,10 +109,12 @@ def test_events_order_streams():
 
 def test_event_times():
     start, end = Event(), Event()
+    before = time.perf_counter()
     start.record(DEFAULT)
     DEFAULT.submit(lambda: time.sleep(0.01))
     end.record(DEFAULT)
-    assert 10 <= start.elapsed_ms(end) < 1000
+    most = 1e3 * (time.perf_counter() - before)
+    assert 10 <= start.elapsed_ms(end) <= most
 
 
 @pytest.mark.parametrize("case", ["unrecorded", "untimed", "unready"])
@@ -136,14 +138,14 @@ def _ends(run):
     found = []
     thread = threading.Thread(target=lambda: found.append(run()), daemon=True)
     thread.start()
-    thread.join(timeout=20)
+    thread.join(timeout=60)
     assert found, "it did not end"
     return found[0]
 
 
 def test_two_callbacks_that_use_the_default_stream():
     first, second, seen = Stream(), Stream(), []
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=60)
 
     def callback():
         both.wait()
@@ -167,7 +169,7 @@ def test_a_callback_waits_for_another_stream():
 
 def test_callbacks_that_wait_for_each_other_are_refused():
     first, second = Stream(), Stream()
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=60)
     first.submit(lambda: (both.wait(), second.synchronize()))
     second.submit(lambda: (both.wait(), first.synchronize()))
     errors = []
@@ -190,7 +192,7 @@ def test_an_event_of_a_stream_that_waits_is_refused():
     event = Event()
     first.submit(lambda: (begun.set(), gate.wait(), second.synchronize()))
     event.record(first)
-    assert begun.wait(10)
+    assert begun.wait(60)
     event.wait(second)
     gate.set()
     errors = []
@@ -233,7 +235,7 @@ def test_threads_take_turns_of_the_default_stream():
 
     def first():
         began.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         seen.append("first")
         DEFAULT.submit(lambda: seen.append("within"))
 
@@ -245,12 +247,12 @@ def test_threads_take_turns_of_the_default_stream():
     works = [lambda: DEFAULT.submit(first), lambda: DEFAULT.submit(lambda: seen.append("other"))]
     threads = [threading.Thread(target=each) for each in (*works, second)]
     threads[0].start()
-    assert began.wait(10)
+    assert began.wait(60)
     for each in threads[1:]:
         each.start()
     time.sleep(0.1)
     assert not seen
     go_on.set()
     for each in threads:
-        each.join(10)
+        each.join(60)
     assert seen[:2] == ["first", "within"] and sorted(seen[2:]) == ["copied", "other"]

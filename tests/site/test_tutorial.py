@@ -69,7 +69,7 @@ def test_tutorial_in_a_fresh_environment(tmp_path: Path) -> None:
 
     loaded().follow(tmp_path, run, install=True)
     shell.stdin.close()
-    shell.wait(10)
+    shell.wait(60)
     assert all((tmp_path / f"{name}.png").exists() for name in PICTURES)
 
 

@@ -169,7 +169,7 @@ class ActorRef(Caller):
         if found is None:
             return TimeoutError(f"{self.name} has not replied in time")
         reason = Reason(found & 0xFF)
-        if reason is Reason.STOPPED:
+        if reason in (Reason.STOPPED, Reason.INACTIVE):
             self._home.directory.require_open()
         if reason is Reason.FULL:
             return TimeoutError(f"the inbox of {self.name} has had no room in time")
@@ -301,6 +301,7 @@ class ActorRef(Caller):
         found = self._receive(seconds_of("timeout", timeout))
         if found is None:
             if self._instance.has_ended():
+                self._home.directory.require_open()
                 raise ActorError(f"{self.name} has ended, and there is no reply of it any more")
             raise TimeoutError(f"no reply of {self.name} has come in time")
         return found

@@ -26,7 +26,7 @@ int main(void)
 {
     void *held;
     int value;
-    alarm(20);
+    alarm(90);
     if (cudaMalloc(&held, 4))
         return 1;
     for (int n = 0; n < 40; n++) {

@@ -65,7 +65,7 @@ static void become_known(void)
 {
     const struct timespec pause = { 0, 200000 };
     int *more, code;
-    for (int n = 0; !(code = cudaMalloc((void **)&more, 16)) && n < 50000; n++) {
+    for (int n = 0; !(code = cudaMalloc((void **)&more, 16)) && n < 300000; n++) {
         code = cudaFree(more);
         if (code)
             break;

@@ -168,8 +168,8 @@ static void fault(CUstream stream, int how)
     say("launch", cuLaunchKernel(fails, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0));
     if (how == 1)
         say("copy", cudaMemcpy(&value, p, 4, cudaMemcpyDeviceToHost));
-    if (how == 2)
-        usleep(30000);
+    for (int n = 0; how == 2 && n < 300000 && !cudaMalloc(&made, 16) && !cudaFree(made); n++)
+        usleep(200); /* until it is known */
     say("malloc", cudaMalloc(&made, 16));
     TWICE(cudaStreamSynchronize((void *)stream));
     TWICE(cudaMalloc(&made, 16));

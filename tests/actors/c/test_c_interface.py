@@ -63,7 +63,7 @@ def c():
     return found
 
 
-def call(c, handle, value, timeout=20 * SECONDS):
+def call(c, handle, value, timeout=60 * SECONDS):
     """The result, and the reply."""
     message, reply = ctypes.c_int64(value), ctypes.c_int64()
     result = c.gridlane_actor_call(
@@ -141,7 +141,7 @@ def test_a_handler_that_fails(on_cpu, c):
     ref = on_cpu.launch(total, restart="fresh")
     ref.activate()
     assert call(c, ref.c_handle, -1)[0] == Reason.FAILED
-    ref.call(Number(0), timeout=20)
+    ref.call(Number(0), timeout=60)
     assert call(c, ref.c_handle, 3) == (0, 3)
 
 

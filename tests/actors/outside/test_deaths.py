@@ -32,7 +32,7 @@ def test_posters_that_are_killed_at_random_times(runtime, ref):
             with actors.connect("kill", replies=Number, message=Number) as there:
                 while True:
                     there.post_many([Number(1)] * 20)
-                    there.call(Number(1), timeout=20)
+                    there.call(Number(1), timeout=60)
 
         with actors.connect("kill", replies=Number) as there:
             for _ in range(12):
@@ -40,9 +40,9 @@ def test_posters_that_are_killed_at_random_times(runtime, ref):
                 time.sleep(make.uniform(0.01, 0.06))
                 for each in children:
                     kill(each)
-                there.call(Number(1), timeout=20)
+                there.call(Number(1), timeout=60)
             until(lambda: share.metrics()["seats"] == 1)
-            there.call(Number(1), timeout=20)
+            there.call(Number(1), timeout=60)
         until(lambda: share.metrics()["received"] == ref.read_state().seen)
         metrics = share.metrics()
     letters = runtime.dead_letters()
@@ -68,7 +68,7 @@ def test_a_poster_that_dies_with_a_slot(folder, runtime, ref):
             assert ref.metrics()["received"] == 0  # it waits for the one before
             kill(child)
             until(lambda: ref.metrics()["received"] == 1)
-            assert there.call(Number(6), timeout=20).value == 11
+            assert there.call(Number(6), timeout=60).value == 11
             until(lambda: not memory.owner(1))
         memory.close()
         assert share.metrics()["abandoned"] == 2
@@ -84,11 +84,11 @@ def test_a_poster_that_is_stopped_with_a_slot(folder, runtime, ref):
             memory.word(0, CLAIMED, 0, 0)
             memory.tail(1)
             for n in range(1, 6):
-                assert there.call(Number(1), timeout=20).value == n
+                assert there.call(Number(1), timeout=60).value == n
             assert memory.kind(0) == ABANDONED
             memory.word(0, RETURNED, 0, 0)
             for n in range(6, 12):
-                assert there.call(Number(1), timeout=20).value == n
+                assert there.call(Number(1), timeout=60).value == n
             assert memory.kind(0) not in (ABANDONED, RETURNED)
         memory.close()
         assert share.metrics()["abandoned"] == 1
@@ -107,7 +107,7 @@ def test_all_slots_with_posters_that_are_stopped(folder, runtime, ref):
                 there.call(Number(1), timeout=0.05)
             for slot in range(2):
                 memory.word(slot, RETURNED, 0, 0)
-            assert there.call(Number(1), timeout=20).value == 1
+            assert there.call(Number(1), timeout=60).value == 1
         memory.close()
 
 
@@ -141,7 +141,7 @@ def killed(folder):
 def test_the_host_is_killed(folder, killed):
     """Who is connected learns of it, who connects learns of it, and nothing is left."""
     there = actors.connect("host", replies=Number)
-    assert there.call(Number(2), timeout=20).value == 2
+    assert there.call(Number(2), timeout=60).value == 2
     assert there.alive
     killed()
     assert not there.alive

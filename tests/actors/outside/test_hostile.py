@@ -36,7 +36,7 @@ def works(ref):
     before = ref.read_state().value
     with actors.connect("open", replies=Number) as there:
         for n in range(1, 10):  # each slot twice
-            assert there.call(Number(1), timeout=20).value == before + n
+            assert there.call(Number(1), timeout=60).value == before + n
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_heads_and_sizes_that_are_none(folder, ref, memory):
     there = actors.connect("open", replies=Number)
     memory.write(0, "II", 2**31, 2**31)
     memory.write(InboxHeader["head"].offset, "Q", 2**63)
-    assert there.call(Number(1), timeout=20).value == 1
+    assert there.call(Number(1), timeout=60).value == 1
     with pytest.raises(ActorError, match="its sizes do not fit"):
         actors.connect("open")
     place = 2 * InboxHeader.size + SharedInbox["seats"].offset
@@ -152,7 +152,7 @@ def test_answers_that_are_none(ref, memory):
 
         liar = fork(lie)
         with pytest.raises(actors.MessageDead, match="wrote what is no message"):
-            there.call(Number(1), timeout=20, spin=0)
+            there.call(Number(1), timeout=60, spin=0)
         assert status_of(liar) == 0
         ref.resume()
 
@@ -182,7 +182,7 @@ def test_random_bytes_everywhere(runtime, ref, memory):
 
     child = fork(scribble)
     assert status_of(child) == 0
-    assert other.call(Number(3), timeout=20).value == 3
+    assert other.call(Number(3), timeout=60).value == 3
     assert sum(memory.share.metrics()[name] for name in ("abandoned", "garbled", "refused")) > 0
 
 

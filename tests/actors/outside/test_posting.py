@@ -17,9 +17,9 @@ from gridlane.core.errors import TypingError
 
 def test_sends_and_calls(ref):
     with ref.share("numbers") as share, actors.connect("numbers", replies=Number) as there:
-        assert there.call(Number(3), timeout=20) == Number(3)
+        assert there.call(Number(3), timeout=60) == Number(3)
         assert there.send(Number(4))
-        assert there.call(Number(5), timeout=20, spin=0) == Number(12)
+        assert there.call(Number(5), timeout=60, spin=0) == Number(12)
         assert there.alive
         until(lambda: share.metrics()["received"] == 3)  # it is counted after it is answered
         assert share.metrics() == {
@@ -74,7 +74,7 @@ def test_calls_of_several_processes_and_threads(ref):
                 from concurrent.futures import ThreadPoolExecutor
 
                 def one(_):
-                    return there.call(Number(1), timeout=20).value
+                    return there.call(Number(1), timeout=60).value
 
                 with ThreadPoolExecutor(3) as pool:
                     found = list(pool.map(one, range(30)))
@@ -103,7 +103,7 @@ def test_a_full_inbox(runtime):
         letters = []
         until(lambda: letters.extend(runtime.dead_letters()) or letters)
         assert [(each.message(Number).value, each.reason) for each in letters] == [(8, Reason.FULL)]
-        assert there.call(Number(10), timeout=20).value == 0 + 1 + 2 + 3 + 10
+        assert there.call(Number(10), timeout=60).value == 0 + 1 + 2 + 3 + 10
 
 
 def test_expired_and_late_messages(runtime, ref):
@@ -113,7 +113,7 @@ def test_expired_and_late_messages(runtime, ref):
         with pytest.raises(TimeoutError, match="has not replied in time"):
             there.call(Number(2), timeout=0.05)
         ref.resume()
-        assert there.call(Number(4), timeout=20).value == 6
+        assert there.call(Number(4), timeout=60).value == 6
     letters = {each.reason: each for each in runtime.dead_letters()}
     assert set(letters) == {Reason.EXPIRED, Reason.LATE}
     assert letters[Reason.LATE].message(Number).value == 2
@@ -124,9 +124,9 @@ def test_handlers_that_fail(runtime):
     ref.activate()
     with ref.share("fails"), actors.connect("fails", replies=Number) as there:
         with pytest.raises(MessageDead) as caught:
-            there.call(Number(-1), timeout=20)
+            there.call(Number(-1), timeout=60)
         assert caught.value.reason is Reason.FAILED
-        assert there.call(Number(2), timeout=20).value == 2
+        assert there.call(Number(2), timeout=60).value == 2
 
 
 @actors.kernel(state=Total, replies=Number)
@@ -139,11 +139,11 @@ def test_handlers_that_do_not_reply(runtime):
     ref = runtime.launch(replies_to_odd)
     ref.activate()
     with ref.share("odd"), actors.connect("odd", replies=Number) as there:
-        assert there.call(Number(3), timeout=20) == Number(3)
+        assert there.call(Number(3), timeout=60) == Number(3)
         with pytest.raises(MessageDead) as caught:
-            there.call(Number(4), timeout=20)
+            there.call(Number(4), timeout=60)
         assert caught.value.reason is Reason.UNANSWERED
-        assert there.call(Number(5), timeout=20) == Number(5)
+        assert there.call(Number(5), timeout=60) == Number(5)
     assert runtime.dead_letters() == []
 
 
@@ -284,11 +284,11 @@ def test_a_child_does_not_own_what_its_parent_shares(folder, runtime, ref):
             there.send(Number(1))
         there.close()
         with actors.connect("mine", replies=Number) as mine:
-            assert mine.call(Number(5), timeout=20).value == 5
+            assert mine.call(Number(5), timeout=60).value == 5
 
     assert status_of(fork(child)) == 0
     assert (folder / "mine.inbox").exists()
-    assert there.call(Number(1), timeout=20).value == 6
+    assert there.call(Number(1), timeout=60).value == 6
     there.close()
 
 
@@ -304,7 +304,7 @@ def test_a_call_whose_handler_does_not_reply_ends(runtime):
     ref.activate()
     with ref.share("silent"), actors.connect("silent", replies=Number) as there:
         with pytest.raises(MessageDead, match="its handler has not replied") as caught:
-            there.call(Number(1), timeout=20)
+            there.call(Number(1), timeout=60)
         assert caught.value.reason is Reason.UNANSWERED
-        assert there.call(Number(101), timeout=20) == Number(101)
+        assert there.call(Number(101), timeout=60) == Number(101)
     assert runtime.dead_letters() == []

@@ -92,7 +92,7 @@ def test_a_finalizer_in_the_middle_of_the_memory_s_own_work(machine, device):
 
     thread = threading.Thread(target=collected, daemon=True)
     thread.start()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive() and device.memory.statistics().used == 0
 
 

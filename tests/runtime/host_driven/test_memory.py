@@ -191,7 +191,7 @@ def test_a_finalizer_in_the_middle_of_other_work(device):
 
     thread = threading.Thread(target=collected, daemon=True)
     thread.start()
-    thread.join(20)
+    thread.join(60)
     settle(device)
     assert not thread.is_alive() and device.memory.statistics().used == 0
 

@@ -199,5 +199,5 @@ def test_other_threads_run_while_a_wait_polls(native, polled, monkeypatch):
                 device.synchronize()
     finally:
         sys.setswitchinterval(interval)
-    thread.join(30)
+    thread.join(60)
     assert ran and not thread.is_alive()

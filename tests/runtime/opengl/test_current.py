@@ -18,12 +18,12 @@ def test_a_context_of_another_thread_is_told_apart():
     def take():
         context._made.__enter__()  # behind the context's back
         taken.set()
-        done.wait(20)
+        done.wait(60)
         context._made.__exit__(None, None, None)
 
     thread = threading.Thread(target=take)
     thread.start()
-    taken.wait(20)
+    assert taken.wait(60)
     with pytest.raises(OSError, match="eglMakeCurrent failed"), context:
         pass
     done.set()

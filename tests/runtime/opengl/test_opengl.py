@@ -134,7 +134,7 @@ def test_a_context_is_left_when_something_is_raised():
         target=lambda: context.__enter__() or context.__exit__(None, None, None)
     )
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     context.end()
 

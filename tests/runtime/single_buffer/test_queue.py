@@ -28,7 +28,7 @@ class WaitingEngine:
 
     def submit(self, commands, arena) -> None:
         self.began.set()
-        assert self.may_end.wait(30)
+        assert self.may_end.wait(60)
         if self.error:
             raise self.error
 
@@ -62,7 +62,7 @@ def asked_until_done(queue: Queue, number: int) -> int:
 def test_asking_does_not_wait_for_the_driver(queue: Queue) -> None:
     number = queue.newest()
     assert not queue.passed(number)
-    assert queue.engine.began.wait(30)
+    assert queue.engine.began.wait(60)
     assert not queue.passed(number)  # submit has not returned
     assert not queue.passed(queue.newest())
     queue.engine.may_end.set()
@@ -74,10 +74,10 @@ def test_asking_does_not_wait_for_another_thread(queue: Queue) -> None:
     number = queue.newest()
     other = threading.Thread(target=queue.wait, args=(number,))
     other.start()
-    assert queue.engine.began.wait(30)
+    assert queue.engine.began.wait(60)
     assert not queue.passed(number)
     queue.engine.may_end.set()
-    other.join(30)
+    other.join(60)
     assert queue.passed(number)
 
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "objects.h"
+#include "wire.h"
 
 PyObject *Actor_latencies(ActorObject *self, void *closure)
 {
@@ -57,7 +58,11 @@ PyObject *Engine_trace_end(EngineObject *self, PyObject *unused)
     (void)unused;
     if (closed(self))
         return NULL;
-    gl_trace *trace = atomic_exchange(&self->engine->trace, NULL);
+    gl_engine *engine = self->engine;
+    Py_BEGIN_ALLOW_THREADS
+    gl_wire_hear(engine);
+    Py_END_ALLOW_THREADS
+    gl_trace *trace = atomic_exchange(&engine->trace, NULL);
     if (!trace) {
         PyErr_SetString(PyExc_ValueError, "there is no trace");
         return NULL;

@@ -103,6 +103,7 @@ int gl_wire_start(gl_engine *engine);
 int gl_wire_add(gl_actor *actor);
 void gl_wire_remove(gl_actor *actor, const uint64_t *shut, uint32_t count);
 int gl_wire_poll(gl_actor *actor, int last);
+void gl_wire_hear(gl_engine *engine);
 void gl_wire_order(gl_actor *actor);
 int gl_wire_follows(const gl_actor *actor);
 int gl_wire_hold(gl_actor *actor, uint64_t until);

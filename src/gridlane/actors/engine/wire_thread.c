@@ -133,24 +133,40 @@ static void watch(gl_actor *actor, uint64_t now)
     }
 }
 
-/* Look at one actor; whether there was something to do. `last`: what finds no room is dead. */
-int gl_wire_poll(gl_actor *actor, int last)
+/* Note which messages of the host are handled. */
+static void hear(gl_actor *actor)
 {
     gl_wire *wire = actor->wire;
-    uint64_t now = gl_elapsed(), head;
-    int found = 0;
-    while (found < TURN && !wire->dams && deliver_one(actor, last))
-        found++;
-    watch(actor, now);
-    if (atomic_load_explicit(&wire->left, memory_order_relaxed))
-        gl_wire_tidy(actor, now);
-    head = atomic_load_explicit(&wire->status->head, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&wire->status->head, memory_order_acquire);
     gl_wire_trace_handled(actor, head);
     if (head != wire->heard_of) {
         wire->heard_of = head;
         gl_wire_length(actor);
         gl_unblock(actor);
     }
+}
+
+/* Note what is handled by now, for a trace that ends. */
+void gl_wire_hear(gl_engine *engine)
+{
+    pthread_mutex_lock(&engine->wire_mutex);
+    for (uint32_t n = 0; n < engine->wire_count; n++)
+        hear(engine->wires[n]);
+    pthread_mutex_unlock(&engine->wire_mutex);
+}
+
+/* Look at one actor; whether there was something to do. `last`: what finds no room is dead. */
+int gl_wire_poll(gl_actor *actor, int last)
+{
+    gl_wire *wire = actor->wire;
+    uint64_t now = gl_elapsed();
+    int found = 0;
+    while (found < TURN && !wire->dams && deliver_one(actor, last))
+        found++;
+    watch(actor, now);
+    if (atomic_load_explicit(&wire->left, memory_order_relaxed))
+        gl_wire_tidy(actor, now);
+    hear(actor);
     return found;
 }
 

@@ -126,6 +126,13 @@ class SoftwareQueue(Generic[T]):
 
     def _settle(self) -> None:
         """Do the pending work, and release the waiting threads."""
+        self._do_pending()
+        while self._waiting:
+            # Once more: who waits may have appended work since nothing was pending.
+            self._do_pending()
+            self._waiting.popleft().reach()
+
+    def _do_pending(self) -> None:
         while self.pending:
             item = self.pending[0]
             try:
@@ -135,5 +142,3 @@ class SoftwareQueue(Generic[T]):
                 self.fail(error)
             self.pending[0] = item = None  # freed before a waiting thread continues
             self.pending.popleft()
-        while self._waiting:
-            self._waiting.popleft().reach()
