@@ -253,7 +253,7 @@ def _open(t: Translator, node: ast.For | ast.While) -> Frame:
     frame = Frame(node, flow, {}, t.copy)
     for name in sorted(flow.assigned & (flow.live_head | flow.live_out)):
         carrier = frame.carriers[name] = Carrier(name)
-        entry = t.env.get(name)
+        entry = t.env.get(name) if name in flow.live_head else None
         learned = t.learned.get((frame.copy, node, name))
         if isinstance(entry, Conflict):  # a loop of no iterations keeps it
             learned = t.learned[frame.copy, node, name] = entry
@@ -317,12 +317,13 @@ def enter_body(t: Translator, frame: Frame) -> None:
             carrier.head = t.env[name] = _read(t, carrier)
 
 
-def save(t: Translator, frame: Frame) -> None:
-    """At a continue, a break or the end of the body: write the loop-carried variables for the next
-    iteration or for the code after the loop."""
+def save(t: Translator, frame: Frame, leaves: bool = False) -> None:
+    """At a continue or the end of the body write the loop-carried variables for the next iteration;
+    at a break or the end of the loop, which ``leaves`` it, for the code after it."""
+    wanted = frame.flow.live_out if leaves else frame.flow.live_head
     for name, carrier in frame.carriers.items():
         now = t.env.get(name)
-        if now is None or now is carrier.head or now is carrier.fixed:
+        if name not in wanted or now is None or now is carrier.head or now is carrier.fixed:
             continue
         if isinstance(now, Conflict):  # of paths through this iteration
             t.learned[frame.copy, frame.node, name] = now

@@ -107,7 +107,7 @@ def _if(t: Translator, node: ast.If) -> None:
 
 def _break(t: Translator, node: ast.Break) -> None:
     frame = t.loops[-1]
-    save(t, frame)
+    save(t, frame, leaves=True)
     frame.left = True
     t.terminate(control.Break())
 
