@@ -228,8 +228,8 @@ def checked(
     value = b.cast(index.value, i64)
     if not index.not_negative:
         known = constant(value)
-        if known is not None:
-            value = b.add(value, extent)
+        if known is not None:  # of which the bounds may be wider
+            value = b.add(value, extent) if known < 0 else value
         else:
             negative = b.lt(value, b.const(0, i64))
             value = b.select(negative, b.add(value, extent), value)
