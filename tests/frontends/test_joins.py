@@ -380,3 +380,28 @@ def test_what_a_loop_assigns_before_it_ends_has_the_type_of_its_end():
             assert returned(kernel, n, count=2).tolist() == wanted.tolist(), (kernel, n)
     with pytest.raises(TypingError, match=r"tuple\(int64, int64\) or float64"):
         returned(read_at_the_break, 3)
+
+
+def test_a_conditional_expression_joins_what_branches_join():
+    """Ranges, methods and tuples with one have no type of their own."""
+
+    def kernel(out, n):
+        v = range(n) if n > 2 else range(1, 9, n + 1)
+        for i in v:
+            out[0] = out[0] * 3 + i
+        count, w = (n, range(n, 8)) if n < 4 else (n + 0.5, range(n))
+        out[1] = count + len(w) * 10 + (w[0] if len(w) > 0 else 100)
+        total = out.sum if n > 3 else out[:1].sum
+        out[2] = total()
+        out[3] = (3 in v) + 2 * (3 in w)
+
+    def texts(out, n):
+        v = (1, range(n)) if n > 1 else (2.5, None)
+        out[0] = v[0]
+
+    for n in range(6):
+        wanted = np.zeros(4)
+        kernel(wanted, n)
+        assert returned(kernel, n, count=4).tolist() == wanted.tolist(), n
+    with pytest.raises(TypingError, match=r"the sides give .*no common type; convert one of them"):
+        returned(texts, 3)

@@ -11,7 +11,7 @@ from gridlane.core.source import Loc
 from gridlane.frontends.python.conversion import convert
 from gridlane.frontends.python.frames import Carrier, Environment, Frame, UnboundYet, unbound
 from gridlane.frontends.python.liveness import Flow
-from gridlane.frontends.python.operands import Conflict, Operand, Scalar
+from gridlane.frontends.python.operands import Conflict, Operand, Scalar, TupleOperand
 from gridlane.frontends.python.parts import put_together, taken_apart
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
@@ -143,9 +143,11 @@ def _merged_parts(
     one, two = taken_apart(operand), taken_apart(other)
     if one is None or two is None or one[0] != two[0]:
         return None
+    is_tuple = one[0][0] is TupleOperand
     merged: list[Operand] = []
     for number, (part, own) in enumerate(zip(one[1], two[1], strict=True)):
-        if isinstance(part, Scalar) and isinstance(own, Scalar) and part.dtype is not own.dtype:
+        types = [item.dtype for item in (part, own) if isinstance(item, Scalar)]
+        if len(set(types)) == 2 and not is_tuple:
             return None  # the numbers of a range have one type
         found = merge(t, f"{name}_{number}", region, part, other_region, own)
         if found is None or isinstance(found, Conflict):
