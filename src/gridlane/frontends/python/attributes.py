@@ -33,8 +33,9 @@ from gridlane.frontends.python.operands import (
     UserValue,
     Vector,
 )
-from gridlane.frontends.python.places import Place, item_of, store
+from gridlane.frontends.python.places import Place, item_of
 from gridlane.frontends.python.records import UNCHANGED, field_of
+from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import component, unchanged
 from gridlane.ir.builder import constant
