@@ -70,6 +70,9 @@ class Assignments(Values):
         return f"({text})" if outer else text
 
     def new_target(self, kind: Kind, taken: list[str]) -> str:
+        if kind == INT and self.named("view") and self.chance(0.15):
+            view, size, _ = self.sequence()
+            return f"{view}[{self.index(size, 0)}]"
         name = self.target(kind)
         if name in taken:
             name = self.fresh("v")
@@ -174,7 +177,8 @@ class Assignments(Values):
         if self.chance(0.4) and 0 < count < 5:
             self.line(f"{name}[{part}] = {self.tuple(tuple_of(*[INT] * count), 1)}")
         elif self.chance(0.5):
-            self.line(f"{name}[{part}] = {self.small(1)}")
+            text = self.small(1)
+            self.line(f"{name}[{part if self.chance(0.6) else self.slice()}] = {text}")
         else:
             name, size = self.random.choice((("l", 8), ("s", 4)))
             if name in self.env and self.env[name].kind.size == size:
@@ -216,8 +220,9 @@ class Assignments(Values):
     def real(self) -> None:
         """An item of the array of floats."""
         if "f" in self.env:
-            index, name = self.index(4, 1), self.use("f")
+            name = self.use("f")
             if self.chance(0.5):
+                index = self.index(4, 1)
                 self.line(f"{name}[{index}] += {self.random.choice(('0.5', '1', 'GI', '-2.25'))}")
                 self.line(f"{name}[{self.index(4, 0)}] %= 64")
             else:

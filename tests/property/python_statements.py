@@ -67,7 +67,7 @@ class Statements(Assignments):
         """What may be written here."""
         found = list(ASSIGNMENTS)
         if self.named("view"):
-            found += OF_VIEWS
+            found += [*OF_VIEWS, Statements.guarded]
         if self.depth < 5:
             found += _COMPOUND
         if self.loops and not self.loops[-1].closed:
@@ -110,6 +110,33 @@ class Statements(Assignments):
         ends.append(self.block("else:", start, self.some) if self.chance(0.55) else start)
         return self.arrive(*ends)
 
+    def guarded(self) -> bool:
+        """An index whose sign is known by a condition that holds."""
+        name, size, _ = self.sequence()
+        found = [each for each in self.names(INT) if self.assignable(each, INT)]
+        if not found:
+            return False
+        v, low = self.use(self.random.choice(found)), self.random.choice((-size, -1, 0, 1))
+        high = self.random.randint(low + 1, size)
+        shift = self.random.randint(-size - low, size - high)
+        head = self.random.choice(_GUARDS).format(v=v, low=low, high=high, last=high - 1)
+        step = self.random.choice((1, -1, -2))
+
+        def body() -> bool:
+            index = f"{v} + {shift}" if shift >= 0 else f"{v} - {-shift}"
+            if head[0] == "w":
+                self.line(f"{name}[{index}] = {name}[{index}] % 99 + 2")
+                self.set(v, INT, str(step), "+=")
+            elif self.chance(0.5):
+                self.set(v, INT, str(shift), "+=")
+                self.set(self.target(INT), INT, f"int({name}[{v}]) % 1013")
+            else:
+                self.line(f"{name}[{index}] = {name}[{index}] % 99 + 3")
+            return False
+
+        start = self.env
+        return self.arrive(start, self.block(head, start, body))
+
     def match(self) -> bool:
         pair = self.chance(0.4)
         subject = f"{self.small(1)}, {self.small(1)} % 3" if pair else f"{self.small(1)} % 5"
@@ -150,7 +177,7 @@ class Statements(Assignments):
 
     def iterate(self, head: str, start: Environment, body: Body, runs: bool) -> bool:
         """Write a loop whose head is written; ``runs``: it has an iteration."""
-        before, loop = self.env, Loop(self.env)
+        before, loop, made = self.env, Loop(self.env), set(self.own[-1])
         self.loops.append(loop)
         self.pins.append({name: variable.kind for name, variable in start.items()})
         end = self.block(head, start, body)
@@ -159,17 +186,21 @@ class Statements(Assignments):
         ended = meet([end, *loop.continues])
         if not runs:
             return self.after(loop, meet([before, ended]))
-        # No compiler needs to know that it runs: kinds are those of before, too.
-        ended = ended and meet([ended, {n: before.get(n, v) for n, v in ended.items()}])
-        if self.after(loop, ended):  # nor that it returns
+
+        def as_before(env: Environment) -> Environment:
+            """The kinds of before, too: no compiler needs to know that the loop runs."""
+            return {n: before.get(n, v) for n, v in env.items() if n in before or n not in made}
+
+        if self.after(loop, ended and meet([ended, as_before(ended)])):  # nor that it returns
             self.env = dict(before)
             return False
-        return self.arrive(self.env, {n: before.get(n, v) for n, v in self.env.items()})
+        return self.arrive(self.env, as_before(self.env))
 
     def after(self, loop: Loop, ended: Environment | None) -> bool:
         for end in (*loop.breaks, *([] if ended is None else [ended])):
             for name in [n for n, v in end.items() if has_range(v.kind) and n not in loop.before]:
                 del end[name]
+                self.own[-1] = [each for each in self.own[-1] if each != name]
         if ended is not None and self.chance(0.25):
             ended = self.block("else:", ended, self.some)
         return self.arrive(ended, *loop.breaks)
@@ -230,6 +261,9 @@ class Statements(Assignments):
             head = heads[1]
         runs = head in (heads[0], heads[-1]) and (count > 0 or head == heads[-1])
         start = self.at_head()
+        if "l" in self.env and self.chance(0.08):
+            target = f"{self.use('l')}[{self.random.randint(-8, 7)}]"
+            return self.iterate(f"for {target} in {head}:", start, self.some, runs)
         name = self.target(INT, "j", 0.3)
         return self.iterate(f"for {name} in {head}:", start, lambda: self.bound(name), runs)
 
@@ -249,7 +283,7 @@ class Statements(Assignments):
         runs = True
         if choice > 3:
             items, size, _ = self.sequence()
-            part = self.random.choice(("", "[1:]", "[::-1]", "[::2]", "[:2]", "[4:1]"))
+            part = self.random.choice(("", "[1:]", "[::-1]", "[::2]", "[:2]", f"[{self.slice()}]"))
             items, runs = items + part, part in ("", "[::-1]", "[::2]", "[:2]")
         else:
             items = self.tuple(tuple_of(*[INT] * size))
@@ -322,6 +356,15 @@ class Statements(Assignments):
 
 _PATTERNS = ("0", "2", "1 | 3", "0 | 2 | 4", "{}", "Level.LOW", "-1 | Level.HIGH")
 _PAIRS = ("(0, {})", "(1, {})", "({}, 1 | 2)", "(_, 0)", "(Level.HIGH, 1)")
+_GUARDS = (
+    "if {low} <= {v} < {high}:",
+    "if {v} >= {low} and {v} <= {last}:",
+    "if not ({v} < {low} or {v} > {last}):",
+    "if {high} > {v} and not {low} > {v}:",
+    "if min({v}, {last}) == {v} and {v} == max({v}, {low}):",
+    "while {low} <= {v} < {high}:",
+    "while {v} >= {low} and {high} > {v}:",
+)
 _COMPOUND = (
     *[Statements.branch] * 5,
     *[Statements.for_] * 3,

@@ -217,6 +217,10 @@ class Values(Wholes):
     def made_of_others(self, size: int) -> str | None:
         """A tuple of whole numbers from slices and sums of tuples."""
         sizes = {n: s for s in range(1, 7) for n in self.names(tuple_of(*[INT] * s))}
+        if size in sizes.values() and self.chance(0.2):
+            return f"{self.read([n for n, own in sizes.items() if own == size])}[::-1]"
+        if size % 2 == 0 and self.chance(0.2):
+            return f"({self.tuple(tuple_of(*[INT] * (size // 2)), 0)} * 2)"
         longer = [name for name, own in sizes.items() if own > size]
         shorter = [name for name, own in sizes.items() if own < size]
         if longer and self.chance(0.5):

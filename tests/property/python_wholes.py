@@ -172,6 +172,7 @@ class Wholes(Scope):
         is_view = self.env[name].kind.name == "view"
         forms = [
             *(["{}.sum()", "{}.max()", "{}.size", "{}.shape[0]"] if is_view else []),
+            *([f"{word}({{}}[{self.slice()}])" for word in ("sum", "len")] if is_view else []),
             f"{{}}[{self.random.randrange(size)}]",
             f"{{}}[-{self.random.randint(1, size)}]",
             "len({})",
@@ -198,6 +199,12 @@ class Wholes(Scope):
         if self.chance(0.2):
             return f"int({self.use(name)}[::-1][{self.index(size, 0)}])", 1 << 24
         return f"int({self.of_items(name, size, depth)[0]})", 1 << 24
+
+    def slice(self) -> str:
+        """A slice of a view by numbers that only the run knows."""
+        start, stop = (self.leaf()[0] if self.chance(0.7) else "" for _ in range(2))
+        step = self.random.choice(("", "", ":2", ":-1", f":{self.leaf()[0]} or 3"))
+        return f"{start}:{stop}{step}"
 
     def index(self, size: int, depth: int) -> str:
         """One that a sequence has, from either end; of most the sign is known by their parts."""
