@@ -15,6 +15,7 @@ from tests.property.python_functions import random_statements
 from tests.property.python_kernels import BLOCK, INTEGERS, Program, random_kernel
 
 from gridlane import cuda
+from gridlane.backends import backend
 from gridlane.core.options import KernelOptions
 
 TYPES = (*INTEGERS, "float32", "float64")
@@ -57,7 +58,8 @@ def check(seed: int, device: str) -> None:
 def check_statements(seed: int, device: str, parts: int) -> None:
     """Compare that many random programs, in one kernel, that have statements of all kinds."""
     real = "float32" if without_float64(device) else "float64"
-    check_program(random_statements(seed, parts, real), seed, device, OPTIONS[seed % 3])
+    program = random_statements(seed, parts, real, recursive=backend(device).stack != 0)
+    check_program(program, seed, device, OPTIONS[seed % 3])
 
 
 def check_program(program: Program, seed: int, device: str, options: Any = OPTIONS[0]) -> None:

@@ -84,10 +84,17 @@ ALIASES = f"""
 
 @dataclass
 class Functions(Statements):
-    """Writes functions; ``real_type`` is that of floats in memory."""
+    """Writes functions.
+
+    Attributes:
+        total: how many there are.
+        real_type: of floats in memory.
+        recursive: some call themselves.
+    """
 
     total: int = 0
     real_type: str = "float64"
+    recursive: bool = True
 
     def kinds(self) -> list[Statement]:
         found = super().kinds()
@@ -216,7 +223,7 @@ class Functions(Statements):
         names = (*names, *(["q"] if "q" in optional else []))
         for param, kind in zip(names, params, strict=True):
             self.assign(param, kind)
-        recursive = result == INT and self.chance(0.3)
+        recursive = self.recursive and result == INT and self.chance(0.3)
         self.env["a"] = replace(self.env["a"], fixed=recursive)  # which ends it
         if "*" in optional:
             self.assign("rest", tuple_of(*more))
@@ -294,9 +301,16 @@ class Parts(Program):
         return [x, y, np.full((self.count, BLOCK, RESULTS), -5.5, self.real)]
 
 
-def random_statements(seed: int, count: int, real: str = "float64", budget: int = 5) -> Parts:
-    """The program of a seed, in parts of so many statements each."""
-    writer = Functions(random.Random(seed), real_type=real)
+def random_statements(
+    seed: int, count: int, real: str = "float64", recursive: bool = True, budget: int = 5
+) -> Parts:
+    """The program of a seed, in parts of so many statements each.
+
+    Args:
+        real: the type of floats in memory.
+        recursive: some functions call themselves.
+    """
+    writer = Functions(random.Random(seed), real_type=real, recursive=recursive)
     writer.lines += [CONSTANTS, FUNCTIONS, ALIASES]
     writer.known()
     for number in range(count):

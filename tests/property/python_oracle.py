@@ -40,6 +40,10 @@ class _Array(np.ndarray):
         found = super().__getitem__(index)
         return found if isinstance(found, np.ndarray) else found.item()
 
+    def __array_wrap__(self, found: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What a reduction gives."""
+        return super().__array_wrap__(found, context) if found.ndim else found.item()
+
     def __iter__(self) -> Iterator[Any]:
         return (self[n] for n in range(len(self)))
 
