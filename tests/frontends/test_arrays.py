@@ -604,3 +604,25 @@ def test_an_array_without_axes_is_an_index(i):
     assert out.tolist() == wanted.tolist()
     with pytest.raises(TypeError, match="integer index is required here, not float64"):
         launch(kernel, 1, 1, out, a, np.array(1.0))
+
+
+ONE = 1
+
+
+def test_constant_indices_that_may_have_been_negative():
+    """The bounds of what constants compute are wider than the result."""
+
+    def kernel(out, a, t):
+        one = 1
+        out[0] = a[(one & 3) - 1]
+        out[1] = a[(ONE % 2) - 1]
+        out[2] = a[(ONE | 0) - 1] + a[(ONE ^ 1) - 1]
+        out[3] = a[ONE // 1 - 2] + a[(one >> 1) - 1]
+        a[(ONE & 1) - 1] = 9
+        out[4] = a[0] + t[(one & 1) - 1] + a[(one & 1) - 2 :][0]
+
+    a, t = np.arange(1.0, 5.0), (3.0, 5.0)
+    wanted, out = np.zeros(5), np.zeros(5)
+    kernel(wanted, a.copy(), t)
+    launch(kernel, 1, 1, out, a, t)
+    assert out.tolist() == wanted.tolist()

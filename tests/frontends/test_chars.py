@@ -53,6 +53,10 @@ def of_words(i, a, b, found, out):
     found[i, 27] = isinstance(x, str)
     found[i, 28] = x in "a text, ab é"
     found[i, 29] = x in "\0" or "c" in "ab"
+    found[i, 30] = "xéab€".find(x) * 10 + "é".isascii() + "".isascii() + "ab".find("b")
+    found[i, 32] = "éab"[i % 3] == "a" or "ab"[-1 - i % 2] == x
+    found[i, 33] = "b€ab"[1:3] == x or len("abc"[::-2]) == len(x)
+    found[i, 31] = "ab".startswith(x) + 2 * "ab".endswith(x) + 4 * "ab".startswith("a")
     out[i, 0] = y
     out[i, 1] = "wide enough for any"
     out[i, 2] = x if x > y else y
@@ -90,6 +94,7 @@ def of_bytes(i, a, b, found, out):
     found[i, 17] = x == "ab"
     found[i, 18] = isinstance(x, bytes) and not isinstance(x, str)
     found[i, 19] = x in b"any a\0b" and b"a" in b"ab"
+    found[i, 20] = b"any a\0b".find(x) * 2 + b"ab".startswith(x)
     out[i, 0] = y
     out[i, 1] = b"wide enough for any array of bytes here"
     out[i, 2] = x if x > y else y
@@ -112,9 +117,9 @@ def _results(words, octets):
     rows = len(words)
     return (
         *(np.array(left, "U4"), np.array(right, "U6")),
-        *(np.zeros((rows, 30), np.int64), np.full((rows, 7), "######", "U5")),
+        *(np.zeros((rows, 34), np.int64), np.full((rows, 7), "######", "U5")),
         *(np.array(first, "S4"), np.array(second, "S6")),
-        *(np.zeros((rows, 20), np.int64), np.full((rows, 4), b"#" * 30, "S19")),
+        *(np.zeros((rows, 21), np.int64), np.full((rows, 4), b"#" * 30, "S19")),
     )
 
 

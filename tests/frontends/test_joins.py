@@ -319,3 +319,89 @@ def test_a_loop_keeps_several_types_of_a_branch_before():
     with pytest.raises(TypingError, match=words):
         returned(read, 3)
     assert returned(assigned, 3) == 8
+
+
+def test_what_a_loop_assigns_before_it_ends_has_the_type_of_its_end():
+    """Only a break leaves ``while True``, so what came before, or at the end of an iteration, does
+    not count."""
+
+    def two_before(out, n):
+        if n > 1:
+            v = 1, 2
+        else:
+            v = 3
+        while True:
+            v = 5 + n
+            if v > 3:
+                break
+        out[0] = v
+
+    def others_meanwhile(out, n):
+        v = 1, 2
+        i = 0
+        while True:
+            i += 1
+            if i > 3:
+                v = i * n
+                break
+            elif i > n + 1:
+                v = 2.5
+                break
+            v = 3, 4, 5
+            if i == n:
+                continue
+            out[1] += v[2]
+        out[0] = v
+
+    def of_an_else(out, n):
+        v = 1, 2
+        for i in range(4):
+            if i == n:
+                v = i + 5
+                break
+            v = None
+        else:
+            v = 2.5
+        out[0] = v
+
+    def read_at_the_break(out, n):
+        v = 1, 2
+        while True:
+            if n > 1:
+                break
+            v = 2.5
+            n += 1
+        out[0] = v
+
+    for kernel in (two_before, others_meanwhile, of_an_else):
+        for n in range(6):
+            wanted = np.zeros(2)
+            kernel(wanted, n)
+            assert returned(kernel, n, count=2).tolist() == wanted.tolist(), (kernel, n)
+    with pytest.raises(TypingError, match=r"tuple\(int64, int64\) or float64"):
+        returned(read_at_the_break, 3)
+
+
+def test_a_conditional_expression_joins_what_branches_join():
+    """Ranges, methods and tuples with one have no type of their own."""
+
+    def kernel(out, n):
+        v = range(n) if n > 2 else range(1, 9, n + 1)
+        for i in v:
+            out[0] = out[0] * 3 + i
+        count, w = (n, range(n, 8)) if n < 4 else (n + 0.5, range(n))
+        out[1] = count + len(w) * 10 + (w[0] if len(w) > 0 else 100)
+        total = out.sum if n > 3 else out[:1].sum
+        out[2] = total()
+        out[3] = (3 in v) + 2 * (3 in w)
+
+    def texts(out, n):
+        v = (1, range(n)) if n > 1 else (2.5, None)
+        out[0] = v[0]
+
+    for n in range(6):
+        wanted = np.zeros(4)
+        kernel(wanted, n)
+        assert returned(kernel, n, count=4).tolist() == wanted.tolist(), n
+    with pytest.raises(TypingError, match=r"the sides give .*no common type; convert one of them"):
+        returned(texts, 3)

@@ -98,6 +98,33 @@ def tuples(out, a, b):
             out[0] = 7
 
 
+def types_beside_a_guard(out, a, b):
+    """A case sees nothing of those before it but what they capture."""
+    v, n = a, (a, b)
+    match a, b:
+        case 0, n if n > 0:
+            v = 2.5
+            out[0] = n & 3
+        case 1, m if (m := m + 1) > 2:
+            out[0] = v & m
+        case 2, c if v & 1 == c:
+            out[0] = v & 7
+        case _:
+            out[0] = v & 5
+    out[1] = v
+
+
+def every_case_returns(out, a, b):
+    def result(a, b):
+        match a, b:
+            case 0, n if n > 1:
+                return n
+            case _, n:
+                return 7 - n
+
+    out[0] = result(a, b) + 1
+
+
 def nested(out, a, b):
     match a:
         case 0 | 1:
@@ -152,7 +179,7 @@ def none(out, a, b):
 
 CASES = [
     *(literals, nothing_matches, captures, guards, a_guard_that_fails_binds, tuples, nested),
-    *(in_loops, the_subject_is_evaluated_once, none),
+    *(types_beside_a_guard, every_case_returns, in_loops, the_subject_is_evaluated_once, none),
 ]
 
 

@@ -78,6 +78,31 @@ def kernel(whole, parts, numbers):
     parts[i, 1] = halves(i % 8, i)
 
 
+@device
+def product(n, stack):
+    return stack if n <= 0 else product(n - 1, stack * 2 + 0 * addend(n))
+
+
+@device
+def addend(n):
+    return 0 if n <= 0 else 1 + addend(n - 1)
+
+
+@device
+def both(n, stack):
+    """It has the stacks of two cycles, and one of them that of the other, beside its own."""
+    return product(n, stack) + addend(n)
+
+
+def test_stacks_have_names_of_their_own():
+    def recursive(out, n):
+        out[0] = both(n, 5)
+
+    out = np.zeros(1)
+    launch(recursive, 1, 1, out, 3)  # it verifies the module
+    assert out[0] == 5 * 2**3 + 3
+
+
 @cache
 def _fibonacci(n: int) -> int:
     return n if n < 2 else _fibonacci(n - 1) + _fibonacci(n - 2)

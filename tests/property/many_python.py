@@ -14,11 +14,14 @@ import time
 from collections import Counter
 
 Job = tuple[str, int, float]
+PARTS = 4
+"""Programs in a kernel that has statements of all kinds."""
 
 
 def run(job: Job) -> tuple[str, int, list[str]]:
-    """(device, kernels, what was wrong) of one process."""
-    from tests.property.test_python_kernels import check
+    """(device, kernels, what was wrong) of one process: kernels with numbers of all types and such
+    with statements of all kinds, in turns."""
+    from tests.property.python_check import check, check_statements
 
     from gridlane.launch import current
     from gridlane.launch.devices import get_device
@@ -27,10 +30,16 @@ def run(job: Job) -> tuple[str, int, list[str]]:
     current.choose(get_device(device))
     end, count, wrong = time.monotonic() + seconds, 0, []
     while time.monotonic() < end:
+        number = seed + count // 2
         try:
-            check(seed + count, device)
-        except AssertionError as error:
-            wrong.append(str(error).partition("\n")[0])
+            if count % 2:
+                check_statements(number, device, PARTS)
+            else:
+                check(number, device)
+        except Exception as error:  # a wrong answer, a refusal, a crash: each is one
+            line = str(error).partition("\n")[0]
+            kind = "check_statements" if count % 2 else "check"
+            wrong.append(f"{kind}, seed {number}: {type(error).__name__}: {line}")
         count += 1
     return device, count, wrong
 

@@ -11,6 +11,7 @@ import random
 from dataclasses import dataclass, field
 
 import numpy as np
+from tests.property.python_text import Text
 
 BLOCK, GRID = 16, 2
 THREADS = BLOCK * GRID
@@ -30,10 +31,12 @@ class Program:
     Attributes:
         source: Python's text, of the kernel ``k`` and what it calls.
         types: of its arrays: for each an input, then an output, then the arrays of atomics.
+        grid: the number of its blocks.
     """
 
     source: str
     types: tuple[str, ...]
+    grid: int = GRID
 
     def arrays(self, seed: int) -> list[np.ndarray]:
         """The kernel's arguments."""
@@ -58,34 +61,22 @@ def random_kernel(seed: int, types: tuple[str, ...]) -> Program:
 
 
 @dataclass
-class _Writer:
+class _Writer(Text):
     """Writes one program.
 
     Attributes:
         variables: names by type, of those that have a value.
         loops: how many loops stand around.
-        depth: how many statements stand around.
         functions: (name, type) of device functions, of two arguments.
         inside: writing a device function.
     """
 
-    random: random.Random
     types: tuple[str, ...]
-    lines: list[str] = field(default_factory=list)
     variables: dict[str, list[str]] = field(default_factory=dict)
     loops: int = 0
-    depth: int = 1
-    count: int = 0
     functions: list[tuple[str, str]] = field(default_factory=list)
     inside: str = ""
     has_local: bool = False
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def fresh(self, hint: str) -> str:
-        self.count += 1
-        return f"{hint}{self.count}"
 
     # ---- the whole
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,16 +20,32 @@ def run(source: str, arrays: list[np.ndarray], grid: int, block: int) -> None:
     text = source.replace("cuda.syncthreads()", "yield True")
     text = text.replace("    i = cuda.grid(1)", "    yield True\n    i = cuda.grid(1)")
     namespace: dict[str, Any] = {"np": _Types(), "math": _Functions(), "cuda": _Cuda()}
-    namespace |= {"min": _least, "max": _most, "OPTIONS": None}
+    namespace["OPTIONS"] = None
     exec(compile(text, "<kernel>", "exec"), namespace)
     cuda = namespace["cuda"]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for number in range(grid):
             cuda.shared.made.clear()
-            threads = [(t, namespace["k"](*arrays)) for t in range(block)]
+            given = [array.view(_Array) for array in arrays]
+            threads = [(t, namespace["k"](*given)) for t in range(block)]
             while threads:
                 threads = [pair for pair in threads if cuda.step(*pair, number, block)]
+
+
+class _Array(np.ndarray):
+    """An array whose items are plain Python's."""
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return found if isinstance(found, np.ndarray) else found.item()
+
+    def __array_wrap__(self, found: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What a reduction gives."""
+        return super().__array_wrap__(found, context) if found.ndim else found.item()
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[n] for n in range(len(self)))
 
 
 class _Types:
@@ -47,14 +64,6 @@ class _Types:
         return cast
 
 
-def _least(a: Any, b: Any) -> Any:
-    return a if a <= b else b
-
-
-def _most(a: Any, b: Any) -> Any:
-    return a if a >= b else b
-
-
 class _Functions:
     """Of ``math``, what is exact."""
 
@@ -71,7 +80,7 @@ class _Shared:
 
     def array(self, size: int, cast: Any) -> np.ndarray:
         if not self.made:
-            self.made.append(np.zeros(size, cast.dtype))
+            self.made.append(np.zeros(size, cast.dtype).view(_Array))
         return self.made[0]
 
 
@@ -99,7 +108,9 @@ class _Cuda:
 
     def __init__(self) -> None:
         self.shared, self.atomic = _Shared(), _Atomic()
-        self.local = SimpleNamespace(array=lambda size, cast: np.zeros(size, cast.dtype))
+        self.local = SimpleNamespace(
+            array=lambda size, cast: np.zeros(size, cast.dtype).view(_Array)
+        )
         self.threadIdx = SimpleNamespace(x=0)
         self._first = 0
 

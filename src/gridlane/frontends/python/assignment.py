@@ -13,8 +13,8 @@ from gridlane.frontends.python.calls.extended import extended_operator
 from gridlane.frontends.python.indexing import element_at, place_of
 from gridlane.frontends.python.iteration import static_items
 from gridlane.frontends.python.operands import ArrayView, Operand, Scalar, TupleOperand
-from gridlane.frontends.python.places import store
 from gridlane.frontends.python.raising import stop
+from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith

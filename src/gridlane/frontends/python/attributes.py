@@ -10,6 +10,7 @@ from gridlane.core.dtypes import i64
 from gridlane.core.errors import NameLookupError, TypingError
 from gridlane.core.suggestions import did_you_mean
 from gridlane.frontends.python import enums
+from gridlane.frontends.python.chars import of_constant
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import strides_of
 from gridlane.frontends.python.device_function import device_function_of
@@ -32,8 +33,9 @@ from gridlane.frontends.python.operands import (
     UserValue,
     Vector,
 )
-from gridlane.frontends.python.places import Place, item_of, store
+from gridlane.frontends.python.places import Place, item_of
 from gridlane.frontends.python.records import UNCHANGED, field_of
+from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import component, unchanged
 from gridlane.ir.builder import constant
@@ -114,6 +116,9 @@ def record_place_of_array(t: Translator, base: ArrayView, name: str) -> Place:
 
 
 def _static(t: Translator, base: Static, name: str) -> Operand:
+    text = base.object
+    if isinstance(text, str | bytes) and name in CHARS_METHODS and text[-1:] not in _NULS:
+        return BoundMethod(of_constant(t, text), name)
     try:
         value = t.unit.around.attribute(base.object, name)
     except AttributeError as error:
@@ -219,6 +224,8 @@ ARRAY_METHODS = (
 
 
 CHARS_METHODS = ("startswith", "endswith", "find", "isascii")
+_NULS = ("\0", b"\0")
+"""The ends of constants that are longer than a string of an array can be."""
 
 
 def _attributes_of(base: Operand) -> str:

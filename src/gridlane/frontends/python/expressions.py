@@ -28,6 +28,7 @@ from gridlane.frontends.python.literals import folded
 from gridlane.frontends.python.names import named
 from gridlane.frontends.python.operands import (
     NONE,
+    Conflict,
     Operand,
     RangeOperand,
     Scalar,
@@ -272,6 +273,11 @@ def choose(
     a, b = spec_of(on_true), spec_of(on_false)
     spec = t.unify(a, b) if a is not None and b is not None else None
     if spec is None:
+        op = control.If(test, then, orelse)
+        t.b.emit(op)
+        found = joins.merge(t, "chosen", op.then, on_true, op.orelse, on_false)
+        if found is not None and not isinstance(found, Conflict):
+            return found  # a range, a method, a text, or a tuple with one
         raise t.fail(
             TypingError,
             f"the sides give {on_true.type_name} and {on_false.type_name}, which have no common "

@@ -58,10 +58,15 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
 
 
 def _static_subscript(t: Translator, base: Static, index: Operand) -> Operand:
-    """Index a compile-time object: a class of enum by name, a text by constant index."""
+    """Index a compile-time object: a class of enum by name, a text by index or constant slice."""
     key = index.object if isinstance(index, Static) else None
     if isinstance(index, Scalar):
         key = constant(index.value)
+        if key is None and isinstance(base.object, str) and "\0" not in base.object:
+            index = integer(t, index, "an integer index")
+            return chars.item(t, chars.of_constant(t, base.object), index)
+    if isinstance(index, SliceOperand) and isinstance(base.object, str):
+        key = _constant_slice(t, index, "a text")
     if isinstance(base.object, str | EnumType) and key is not None:
         try:
             return operand_of(t, base.object[key])  # type: ignore[index]  # a TypeError says so
@@ -71,6 +76,14 @@ def _static_subscript(t: Translator, base: Static, index: Operand) -> Operand:
     is_kernel = hasattr(type(base.object), "__gridlane_function__")
     instead = "; a kernel launches no kernel: call it as a device function" if is_kernel else ""
     raise t.fail(TypingError, f"{base.type_name} cannot be indexed in a kernel{instead}")
+
+
+def _constant_slice(t: Translator, index: SliceOperand, what: str) -> slice:
+    bounds = [index.start, index.stop, index.step]
+    known: list[Any] = [None if item is None else constant(item.value) for item in bounds]
+    if known.count(None) != bounds.count(None):
+        raise t.fail(ConstantError, f"{what} is sliced with constant bounds")
+    return slice(*known)
 
 
 def element_at(t: Translator, array: ArrayView, index: Scalar) -> Operand:
@@ -228,8 +241,8 @@ def checked(
     value = b.cast(index.value, i64)
     if not index.not_negative:
         known = constant(value)
-        if known is not None:
-            value = b.add(value, extent)
+        if known is not None:  # of which the bounds may be wider
+            value = b.add(value, extent) if known < 0 else value
         else:
             negative = b.lt(value, b.const(0, i64))
             value = b.select(negative, b.add(value, extent), value)
@@ -247,11 +260,7 @@ _U64 = argtypes.uint64.dtype
 
 def _tuple_subscript(t: Translator, base: TupleOperand, index: Operand) -> Operand:
     if isinstance(index, SliceOperand):
-        bounds = [index.start, index.stop, index.step]
-        known: list[Any] = [None if item is None else constant(item.value) for item in bounds]
-        if known.count(None) != bounds.count(None):
-            raise t.fail(ConstantError, "a tuple is sliced with constant bounds")
-        items = base.items[slice(*known)]
+        items = base.items[_constant_slice(t, index, "a tuple")]
         return Vector(items) if isinstance(base, Vector) and items else TupleOperand(items)  # type: ignore[arg-type]  # its numbers
     return tuple_item(t, base, integer(t, index, "an integer index"), checked=True)
 

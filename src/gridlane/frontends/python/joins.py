@@ -11,7 +11,7 @@ from gridlane.core.source import Loc
 from gridlane.frontends.python.conversion import convert
 from gridlane.frontends.python.frames import Carrier, Environment, Frame, UnboundYet, unbound
 from gridlane.frontends.python.liveness import Flow
-from gridlane.frontends.python.operands import Conflict, Operand, Scalar
+from gridlane.frontends.python.operands import Conflict, Operand, Scalar, TupleOperand
 from gridlane.frontends.python.parts import put_together, taken_apart
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
@@ -143,9 +143,11 @@ def _merged_parts(
     one, two = taken_apart(operand), taken_apart(other)
     if one is None or two is None or one[0] != two[0]:
         return None
+    is_tuple = one[0][0] is TupleOperand
     merged: list[Operand] = []
     for number, (part, own) in enumerate(zip(one[1], two[1], strict=True)):
-        if isinstance(part, Scalar) and isinstance(own, Scalar) and part.dtype is not own.dtype:
+        types = [item.dtype for item in (part, own) if isinstance(item, Scalar)]
+        if len(set(types)) == 2 and not is_tuple:
             return None  # the numbers of a range have one type
         found = merge(t, f"{name}_{number}", region, part, other_region, own)
         if found is None or isinstance(found, Conflict):
@@ -253,7 +255,7 @@ def _open(t: Translator, node: ast.For | ast.While) -> Frame:
     frame = Frame(node, flow, {}, t.copy)
     for name in sorted(flow.assigned & (flow.live_head | flow.live_out)):
         carrier = frame.carriers[name] = Carrier(name)
-        entry = t.env.get(name)
+        entry = t.env.get(name) if name in flow.live_head else None
         learned = t.learned.get((frame.copy, node, name))
         if isinstance(entry, Conflict):  # a loop of no iterations keeps it
             learned = t.learned[frame.copy, node, name] = entry
@@ -317,12 +319,13 @@ def enter_body(t: Translator, frame: Frame) -> None:
             carrier.head = t.env[name] = _read(t, carrier)
 
 
-def save(t: Translator, frame: Frame) -> None:
-    """At a continue, a break or the end of the body: write the loop-carried variables for the next
-    iteration or for the code after the loop."""
+def save(t: Translator, frame: Frame, leaves: bool = False) -> None:
+    """At a continue or the end of the body write the loop-carried variables for the next iteration;
+    at a break or the end of the loop, which ``leaves`` it, for the code after it."""
+    wanted = frame.flow.live_out if leaves else frame.flow.live_head
     for name, carrier in frame.carriers.items():
         now = t.env.get(name)
-        if now is None or now is carrier.head or now is carrier.fixed:
+        if name not in wanted or now is None or now is carrier.head or now is carrier.fixed:
             continue
         if isinstance(now, Conflict):  # of paths through this iteration
             t.learned[frame.copy, frame.node, name] = now

@@ -22,7 +22,7 @@ class Flow:
     Attributes:
         assigned: names that it assigns anywhere inside.
         live_out: names read after it before they are assigned again.
-        live_head: for a loop, names read from its head on: by an iteration or after it.
+        live_head: for a loop, names whose values at its head are read: by an iteration or after it.
         breaks: for a loop, whether a ``break`` leaves it; ``continues`` likewise.
     """
 
@@ -101,7 +101,9 @@ class _Analysis:
     def while_(self, node: ast.While, live: Names) -> Names:
         loads, _ = self.uses(node.test)
         after = self.block(node.orelse, live)
-        return self.loop(node, live, after, after | loads, frozenset())
+        # Only a break leaves ``while True``: what precedes it assigns is not live at the head.
+        endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+        return self.loop(node, live, after, loads if endless else after | loads, frozenset())
 
     def for_(self, node: ast.For, live: Names) -> Names:
         targets = self.uses(node.target)[1]

@@ -198,7 +198,7 @@ def _exit_where(t: Translator, frame: Frame, condition: Value, exhausted: Var | 
 
 
 def _leave(t: Translator, frame: Frame, exhausted: Var | None) -> None:
-    save(t, frame)
+    save(t, frame, leaves=True)
     if exhausted is not None:
         t.b.write(exhausted, t.b.const(True, b1))
     frame.left = True

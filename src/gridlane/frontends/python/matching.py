@@ -7,6 +7,7 @@ Python Language Reference, section 8.6. Patterns are literals, names of constant
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 from collections.abc import Callable, Iterator
 from typing import TypeVar, cast
@@ -69,14 +70,18 @@ class _Branches(ast.NodeTransformer):
         if not captured:
             both = _at(ast.BoolOp(ast.And(), [test, case.guard]), where)
             return [_if(where, both, case.body, rest)]
-        # The guard reads what is captured: a flag says whether both held.
+        # The guard reads what is captured: a flag says whether both held. The body is beside the
+        # other cases, so that they do not see what it assigns, and captures again, as the names may
+        # have had values of other types.
         done = next(self._names)
-        inner = _if(where, case.guard, [_set(where, done, True), *case.body], [])
-        left = _at(ast.UnaryOp(ast.Not(), _load(where, done)), where)
+        named = {each.target.id for each in ast.walk(case.guard) if isinstance(each, ast.NamedExpr)}
+        again = [each for each in captured if _captured(each) not in named]
         return [
             _set(where, done, False),
-            _if(where, test, [*captured, inner], []),
-            *([_if(where, left, rest, [])] if rest else []),
+            _if(
+                where, test, [*captured, _if(where, case.guard, [_set(where, done, True)], [])], []
+            ),
+            _if(where, _load(where, done), [*map(copy.deepcopy, again), *case.body], rest),
         ]
 
     def _test(
@@ -139,6 +144,12 @@ class _Branches(ast.NodeTransformer):
 
     def _fail(self, node: ast.AST, message: str) -> UnsupportedError:
         return UnsupportedError(message, self._locate(node))
+
+
+def _captured(assignment: ast.stmt) -> str:
+    """The name of a capture."""
+    assert isinstance(assignment, ast.Assign) and isinstance(assignment.targets[0], ast.Name)
+    return assignment.targets[0].id
 
 
 def _at(node: _Node, where: ast.AST) -> _Node:

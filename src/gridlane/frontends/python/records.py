@@ -11,6 +11,7 @@ from math import prod
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.frontends.python.broadcasting import item_for
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.operands import (
     ArrayView,
@@ -19,7 +20,7 @@ from gridlane.frontends.python.operands import (
     RecordView,
     TupleOperand,
 )
-from gridlane.frontends.python.places import item_for, load
+from gridlane.frontends.python.places import load
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 

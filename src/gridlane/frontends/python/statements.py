@@ -24,9 +24,10 @@ from gridlane.frontends.python.operands import (
     Static,
 )
 from gridlane.frontends.python.operators import BINARY
-from gridlane.frontends.python.places import Place, item_of, store
+from gridlane.frontends.python.places import Place, item_of
 from gridlane.frontends.python.raising import exception_name, stop
 from gridlane.frontends.python.refine import refined
+from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import control
@@ -108,7 +109,7 @@ def _if(t: Translator, node: ast.If) -> None:
 
 def _break(t: Translator, node: ast.Break) -> None:
     frame = t.loops[-1]
-    save(t, frame)
+    save(t, frame, leaves=True)
     frame.left = True
     t.terminate(control.Break())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.frontends.python.calls.registry import Handler
 from gridlane.frontends.python.operands import ArrayView, Operand
-from gridlane.frontends.python.places import fill_view
+from gridlane.frontends.python.stores import fill_view
 from gridlane.frontends.python.translator import Translator
 
 

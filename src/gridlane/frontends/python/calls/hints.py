@@ -20,7 +20,8 @@ from gridlane.frontends.python.operands import (
     Scalar,
     TupleOperand,
 )
-from gridlane.frontends.python.places import Place, item_of, store
+from gridlane.frontends.python.places import Place, item_of
+from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
 
 

@@ -29,9 +29,10 @@ from gridlane.frontends.python.operands import (
     Scalar,
     TupleOperand,
 )
-from gridlane.frontends.python.places import Place, broadcast_store, load, store
+from gridlane.frontends.python.places import Place, load
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.records import record_value
+from gridlane.frontends.python.stores import broadcast_store, store
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vector_memory import viewed
 from gridlane.ir.builder import constant

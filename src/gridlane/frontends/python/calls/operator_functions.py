@@ -12,7 +12,7 @@ from gridlane.frontends.python.conversion import truth
 from gridlane.frontends.python.indexing import place_of, subscript
 from gridlane.frontends.python.operands import NONE, Operand, Scalar
 from gridlane.frontends.python.operators import BINARY, UNARY
-from gridlane.frontends.python.places import store
+from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
 
 _BINARY = {

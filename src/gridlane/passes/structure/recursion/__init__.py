@@ -59,6 +59,7 @@ def _hand_on(module: Module, stacks: dict[str, Value], words: int, root: str) ->
         stacks: the parameter of each of them; receives those of functions between.
     """
     waiting = list(stacks)
+    name = f"stack.{waiting[0]}"
     while waiting:
         callee = waiting.pop()
         for function in module.functions.values():
@@ -69,7 +70,7 @@ def _hand_on(module: Module, stacks: dict[str, Value], words: int, root: str) ->
                 function.body.ops.insert(0, array)
                 stacks[function.name] = array.result
                 continue
-            own = Value(array.result.type, None, "stack")
+            own = Value(array.result.type, None, name)
             function.params.append(Param(own, len(function.params)))
             stacks[function.name] = own
             waiting.append(function.name)

@@ -84,7 +84,8 @@ class _Loop:
         self.passed = dict(zip(entry.params, [p.value for p in params], strict=True))
         self.b = Builder(cycle.module, self.made)
         self.b.loc = entry.loc
-        self.stack = Value(pointer(u32, Space.LOCAL), None, "stack")
+        # A function may have the stacks of others, too.
+        self.stack = Value(pointer(u32, Space.LOCAL), None, f"stack.{name}")
         self.values: dict[Value, Value] = {}
         self.variables: dict[Var, Var] = {}
         self.results: dict[str, list[Var]] = {}
