@@ -448,3 +448,21 @@ def test_returns_from_loops_that_do_not_go_round(leave):
     x, out = np.arange(64, dtype=np.int32) % 9, np.zeros(64, np.int32)
     kernel[2, 32](x, out)
     assert out.tolist() == [leave(b) for b in x.tolist()]
+
+
+def test_pinned_copies_without_a_stream_are_finished():
+    """As CUDA's: only a copy on a stream that the caller names goes on behind the call."""
+    first, other = np.arange(50, dtype=np.uint64), np.full(50, 7, np.uint64)
+    host = cuda.pinned_array(50, np.uint64)
+    host[:] = first
+    there = cuda.to_device(host)
+    host[:] = other  # the memory is the caller's again
+    there.copy_to_host(host)
+    assert (host == first).all()
+    host[:] = other
+    there.copy_to_device(host)
+    host[:] = first
+    assert (there.copy_to_host() == other).all()
+    with cuda.pinned(first):
+        there.copy_to_host(first)
+        assert (first == other).all()

@@ -8,6 +8,7 @@ from tests.devices import DEVICES
 
 import gridlane
 from gridlane import cuda
+from gridlane.core.errors import TypingError
 
 MOST = 2**63 - 1
 LEAST = -(2**63)
@@ -180,3 +181,117 @@ def test_membership(device: str) -> None:
 
 
 ODD = range(-3, 10, 2)
+
+
+@cuda.jit(device=True)
+def digits(numbers):
+    found = 0
+    for item in numbers:
+        found = found * 10 + item
+    return found
+
+
+@cuda.jit(device=True)
+def counted(n, down):
+    if down:
+        return range(n - 1, -1, -1)
+    return range(n)
+
+
+@cuda.jit(device=True)
+def rising_by_hundreds(n):
+    return range(n + 100, n + 301, 100)
+
+
+@cuda.jit(device=True)
+def mine(n):
+    return range(cuda.threadIdx.x, n, cuda.blockDim.x)
+
+
+@cuda.jit(device=True)
+def halves(n):
+    return mine(n), slice(1, n, 2), (slice(None, 3), 7)
+
+
+@cuda.jit(device=True)
+def numbered(a):
+    return enumerate(zip(a, a[1:]))  # noqa: RUF007  # numba lacks pairwise
+
+
+@cuda.jit(device=True)
+def part(a, place):
+    return digits(a[place])
+
+
+@cuda.jit(device=True)
+def with_a_range_of_parts(n):
+    if n > 2:
+        return n, range(n)
+    return 2, range(1, n)
+
+
+def passed(a, out, owners):
+    if cuda.threadIdx.x == 0:
+        out[0] = digits(range(3, 7)) + digits(range(6, 2, -2))
+        out[1] = digits(counted(4, True))
+        out[2] = digits(counted(4, False))
+        out[3] = digits(reversed(counted(4, True)))
+        numbers, odd, (first, seven) = halves(6)
+        out[4] = len(numbers) * 1000 + part(a, odd) * 10 + seven
+        out[5] = part(a, first)
+        out[6] = part(a, slice(3))
+        out[7] = part(a, slice(None, None, -3))
+        for n, (low, high) in numbered(a[2:6]):
+            out[8] += n * (high - low)
+        out[9] = digits(rising_by_hundreds(a[0]))
+        for n in range(1, 4):
+            kept, numbers = with_a_range_of_parts(n)
+            out[10] += 100 * kept + len(numbers)
+    for item in mine(owners.size):
+        owners[item] = cuda.threadIdx.x
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_ranges_and_slices_that_functions_take_and_return(device: str) -> None:
+    a = np.array([1, 4, 2, 8, 5, 7, 9, 3], np.int32)
+    out, owners = np.zeros(11, np.int64), np.zeros(7, np.int32)
+    with gridlane.device(device):
+        cuda.jit(passed)[1, 3](a, out, owners)
+    steps = sum(n * int(d) for n, d in enumerate(np.diff(a[2:6])))
+    assert out.tolist() == [
+        3456 + 64,
+        *(3210, 123, 123),
+        2000 + 487 * 10 + 7,
+        *(142, 142, 354),
+        steps,
+        10100 + 2010 + 301,
+        200 + 0 + 200 + 1 + 300 + 3,
+    ]
+    assert owners.tolist() == [0, 1, 2, 0, 1, 2, 0]
+
+
+def test_what_no_function_returns_or_takes() -> None:
+    @cuda.jit(device=True)
+    def method(a):
+        return a.sum
+
+    def returned(out):
+        out[0] = method(out)()
+
+    def taken(out):
+        out[0] = digits(out.sum)
+
+    def slices(out):
+        out[0] = out[slice(1.5)][0]
+
+    def none(out):
+        out[0] = out[slice(1, 2, 3, 4)][0]  # type: ignore[call-overload]  # the error
+
+    for kernel, text in (
+        (returned, "method sum of .* cannot be returned; return the values"),
+        (taken, "does not take method sum .*; pass its parts"),
+        (slices, "an integer in slice"),
+        (none, "slice takes 1 to 3 integers, not 4"),
+    ):
+        with pytest.raises(TypingError, match=text):
+            cuda.jit(kernel)[1, 1](np.zeros(3))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.frontends.running import DEBUG, cuda, device, launch
 
-from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python.stubs import literal_unroll
 
 
@@ -127,3 +127,33 @@ def test_a_tuple_of_several_types_is_unrolled():
 
     with pytest.raises(TypingError, match="takes a tuple, not array"):
         launch(wrong, 1, 1, (1, 2), out)
+
+
+def test_tuples_are_made_of_the_items_of_others():
+    @device
+    def more(*items):
+        return (*items, 9)
+
+    def kernel(a, out):
+        i, j = cuda.grid(2)
+        place = i, j
+        own = cuda.local.array((*(2, 3), 2), np.float64)
+        own[*place, 1] = 3
+        mixed = (7, *place, *(*place, 0), *more(1, 2), *())
+        for n, item in enumerate(mixed):
+            out[(*place, n)] = item
+        out[*place, 9] = len(mixed)
+        cuda.atomic.add(out, (*place, 0), own[i, j, 1])
+
+    a, out = np.zeros((2, 3)), np.zeros((2, 3, 10))
+    launch(kernel, 1, (2, 3), a, out)
+    for i, j in np.ndindex(2, 3):
+        assert out[i, j].tolist() == [7 + 3, i, j, i, j, 0, 1, 2, 9, 9]
+
+
+def test_an_array_has_no_known_number_of_items():
+    def kernel(a):
+        a[0] = len((*a, 1))
+
+    with pytest.raises(ConstantError, match=r"(?s)\*array.*; write them one by one.*\(\*a, 1\)"):
+        launch(kernel, 1, 1, np.zeros(3))

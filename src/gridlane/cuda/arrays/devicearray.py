@@ -135,16 +135,21 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
             )
         return found
 
+    def _returns_early(self, host: Any, stream: Any, queue: Any) -> bool:
+        """Whether a copy from or to ``host`` may go on after the call, as with CUDA: the caller
+        names a stream, or the array has one, and the host memory is pinned."""
+        return bool(stream or self.stream) and not queue.inline and is_pinned(host)
+
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """Copy to ``ary``, or to a new array; return it.
 
-        With a stream, the copy comes after the stream's work. It is finished on return unless
-        ``ary`` is pinned memory.
+        With a stream, the copy comes after the stream's work. It is finished on return, unless
+        there is a stream and ``ary`` is pinned memory.
 
         Raises:
             TypeError, ValueError: ``ary`` has another dtype, shape or strides.
         """
-        stream = self._stream(stream)
+        queue = self._stream(stream)
         low = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)[0]
         if ary is None:
             raw = np.empty(self.alloc_size, np.uint8)
@@ -157,10 +162,10 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
             target = extent_bytes(ary)
         if not self.size:
             return ary
-        if is_pinned(ary) and not stream.inline:
-            stream.download(target, self.address + low, (self, ary))
+        if self._returns_early(ary, stream, queue):
+            queue.download(target, self.address + low, (self, ary))
         else:
-            stream.read(target, self.address + low)
+            queue.read(target, self.address + low)
         return ary
 
     def get(self, stream: Any = 0, order: str = "C", out: np.ndarray | None = None) -> np.ndarray:
@@ -210,7 +215,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy a host or device array of the same shape and dtype into this one."""
         self._check_writable()
-        stream = self._stream(stream)
+        queue = self._stream(stream)
         if not self.size:
             return
         if self._layout == "A":
@@ -226,22 +231,22 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
             here, there = self.buffer.device, ary.buffer.device
             ends = self.address, ary.address, mine.alloc_size, (self, ary)
             if here is None or there is None or here is there:
-                stream.copy(*ends)
+                queue.copy(*ends)
             elif kind_of(here) != kind_of(there):
                 host = ary.copy_to_host()
-                stream.write(self.address, extent_bytes(geometry.broadcast_core(host)))
+                queue.write(self.address, extent_bytes(geometry.broadcast_core(host)))
             else:
                 # The other device's pending writes there come first.
                 there.default_stream.synchronize()
-                stream.copy_from(there, *ends)
+                queue.copy_from(there, *ends)
             return
         order = "C" if mine.is_c_contiguous() else "F"
         other = np.array(other, order=order, copy=None if _NUMPY2 else False, subok=True)
         check_compatible(mine, other)
-        if is_pinned(other) and not stream.inline:
-            stream.upload(self.address, geometry.bytes_of(other), (self, other))
+        if self._returns_early(other, stream, queue):
+            queue.upload(self.address, geometry.bytes_of(other), (self, other))
         else:
-            stream.write(self.address, geometry.bytes_of(other))
+            queue.write(self.address, geometry.bytes_of(other))
 
     # --- views ---
 
@@ -547,7 +552,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     if copy and host.size:
         octets = geometry.bytes_of(np.asarray(geometry.broadcast_core(host)))
         queue = array._stream(stream)
-        if is_pinned(host) and not queue.inline:
+        if array._returns_early(host, stream, queue):
             queue.upload(array.address, octets, (array, host))
         else:
             # A new array, so no work on any stream can be waiting for its memory.

@@ -26,12 +26,14 @@ from gridlane.frontends.python.operands import (
     UserValue,
     Vector,
 )
+from gridlane.frontends.python.parts import parts_of, put_together
 from gridlane.frontends.python.specs import (
     ArraySpec,
     CharsSpec,
     ComplexSpec,
     FunctionSpec,
     MemberSpec,
+    PartsSpec,
     PointerSpec,
     RecordSpec,
     ScalarSpec,
@@ -70,6 +72,9 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
         assert isinstance(operand, UserValue)
         pairs = zip(operand.items, spec.items, strict=True)
         return UserValue(spec.type, tuple([convert(t, item, wanted) for item, wanted in pairs]))
+    if isinstance(spec, PartsSpec):
+        pairs = zip(parts_of(operand), spec.items, strict=True)
+        return put_together(spec.shape, [convert(t, item, wanted) for item, wanted in pairs])
     if isinstance(spec, FunctionSpec):
         assert isinstance(operand, LocalFunction)
         pairs = zip(operand.items, spec.items, strict=True)

@@ -66,7 +66,18 @@ def _attribute(t: Translator, node: ast.Attribute) -> Operand:
 
 
 def _tuple(t: Translator, node: ast.Tuple) -> Operand:
-    return TupleOperand(tuple([t.expr(item) for item in node.elts]))
+    return TupleOperand(tuple(_items(t, node.elts)))
+
+
+def _items(t: Translator, nodes: list[ast.expr]) -> list[Operand]:
+    """The operands of a tuple display or of a call's arguments, ``*items`` among them."""
+    operands: list[Operand] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            operands += _starred(t, node)
+        else:
+            operands.append(t.expr(node))
+    return operands
 
 
 def _literal(t: Translator, node: ast.BinOp | ast.UnaryOp) -> Operand | None:
@@ -351,12 +362,7 @@ def _slice(t: Translator, node: ast.Slice) -> Operand:
 
 def _call(t: Translator, node: ast.Call) -> Operand:
     function = t.expr(node.func)
-    arguments: list[Operand] = []
-    for item in node.args:
-        if isinstance(item, ast.Starred):
-            arguments += _starred(t, item)
-        else:
-            arguments.append(t.expr(item))
+    arguments = _items(t, node.args)
     keywords: dict[str, Operand] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
@@ -369,7 +375,10 @@ def _starred(t: Translator, node: ast.Starred) -> tuple[Operand, ...]:
     operand = t.expr(node.value)
     if isinstance(operand, TupleOperand):
         return operand.items
-    raise t.fail(ConstantError, f"*{operand.type_name}: only a tuple has a known number of items")
+    raise t.fail(
+        ConstantError,
+        f"*{operand.type_name}: only a tuple has a known number of items; write them one by one",
+    )
 
 
 def _walrus(t: Translator, node: ast.NamedExpr) -> Operand:

@@ -12,7 +12,15 @@ from gridlane.frontends.python.joins import relaxed
 from gridlane.frontends.python.operands import NONE, Conflict, Operand
 from gridlane.frontends.python.parameters import kernel_parameters
 from gridlane.frontends.python.source import FunctionSource, parameter_names, source_of
-from gridlane.frontends.python.specs import Spec, flatten, ir_types, rebuild, spec_of, suffixes
+from gridlane.frontends.python.specs import (
+    Spec,
+    flatten,
+    ir_types,
+    passed_spec,
+    rebuild,
+    spec_of,
+    suffixes,
+)
 from gridlane.frontends.python.translator import Rules, Translator
 from gridlane.frontends.python.unit import Compiled, Instance, Opened, Unit
 from gridlane.ir.op import Op
@@ -116,7 +124,7 @@ def _finish(t: Translator, target: Function, opened: Opened) -> Spec:
         raise _runaway(t, opened)
     first: tuple[Operand, Loc] | None = None
     for _, operand, loc in t.returns:
-        own = None if isinstance(operand, Conflict) else spec_of(operand)
+        own = None if isinstance(operand, Conflict) else passed_spec(operand)
         joined = own if result is None else (t.unify(result, own, "the result") if own else None)
         if joined is None:
             raise _no_common_result(t, first, operand, loc, opened.called)
@@ -166,7 +174,9 @@ def _no_common_result(
             loc,
         )
     if first is None:
-        return TypingError(f"{operand.type_name} cannot be returned", loc)
+        return TypingError(
+            f"{operand.type_name} cannot be returned; return the values that it is made of", loc
+        )
     return TypingError(
         f"{t.source.name}() returns {first[0].type_name} on one path and {operand.type_name} on "
         "another; return one type on all paths",

@@ -16,6 +16,7 @@ from gridlane.frontends.python.parts import put_together, taken_apart
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
     FunctionSpec,
+    PartsSpec,
     ScalarSpec,
     Spec,
     TupleSpec,
@@ -384,7 +385,7 @@ def relaxed(spec: Spec) -> Spec:
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([relaxed(item) for item in spec.items]), spec.fields, spec.cls)
-    if isinstance(spec, UserSpec | FunctionSpec):
+    if isinstance(spec, UserSpec | FunctionSpec | PartsSpec):
         return replace(spec, items=tuple([relaxed(item) for item in spec.items]))
     return spec
 

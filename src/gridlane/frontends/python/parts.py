@@ -29,6 +29,15 @@ _COMPOSED = (
     TupleOperand,
     ZipOperand,
 )
+PASSED = (
+    EnumerateOperand,
+    RangeOperand,
+    ReversedOperand,
+    SliceOperand,
+    TupleOperand,
+    ZipOperand,
+)
+"""Those that device functions take and return."""
 _PART = object()
 
 Shape = tuple[type[Operand], tuple[Any, ...]]
@@ -42,6 +51,13 @@ def taken_apart(operand: Operand) -> tuple[Shape, list[Operand]] | None:
     parts: list[Operand] = []
     values = [getattr(operand, field.name) for field in fields(operand)]
     return (type(operand), tuple([_without(value, parts) for value in values])), parts
+
+
+def parts_of(operand: Operand) -> list[Operand]:
+    """The parts of an operand that is known to be composed."""
+    apart = taken_apart(operand)
+    assert apart is not None
+    return apart[1]
 
 
 def put_together(shape: Shape, parts: list[Operand]) -> Operand:

@@ -40,6 +40,7 @@ from gridlane.frontends.python.operands import (
     Vector,
     number,
 )
+from gridlane.frontends.python.parts import PASSED, Shape, parts_of, put_together, taken_apart
 from gridlane.ir.builder import Builder
 from gridlane.ir.types import FragmentType, PointerType, Space, Type, pointer
 from gridlane.ir.values import Value
@@ -142,6 +143,15 @@ class FunctionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class PartsSpec:
+    """A range, a slice, or another iterable of Python's, by the specs of its parts. Only calls and
+    returns have it: branches merge the parts."""
+
+    shape: Shape
+    items: tuple[Spec, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class VectorSpec:
     """A short vector; its components have any value of their type."""
 
@@ -208,6 +218,7 @@ Spec = (
     | TupleSpec
     | UserSpec
     | FunctionSpec
+    | PartsSpec
     | VectorSpec
     | MemberSpec
     | StaticSpec
@@ -260,6 +271,16 @@ def spec_of(operand: Operand) -> Spec | None:
     return None
 
 
+def passed_spec(operand: Operand) -> Spec | None:
+    """The spec of an argument or a result; None for one that calls cannot pass (methods …)."""
+    found = spec_of(operand)
+    apart = taken_apart(operand) if isinstance(operand, PASSED) else None
+    if found is not None or apart is None:
+        return found
+    items = tuple([passed_spec(part) for part in apart[1]])
+    return None if None in items else PartsSpec(apart[0], items)  # type: ignore[arg-type]
+
+
 def _function_spec(function: LocalFunction) -> Spec | None:
     items = tuple([spec_of(item) for item in function.items])
     if None in items:
@@ -290,6 +311,8 @@ def unify(lhs: Spec, rhs: Spec, promoted: Promoted) -> Spec | None:
         return None if None in items else UserSpec(lhs.type, items)  # type: ignore[arg-type]
     if isinstance(lhs, FunctionSpec) and isinstance(rhs, FunctionSpec):
         return _unify_functions(lhs, rhs, promoted)
+    if isinstance(lhs, PartsSpec) and isinstance(rhs, PartsSpec):
+        return _unify_parts(lhs, rhs, promoted)
     if isinstance(lhs, VectorSpec) and isinstance(rhs, VectorSpec):
         return _unify_vectors(lhs, rhs, promoted)
     if isinstance(lhs, ArraySpec) and isinstance(rhs, ArraySpec):
@@ -343,6 +366,15 @@ def _unify_functions(lhs: FunctionSpec, rhs: FunctionSpec, promoted: Promoted) -
         return None
     items = tuple([unify(a, b, promoted) for a, b in zip(lhs.items, rhs.items, strict=True)])
     return None if None in items else replace(lhs, items=items)  # type: ignore[arg-type]  # no None
+
+
+def _unify_parts(lhs: PartsSpec, rhs: PartsSpec, promoted: Promoted) -> Spec | None:
+    """Ranges of one type and the like unify as their parts do."""
+    own, others = ([getattr(item, "dtype", None) for item in spec.items] for spec in (lhs, rhs))
+    if lhs.shape != rhs.shape or (lhs.shape[0] is not TupleOperand and own != others):
+        return None
+    items = [unify(a, b, promoted) for a, b in zip(lhs.items, rhs.items, strict=True)]
+    return None if None in items else replace(lhs, items=tuple(items))  # type: ignore[arg-type]
 
 
 def _unify_vectors(lhs: VectorSpec, rhs: VectorSpec, promoted: Promoted) -> Spec | None:
@@ -447,6 +479,8 @@ def flatten(operand: Operand) -> list[Value]:
         return [operand.place]
     if isinstance(operand, Fragment):
         return [operand.value]
+    if isinstance(operand, PASSED):
+        return [value for part in parts_of(operand) for value in flatten(part)]
     return []
 
 
@@ -461,7 +495,7 @@ def ir_types(spec: Spec) -> list[Type]:
         return [spec.part, spec.part]
     if isinstance(spec, CharsSpec):
         return [spec.type.unit] * spec.type.count
-    if isinstance(spec, TupleSpec | UserSpec | FunctionSpec):
+    if isinstance(spec, TupleSpec | UserSpec | FunctionSpec | PartsSpec):
         return [type_ for item in spec.items for type_ in ir_types(item)]
     if isinstance(spec, VectorSpec):
         return [spec.item.dtype] * spec.type.count
@@ -486,7 +520,7 @@ def suffixes(spec: Spec) -> list[str]:
         return ["_real", "_imag"]
     if isinstance(spec, CharsSpec):
         return [f"_{place}" for place in range(spec.type.count)]
-    if isinstance(spec, TupleSpec):
+    if isinstance(spec, TupleSpec | PartsSpec):
         return [f"_{n}{tail}" for n, item in enumerate(spec.items) for tail in suffixes(item)]
     if isinstance(spec, UserSpec):
         pairs = zip(EXTENSIONS.structure(spec.type), spec.items, strict=True)
@@ -535,6 +569,8 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
     if isinstance(spec, FunctionSpec):
         items = [rebuild(b, item, values) for item in spec.items]
         return function_of(spec, items)
+    if isinstance(spec, PartsSpec):
+        return put_together(spec.shape, [_part(b, item, values) for item in spec.items])
     if isinstance(spec, VectorSpec):
         item = spec.item
         parts = [Scalar(next(values), item.lo, item.hi) for _ in range(spec.type.count)]
@@ -553,3 +589,11 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
     if isinstance(spec, LiteralSpec):
         return number(b, spec.value, spec.dtype)
     return NONE if spec.object is None else Static(spec.object)
+
+
+def _part(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
+    """A part of a range or slice: a constant, as a step of 1, stays one."""
+    found = rebuild(b, spec, values)
+    if isinstance(spec, ScalarSpec) and spec.dtype.is_integer and spec.lo == spec.hi:
+        return number(b, spec.lo, spec.dtype)
+    return found

@@ -29,6 +29,7 @@ from gridlane.frontends.python.compare import OPS
 from gridlane.frontends.python.conversion import cast_scalar, integer, scalar, truth
 from gridlane.frontends.python.iteration import length, static_items
 from gridlane.frontends.python.operands import (
+    NONE,
     ArrayView,
     Chars,
     ComplexNumber,
@@ -37,6 +38,7 @@ from gridlane.frontends.python.operands import (
     RangeOperand,
     ReversedOperand,
     Scalar,
+    SliceOperand,
     Static,
     Time,
     TupleOperand,
@@ -274,6 +276,19 @@ def _range(t: Translator, *operands: Operand) -> Operand:
     start = t.number(0, dtype) if len(parts) == 1 else parts[0]
     step = parts[2] if len(parts) == 3 else t.number(1, dtype)
     return RangeOperand(start, parts[0] if len(parts) == 1 else parts[1], step)
+
+
+@handles(slice, params="*")
+def _slice(t: Translator, *operands: Operand) -> Operand:
+    if not 1 <= len(operands) <= 3:
+        raise t.fail(TypingError, f"slice takes 1 to 3 integers, not {len(operands)} arguments")
+    parts = [
+        None if item is NONE else cast_scalar(t, integer(t, item, "an integer in slice()"), i64)
+        for item in operands
+    ]
+    if len(parts) == 1:
+        return SliceOperand(None, parts[0], None)
+    return SliceOperand(parts[0], parts[1], parts[2] if len(parts) == 3 else None)
 
 
 def _range_type(numbers: list[Scalar]) -> DType:

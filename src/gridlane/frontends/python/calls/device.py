@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gridlane.core import argtypes
@@ -16,14 +17,15 @@ from gridlane.frontends.python.operands import NONE, Operand, Scalar, TupleOpera
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
     LiteralSpec,
+    PartsSpec,
     ScalarSpec,
     Spec,
     StaticSpec,
     TupleSpec,
     UserSpec,
     flatten,
+    passed_spec,
     rebuild,
-    spec_of,
 )
 from gridlane.frontends.python.translator import ResultUnknown, Translator
 from gridlane.frontends.python.unit import Compiled, Instance, LiteralNeeded, Opened
@@ -190,7 +192,7 @@ def _argument_spec(t: Translator, operand: Operand, literal: bool) -> Spec:
         known = _literal(operand)
         if known is not None:
             return known
-    spec = spec_of(operand)
+    spec = passed_spec(operand)
     if spec is None:
         raise t.fail(
             TypingError, f"a device function does not take {operand.type_name}; pass its parts"
@@ -207,6 +209,8 @@ def _unbounded(spec: Spec) -> Spec:
         return TupleSpec(tuple([_unbounded(item) for item in spec.items]), spec.fields, spec.cls)
     if isinstance(spec, UserSpec):
         return UserSpec(spec.type, tuple([_unbounded(item) for item in spec.items]))
+    if isinstance(spec, PartsSpec):
+        return PartsSpec(spec.shape, tuple([_part(item, _unbounded) for item in spec.items]))
     return spec
 
 
@@ -221,7 +225,14 @@ def _coarse(spec: Spec) -> Spec:
         return TupleSpec(tuple([_coarse(item) for item in spec.items]), spec.fields, spec.cls)
     if isinstance(spec, UserSpec):
         return UserSpec(spec.type, tuple([_coarse(item) for item in spec.items]))
+    if isinstance(spec, PartsSpec):
+        return PartsSpec(spec.shape, tuple([_part(item, _coarse) for item in spec.items]))
     return spec
+
+
+def _part(spec: Spec, without: Callable[[Spec], Spec]) -> Spec:
+    """A part of a range or slice: a constant stays one, as most are a step of 1."""
+    return spec if isinstance(spec, ScalarSpec) and spec.lo == spec.hi else without(spec)
 
 
 def _literal(operand: Operand) -> Spec | None:
