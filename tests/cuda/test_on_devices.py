@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -117,6 +118,17 @@ def test_reduce(size):
     assert largest(values, size=min(size, 3), res=result) is None
     assert result[0] == values[:3].max()
     assert total(values[:0], init=3) == 3
+
+
+def test_reductions_by_builtin_functions():
+    values = np.array([12, 18, -30, 6, 42] * 60, np.int64)
+    assert cuda.reduce(math.gcd)(values) == 6
+    assert cuda.reduce(max)(values) == 42 and cuda.reduce(min)(values, init=5) == -30
+    assert cuda.reduce(operator.add)(values) == values.sum()
+    assert cuda.reduce(max).py_func.__name__ == "max"
+    never = cuda.reduce(math.fsum)  # a program may define what it does not call
+    with pytest.raises(CompileError, match="fsum cannot be called in a kernel"):
+        never(values)
 
 
 def test_vectorize():

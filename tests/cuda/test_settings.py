@@ -45,3 +45,27 @@ def test_others_are_named_once():
 def test_a_value_that_cannot_be_read():
     done = run("", NUMBA_CUDA_DEFAULT_PTX_CC="ninety")
     assert "ValueError: NUMBA_CUDA_DEFAULT_PTX_CC='ninety' cannot be read" in done.stderr
+
+
+def test_numbers_of_threads():
+    done = run(
+        "import numba, threading\n"
+        "from numba import config, get_num_threads, set_num_threads\n"
+        "print(config.NUMBA_NUM_THREADS, get_num_threads(), config.NUMBA_DEFAULT_NUM_THREADS > 0)\n"
+        "set_num_threads(2)\n"
+        "other = threading.Thread(target=lambda: print(get_num_threads()))\n"
+        "other.start(), other.join(), print(get_num_threads())\n"
+        "for wrong in (0, 4, 1.5):\n"
+        "    try:\n"
+        "        set_num_threads(wrong)\n"
+        "    except (TypeError, ValueError) as error:\n"
+        "        print(error)\n",
+        NUMBA_NUM_THREADS="3",
+    )
+    assert done.stdout.splitlines() == [
+        *("3 3 True", "3", "2"),
+        "The number of threads must be between 1 and 3, not 0; NUMBA_NUM_THREADS sets the bound",
+        "The number of threads must be between 1 and 3, not 4; NUMBA_NUM_THREADS sets the bound",
+        "The number of threads specified must be an integer, not 1.5",
+    ], done.stderr
+    assert "no effect" not in done.stderr

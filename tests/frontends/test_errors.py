@@ -243,6 +243,16 @@ def two_results(n):
     return (n, n)
 
 
+@device
+def a_result_or_none(n):
+    if n > 1:
+        return n
+
+
+def results_or_none(a, n):
+    a[0] = a_result_or_none(n)
+
+
 def mixed_results(a, n):
     two_results(n)
 
@@ -320,6 +330,7 @@ CASES = [
     (keywords_of_a_call, UnsupportedError, "**keywords cannot be compiled", "max(**n)"),
     (huge, ConstantError, "does not fit in 64 bits", "123456789012345678901234567890"),
     (mixed_results, TypingError, "returns int64 on one path and tuple(int64, int64)", None),
+    (results_or_none, TypingError, "None: return a value there as well, one that no", None),
 ]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.config import beginning_with
+from gridlane.core.processors import available_processors
 
 CACHE_DIR = ""  # to read: core/config.py reads the variable
 ENABLE_CUDASIM = 0
@@ -41,6 +42,8 @@ FULL_TRACEBACKS = 0
 IS_OSX = False
 IS_WIN32 = False
 MACHINE_BITS = 64
+NUMBA_DEFAULT_NUM_THREADS = available_processors()
+NUMBA_NUM_THREADS = NUMBA_DEFAULT_NUM_THREADS  # the bound of numba.set_num_threads
 
 
 def _capability(text: str) -> tuple[int, int]:
@@ -55,6 +58,7 @@ FROM_ENVIRONMENT: dict[str, tuple[str, Callable[[str], Any]]] = {
     "NUMBA_CUDA_DEBUGINFO": ("CUDA_DEBUGINFO_DEFAULT", int),
     "NUMBA_CUDA_DEFAULT_PTX_CC": ("CUDA_DEFAULT_PTX_CC", _capability),
     "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": ("CUDA_LOW_OCCUPANCY_WARNINGS", int),
+    "NUMBA_NUM_THREADS": ("NUMBA_NUM_THREADS", int),
     "NUMBA_CUDA_NVRTC_EXTRA_SEARCH_PATHS": ("CUDA_NVRTC_EXTRA_SEARCH_PATHS", str),
 }
 """Variables of the environment, each with its name here and how its text is read."""

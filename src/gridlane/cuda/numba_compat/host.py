@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from gridlane.core.argtypes import ArgType, ArrayType, NoneType, Signature, none
 from gridlane.core.errors import GridlaneError, UnsupportedError
+from gridlane.cuda.host import settings
 from gridlane.cuda.kernels.argument_types import KEYS, typeof
 from gridlane.cuda.kernels.decorators import jit as cuda_jit
 from gridlane.cuda.kernels.kernel import Kernel
@@ -17,6 +21,29 @@ from gridlane.cuda.numba_compat.host_overloads import with_overloads
 from gridlane.cuda.ufuncs.result_types import calling, result_type
 
 prange = range
+_threads = threading.local()
+
+
+def set_num_threads(n: int) -> None:
+    """Set the number that ``get_num_threads`` returns in this thread. Functions of ``njit`` run in
+    Python on the host, one thread each, whatever it is.
+
+    Raises:
+        ValueError: not between 1 and NUMBA_NUM_THREADS.
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise TypeError(f"The number of threads specified must be an integer, not {n!r}")
+    if not 1 <= n <= settings.NUMBA_NUM_THREADS:
+        raise ValueError(
+            f"The number of threads must be between 1 and {settings.NUMBA_NUM_THREADS}, not {n}; "
+            "NUMBA_NUM_THREADS sets the bound"
+        )
+    _threads.number = int(n)
+
+
+def get_num_threads() -> int:
+    """The number that ``set_num_threads`` set in this thread, NUMBA_NUM_THREADS before that."""
+    return getattr(_threads, "number", settings.NUMBA_NUM_THREADS)
 
 
 class HostFunction:

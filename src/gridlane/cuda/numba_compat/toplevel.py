@@ -16,7 +16,7 @@ from gridlane.cuda.numba_compat import core as core
 from gridlane.cuda.numba_compat import core as np  # noqa: F401  # pyright: ignore[reportUnusedImport]  # numba.np
 from gridlane.cuda.numba_compat import errors
 from gridlane.cuda.numba_compat.host import generated_jit as generated_jit
-from gridlane.cuda.numba_compat.host import jit, njit, prange
+from gridlane.cuda.numba_compat.host import get_num_threads, jit, njit, prange, set_num_threads
 from gridlane.cuda.types import none, void
 from gridlane.cuda.ufuncs.gufunc import guvectorize
 from gridlane.cuda.ufuncs.vectorization import vectorize
@@ -48,12 +48,14 @@ __all__ = [
     "carray",
     "farray",
     "from_dtype",
+    "get_num_threads",
     "guvectorize",
     "jit",
     "literal_unroll",
     "njit",
     "none",
     "prange",
+    "set_num_threads",
     "typeof",
     "vectorize",
     "void",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -56,9 +57,20 @@ def _kernel(function: Any, element: Any) -> Dispatcher:
     return reduce_blocks
 
 
+def _calling(builtin: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The function that calls a builtin one, as ``math.gcd`` or ``max``; a kernel that may not call
+    it says so where the array is reduced."""
+
+    def combine(a: Any, b: Any) -> Any:
+        return builtin(a, b)
+
+    combine.__name__ = combine.__qualname__ = builtin.__name__
+    return combine
+
+
 class Reduce(Named):
-    """Reduces arrays with an associative and commutative function of two values. ``floats`` is as
-    for ``cuda.jit``.
+    """Reduces arrays with an associative and commutative function of two values, in Python or a
+    builtin one that kernels call (``max``, ``operator.add``). ``floats`` is that of ``cuda.jit``.
 
     >>> from gridlane import cuda
     >>> @cuda.reduce
@@ -67,6 +79,8 @@ class Reduce(Named):
     """
 
     def __init__(self, functor: Callable[[Any, Any], Any], floats: str | None = None) -> None:
+        if isinstance(functor, types.BuiltinFunctionType):
+            functor = _calling(functor)
         self._function = core_of(functor, floats, "cuda.reduce")
         self.py_func = self._function.py_func
         self._kernels: dict[np.dtype, Dispatcher] = {}

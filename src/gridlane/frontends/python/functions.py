@@ -177,9 +177,20 @@ def _no_common_result(
         return TypingError(
             f"{operand.type_name} cannot be returned; return the values that it is made of", loc
         )
+    one, other = first[0].type_name, operand.type_name
+    text = (
+        f"{t.source.name}() returns {one} on one path and {other} on "
+        "another; return one type on all paths"
+    )
+    if first[0] is NONE or operand is NONE:
+        one = other if first[0] is NONE else one
+        text = (
+            f"{t.source.name}() returns {one} on one path and None on "
+            "another; a path without a value gives None: return a value there as well, one that no "
+            "other path gives, and compare with it"
+        )
     return TypingError(
-        f"{t.source.name}() returns {first[0].type_name} on one path and {operand.type_name} on "
-        "another; return one type on all paths",
+        text,
         loc,
         ((f"{first[0].type_name} here:", first[1]),),
     )
