@@ -359,6 +359,8 @@ def test_shapes_say_what_to_launch():
 HOST_FUNCTIONS = {
     "np.dot(x, x)": "multiply and add the elements in a loop",
     "sorted(x)[0]": "sort on the host",
+    "map(abs, x)": "write a loop",
+    "type(1)": r"write isinstance\(value, int\)",
     "len(str(x[0]))": "texts are made on the host",
     "list(x)[0]": "is a thread's own array",
     "open('f')": "read on the host",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.devices import DEVICES
+from tests.frontends.running import returned
 
 import gridlane
 from gridlane import cuda
@@ -295,3 +296,22 @@ def test_what_no_function_returns_or_takes() -> None:
     ):
         with pytest.raises(TypingError, match=text):
             cuda.jit(kernel)[1, 1](np.zeros(3))
+
+
+def test_the_numbers_of_a_range():
+    def kernel(out, n):
+        r = range(n) if n > 2 else range(1, 2 * n, -3)
+        out[0], out[1], out[2] = r.start, r.stop, r.step
+        for i in range(r.start, r.stop + 1, range(0, 9, 2).step):
+            out[3] += i
+
+    for n in range(6):
+        wanted = np.zeros(4)
+        kernel(wanted, n)
+        assert returned(kernel, n, count=4).tolist() == wanted.tolist()
+
+    def missing(out, n):
+        out[0] = range(n).begin
+
+    with pytest.raises(TypingError, match="no attribute begin; it has start, stop, step"):
+        returned(missing, 3)

@@ -143,7 +143,8 @@ class Functions(Statements):
     def definition(self) -> None:
         name, early = self.fresh("h"), self.chance(0.3)
         names, kinds = self.parameters(self.random.randint(0, 3))
-        heads, optional = list(names), self.random.randint(0, min(1, len(names)))
+        # One that may return early is compiled by itself, so its defaults are constants.
+        heads, optional = list(names), self.random.randint(0, min(1, len(names))) * (not early)
         if optional:
             heads[-1] += f"={self.value(kinds[-1], 1)}"
             if self.chance(0.3):

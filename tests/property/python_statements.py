@@ -178,6 +178,8 @@ class Statements(Assignments):
     def iterate(self, head: str, start: Environment, body: Body, runs: bool) -> bool:
         """Write a loop whose head is written; ``runs``: it has an iteration."""
         before, loop, made = self.env, Loop(self.env), set(self.own[-1])
+        # Else an iteration of a loop around it may have left another kind of value.
+        runs = runs and not self.pins
         self.loops.append(loop)
         self.pins.append({name: variable.kind for name, variable in start.items()})
         end = self.block(head, start, body)

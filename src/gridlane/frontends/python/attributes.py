@@ -25,6 +25,7 @@ from gridlane.frontends.python.operands import (
     EnumMember,
     EnumVariable,
     Operand,
+    RangeOperand,
     RecordValue,
     RecordView,
     Scalar,
@@ -70,6 +71,8 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
             return item_of(t, record_place_of_array(t, base, name))
     if isinstance(base, Chars) and name in CHARS_METHODS:
         return BoundMethod(base, name)
+    if isinstance(base, RangeOperand) and name in RANGE_PARTS:
+        return getattr(base, name)
     if isinstance(base, Vector):
         return component(t, base, name)
     if isinstance(base, TupleOperand) and name in base.fields:
@@ -223,6 +226,7 @@ ARRAY_METHODS = (
 )
 
 
+RANGE_PARTS = ("start", "stop", "step")
 CHARS_METHODS = ("startswith", "endswith", "find", "isascii")
 _NULS = ("\0", b"\0")
 """The ends of constants that are longer than a string of an array can be."""
@@ -236,6 +240,8 @@ def _attributes_of(base: Operand) -> str:
         return ", ".join((*_ARRAY, *(f"{name}()" for name in ARRAY_METHODS)))
     if isinstance(base, Chars):
         return ", ".join(f"{name}()" for name in CHARS_METHODS)
+    if isinstance(base, RangeOperand):
+        return ", ".join(RANGE_PARTS)
     return ", ".join(base.fields) if isinstance(base, TupleOperand) else ""
 
 

@@ -180,6 +180,8 @@ _INSTEAD: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((np.dot, np.vdot, np.inner, np.matmul), "multiply and add the elements in a loop"),
     ((sorted, np.sort, np.argsort), "sort on the host, before or after the launch"),
     ((str, repr, chr), "print() shows numbers, and texts are made on the host"),
+    ((map, filter), "write a loop"),
+    ((type,), "write isinstance(value, int), which is known when the kernel is compiled"),
     ((list, dict, set), "cuda.local.array(n, dtype) is a thread's own array"),
     ((open, input), "read on the host, and pass an array"),
     (
