@@ -49,7 +49,7 @@ def test_programs_of_nvcc(installed, tmp_path, words):
     command = ["nvcc", "-w", "-arch=sm_80", *words, f"-L{installed}", "-o", str(made)]
     subprocess.run(command, check=True, timeout=200)
     assert runtime_in(made) == "gridlane"
-    subprocess.run(["strip", str(made)], check=True, timeout=60)
+    subprocess.run(["strip", str(made)], check=True, timeout=300)
     assert runtime_in(made) == "gridlane"
     found = run(made)
     assert (found.returncode, found.stdout[-5:], found.stderr) == (0, "well\n", "")
@@ -74,7 +74,7 @@ def small(installed):
     source, made = installed / "small.c", installed / "small"
     source.write_text(SMALL)
     command = ["cc", str(source), "-o", str(made), f"-L{installed}", "-lcudart_gridlane"]
-    subprocess.run([*command, "-ldl", "-lpthread", "-Wl,--gc-sections"], check=True, timeout=60)
+    subprocess.run([*command, "-ldl", "-lpthread", "-Wl,--gc-sections"], check=True, timeout=300)
     return made
 
 

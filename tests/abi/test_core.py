@@ -16,7 +16,7 @@ def test_calls_after_the_end_of_python(library):  # noqa: F811
         env=os.environ | {"LD_LIBRARY_PATH": str(library)},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert found.returncode == 0, (found.returncode, found.stderr)
 
@@ -69,6 +69,6 @@ def test_a_graph_of_streams_that_split_and_join(library):  # noqa: F811
         env=os.environ | {"LD_LIBRARY_PATH": str(library), "GRIDLANE_DEVICE": "cpu"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert (found.returncode, found.stdout) == (0, "[6, 2, 0]\n"), found.stderr

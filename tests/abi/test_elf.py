@@ -24,7 +24,9 @@ def program(tmp_path_factory):
         " { return (int)cos(f(n)) + !v; }\n"
     )
     made = folder / "small"
-    subprocess.run(["cc", str(source), "-o", str(made), "-lm", "-lpthread"], check=True, timeout=60)
+    subprocess.run(
+        ["cc", str(source), "-o", str(made), "-lm", "-lpthread"], check=True, timeout=300
+    )
     return made
 
 

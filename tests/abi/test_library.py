@@ -34,7 +34,7 @@ def compiled(name, library, tmp_path, *options):
         + [str(HERE / "programs" / f"{name}.c"), "-o", str(made), *linked]
         + ["-lpthread", "-lm", "-ldl", *options],
         check=True,
-        timeout=100,
+        timeout=300,
     )
     return made
 
@@ -125,7 +125,7 @@ def test_threads_of_c_in_a_process_with_python(library, tmp_path):
         env=os.environ | {"LD_LIBRARY_PATH": str(library), "PYTHONMALLOC": "debug"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert (found.returncode, found.stdout) == (0, "well\n") and is_of_no_code(found.stderr)
 
@@ -176,7 +176,7 @@ def test_interpreters_beside_the_first(library):
         env=os.environ | {"LD_LIBRARY_PATH": str(library)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert (found.returncode, found.stdout, found.stderr) == (0, "well\n", "")
 
@@ -209,7 +209,7 @@ def test_no_python_to_open(part, library, tmp_path, monkeypatch):
         env={"LD_LIBRARY_PATH": str(other)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert found.returncode > 0
     assert "no Python to compile kernels with" in found.stderr
@@ -269,7 +269,7 @@ def test_packages_that_are_out_of_scope_are_told_by_name(library, tmp_path, modu
         env=os.environ | settings,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert found.returncode == 0, found.stderr
     assert len(found.stderr.splitlines()) == (1 if name else 0)

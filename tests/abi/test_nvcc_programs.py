@@ -117,6 +117,6 @@ def test_a_library_with_the_vendor_s_runtime_inside(folder, tmp_path):
     made, program = tmp_path / "libwork.so", tmp_path / "program"
     options = ["-w", "-arch=sm_80", "-cudart", "static", "-Xcompiler", "-fPIC", "-shared"]
     subprocess.run(["nvcc", *options, str(source), "-o", str(made)], check=True, timeout=300)
-    subprocess.run(["cc", str(main), str(made), "-o", str(program)], check=True, timeout=60)
+    subprocess.run(["cc", str(main), str(made), "-o", str(program)], check=True, timeout=300)
     preloaded = {"LD_PRELOAD": str(folder / PRELOADED), "LD_LIBRARY_PATH": str(folder)}
     assert subprocess.run([str(program)], env=preloaded, timeout=200).returncode == 42

@@ -39,7 +39,7 @@ def machine(request, tmp_path_factory):
                 building.build(each, folder)
     for file in ("libcudart.so.13", "libcudart.so.12"):
         command = [*compiler, "-O2", "-shared", "-fPIC", HERE / "libcudart.c", "-o", folder / file]
-        subprocess.run(command, check=True, timeout=60)
+        subprocess.run(command, check=True, timeout=300)
     return folder, compiler, runner
 
 
@@ -47,7 +47,7 @@ def made(machine, name, *options):
     folder, compiler, _ = machine
     sources = [HERE / "user.c", HERE / "static_runtime.c"]
     command = [*compiler, "-w", *sources, "-o", folder / name, *options, "-ldl"]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=300)
     return folder / name
 
 
@@ -67,7 +67,7 @@ def run(machine, program, *words, preload=True):
     else:
         command, environment = [program, *words], {n: str(v) for n, v in given.items()}
     return subprocess.run(
-        list(map(str, command)), env=environment, capture_output=True, text=True, timeout=60
+        list(map(str, command)), env=environment, capture_output=True, text=True, timeout=300
     )
 
 
@@ -112,7 +112,7 @@ def test_a_library_that_a_program_is_linked_with(machine):
         "int puts(const char *); const char *work(void); int main(void) { puts(work()); }\n"
     )
     command = [*compiler, source, beside, "-o", program]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=300)
     assert run(machine, program).stdout == f"{OURS.format(device=17)}\n"
 
 
@@ -155,7 +155,7 @@ def test_a_function_that_is_too_short(machine):
     text = (HERE / "libcudart.c").read_text() + "int cudaGetLastError(void) { return 0; }\n"
     (ours / "libcudart.c").write_text(text)
     command = [*machine[1], "-shared", "-fPIC", ours / "libcudart.c", "-o"]
-    subprocess.run([*command, ours / "libcudart.so.13"], check=True, timeout=60)
+    subprocess.run([*command, ours / "libcudart.so.13"], check=True, timeout=300)
     shutil.copy(folder / building.PRELOADED, ours)
     found = run((ours, *machine[1:]), program)
     assert found.returncode == 127

@@ -407,7 +407,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), int(rt.cudaMalloc(4)[0
 
 def test_a_fork_after_the_beginning_is_an_error():
     run = subprocess.run(
-        [sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=300, check=True
     )
     assert run.stdout.split() == ["33", "0"]  # cudaErrorInitializationError, in the child alone
 

@@ -24,7 +24,7 @@ def traced(library, tmp_path_factory):  # noqa: F811
         env={"LD_LIBRARY_PATH": str(library), "GRIDLANE_TRACE": "1", "HOME": "/none"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert found.returncode == 0, found
     told = dict(line.split(" ", 1) for line in found.stdout.splitlines())
@@ -75,7 +75,7 @@ def test_each_line_has_its_time_and_failures_their_reason(traced):
 def test_a_program_without_a_trace_prints_nothing(library, tmp_path):  # noqa: F811
     made = compiled("traced", library, tmp_path, str(library / "libcudart.so.13"))
     settings_ = {"LD_LIBRARY_PATH": str(library), "GRIDLANE_TRACE": "0", "HOME": "/none"}
-    found = subprocess.run([str(made)], env=settings_, capture_output=True, text=True, timeout=100)
+    found = subprocess.run([str(made)], env=settings_, capture_output=True, text=True, timeout=300)
     assert found.returncode == 0 and found.stderr == ""
 
 
@@ -90,7 +90,7 @@ def test_a_trace_that_cannot_be_printed(stream, library, tmp_path):  # noqa: F81
             env=settings_ | {"GRIDLANE_TRACE": shown},
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=300,
         )
         for shown in ("0", "1")
     ]
@@ -141,7 +141,7 @@ def test_in_python():
         env=os.environ | {"GRIDLANE_TRACE": "1", "GRIDLANE_DEVICE": "cpu"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     lines = [re.sub(r"<\d+ ns>", "<T ns>", each) for each in found.stderr.splitlines()]
     made = int(found.stdout, 16)

@@ -207,11 +207,11 @@ def test_arguments_by_place_and_by_name(ref) -> None:
     for found in (
         ref.call(order),
         ref.call(message=order),
-        ref.call(order, 10),
-        ref.call(order, 10.0, 0),
+        ref.call(order, 60),
+        ref.call(order, 60.0, 0),
         ref.call(order, None, None),
-        ref.call(order, spin=1e-3, timeout=2.0),
-        ref.call(timeout=2.0, message=order),
+        ref.call(order, spin=1e-3, timeout=60.0),
+        ref.call(timeout=60.0, message=order),
     ):
         assert found == Checked(3)
 

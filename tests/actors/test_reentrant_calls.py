@@ -42,7 +42,7 @@ def test_another_call_of_the_same_actor(ref):
     found = []
     call = Number(Doing(7, lambda: found.append(ref.call(Number(3)).value)))
     assert ref.call(call).value == 7
-    assert ref.call(Number(8), timeout=Doing(5, lambda: ref.call(call))).value == 8
+    assert ref.call(Number(8), timeout=Doing(60, lambda: ref.call(call))).value == 8
     assert found == [3, 3]
 
 
@@ -64,7 +64,7 @@ def test_it_takes_messages_no_more(ref):
 def _uses(ref) -> dict[str, Callable[[Callable[[], object]], Any]]:
     return {
         "call": lambda act: ref.call(Number(Doing(7, act))),
-        "timeout": lambda act: ref.call(Number(1), timeout=Doing(5, act)),
+        "timeout": lambda act: ref.call(Number(1), timeout=Doing(60, act)),
         "spin": lambda act: ref.call(Number(1), spin=Doing(1e-5, act)),
         "send": lambda act: ref.send(Number(Doing(7, act))),
         "post_many": lambda act: ref.post_many([Number(1), Number(Doing(7, act))]),

@@ -33,7 +33,7 @@ def python(tmp_path):
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             env=environment_in(tmp_path, environment),
         )
 
@@ -50,7 +50,7 @@ def gridlane(tmp_path):
             tmp_path,
             environment_in(tmp_path, environment),
             stdin,
-            seconds=120,
+            seconds=300,
         )
 
     return run

@@ -27,7 +27,7 @@ def cc(folder, name, source, *options):
     code = folder / f"{name}.c"
     code.write_text(source)
     made = folder / name
-    subprocess.run(["cc", str(code), "-o", str(made), *map(str, options)], check=True, timeout=60)
+    subprocess.run(["cc", str(code), "-o", str(made), *map(str, options)], check=True, timeout=300)
     return made
 
 
@@ -61,7 +61,7 @@ def loaders(program, **environment):
         env={"LD_TRACE_LOADED_OBJECTS": "1", **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     ).stdout
     rows = re.findall(r"(\S+) => (?:(/\S+)|not found)", told)
     assert rows
@@ -127,7 +127,7 @@ def test_a_library_of_another_machine_is_passed_over(tmp_path):
         ["aarch64-linux-gnu-gcc", "-shared", "-fPIC", "l.c", "-o", "libcuda.so.1"],
         cwd=tmp_path / "a",
         check=True,
-        timeout=60,
+        timeout=300,
     )
     made = cc(tmp_path, "program", USER, "-L", tmp_path / "b", "-l:libcuda.so.1")
     path = f"{tmp_path}/a:{tmp_path}/b"
@@ -178,7 +178,7 @@ def _build_programs(folder):
     for words in builds:
         subprocess.run(["nvcc", *words], cwd=folder, check=True, timeout=200)
     shutil.copy(folder / "static", folder / "stripped")
-    subprocess.run(["strip", "stripped"], cwd=folder, check=True, timeout=60)
+    subprocess.run(["strip", "stripped"], cwd=folder, check=True, timeout=300)
 
 
 SAID = {
@@ -222,7 +222,7 @@ def test_a_library_beside_a_program(tmp_path, doctor):
     status, told = doctor(made)
     assert "a library for x86-64" in told and "PTX for compute_80" in told
     assert "gridlane exec PROGRAM, one that loads it" in told
-    subprocess.run(["strip", str(made)], check=True, timeout=60)
+    subprocess.run(["strip", str(made)], check=True, timeout=300)
     status, told = doctor(user)
     assert status == 1 and f"{made}: link it again" in told
 

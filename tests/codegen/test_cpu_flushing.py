@@ -232,7 +232,7 @@ def test_the_mode_ends_with_an_interrupted_kernel() -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert made.stdout == "True\n", made.stderr
 

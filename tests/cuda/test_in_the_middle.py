@@ -12,7 +12,7 @@ from tests import on_shaders, on_vulkan
 
 PROGRAM = """
 import faulthandler, signal, sys, threading
-faulthandler.dump_traceback_later(60, exit=True)
+faulthandler.dump_traceback_later(240, exit=True)
 import numpy as np
 from gridlane import cuda
 
@@ -72,7 +72,7 @@ def test_a_handler_in_a_first_launch(kind, tmp_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "True {'DeviceError 800'} ['works', 'works']\n"
@@ -80,7 +80,7 @@ def test_a_handler_in_a_first_launch(kind, tmp_path):
 
 EVERYWHERE = """
 import faulthandler, signal, sys
-faulthandler.dump_traceback_later(80, exit=True)
+faulthandler.dump_traceback_later(240, exit=True)
 import numpy as np
 from gridlane import cuda
 from gridlane.core.errors import DeviceError
@@ -160,7 +160,7 @@ def test_a_handler_at_any_line(kind, tmp_path):
         env={**os.environ, "GRIDLANE_DEVICE": kind},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     told = "set()" if kind == "cpu" else "{'CUDA_ERROR_NOT_PERMITTED'}"

@@ -121,7 +121,7 @@ def test_no_memory_for_the_arrays_of_a_block(tmp_path):
         env={**os.environ, "GRIDLANE_DEVICE": "cpu"},
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert "OUT_OF_MEMORY" in done.stdout and "k" in done.stdout

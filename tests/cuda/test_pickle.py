@@ -141,7 +141,7 @@ def test_in_other_processes(tmp_path):
         env={**os.environ, "GRIDLANE_DEVICE": "cpu"},
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=300,
     )
     assert done.stdout == "[7]\n" * 3, done.stderr
 

@@ -271,7 +271,7 @@ next(made)
 def test_a_block_that_the_interpreters_end_ends(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(SUSPENDED)
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
 
 

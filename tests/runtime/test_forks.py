@@ -42,7 +42,7 @@ def child_says(run):
 
 if __name__ == "__main__":
     faulthandler.register(signal.SIGALRM, chain=True)
-    faulthandler.dump_traceback_later(80, exit=True)
+    faulthandler.dump_traceback_later(240, exit=True)
 """
 
 BUSY_STREAM = """
@@ -202,6 +202,6 @@ def run(tmp_path, device, program):
         },
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr

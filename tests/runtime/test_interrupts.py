@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-WATCHDOG_S = 90
+WATCHDOG_S = 300
 
 PRELUDE = """
 import faulthandler, os, signal, sys, threading, time
@@ -78,7 +78,7 @@ def ended(name, run, begin=lambda: None):
 
 x, stream, other = cuda.to_device(np.zeros(4, np.int32)), cuda.stream(), cuda.stream()
 event = cuda.event()
-faulthandler.dump_traceback_later(60, exit=True)
+faulthandler.dump_traceback_later(240, exit=True)
 for block in 1, 32, 64, 256:  # all is compiled before signals come
     increment[1, block](cuda.to_device(np.zeros(4, np.int32)))
     for kernel in spin, spin_on_memory, spin_at_a_barrier, talk:

@@ -41,7 +41,7 @@ def compiling(name: str, target: str) -> Generator[None]:
     finally:
         if timer is not None:
             timer.cancel()
-            timer.join()  # what it tells comes first, and is known
+            timer.join(1)  # what it tells comes first, and is known; an interpreter may be ending
     _thread.finished = finished() + 1
     seconds = time.perf_counter() - begin
     if told.is_set():

@@ -268,5 +268,5 @@ def refused_by_ptxas(text: str, folder: Path, *options: str) -> str:
 
 
 def _told(words: Sequence[str]) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     return done.stdout + done.stderr if done.returncode else ""

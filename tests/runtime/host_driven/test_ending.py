@@ -147,7 +147,7 @@ def test_functions_of_atexit(kind: str, tmp_path: Path) -> None:
         env=environment(kind),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

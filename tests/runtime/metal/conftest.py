@@ -59,7 +59,7 @@ def metal(monkeypatch):
     forget()
     # What goes in one round leaves word to free memory in the next, and the thread of a stream that
     # is gone holds its device until it has ended or serves another one.
-    for _ in range(100):
+    for _ in range(3000):
         gc.collect()
         if not (left := what_is_left()):
             break

@@ -27,7 +27,8 @@ HostPiece = tuple[Work, bool]
 """Work, and whether it runs after an error as well."""
 
 _PATIENCE_S = 0.2
-"""The longest delay of an exception by the work that it drops."""
+"""The longest delay of an exception by the work that it drops. A launch that is asked to stop, and
+whose thread has had no processor by then, stops later."""
 _SLICE_S = 0.005
 
 
@@ -76,6 +77,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
         waits_for: the queue that the worker waits for, in a callback or for an event, and the latch
             that ends that wait.
         owner: who is told an error of the work before a caller takes it.
+        stopping: whether its thread may be asked to stop a launch, which the next piece is not.
     """
 
     def __init__(self, device: _Stoppable) -> None:
@@ -95,6 +97,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
         """Held to add the queue to BUSY, and to remove it. The worker never takes it, so a signal
         handler that interrupts a holder and waits for the worker makes progress."""
         self.waits_for: tuple[HostQueue, Latch] | None = None
+        self.stopping = False
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
     def put(self, piece: HostPiece) -> None:
@@ -213,6 +216,9 @@ class HostQueue(SoftwareQueue[HostPiece]):
 
     def _do(self, item: HostPiece) -> object:
         work, always = item
+        if self.stopping:
+            self.stopping = False
+            _ask_to_stop(self, False)
         return work() if always or self.error is None else None
 
 
@@ -361,10 +367,13 @@ def drop(queues: tuple[HostQueue, ...]) -> None:
             break
         for each in running:
             _ask_to_stop(each, True)
+            each.stopping = True
         time.sleep(_SLICE_S)
     for each in unwanted:
+        if each.pending:
+            continue  # a busy machine: the request stays until the next piece of work
         _ask_to_stop(each, False)
-        if not each.pending and each.error is dropped:
+        if each.error is dropped:
             each.error = None
 
 
@@ -388,6 +397,8 @@ def _begin_in_child() -> None:
     BUSY.clear()
     for queue in list(_queues):
         lost, marks = len(queue.pending), list(queue.marks)
+        if queue.stopping:  # a thread of the child may have the same number
+            _ask_to_stop(queue, False)
         queue.begin()
         for mark in marks:
             if not mark.passed.is_reached():
