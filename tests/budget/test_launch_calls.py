@@ -78,9 +78,11 @@ def calls_of(launch):
 
 
 def vulkan(monkeypatch):
-    """The device, as if no stream had called the host: after that launches look at its queue."""
+    """The device, as if no stream had called the host, and no kernel had run in parts: after that
+    launches look at what others do."""
     device = get_device("vulkan")
     device.synchronize()
+    monkeypatch.setattr(device, "runs_parts", False)
     monkeypatch.setattr(device.default_stream.context, "deferred_queues", set())
     return device
 
