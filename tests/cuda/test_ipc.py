@@ -239,7 +239,7 @@ def test_only_memory_that_is_alone_in_its_pages():
 
 def test_memory_of_others_is_not_shared():
     context, own = cuda.current_context(), np.arange(100_000)
-    with cuda.mapped(own) as (there,), pytest.raises(DeviceError, match="not alone"):
+    with cuda.mapped(own) as there, pytest.raises(DeviceError, match="not alone"):
         context.get_ipc_handle(there.gpu_data)
     held = context.mempin(own, own.ctypes.data, own.nbytes, mapped=True)
     with pytest.raises(DeviceError, match="not alone"):

@@ -152,7 +152,7 @@ def test_host_memory_by_pointers(device):
         assert (view == 0x01010101).all()
     if device.name not in ("cpu", "cuda"):
         return
-    with cuda.mapped(own) as (there,):
+    with cuda.mapped(own) as there:
         add[1, 8](there)
         cuda.synchronize()
     assert own.tolist() == list(range(1, 9))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import operator
 import sys
 from collections.abc import Sequence
@@ -87,6 +88,53 @@ def extent_of(shape: Shape, strides: Shape, itemsize: int) -> tuple[int, int]:
         return 0, 0
     reach = [(extent - 1) * stride for extent, stride in zip(shape, strides)]
     return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + itemsize
+
+
+def has_gaps(array: np.ndarray) -> bool:
+    """Whether bytes of others lie between the elements of an array. Elements that repeat along an
+    axis are one.
+
+    >>> a = np.zeros((4, 4))
+    >>> has_gaps(a[:2, :2]), has_gaps(a[1:3]), has_gaps(a[::-1, ::-1].T)
+    (True, False, False)
+    """
+    if not array.size:
+        return False
+    if array.dtype.names and _has_gaps(array.dtype):
+        return True
+    if array.flags.forc:
+        return False
+    reach = array.dtype.itemsize
+    axes = sorted((abs(stride), n) for n, stride in zip(array.shape, array.strides) if n > 1)
+    for stride, n in axes:
+        if stride > reach:
+            return True
+        reach += stride * (n - 1)
+    return False
+
+
+@functools.cache
+def _has_gaps(dtype: np.dtype) -> bool:
+    """Whether some bytes of a record are of no field, as of ``records[["a", "c"]]``."""
+    covered = bytearray(dtype.itemsize)
+    for field, offset in (place[:2] for place in (dtype.fields or {}).values()):
+        if field.base.names and _has_gaps(field.base):
+            return True
+        covered[offset : offset + field.itemsize] = b"\1" * field.itemsize
+    return not all(covered)
+
+
+def extent_view(array: np.ndarray) -> np.ndarray:
+    """All memory from the first element of an array to its last, in one axis, of a dtype that is
+    aligned as the elements are. No stride is negative."""
+    low, high = extent_of(array.shape, array.strides, array.dtype.itemsize)
+    assert not low
+    dtype = array.dtype
+    if high % dtype.itemsize:
+        dtype = np.dtype(f"u{dtype.alignment if is_stepping_aligned(array) else 1}")
+    whole = view_of(address_of(array), (high // dtype.itemsize,), (dtype.itemsize,), dtype, array)
+    whole.flags.writeable = array.flags.writeable
+    return whole
 
 
 def view_of(address: int, shape: Shape, strides: Shape, dtype: np.dtype, owner: Any) -> np.ndarray:

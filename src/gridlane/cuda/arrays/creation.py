@@ -232,10 +232,10 @@ def _shared(
 
 
 @contextmanager
-def pinned(*arylist: np.ndarray) -> Generator[list[np.ndarray]]:
+def pinned(*arylist: np.ndarray) -> Generator[None]:
     """Pin host arrays in a with block, so that their copies on streams are asynchronous."""
     with transport.registered(arylist):
-        yield list(arylist)
+        yield
 
 
 def is_cuda_array(obj: Any) -> bool:
@@ -278,8 +278,11 @@ def open_ipc_array(
 
 
 @contextmanager
-def mapped(*arylist: np.ndarray, **kws: Any) -> Generator[list[MappedNDArray]]:
-    """Have kernels use host arrays in place, in a with block, as the arrays that it yields.
+def mapped(*arylist: np.ndarray, **kws: Any) -> Generator[MappedNDArray | list[MappedNDArray]]:
+    """Have kernels use host arrays in place, in a with block.
+
+    Yields:
+        The array that kernels take; for several host arrays, or none, a list.
 
     Raises:
         DeviceError: NOT_SUPPORTED, the device has memory of its own.
@@ -296,7 +299,7 @@ def mapped(*arylist: np.ndarray, **kws: Any) -> Generator[list[MappedNDArray]]:
         views = [array.view(MappedNDArray) for array in arylist]
         for view in views:
             view.stream = kws.get("stream", 0)
-        yield views
+        yield views[0] if len(views) == 1 else views
         del noted
 
 

@@ -144,7 +144,8 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         """Copy to ``ary``, or to a new array; return it.
 
         With a stream, the copy comes after the stream's work. It is finished on return, unless
-        there is a stream and ``ary`` is pinned memory.
+        there is a stream and ``ary`` is pinned memory without gaps. Of a view the elements alone
+        are written.
 
         Raises:
             TypeError, ValueError: ``ary`` has another dtype, shape or strides.
@@ -159,6 +160,11 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
             check_compatible(self, ary)
             if not ary.flags.writeable:
                 raise ValueError("copy_to_host: the host array is read-only")
+            if geometry.has_gaps(ary):
+                raw = np.empty(self.alloc_size, np.uint8)
+                queue.read(raw.data, self.address + low)
+                ary[...] = np.ndarray(ary.shape, ary.dtype, raw, -low, ary.strides)
+                return ary
             target = extent_bytes(ary)
         if not self.size:
             return ary

@@ -13,11 +13,14 @@ from gridlane.core.argtypes import from_numpy, int64
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.cuda.kernels.argument_types import is_in_place
+from gridlane.cuda.kernels.arguments import InOut
 from gridlane.cuda.kernels.foreign import check_device, resolved
+from gridlane.cuda.kernels.hints import Hint
 from gridlane.cuda.kernels.overlaps import Writebacks, share
 from gridlane.cuda.kernels.transfers import converter, is_direct
 from gridlane.cuda.texture.objects import DeviceObject
-from gridlane.launch.geometry import address_of
+from gridlane.launch.geometry import address_of, extent_view
 from gridlane.runtime.protocol import Device
 
 _UNKNOWN = int64
@@ -39,27 +42,45 @@ def on_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
             would write over Python's objects.
         ArgumentError: a step of a host array is negative or 0: what follows its first element is
             not its memory.
+
+    The kernel gets the address of an array's first element. A host array with gaps between its
+    elements is there on every device up to its last element, gaps included.
     """
     for value in args:
         if type(value) is DeviceNDArray:
             check_device(value)
     if all(type(value) in _AS_THEY_ARE for value in args):
         return args
-    found = tuple(resolved(value) for value in args)
-    for value in found:
-        if isinstance(value, np.ndarray) and value.ndim:
-            from_numpy(value.dtype)
-            if value.size > 1 and min(value.strides) <= 0:
-                raise ArgumentError(
-                    f"an array with strides {value.strides}: a raw kernel gets the address of the "
-                    "first element alone; pass a copy"
-                )
+    found = tuple(_with_gaps(resolved(value)) for value in args)
     share(found, back, is_direct)
     made: list[Any] = []
     for value in found:
         convert = converter(value, _UNKNOWN) if _is_array(value) else None
         made.append(convert(value, back) if convert else value)
     return tuple(made)
+
+
+def _with_gaps(value: Any) -> Any:
+    """An argument, in whose place all its memory is passed if that has gaps."""
+    if isinstance(value, Hint):
+        inner = _with_gaps(value.value)
+        if inner is value.value:
+            return value
+        # What the kernel leaves between the elements of its output is copied back too.
+        return type(value)(inner) if value.copy_in else InOut(inner)
+    if not isinstance(value, np.ndarray) or not value.ndim:
+        return value
+    from_numpy(value.dtype)
+    if not value.size:
+        return value
+    if any(n > 1 and stride <= 0 for n, stride in zip(value.shape, value.strides)):
+        raise ArgumentError(
+            f"an array with strides {value.strides}: a raw kernel gets the address of the first "
+            "element alone; pass a copy"
+        )
+    if value.flags.forc or is_in_place(value):
+        return value
+    return extent_view(value)
 
 
 def structs_as_bytes(args: tuple[Any, ...], sizes: Mapping[int, int]) -> tuple[Any, ...]:

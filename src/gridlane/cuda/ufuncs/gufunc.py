@@ -89,16 +89,21 @@ class GUFunc(Named):
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """Apply over the leading axes, which broadcast.
 
-        The result is a device array if an argument is one, else a host array.
+        The result is a device array if an argument is one, else a host array. The function may read
+        what ``out`` holds; an ``out`` of another dtype than the signature's is converted before and
+        after.
+
+        Raises:
+            TypeError: no signature fits, or its result does not convert to the dtype of ``out`` as
+                numpy's "same_kind" has it.
         """
         inputs, outputs = self._sorted(args, out)
         version = self._choose(inputs)
         inputs = self._scalars([_cast(a, dtype) for a, dtype in zip(inputs, version.inputs)])
         loop, sizes = self._schedule(inputs)
         shapes = [(*loop, *(sizes[s] for s in symbols)) for symbols in self.outs]
-        for shape, given in zip(shapes, outputs):
-            if given is not None and tuple(given.shape) != shape:
-                raise ValueError(f"output shape mismatch: {tuple(given.shape)}, wanted {shape}")
+        for shape, given, dtype in zip(shapes, outputs, version.outputs):
+            _check_output(self.__name__, given, shape, dtype)
         count = math.prod(loop)
         if not count:
             raise AssertionError("zero looping dimension")
@@ -108,7 +113,7 @@ class GUFunc(Named):
             for a, symbols, ndim in zip(inputs, self.ins, version.ndims)
         ]
         results = [
-            given if isinstance(given, DeviceNDArray) else device_array(shape, dtype, stream=stream)
+            _output(given, shape, dtype, stream)
             for given, shape, dtype in zip(outputs, shapes, version.outputs)
         ]
         devices += [
@@ -215,8 +220,34 @@ def _reshaped(array: DeviceNDArray, count: int, core: Shape, ndim: int) -> Devic
     return array.reshape((count, *core, *(1,) * (ndim - len(core))))
 
 
-def _finished(result: DeviceNDArray, given: Any, on_device: bool, stream: Any) -> Any:
+def _check_output(name: str, given: Any, shape: Shape, dtype: np.dtype) -> None:
+    if given is None:
+        return
+    if tuple(given.shape) != shape:
+        raise ValueError(f"output shape mismatch: {tuple(given.shape)}, wanted {shape}")
+    if not np.can_cast(dtype, given.dtype, "same_kind"):
+        raise TypeError(
+            f"{name}: cannot cast the output from {dtype} to {given.dtype} with casting rule "
+            "'same_kind'"
+        )
+
+
+def _output(given: Any, shape: Shape, dtype: np.dtype, stream: Any) -> DeviceNDArray:
+    """A contiguous device array of an output, with what ``out`` holds."""
+    if given is None:
+        return device_array(shape, dtype, stream=stream)
     if isinstance(given, DeviceNDArray):
+        if given.dtype == dtype and given.is_c_contiguous():
+            return given
+        given = given.copy_to_host(stream=stream)
+    return to_device(np.array(given, dtype, order="C", subok=False), stream)
+
+
+def _finished(result: DeviceNDArray, given: Any, on_device: bool, stream: Any) -> Any:
+    if result is given:
+        return given
+    if isinstance(given, DeviceNDArray):
+        given.setitem(..., result.copy_to_host(stream=stream), stream)
         return given
     if given is not None:
         given[...] = result.copy_to_host(stream=stream)
