@@ -1,4 +1,7 @@
-"""CUDA kernels on any device: numba.cuda programs run on the CPU's vector units."""
+"""CUDA kernels on any device: numba.cuda programs run on the CPU's vector units.
+
+PYTEST_DONT_REWRITE: `gridlane run -m pytest` imports this first, and pytest would warn of that.
+"""
 
 from __future__ import annotations
 

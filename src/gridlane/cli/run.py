@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
-from gridlane.cli.failure import check_settings, fail, likely, one_of
+from gridlane.cli import replacing
+from gridlane.cli.failure import fail, likely, one_of
 from gridlane.core.options import FLOATS
 
 OPTIONS = (
@@ -92,24 +93,12 @@ def _value(word: str, rest: list[str]) -> str:
 def run(request: Request) -> None:
     """Run the program as this process's main module. Its exceptions propagate as its own."""
     # Before anything reads the configuration, and for the program's child processes as well.
-    if request.device == "auto":
-        from gridlane.cli.choosing import best_device
-        from gridlane.core.config import config
-
-        os.environ["GRIDLANE_DEVICE"] = best_device()
-        config.cache_clear()  # the choice has read it
-    elif request.device is not None:
-        os.environ["GRIDLANE_DEVICE"] = request.device
     if request.floats is not None:
         os.environ["GRIDLANE_FLOATS"] = request.floats
     if request.trace:
         os.environ["GRIDLANE_TRACE"] = "1"
-    check_settings()
-    from gridlane import cuda
-    from gridlane.cuda.bindings_compat import install_as_bindings
-
-    cuda.install_as_numba(children=True)
-    install_as_bindings()
+    replacing.choose(request.device)
+    replacing.replace()
     try:
         code, main = (_module if request.is_module else _script)(request)
         sys.modules["__main__"] = main
