@@ -11,6 +11,7 @@ from gridlane.cuda.host import settings
 from gridlane.cuda.host.warnings import NumbaWarning
 from gridlane.cuda.kernels.sources import watch_exec
 from gridlane.cuda.numba_compat.finder import Fallback, NumbaFinder
+from gridlane.cuda.numba_compat.modules import ROOTS
 
 SHIM = str(Path(__file__).with_name("shim"))
 """The folder on the PYTHONPATH of child processes."""
@@ -21,12 +22,13 @@ _SOURCES = Path(__file__).parents[3]
 
 
 def install_as_numba(children: bool = False) -> None:
-    """Make ``import numba`` and everything below it find gridlane in this process.
+    """Make ``import numba``, ``import numba_cuda_mlir`` and everything below them find gridlane.
 
-    This holds whether numba is installed or not. A second call changes nothing.
+    This holds in this process, whether the packages are installed or not. A second call changes
+    nothing.
 
     Args:
-        children: whether child processes in Python find it as well, by their PYTHONPATH.
+        children: whether child processes in Python find gridlane as well, by their PYTHONPATH.
     """
     if children:
         _put_on_python_path(SHIM, str(_SOURCES))
@@ -34,7 +36,7 @@ def install_as_numba(children: bool = False) -> None:
             sys.path.insert(1, SHIM)
     if any(isinstance(finder, NumbaFinder) for finder in sys.meta_path):
         return
-    for name in [n for n in sys.modules if n == "numba" or n.startswith("numba.")]:
+    for name in [n for n in sys.modules if n.partition(".")[0] in ROOTS]:
         del sys.modules[name]
     vars(sys.modules["gridlane.cuda"]).pop("HAS_NUMBA", None)  # if it was read before
     _read_settings()

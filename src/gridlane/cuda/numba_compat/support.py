@@ -166,7 +166,7 @@ class TestCase(TestHelpers):
     """unittest's TestCase with numba's exact comparison."""
 
     longMessage = True
-    __test__ = False  # tools that collect TestCase subclasses by name leave this one alone
+    __test__ = False
 
     def reset_module_warnings(self, module: Any) -> None:
         """Forget the warnings that a module has caused, so that they are shown again."""

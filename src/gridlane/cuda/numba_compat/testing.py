@@ -38,6 +38,7 @@ numba_cuda_dir = test_data_dir.parent.parent
 class CUDATestCase(TestCase):
     """A test that uses the device."""
 
+    __test__ = False
     FLOAT16_RTOL = np.finfo(np.float16).eps
 
     def assertFileCheckAsm(self, *args: Any, **kwargs: Any) -> None:

@@ -1,0 +1,64 @@
+"""The modules of NVIDIA's MLIR compiler, and what to write instead of an import of them."""
+
+from __future__ import annotations
+
+ROOT = "numba_cuda_mlir"
+_EXTEND = (
+    "add functions to kernels with cuda.extending (overload, register_jitable), or link CUDA C++ "
+    "or PTX by cuda.declare_device"
+)
+_INSPECT = "Dispatcher.inspect_llvm() and inspect_asm() show the code of a kernel"
+_COMPILE = "cuda.compile and cuda.compile_ptx compile a function"
+_MEMORY = "kernels of gridlane allocate no memory that is counted"
+_RUN = "cuda.jit and the functions of cuda are the interface that runs without a GPU"
+
+# Each module of NVIDIA's package that programs can import: what it is, and the alternative.
+INTERNALS: dict[str, tuple[str, str]] = {
+    "_cext": ("its native launcher", _RUN),
+    "_helperlib": ("its native helpers", _RUN),
+    "_launch_config": ("its record of a launch", _RUN),
+    "_mlir": ("its bindings of MLIR", _EXTEND),
+    "_mviewbuf": ("its native access to buffers", _RUN),
+    "_threading": ("its locks", _RUN),
+    "_typeconv": ("its native table of conversions", _RUN),
+    "_whole_function_planners": ("its plans of lowering", _EXTEND),
+    "annotations": ("its reading of annotations", _RUN),
+    "ast_transforms": ("its rewriting of source", "cuda.experimental has consteval"),
+    "caching": ("its cache", "GRIDLANE_CACHE_DIR places gridlane's"),
+    "codegen": ("its code generator", _INSPECT),
+    "descriptor": ("its dispatchers", _RUN),
+    "device_declarations": ("its declarations of external functions", _EXTEND),
+    "install_registry": ("its registry of implementations", _EXTEND),
+    "linker": ("its linker", "cuda.jit(link=[…]) links CUDA C++ and PTX"),
+    "logging": ("its log", "GRIDLANE_TRACE=1 shows each launch"),
+    "lowering": ("its lowering to MLIR", _EXTEND),
+    "lowering_registry": ("its registry of lowerings", _EXTEND),
+    "lowering_utilities": ("its helpers for building MLIR", _EXTEND),
+    "memory_management": ("its runtime of reference counts", _MEMORY),
+    "mlir": ("its helpers for building MLIR", _EXTEND),
+    "mlir_compiler": ("its compiler", f"{_COMPILE}; {_INSPECT}"),
+    "mlir_debuginfo": ("its debug information", _INSPECT),
+    "mlir_lowering": ("its lowering to MLIR", _EXTEND),
+    "mlir_optimization": ("its pipeline of passes", _INSPECT),
+    "nrt_context": ("its runtime of reference counts", _MEMORY),
+    "numbair_transforms": ("its rewriting of numba's IR", _EXTEND),
+    "optimization": ("its passes", _INSPECT),
+    "runtime": ("its library of MLIR functions", _EXTEND),
+    "struct_pointees": ("its types of pointers", _EXTEND),
+    "type_defs": ("its classes of types", "numba_cuda_mlir.types has the types"),
+    "typing": ("its typing of calls", "cuda.extending has type_callable and overload"),
+    "ufunc_db": ("its table of ufuncs", "cuda.vectorize makes ufuncs"),
+}
+
+
+def reaches_into_compiler(fullname: str) -> str | None:
+    """The error for a module of the compiler; None for other modules."""
+    root, _, rest = fullname.partition(".")
+    known = INTERNALS.get(rest.partition(".")[0]) if root == ROOT else None
+    if known is None:
+        return None
+    part, instead = known
+    return (
+        f"gridlane does not have {fullname}: it is a part of NVIDIA's MLIR compiler, {part}; "
+        f"gridlane has a compiler of its own. Instead: {instead}"
+    )

@@ -1,0 +1,1 @@
+"""The faces of ``numba_cuda_mlir`` where it differs from ``numba``."""

@@ -1,0 +1,118 @@
+"""``numba_cuda_mlir``: its modules by the finder of numba's, and the names that it alone has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from gridlane.cuda.numba_compat.internals import INTERNALS, reaches_into_compiler
+from gridlane.cuda.numba_compat.modules import MODULES, SUCCESSOR
+from gridlane.cuda.numba_compat.testing import CUDATestCase
+
+PROGRAM = """
+import sys
+from gridlane.cuda import install_as_numba
+install_as_numba()
+import numba_cuda_mlir
+from numba_cuda_mlir import cuda, types
+from numba_cuda_mlir.cuda.cudadrv.devicearray import DeviceNDArray
+from numba_cuda_mlir.cuda.kernels.transpose import transpose
+from numba_cuda_mlir.extending import overload
+from numba_cuda_mlir.numba_cuda import types as numba_types
+from numba_cuda_mlir.numba_cuda.core.errors import TypingError
+from numba_cuda_mlir.numba_cuda.np.numpy_support import carray
+from numba_cuda_mlir.numba_cuda.testing import CUDATestCase
+from numba_cuda_mlir.numba_cuda.tests.support import captured_stdout
+from numba_cuda_mlir.numba_cuda.typing.templates import AttributeTemplate
+from numba_cuda_mlir.testing import NumbaCUDATestCase
+from numba import cuda as numbas
+import gridlane.cuda, numpy as np
+assert numbas is gridlane.cuda and numba_cuda_mlir.numba_cuda is gridlane.cuda
+assert numba_cuda_mlir.__version__ >= "0.6" and numba_cuda_mlir.cuda is cuda
+assert cuda.HAS_NUMBA is False and numbas.HAS_NUMBA is True
+assert cuda.DeviceNDArray is DeviceNDArray and cuda.carray is carray is numba_cuda_mlir.carray
+# i8 has 8 bits in the package's own types and in cuda.types, and 8 bytes in numba's.
+assert (types.i8, cuda.types.u8, types.f32) == (types.int8, types.uint8, types.float32)
+assert (cuda.i8, numba_types.i8, types.ptr_to(types.i16)) == (
+    types.int64, types.int64, types.CPointer(types.int16))
+
+@cuda.jit
+def reverse(x):
+    kept = cuda.shared.array(32, types.i8)
+    kept[cuda.threadIdx.x] = cuda.grid(1) + 250
+    cuda.syncthreads()
+    x[cuda.grid(1)] = kept[31 - cuda.threadIdx.x]
+
+out = np.zeros(32, np.int64)
+reverse[1, 32](out)
+assert (out == (np.arange(250, 282) & 255).astype(np.int8)[::-1]).all(), out
+for statement, words in {
+    "import numba_cuda_mlir._mlir.ir": "its bindings of MLIR; gridlane has a compiler of its own",
+    "from numba_cuda_mlir import mlir_compiler": "cuda.compile and cuda.compile_ptx",
+    "import numba_cuda_mlir.lowering.record": "cuda.extending",
+    "from numba_cuda_mlir import nope": "gridlane does not have numba_cuda_mlir.nope",
+    "from numba_cuda_mlir.cuda import nope": "gridlane does not have numba_cuda_mlir.cuda.nope",
+}.items():
+    try:
+        exec(statement)
+    except ImportError as error:
+        assert words in str(error), error
+    else:
+        raise SystemExit(statement)
+try:
+    numba_cuda_mlir.descriptor
+except AttributeError as error:
+    assert "a part of NVIDIA's MLIR compiler" in str(error)
+print("done")
+"""
+
+
+def test_its_modules_are_found():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert done.stdout == "done\n", done.stderr
+
+
+CHILD = """
+from numba_cuda_mlir import cuda
+import numpy as np
+@cuda.jit
+def fill(x):
+    x[cuda.grid(1)] = 7
+x = np.zeros(2)
+fill[1, 2](x)
+print(x)
+"""
+PARENT = f"""
+import subprocess, sys
+from numba_cuda_mlir import cuda
+assert cuda.gpus
+done = subprocess.run([sys.executable, "-c", {CHILD!r}], capture_output=True, text=True)
+print(done.stdout + done.stderr)
+"""
+
+
+def test_programs_and_their_child_processes_find_it(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PARENT)
+    command = [sys.executable, "-m", "gridlane", "run", "--device", "cpu", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.strip() == "[7. 7.]", done.stdout + done.stderr
+
+
+def test_a_module_is_public_or_a_part_of_the_compiler():
+    assert not [name for name in SUCCESSOR if reaches_into_compiler(name)]
+    assert SUCCESSOR.keys() <= MODULES.keys() and all(INTERNALS.values())
+
+
+@pytest.mark.parametrize("module", sorted({*SUCCESSOR.values()}))
+def test_every_replacement_can_be_imported(module):
+    __import__(module)
+
+
+def test_tools_collect_the_tests_of_programs_only():
+    class Mine(CUDATestCase):
+        pass
+
+    assert Mine.__test__ and not CUDATestCase.__test__
