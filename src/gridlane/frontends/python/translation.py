@@ -16,6 +16,7 @@ from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.unit import Instance, Unit
 from gridlane.ir.values import Function, Module
 from gridlane.passes.optimise.promote import drop_dead
+from gridlane.passes.structure.fresh_arrays import freshen_local_arrays
 
 
 def translate(
@@ -71,8 +72,9 @@ def translate_device(
 
 
 def tidy(unit: Unit, root: Function) -> None:
-    """Erase dead ops and unreachable functions and globals."""
+    """Make local arrays fresh, erase dead ops and unreachable functions and globals."""
     unit.prune(root)
+    freshen_local_arrays(unit.module)
     for function in unit.module.functions.values():
         drop_dead(function.body)
     unit.prune(root)

@@ -36,13 +36,13 @@ def inline_calls(module: Module) -> None:
     module.functions[kernel.name] = kernel
 
 
-def inline_into(module: Module, function: Function) -> None:
-    """Inline all calls of a device function.
+def inline_into(module: Module, function: Function, which: Which = lambda call: True) -> None:
+    """Inline the calls of a function, and those in what is inlined: all, or those of ``which``.
 
     Raises:
         TargetError: a device function calls itself.
     """
-    _inline_into(module, function, (), set(), lambda call: True)
+    _inline_into(module, function, (), set(), which)
 
 
 def inline_others(module: Module) -> None:
