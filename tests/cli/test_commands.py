@@ -127,8 +127,20 @@ def test_an_unknown_device(command, word):
 # --- doctor ---
 
 
-def test_doctor(command):
+def test_doctor_is_a_line_for_each_device(command):
     done = command("doctor")
+    assert done.exit_code == 0, done.output
+    first, *lines = done.output.splitlines()
+    assert first.startswith(f"gridlane {package.__version__}: Python ") and "LLVM" in first
+    found = {line[2:].split()[0]: line for line in lines}
+    for device in ("cpu", "interp", *on_vulkan.found()):
+        assert " verified " in found[device]
+    assert found["cpu"].startswith("* ") and set(names()) <= set(found)
+    assert len(lines) <= len(names()) + 2
+
+
+def test_doctor_verbose(command):
+    done = command("doctor", "-v")
     assert done.exit_code == 0, done.output
     shown = reversed([line for line in done.output.splitlines() if line.strip()])
     lines = {line.split()[0]: line for line in shown}  # the first of each word counts
@@ -184,7 +196,9 @@ def test_without_a_gpu_doctor_says_what_to_do(command, monkeypatch):
         return steps if device == "cuda" else [doctor.Step("verified", True, "")]
 
     monkeypatch.setattr(doctor, "climb", stopped)
-    output = " ".join(command("doctor").output.split())
+    assert "  cuda    not available    no driver\n" in command("doctor").output
+    assert "--gpus all" in command("doctor", GRIDLANE_DEVICE="cuda").output  # the one in use
+    output = " ".join(command("doctor", "-v").output.split())
     assert "cuda is not available (" in output
     assert "cuda-bindings, pip install 'gridlane[cuda]'" in output and "--gpus all" in output
 
@@ -203,12 +217,12 @@ def test_without_vulkan_doctor_says_what_to_do(command, monkeypatch, detail, adv
         return steps if device == "vulkan" else [doctor.Step("verified", True, "")]
 
     monkeypatch.setattr(doctor, "climb", stopped)
-    output = " ".join(command("doctor").output.split())
+    output = " ".join(command("doctor", "-v").output.split())
     assert "vulkan is not available (" in output and detail in output and advice in output
 
 
 def test_a_terminal_without_unicode(gridlane):
-    done = gridlane("doctor", GRIDLANE_CACHE_DIR="für", PYTHONIOENCODING="ascii")
+    done = gridlane("doctor", "-v", GRIDLANE_CACHE_DIR="für", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
     assert "f?r:0kernels" in re.sub(r"[|\s]+", "", done.stdout)  # of a cell, in several lines
 
@@ -257,7 +271,7 @@ def test_each_missing_step_says_what_to_do(command, monkeypatch):
         steps = [doctor.Step(step, True, "") for step in list(doctor.LADDER)[:n]]
         steps.append(doctor.Step(name, False, "because [of this]"))
         monkeypatch.setattr(doctor, "climb", lambda device: steps)
-        done = command("doctor")
+        done = command("doctor", "-v")
         assert done.exit_code == 1
         assert f"cpu is not {name} (" in done.output and "because [of this]" in done.output
         assert done.output.count("What to do: ") == len(names())

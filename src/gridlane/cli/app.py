@@ -291,8 +291,15 @@ def doctor(
         str | None,
         typer.Argument(help="A CUDA program or library in C or C++.", show_default=False),
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            *("-v", "--verbose"),
+            help="Show versions, each step, and what to do for each device that fails.",
+        ),
+    ] = False,
 ) -> None:
-    """Try each device, and show the first step that fails and why.
+    """Try each device, and show how far it gets.
 
     With PROGRAM, say which libcuda it gets and why, which runtime and which images are in it, and
     what to do so that it runs on gridlane.
@@ -305,7 +312,7 @@ def doctor(
         raise typer.Exit(command.show(program))
     from gridlane.cli.doctor import show
 
-    raise typer.Exit(show())
+    raise typer.Exit(show(verbose))
 
 
 @app.command()

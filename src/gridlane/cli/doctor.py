@@ -7,17 +7,22 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 import gridlane
 from gridlane.backends import backend, names
 from gridlane.cli import children
-from gridlane.cli.facts import facts
+from gridlane.cli.facts import facts, short_facts
 from gridlane.cli.failure import check_settings
 from gridlane.cli.tables import console, table
+from gridlane.cli.wording import plain
 from gridlane.core.config import config
+from gridlane.core.processors import available_processors
 
 TIMEOUT_S = 120
 
@@ -59,20 +64,43 @@ class Step:
     detail: str
 
 
-def show() -> int:
-    """Print everything; return the exit status, 0 when the device in use is verified."""
+def show(verbose: bool = False) -> int:
+    """Print a line for each device; return the exit status, 0 when the device in use is verified.
+
+    Args:
+        verbose: print the machine's facts, each step, and advice for each device that fails.
+    """
     check_settings()
     out = console()
+    used = config().device
+    devices = list(dict.fromkeys((*names(), used)))  # of several of a kind, the one in use as well
+    if verbose:
+        out.print(_machine())
+    with out.status(f"trying {', '.join(devices)}"):
+        results = _climb_all(devices)
+    if verbose:
+        _show_all(out, results, used)
+    else:
+        _show_short(out, results, used)
+    out.print("* the device in use; choose with GRIDLANE_DEVICE or gridlane run --device")
+    return 0 if results[used][-1].ok else 1
+
+
+def _climb_all(devices: list[str]) -> dict[str, list[Step]]:
+    """The steps of each device; as many at a time as there are processors."""
+    with ThreadPoolExecutor(available_processors()) as pool:
+        return dict(zip(devices, pool.map(climb, devices), strict=True))
+
+
+def _machine() -> Table:
     machine = table("", "", title=f"gridlane {gridlane.__version__}")
     machine.show_header = False
     for name, value in facts():
         machine.add_row(name, escape(value))
-    out.print(machine)
-    results: dict[str, list[Step]] = {}
-    used = config().device
-    for name in dict.fromkeys((*names(), used)):  # of several of a kind, the one in use as well
-        with out.status(f"trying {name}"):
-            results[name] = climb(name)
+    return machine
+
+
+def _show_all(out: Console, results: dict[str, list[Step]], used: str) -> None:
     ladder = table("device", *LADDER, "")
     for name, steps in results.items():
         cells = [_cell(steps, n) for n in range(len(LADDER))]
@@ -81,8 +109,35 @@ def show() -> int:
     for name, steps in results.items():
         if not steps[-1].ok:
             out.print(_advice(name, steps[-1]))
-    out.print("* the device in use; choose with GRIDLANE_DEVICE or gridlane run --device")
-    return 0 if results[used][-1].ok else 1
+
+
+def _show_short(out: Console, results: dict[str, list[Step]], used: str) -> None:
+    """A line for each device, and the advice for the one in use."""
+    out.print(f"gridlane {gridlane.__version__}: {', '.join(short_facts())}", soft_wrap=True)
+    width = max(map(len, results))
+    for name, steps in results.items():
+        last = steps[-1]
+        result = f"{'' if last.ok else 'not '}{last.name}".ljust(len("not initialised"))
+        colour = "green" if last.ok else "red"
+        detail = next((s.detail for s in steps if s.name == "initialised"), "")
+        told = detail if last.ok else _reason(last.detail)
+        star = "*" if name == used else " "
+        line = f"{star} {name:{width}}  [{colour}]{result}[/]  {escape(told)}"
+        out.print(line, soft_wrap=True)
+    if not results[used][-1].ok:
+        out.print(_advice(used, results[used][-1]))
+    elif any(not steps[-1].ok for steps in results.values()):
+        out.print("gridlane doctor --verbose: versions, each step, and what to do for the others")
+
+
+def _reason(detail: str) -> str:
+    """Why a step failed, in a line, without the exception's name.
+
+    >>> _reason("DeviceError: X_NO_DEVICE (100): there is no such device on this machine: Y (Z)")
+    'Y'
+    """
+    text = detail.partition("\n")[0].partition(": ")[2] or detail
+    return plain(RuntimeError(text.rpartition("there is no such device on this machine: ")[2]))
 
 
 def _cell(steps: list[Step], n: int) -> str:

@@ -45,6 +45,15 @@ def facts() -> Iterator[tuple[str, str]]:
         yield "metal", "a CPU emulation (GRIDLANE_METAL=emulated)"
 
 
+def short_facts() -> Iterator[str]:
+    """What a report of a defect needs before all else, in a line."""
+    yield f"Python {platform.python_version()}"
+    yield f"{platform.system()} {platform.machine()}"
+    yield f"numpy {_version('numpy')}"
+    yield f"LLVM {_llvm()}"
+    yield _threads()
+
+
 def _version(name: str) -> str:
     try:
         return version(name)
