@@ -121,7 +121,10 @@ def test_exec(tmp_path, tmp_path_factory):
     assert done.stdout.startswith("gridlane cpu") and done.stdout.endswith("[--device] [x] [-h]")
     on = gridlane("exec", "--device", "interp", made)
     assert on.stdout.startswith("gridlane interp")
-    assert "there is no program" in gridlane("exec", tmp_path / "none").stderr
+    absent = gridlane("exec", tmp_path / "none")
+    assert absent.returncode == 127 and "there is no program" in absent.stderr
+    plain = gridlane("exec", source)
+    assert plain.returncode == 126 and "is no executable file" in plain.stderr
 
 
 def test_exec_of_a_program_with_the_vendor_s_runtime(tmp_path):

@@ -9,6 +9,8 @@ from typing import NoReturn
 
 USAGE = 2
 """Exit status for a wrong command line; 1 is for later failures."""
+CANNOT_EXECUTE, NOT_FOUND = 126, 127
+"""Exit statuses of a shell for a program that it cannot start."""
 
 
 def fail(message: object, status: int = USAGE) -> NoReturn:

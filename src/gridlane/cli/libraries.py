@@ -12,6 +12,7 @@ from gridlane.abi.library.build import PRELOADED
 from gridlane.abi.library.elf import runtime_in
 from gridlane.abi.library.installing import InstallError
 from gridlane.abi.library.program import LINK_AGAIN
+from gridlane.cli.failure import CANNOT_EXECUTE, NOT_FOUND, fail
 from gridlane.core.errors import ArgumentError
 
 
@@ -35,11 +36,14 @@ def execute(program: str, args: list[str], device: str | None, trace: bool) -> N
     """Replace this process by a program that finds the libraries.
 
     Raises:
-        InstallError: there is no such program, or its runtime cannot be replaced.
+        SystemExit: 127, there is no such program; 126, it is no executable file; as of a shell.
+        InstallError: its runtime cannot be replaced.
     """
     found = shutil.which(program)
+    if found is None and os.path.exists(program) and os.path.dirname(program):
+        fail(f"exec: {program} is no executable file", CANNOT_EXECUTE)
     if found is None:
-        raise InstallError(f"there is no program {program}")
+        fail(f"exec: there is no program {program}", NOT_FOUND)
     try:
         inside = runtime_in(Path(found))
     except ArgumentError:
