@@ -98,6 +98,13 @@ def test_output_and_block(file, tmp_path, gridlane):
     assert "define " in (tmp_path / "out.ll").read_text()
 
 
+def test_what_the_program_prints_is_not_in_the_code(file, tmp_path, gridlane):
+    (tmp_path / "prints.py").write_text(f'print("of the program")\n{FILE}')
+    done = gridlane("compile", "prints.py:scale", "--sig", SIG)
+    assert done.stdout == gridlane("compile", f"{file}:scale", "--sig", SIG).stdout
+    assert done.stderr == "of the program\n"
+
+
 def test_a_kernel_without_arguments(file, gridlane):
     for sig in ("", "()", "void()"):
         assert "kernel @empty()" in gridlane("compile", "kernels.py:empty", "--sig", sig).stdout

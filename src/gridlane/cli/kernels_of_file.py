@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Collection
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -113,7 +114,8 @@ def _described(found: object) -> str:
 
 
 def _load(path: Path, command: str) -> ModuleType:
-    """Load the file as a module, not as the main program; show its exceptions as its own."""
+    """Load the file as a module, not as the main program; what it prints goes to stderr, and its
+    exceptions are shown as its own."""
     from gridlane import cuda
 
     cuda.install_as_numba()
@@ -126,7 +128,8 @@ def _load(path: Path, command: str) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with redirect_stdout(sys.stderr):  # stdout has the code that is asked for
+            spec.loader.exec_module(module)
     except Exception as error:
         from gridlane.cli.tracebacks import shown_as_the_programs
 
