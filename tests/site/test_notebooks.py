@@ -41,3 +41,13 @@ def test_notebook(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 def test_there_are_notebooks() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["first_kernel", "mandelbrot"]
+
+
+def test_a_notebook_of_numba_s_after_load_ext(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, folders)))
+    notebook = nbformat.v4.new_notebook()
+    for text in ("%load_ext gridlane", "from numba import cuda\ncuda.grid.__module__"):
+        notebook.cells.append(nbformat.v4.new_code_cell(text))
+    NotebookClient(notebook, timeout=120).execute()
+    assert "gridlane" in notebook.cells[1].outputs[0].data["text/plain"]
