@@ -33,3 +33,10 @@ def test_other_shapes_are_refused():
         transpose(cuda.device_array(4))
     with pytest.raises(ValueError, match=r"has the shape \(3, 2\)"):
         transpose(cuda.device_array((2, 3)), cuda.device_array((2, 3)))
+
+
+def test_an_array_without_a_transposed_one_has_no_attribute_of_it():
+    assert not hasattr(cuda.device_array((2, 3, 4)), "T")
+    assert hasattr(cuda.device_array((2, 3)), "T")
+    with pytest.raises(NotImplementedError, match="non-2D"):  # numba's error
+        cuda.device_array((2, 3, 4)).T

@@ -297,3 +297,8 @@ def test_copies_by_another_devices_stream_are_refused(other):
 def test_what_is_no_stream(stream):
     with pytest.raises(TypeError, match="a stream is one of"):
         scale[1, 32, stream](np.ones(4, np.float32), 2.0)
+
+
+def test_a_misspelt_device():
+    with pytest.raises(DeviceError, match="'vulkn'; did you mean vulkan"), gridlane.device("vulkn"):
+        pass

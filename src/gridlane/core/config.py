@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -110,6 +111,23 @@ def of_others(names: Iterable[str]) -> dict[str, str | None]:
 def beginning_with(prefix: str) -> dict[str, str]:
     """Variables of another program's whose names have a prefix."""
     return {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+
+
+@contextmanager
+def set_for_others(name: str, value: str) -> Generator[None]:
+    """Set a variable that another library reads, for a while, where it is unset or empty."""
+    before = os.environ.get(name)
+    if before:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def read(environment: Mapping[str, str] = os.environ) -> Config:

@@ -51,8 +51,8 @@ def device_error(number: int, what: str = "", advice: str = "") -> DeviceError:
 
 
 def fail(number: int, what: str = "", advice: str = "") -> NoReturn:
-    """Raise ``device_error``."""
-    raise device_error(number, what, advice)
+    """Raise ``device_error``, without the traceback of a library's error that led to it."""
+    raise device_error(number, what, advice) from None
 
 
 def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
@@ -63,7 +63,8 @@ def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
     """
     row = TABLE[NO_DEVICE]
     name = f"{kind.upper()}_NO_DEVICE" if kind else "NO_DEVICE"
-    raise DeviceError(name, NO_DEVICE, f"{row.meaning}: {what}", advice or row.advice)
+    # What a library raised is in the words; its traceback is of no use to the program.
+    raise DeviceError(name, NO_DEVICE, f"{row.meaning}: {what}", advice or row.advice) from None
 
 
 class KernelStop(KernelError):

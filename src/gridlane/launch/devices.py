@@ -19,6 +19,7 @@ from gridlane.core.device_errors import INVALID_DEVICE, fail, no_device
 from gridlane.core.errors import UnsupportedBackend
 from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
+from gridlane.core.suggestions import did_you_mean
 from gridlane.runtime.protocol import Device
 
 _opened: dict[str, Device] = {}
@@ -42,7 +43,7 @@ def family(name: str) -> tuple[str, int]:
     if kind in NO_BACKENDS:
         raise UnsupportedBackend(NO_BACKENDS[kind])
     if kind not in names():
-        no_device("", f"{name!r}", f"devices are {', '.join(names())}")
+        no_device("", f"{name!r}{did_you_mean(kind, names())}", f"devices are {', '.join(names())}")
     if colon and not (number.isascii() and number.isdigit()):
         fail(INVALID_DEVICE, f"{name!r}: a number follows the colon")
     ordinal = int(number or 0)

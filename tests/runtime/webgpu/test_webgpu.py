@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import time
 from types import SimpleNamespace
@@ -62,6 +63,25 @@ def test_a_missing_package_is_told_as_such(monkeypatch):
         adapters.usable.__wrapped__()
     assert "finds no adapter" not in str(found.value)
     assert found.value.advice.startswith("pip install 'gridlane[webgpu]'")
+    assert found.value.__suppress_context__  # a traceback of the import says no more
+
+
+@pytest.mark.parametrize("given", [None, "", "/run/user/7"])
+def test_adapters_are_found_without_words_on_a_display(monkeypatch, given):
+    seen = []
+
+    def found():
+        seen.append(os.environ["XDG_RUNTIME_DIR"])
+        return [adapter("A", "CPU")]
+
+    gpu = SimpleNamespace(enumerate_adapters_sync=found)
+    monkeypatch.setattr(adapters, "bindings", lambda: SimpleNamespace(gpu=gpu))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    if given is not None:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", given)
+    adapters.usable.__wrapped__()
+    assert seen == [given or "/nonexistent"]
+    assert os.environ.get("XDG_RUNTIME_DIR") == given
 
 
 def test_the_limits_are_the_adapters(device):

@@ -63,6 +63,10 @@ class _Absent:
         raise AttributeError(text, name=name, obj=array)
 
 
+class _NoTransposedError(NotImplementedError, AttributeError):
+    """numba's error of an array without a transposed one. ``hasattr(array, "T")`` is False."""
+
+
 class DeviceNDArray(ProcessBound, ArrayDescription):
     """An n-d array in device memory. Views share the memory and keep it alive.
 
@@ -322,7 +326,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         if axes and tuple(axes) == tuple(range(self.ndim)):
             return self
         if self.ndim != 2:
-            raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
+            raise _NoTransposedError("transposing a non-2D DeviceNDArray isn't supported")
         if axes is not None and set(axes) != {0, 1}:
             raise ValueError(f"invalid axes list {axes!r}")
         return to_device(np.ascontiguousarray(self.copy_to_host().T), self.stream)

@@ -157,10 +157,13 @@ _INSTEAD = {
     "pyarrow": "pass x.to_numpy(zero_copy_only=False)",
     "tensorflow": "pass np.array(x), or the tensor by tf.experimental.dlpack",
 }
+_TEXT = (
+    "pass np.array([x]), and read its element 0; where the text is a choice, pass a number, or "
+    "make it a global, a constant of the kernel"
+)
 _PARTS = "pass the arrays and numbers in it, or a namedtuple of them"
 _BY_KIND: tuple[tuple[Any, str], ...] = (
     ((set, frozenset), "pass np.array(list(x))"),
-    (str, "pass numbers, as np.frombuffer(x.encode(), np.uint8)"),
     (type, "a type is a constant of a kernel: give it a global name, and use that"),
     (
         Callable,
@@ -173,7 +176,7 @@ def _instead(value: Any) -> str:
     """What to pass instead of an object that has or could be an array."""
     found = _INSTEAD.get(type(value).__module__.partition(".")[0])
     if isinstance(value, (str, bytes)):
-        found = "pass the array np.array([x]), whose element 0 the kernel reads"
+        found = _TEXT
     elif found is None and isinstance(value, (list, range)):
         found = "pass np.array(x)"
     elif found is None and hasattr(type(value), "__array__"):

@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from gridlane.core.config import set_for_others
 from gridlane.core.device_errors import no_device
 from gridlane.core.extras import install
 from gridlane.runtime.drivers.single_buffer.engine import Facts
@@ -62,7 +63,10 @@ def usable() -> tuple[Any, ...]:
     """
     gpu = bindings().gpu
     try:
-        every = gpu.enumerate_adapters_sync()
+        # wgpu's OpenGL looks for a display by Wayland's library, which prints a line for each try
+        # without this variable.
+        with set_for_others("XDG_RUNTIME_DIR", "/nonexistent"):
+            every = gpu.enumerate_adapters_sync()
     except Exception as error:  # the library raises any exception where drivers are broken
         no_device("webgpu", f"wgpu finds no adapter ({error})")
     native = [each for each in every if each.info["backend_type"] != "OpenGL"]
