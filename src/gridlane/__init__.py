@@ -21,9 +21,7 @@ begin()  # before a program registers its exit handlers
 
 def load_ipython_extension(shell: Any) -> None:  # IPython passes its shell
     """Make ``from numba import cuda`` find gridlane, for ``%load_ext gridlane`` of a notebook."""
-    from gridlane import cuda
-
-    cuda.install_as_numba(children=True)
+    __getattr__("cuda").install_as_numba(children=True)
 
 
 def __getattr__(name: str) -> Any:
