@@ -210,8 +210,9 @@ def test_a_library_beside_a_program(tmp_path, doctor):
     source = f"""
         __attribute__((section(".nv_fatbin"), aligned(8)))
         const unsigned char data[] = {{{numbers}}};
+        const char error[] = "cudaErrorSoftwareValidityNotEstablished", driver[] = "libcuda.so.1";
         int cudaLaunchKernel(void) {{ return 0; }}
-        int work(void) {{ return data[0] + cudaLaunchKernel(); }}
+        int work(void) {{ return data[0] + cudaLaunchKernel() + error[0] + driver[0]; }}
     """
     made = library(tmp_path, "libwork.so", source)
     source = "int work(void); int main(void) { return work(); }\n"

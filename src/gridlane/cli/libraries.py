@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from gridlane.abi.library import installing
 from gridlane.abi.library.build import PRELOADED
-from gridlane.abi.library.elf import runtime_in
+from gridlane.abi.library.elf import Elf, runtime_of
 from gridlane.abi.library.installing import InstallError
 from gridlane.abi.library.program import LINK_AGAIN
 from gridlane.cli.failure import CANNOT_EXECUTE, NOT_FOUND, fail
@@ -32,6 +32,16 @@ def uninstall(prefix: str | None) -> None:
         print(f"removed {path}")
 
 
+def _is_closed(program: Path) -> bool:
+    """Whether a program has a runtime inside that nothing can replace. One that is linked with the
+    driver starts all the same: it may call nothing else, and libcuda speaks up if it does."""
+    try:
+        elf = Elf(program)
+    except ArgumentError:  # a script, whose programs find the libraries as well
+        return False
+    return runtime_of(elf) == "stripped" and "libcuda.so.1" not in elf.needed
+
+
 def execute(program: str, args: list[str], device: str | None, trace: bool) -> NoReturn:
     """Replace this process by a program that finds the libraries.
 
@@ -44,12 +54,8 @@ def execute(program: str, args: list[str], device: str | None, trace: bool) -> N
         fail(f"exec: {program} is no executable file", CANNOT_EXECUTE)
     if found is None:
         fail(f"exec: there is no program {program}", NOT_FOUND)
-    try:
-        inside = runtime_in(Path(found))
-    except ArgumentError:
-        inside = "none"  # a script, whose programs find the libraries as well
     prefix = installing.default_prefix()
-    if inside == "stripped":
+    if _is_closed(Path(found)):
         raise InstallError(
             f"{program} has NVIDIA's runtime inside, and no symbols to find it by: {LINK_AGAIN}"
         )

@@ -212,5 +212,5 @@ def runtime_of(elf: Elf) -> Runtime:
         return "static"
     if "__cudaRegisterFatBinary" in elf.imported:
         return "shared"  # of whoever loads it
-    kernels = elf.section(".nv_fatbin") is not None
-    return "stripped" if kernels or all(each in elf.data for each in _VENDOR_S) else "none"
+    # A section .nv_fatbin alone says nothing: nvcc's link leaves one in programs of the driver.
+    return "stripped" if all(each in elf.data for each in _VENDOR_S) else "none"
