@@ -291,6 +291,6 @@ def test_options_that_leave_no_ptx(option):
 
 def test_what_is_no_text():
     with pytest.raises(CompileError, match="no text at its line 3"):
-        cuda.compile_cpp(KERNEL + "\n// \udc80", options=("-DN=1",), backend="clang")
+        cuda.compile_cpp(KERNEL + "\n// \ud800", options=("-DN=1",), backend="clang")
     with pytest.raises(CompileError, match="without NUL"):
         cuda.compile_cpp(KERNEL, options=("-DN=1\0",), backend="clang")

@@ -10,6 +10,7 @@ from gridlane.abi.calls import executables, graph_nodes
 from gridlane.abi.calls.copies import ARRAY, DEVICE, HOST, UNIFIED
 from gridlane.abi.calls.graph_nodes import given
 from gridlane.abi.calls.registry import Call, implements
+from gridlane.abi.calls.runtime import symbols
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts, modules, registered
 from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET
@@ -139,7 +140,8 @@ _LINEAR: tuple[tuple[str, Call, int], ...] = (
     ("cudaGraphMemcpyNodeSetParams1D", graph_nodes.set_copy, 1),
     ("cudaGraphExecMemcpyNodeSetParams1D", executables.set_copy, 2),
 )
-"""Functions with a copy of one row in their last parameters, the driver's, and their place."""
+"""Functions with a copy of one row in their last parameters, the driver's, and their place. Each
+has forms whose target or source is a variable, by its host address and an offset."""
 
 
 def _declare(name: str, call: Call, place: int, translate: Callable[[Struct], Struct]) -> None:
@@ -155,8 +157,19 @@ def _declare_linear(name: str, call: Call, place: int) -> None:
     def function(*values: Any) -> Any:
         return call(*values[:place], linear_box(*values[place:]))
 
-    function.__doc__ = call.__doc__
-    implements(name)(function)
+    def to_symbol(*values: Any) -> Any:
+        symbol, source, size, offset, kind = values[place:]
+        to = symbols.target(symbol, size, offset, kind)
+        return call(*values[:place], linear_box(to, source, size, kind))
+
+    def from_symbol(*values: Any) -> Any:
+        to, symbol, size, offset, kind = values[place:]
+        source = symbols.origin(symbol, size, offset, kind)
+        return call(*values[:place], linear_box(to, source, size, kind))
+
+    for ending, each in (("1D", function), ("ToSymbol", to_symbol), ("FromSymbol", from_symbol)):
+        each.__doc__ = call.__doc__
+        implements(name.removesuffix("1D") + ending)(each)
 
 
 for _row in _TRANSLATED:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
+from gridlane.abi.calls.runtime.properties import OLD_MEMBERS
 from gridlane.abi.library.stubs import rows
 from gridlane.abi.table import aliases, callbacks, constants, enums
 from gridlane.abi.table.functions import Api
@@ -11,8 +13,15 @@ from gridlane.abi.table.structs import Node, nodes
 
 _ERRORS = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
 _VERSIONS = {"driver": "CUDA_VERSION", "runtime": "CUDART_VERSION"}
+_BEFORE = {"driver": ("#define __cuda_cuda_h__",), "runtime": ('#include "gridlane/guards.h"',)}
+_BEHIND = {
+    "driver": ('#include "gridlane/driver_forms.h"',),
+    "runtime": ('#include "gridlane/old_names.h"',),
+}
 _VECTORS = ("uint3", "dim3")
-"""Structures that vector_types.h has as well, for C++ with constructors."""
+"""Structures that vector_types.h has, for C++ with constructors."""
+_RESERVED = "int reserved[56]"
+"""The end of CUDA 13's cudaDeviceProp; CUDA 12's members are there."""
 _HANDLES = {
     "CU_STREAM_LEGACY": "CUstream",
     "CU_STREAM_PER_THREAD": "CUstream",
@@ -26,16 +35,26 @@ _HANDLES = {
 
 
 def types() -> str:
-    """The types and constants of all libraries."""
+    """The types and constants of all libraries, without shapes of launches: programs of the driver
+    have types of their own by the names of vectors."""
     lines = ["#pragma once", "#include <stddef.h>", "#include <stdint.h>", ""]
-    for parts in (_forward(), _enums(), _aliases(), _callbacks(), _structs(), _constants()):
+    structs = _structs(with_shapes=False)
+    for parts in (_forward(), _enums(), _aliases(), _callbacks(), structs, _constants()):
         lines += [*parts, ""]
     return "\n".join(lines)
 
 
+def shapes() -> str:
+    """The runtime's structures with the shapes of a launch."""
+    heads = ("#pragma once", '#include "gridlane_types.h"', '#include "vector_types.h"', "")
+    return "\n".join((*heads, *_structs(with_shapes=True), ""))
+
+
 def functions_of(api: Api, major: int) -> str:
     """The functions of a library."""
-    lines = ["#pragma once", '#include "gridlane_types.h"', ""]
+    needed = "gridlane_shapes.h" if api == "runtime" else "gridlane_types.h"
+    lines = ["#pragma once", f'#include "{needed}"', ""]
+    lines += _BEFORE.get(api, ())
     if api in _VERSIONS:
         lines.append(f"#define {_VERSIONS[api]} {1000 * major}")
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif"]
@@ -43,6 +62,7 @@ def functions_of(api: Api, major: int) -> str:
         given = ", ".join(_declared(each.type, each.name) for each in row.parameters) or "void"
         lines.append(f"{row.result or _ERRORS[api]} {row.name}({given});")
     lines += ["#ifdef __cplusplus", "}", "#endif"]
+    lines += _BEHIND.get(api, ())
     # A plain name means the newest version; the older ones are declared above under their own.
     for row in rows(api, major):
         if row.outs is not None and row.name != row.base:
@@ -96,18 +116,34 @@ def _callbacks() -> Iterator[str]:
     yield from (f"typedef {each.prototype};" for each in callbacks().values())
 
 
-def _structs() -> Iterator[str]:
-    done: set[str] = set()
+def _structs(with_shapes: bool) -> Iterator[str]:
+    shaped = _shaped()
+    done: set[str] = {*_VECTORS}
     for node, names in nodes().values():
-        if names[0] in done or "@" in names[0]:
+        if names[0] in done or "@" in names[0] or (names[0] in shaped) != with_shapes:
             continue
         done.add(names[0])
-        if names[0] in _VECTORS:
-            yield "#ifndef GRIDLANE_VECTOR_TYPES"
         yield from _members(node, names[0], "")
         yield "};"
-        if names[0] in _VECTORS:
-            yield "#endif"
+
+
+@cache
+def _shaped() -> frozenset[str]:
+    """The tags of the structures that hold the shape of a launch, by themselves or in others."""
+    found = {*_VECTORS}
+    before = 0
+    while before < len(found):
+        before = len(found)
+        for node, names in nodes().values():
+            if any(each in found for each in _words(node)):
+                found |= {*names}
+    return frozenset(found)
+
+
+def _words(node: Node) -> Iterator[str]:
+    """The types of the members that are no pointers."""
+    for each in node.members:
+        yield from _words(each) if each.members else each.text.split()[:-1]
 
 
 def _members(node: Node, tag: str, indent: str) -> Iterator[str]:
@@ -119,6 +155,9 @@ def _members(node: Node, tag: str, indent: str) -> Iterator[str]:
         if member.members:
             yield from _members(member, "", f"{indent}    ")
             yield f"{indent}    }} {member.text.partition(' ')[2]};"
+        elif tag == "cudaDeviceProp" and member.text == _RESERVED:
+            yield from (f"{indent}    int {name};" for name in OLD_MEMBERS)
+            yield f"{indent}    int reserved[{56 - len(OLD_MEMBERS)}];"
         else:
             yield f"{indent}    {member.text};"
 

@@ -13,14 +13,19 @@ from gridlane.abi.library.archive import ARCHIVE, build_archive
 from gridlane.abi.library.build import LIBRARIES, build_all, digest
 from gridlane.abi.library.search import cached
 from gridlane.core.errors import GridlaneError
+from gridlane.frontends.cuda_cpp.clang import INCLUDE
 
 _LIST = "installed.txt"
 _HEADERS = Path(__file__).parent / "include"
 _SAME = (
     *("driver_types.h", "builtin_types.h", "vector_functions.h", "channel_descriptor.h"),
     *("texture_types.h", "surface_types.h", "cuda_profiler_api.h", "device_launch_parameters.h"),
+    *("host_defines.h", "host_config.h", "device_types.h", "driver_functions.h", "library_types.h"),
+    *("crt/host_defines.h", "crt/host_config.h", "cuda_device_runtime_api.h"),
 )
 """Headers of CUDA's whose contents are in cuda_runtime.h."""
+_SHARED = "guards.h", "library_types.h"
+"""Headers of CUDA C++ that serve C of the host as well."""
 _ENVIRONMENT = """# Programs started from here find gridlane's libcuda, libcudart and libnvrtc.
 export LD_LIBRARY_PATH="{lib}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
 # Linkers find -lcudart_gridlane, whose programs need no path.
@@ -85,7 +90,8 @@ def _digest() -> str:
     made = hashlib.sha256(digest().encode())
     for each in archive.sources():
         made.update(each)
-    for path in sorted(_HEADERS.rglob("*.h")):
+    shared = (INCLUDE / "gridlane" / name for name in _SHARED)
+    for path in (*sorted(_HEADERS.rglob("*.h")), *shared):
         made.update(path.read_bytes())
     return made.hexdigest()
 
@@ -113,6 +119,7 @@ def _write(prefix: Path) -> list[Path]:
         written.append(link)
     texts = {
         include / "gridlane_types.h": headers.types(),
+        include / "gridlane_shapes.h": headers.shapes(),
         include / "cuda.h": headers.functions_of("driver", 13),
         include / "nvrtc.h": headers.functions_of("nvrtc", 13),
         include / "cuda_runtime_api.h": headers.functions_of("runtime", 13),
@@ -121,6 +128,8 @@ def _write(prefix: Path) -> list[Path]:
     }
     for each in sorted(path for path in _HEADERS.rglob("*.h")):
         texts[include / each.relative_to(_HEADERS)] = each.read_text()
+    for name in _SHARED:
+        texts[include / "gridlane" / name] = (INCLUDE / "gridlane" / name).read_text()
     for name in _SAME:
         texts[include / name] = '#pragma once\n#include "cuda_runtime.h"\n'
     for path, text in texts.items():

@@ -43,14 +43,12 @@ def unit(path: Path, command: Command, include: Path) -> Unit:
         include: the folder of the headers of the libraries.
 
     Raises:
-        ArgumentError: there is no such file, or it is no text.
+        ArgumentError: there is no such file.
     """
     try:
-        code = path.read_text()
+        code = path.read_bytes().decode(errors="surrogateescape")  # comments in Latin-1
     except OSError as error:
         raise ArgumentError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ArgumentError(f"{path} is no text in UTF-8: {error}") from None
     known = CppSource(code, tuple(command.both), os.path.abspath(path))
     mark = digest(known)
     options = (

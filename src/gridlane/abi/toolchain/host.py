@@ -9,6 +9,8 @@ from gridlane.abi.toolchain.device import SDK, Unit
 from gridlane.abi.toolchain.hosts import Host
 from gridlane.abi.toolchain.options import Command
 from gridlane.frontends.cuda_cpp.clang import INCLUDE, textures
+from gridlane.frontends.cuda_cpp.options import for_clang
+from gridlane.frontends.cuda_cpp.overlay import overlay
 from gridlane.frontends.cuda_cpp.texts import with_table
 
 _CUDA = ("-x", "cuda", "-nocudainc", "-nocudalib", *SDK)
@@ -21,6 +23,7 @@ _ALWAYS = (
     # The device's compilation has said it.
     *("-Wno-unknown-cuda-version", "-Wno-c++11-narrowing", "-Wno-register"),
     "-Wno-reserved-user-defined-literal",
+    "-fwrapv",  # g++, which nvcc calls, makes wrong programs that count on it do as they mean
 )
 
 
@@ -49,7 +52,8 @@ def cuda(
     language = _MANAGED if has_managed and not command.is_relocatable else _CUDA
     source = given.source
     text = room / f"{given.mark}.cu"
-    text.write_text(with_table(source))
+    text.write_bytes(with_table(source).encode(errors="surrogateescape"))
+    folders = for_clang(source.options).folders
     words = [
         *(*host.clang.words, *language, *_ALWAYS, "-std=c++17", f"-cuid={given.mark}"),
         *(["-fgpu-rdc"] if command.is_relocatable else []),
@@ -59,6 +63,7 @@ def cuda(
         *_other(command.both),
         *optimised(command.host),
         *("-iquote", str(Path(source.name).parent)),
+        *overlay(source.code, Path(source.name).parent, folders, room),
         *("-isystem", str(INCLUDE), *host.clang.host),
         *textures(source),
         *(["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fatbin)] if fatbin else []),

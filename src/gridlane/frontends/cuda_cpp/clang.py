@@ -20,6 +20,7 @@ from pathlib import Path
 from gridlane.core.errors import CompileError
 from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
 from gridlane.frontends.cuda_cpp.options import for_clang
+from gridlane.frontends.cuda_cpp.overlay import overlay
 from gridlane.frontends.cuda_cpp.precompiled import compile_behind
 from gridlane.frontends.cuda_cpp.process import run_compiler
 from gridlane.frontends.cuda_cpp.texts import (
@@ -137,6 +138,7 @@ class Clang:
                     *((_MARK + digest(source),) if given.is_relocatable else ()),
                     *(word for word in given.words if word.startswith(_MARK)),
                     *("-iquote", str(Path(source.name).parent)),
+                    *overlay(source.code, Path(source.name).parent, given.folders, Path(folder)),
                     *("-MD", "-MT", "made", "-MF", str(read), "-o", str(made), "-"),
                 ),
                 text,

@@ -25,7 +25,7 @@ def run_compiler(words: Sequence[str], text: str = "", patience: float = 1) -> t
             processes that it has started. Or the words or the text are none.
     """
     try:
-        given = text.encode()
+        given = text.encode(errors="surrogateescape")  # files have bytes of other encodings
     except UnicodeEncodeError as error:
         place = text.count("\n", 0, error.start) + 1
         raise CompileError(f"the source is no text at its line {place}: {error}") from None

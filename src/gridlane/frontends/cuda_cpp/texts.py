@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gridlane.core.errors import CompileError
 from gridlane.frontends.cuda_cpp.compiled import CppSource
+from gridlane.frontends.cuda_cpp.launches import with_launches
 
 _STEM = "gridlane_name_expression_"
 _ROW = re.compile(
@@ -35,15 +36,6 @@ _REGISTER = re.compile(
 )
 
 
-_LAUNCH = re.compile(r"(?<=[\w>])\s*<<<[^;\"']*?>>>(?=\s*\()")
-_BRACED = re.compile(r"(?:(?<=<<<)|(?<=,))(\s*)\{")
-
-
-def _with_shapes(launch: re.Match[str]) -> str:
-    """The shapes of a launch in braces as dim3: clang takes no braces there."""
-    return _BRACED.sub(r"\1dim3{", launch[0])
-
-
 def _with_registers(assembly: re.Match[str]) -> str:
     """Special registers by ``%%``: nvcc takes them by one ``%`` as well."""
     return _REGISTER.sub("%", assembly[0])
@@ -60,10 +52,13 @@ def with_table(source: CppSource) -> str:
         for place, each in enumerate(source.expressions)
     ]
     name = source.name.replace("\\", "\\\\").replace('"', '\\"')
-    code = source.code.removeprefix("\ufeff")  # a mark of UTF-8, which files begin with
-    code = _ASSEMBLY.sub(_with_registers, code)
-    code = _LAUNCH.sub(_with_shapes, code)
-    return "\n".join((f'#line 1 "{name}"', code, *rows))
+    return "\n".join((f'#line 1 "{name}"', translated(source.code), *rows))
+
+
+def translated(code: str) -> str:
+    """A text of CUDA C++ as clang reads it, where nvcc takes other spellings."""
+    code = code.removeprefix("\ufeff")  # a mark of UTF-8, which files begin with
+    return with_launches(_ASSEMBLY.sub(_with_registers, code))
 
 
 def _global(expression: str) -> str:

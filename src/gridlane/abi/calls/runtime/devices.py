@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.abi.calls import devices as driver
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.calls.runtime.properties import FIELDS, OLD_FIELDS
+from gridlane.abi.calls.runtime.properties import FIELDS, OLD_FIELDS, OLD_MEMBERS
 from gridlane.abi.failure import INVALID_VALUE, NO_DEVICE, fail
 from gridlane.abi.state import devices
 from gridlane.abi.struct import Struct
@@ -67,7 +67,11 @@ def _filled(made: Struct, ordinal: int, fields: dict[str, tuple[str, ...]]) -> S
 def properties(ordinal: int) -> Struct:
     """All that is known of a device; each number is that of its attribute."""
     devices.initialise()
-    return _filled(Struct("cudaDeviceProp"), ordinal, FIELDS)
+    made = _filled(Struct("cudaDeviceProp"), ordinal, FIELDS)
+    known = driver.attributes(ordinal)
+    old = [known[_ATTRIBUTES[f"CU_DEVICE_ATTRIBUTE_{OLD_FIELDS[name][0]}"]] for name in OLD_MEMBERS]
+    made.reserved = [*old, *made.reserved[len(old) :]]
+    return made
 
 
 @implements("cudaGetDeviceProperties_v2")

@@ -19,18 +19,28 @@ def _part(symbol: int, count: int, offset: int, stream: int) -> int:
     return found.address + start
 
 
-def to_symbol(symbol: int, source: int, count: int, offset: int, kind: int, stream: int) -> Stream:
-    """Append a copy to a variable."""
+def target(symbol: int, count: int, offset: int, kind: int, stream: int = 0) -> int:
+    """The address of the bytes of a variable that a copy writes."""
     if sides(kind)[0] is False:
         fail(INVALID_MEMCPY_DIRECTION, "a variable of the device is the target")
-    return append(_part(symbol, count, offset, stream), source, count, kind, stream)
+    return _part(symbol, count, offset, stream)
+
+
+def origin(symbol: int, count: int, offset: int, kind: int, stream: int = 0) -> int:
+    """The address of the bytes of a variable that a copy reads."""
+    if sides(kind)[1] is False:
+        fail(INVALID_MEMCPY_DIRECTION, "a variable of the device is the source")
+    return _part(symbol, count, offset, stream)
+
+
+def to_symbol(symbol: int, source: int, count: int, offset: int, kind: int, stream: int) -> Stream:
+    """Append a copy to a variable."""
+    return append(target(symbol, count, offset, kind, stream), source, count, kind, stream)
 
 
 def from_symbol(to: int, symbol: int, count: int, offset: int, kind: int, stream: int) -> Stream:
     """Append a copy from a variable."""
-    if sides(kind)[1] is False:
-        fail(INVALID_MEMCPY_DIRECTION, "a variable of the device is the source")
-    return append(to, _part(symbol, count, offset, stream), count, kind, stream)
+    return append(to, origin(symbol, count, offset, kind, stream), count, kind, stream)
 
 
 @implements("cudaMemcpyToSymbol")

@@ -1,5 +1,6 @@
 // Groups of threads: blocks, tiles of a warp, and the threads that run together.
 #pragma once
+#define _COOPERATIVE_GROUPS_H_
 
 namespace cooperative_groups {
 

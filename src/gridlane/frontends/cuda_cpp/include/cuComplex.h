@@ -1,5 +1,6 @@
 // Complex numbers as pairs.
 #pragma once
+#define CU_COMPLEX_H_
 
 #define GRIDLANE_COMPLEX(C, T, V, f, root)                                                     \
     typedef V C;                                                                               \

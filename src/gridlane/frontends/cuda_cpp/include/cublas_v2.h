@@ -1,5 +1,7 @@
 // cuBLAS for the host, as declarations.
 #pragma once
+#define CUBLAS_V2_H_
+#define CUBLAS_API_H_
 #include "cuComplex.h"
 #include "gridlane/libraries.h"
 

@@ -1,5 +1,6 @@
 // Brain floats and pairs of them.
 #pragma once
+#define __CUDA_BF16_H__
 
 #if defined(GRIDLANE_PROGRAM) && !defined(__CUDA_ARCH__)
 // What clang calls on the host to round to nearest even; libgcc has it from 13 on.

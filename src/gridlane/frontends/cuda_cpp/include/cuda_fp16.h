@@ -1,5 +1,6 @@
 // Binary16 and pairs of it.
 #pragma once
+#define __CUDA_FP16_H__
 
 struct __half;
 struct __half2;

@@ -1,5 +1,6 @@
 // Numbers of 8 bits: e4m3 (largest 448, no infinity) and e5m2, and two or four of them.
 #pragma once
+#define __CUDA_FP8_H__
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 

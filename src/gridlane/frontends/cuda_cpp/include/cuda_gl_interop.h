@@ -1,6 +1,7 @@
 // OpenGL's buffers and images in the runtime: declarations for the host. OpenGL's own headers are
 // those of the system.
 #pragma once
+#define __CUDA_GL_INTEROP_H__
 #if __has_include(<GL/gl.h>)
 #include <GL/gl.h>
 #elif !defined(GL_VERSION_1_1)

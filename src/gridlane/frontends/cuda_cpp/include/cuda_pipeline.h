@@ -1,5 +1,6 @@
 // Copies from global to shared memory behind the thread's back.
 #pragma once
+#define _CUDA_PIPELINE_H_
 
 // Of 4, 8 or 16 bytes, of which the last `zeros` are 0.
 GRIDLANE_DEVICE void __pipeline_memcpy_async(void *to, const void *from, size_t bytes,

@@ -1,5 +1,6 @@
 // cuFFT for the host, as declarations.
 #pragma once
+#define _CUFFT_H_
 #include "cuComplex.h"
 #include "gridlane/libraries.h"
 

@@ -1,5 +1,6 @@
 // cuRAND for the host, as declarations; curand_kernel.h is for kernels.
 #pragma once
+#define CURAND_H_
 #include "gridlane/libraries.h"
 
 struct curandGenerator_st;

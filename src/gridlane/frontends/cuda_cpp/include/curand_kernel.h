@@ -1,5 +1,6 @@
 // Random numbers in kernels.
 #pragma once
+#define CURAND_KERNEL_H_
 
 #include "curand.h"
 #include "curand_philox4x32_x.h"

@@ -1,5 +1,7 @@
 // cuSOLVER's dense part for the host, as declarations.
 #pragma once
+#define CUSOLVER_COMMON_H_
+#define CUSOLVERDN_H_
 #include "cublas_v2.h"
 
 struct cusolverDnContext;

@@ -1,5 +1,6 @@
 // cuSPARSE for the host, as declarations.
 #pragma once
+#define CUSPARSE_H_
 #include "cuComplex.h"
 #include "gridlane/libraries.h"
 

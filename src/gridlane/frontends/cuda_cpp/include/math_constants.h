@@ -1,5 +1,6 @@
 // Constants of float and double.
 #pragma once
+#define __MATH_CONSTANTS_H__
 
 #define CUDART_INF_F __builtin_inff()
 #define CUDART_NAN_F __builtin_nanf("0x3fffff")

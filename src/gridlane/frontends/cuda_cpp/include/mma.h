@@ -1,5 +1,6 @@
 // Products of matrices by a warp, nvcuda::wmma, by PTX's wmma instructions.
 #pragma once
+#define __CUDA_MMA_H__
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 

@@ -1,5 +1,6 @@
 // The management library for the host, as declarations of what benchmarks measure with it.
 #pragma once
+#define __nvml_nvml_h__
 #include "gridlane/libraries.h"
 
 enum nvmlReturn_t {

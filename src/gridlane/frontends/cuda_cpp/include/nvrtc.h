@@ -1,5 +1,6 @@
 // The run-time compiler for the host, as declarations.
 #pragma once
+#define __NVRTC_H__
 #include "gridlane/runtime.h"
 
 enum nvrtcResult {

@@ -59,22 +59,21 @@ inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *p, size_t by
     return ::cudaStreamAttachMemAsync(stream, (void *)p, bytes, flags);
 }
 
-// A device by its number, as CUDA 12 has it; below 0 the host.
-inline cudaMemLocation gridlane_location(int device)
+template <class T, class S>
+inline cudaError_t cudaMemcpyBatchAsync(T **to, S **from, size_t *bytes, size_t count,
+                                        cudaMemcpyAttributes *given, size_t *places, size_t kinds,
+                                        cudaStream_t stream)
 {
-    cudaMemLocation made = {};
-    made.type = device < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
-    made.id = device < 0 ? 0 : device;
-    return made;
+    return ::cudaMemcpyBatchAsync((void **)(void *)to, (void **)(void *)from, bytes, count, given,
+                                  places, kinds, stream);
 }
-inline cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, int device,
-                                        cudaStream_t stream = 0)
+template <class T, class S>
+inline cudaError_t cudaMemcpyBatchAsync(T **to, S **from, size_t *bytes, size_t count,
+                                        cudaMemcpyAttributes given, cudaStream_t stream)
 {
-    return ::cudaMemPrefetchAsync(p, bytes, gridlane_location(device), 0, stream);
-}
-inline cudaError_t cudaMemAdvise(const void *p, size_t bytes, cudaMemoryAdvise advice, int device)
-{
-    return ::cudaMemAdvise(p, bytes, advice, gridlane_location(device));
+    size_t place = 0;
+    return ::cudaMemcpyBatchAsync((void **)(void *)to, (void **)(void *)from, bytes, count, &given,
+                                  &place, 1, stream);
 }
 
 // --- variables
@@ -139,6 +138,41 @@ inline cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *made, cudaG
                                               bytes, offset, kind);
 }
 
+template <class T>
+inline cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const T &to,
+                                                        const void *from, size_t bytes,
+                                                        size_t offset, cudaMemcpyKind kind)
+{
+    return ::cudaGraphMemcpyNodeSetParamsToSymbol(node, (const void *)&to, from, bytes, offset,
+                                                  kind);
+}
+template <class T>
+inline cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *to,
+                                                          const T &from, size_t bytes,
+                                                          size_t offset, cudaMemcpyKind kind)
+{
+    return ::cudaGraphMemcpyNodeSetParamsFromSymbol(node, to, (const void *)&from, bytes, offset,
+                                                    kind);
+}
+template <class T>
+inline cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t changed,
+                                                            cudaGraphNode_t node, const T &to,
+                                                            const void *from, size_t bytes,
+                                                            size_t offset, cudaMemcpyKind kind)
+{
+    return ::cudaGraphExecMemcpyNodeSetParamsToSymbol(changed, node, (const void *)&to, from, bytes,
+                                                      offset, kind);
+}
+template <class T>
+inline cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t changed,
+                                                              cudaGraphNode_t node, void *to,
+                                                              const T &from, size_t bytes,
+                                                              size_t offset, cudaMemcpyKind kind)
+{
+    return ::cudaGraphExecMemcpyNodeSetParamsFromSymbol(changed, node, to, (const void *)&from,
+                                                        bytes, offset, kind);
+}
+
 // --- kernels
 
 template <class F>
@@ -163,6 +197,17 @@ inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*k
         void *arguments[] = { (void *)&values..., nullptr };
         return ::cudaLaunchKernelExC(config, (const void *)kernel, arguments);
     }(static_cast<A &&>(given)...);
+}
+template <class... A>
+inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, cudaKernel_t kernel,
+                                      A &&...given)
+{
+    void *arguments[] = { (void *)&given..., nullptr };
+    return ::cudaLaunchKernelExC(config, (const void *)kernel, arguments);
+}
+template <class F> inline cudaError_t cudaFuncSetSharedMemConfig(F *kernel, cudaSharedMemConfig size)
+{
+    return ::cudaFuncSetSharedMemConfig((const void *)kernel, size);
 }
 template <class F> inline cudaError_t cudaFuncSetCacheConfig(F *kernel, cudaFuncCache config)
 {
@@ -208,6 +253,19 @@ inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, F ke
 {
     return ::cudaOccupancyAvailableDynamicSMemPerBlock(bytes, (const void *)kernel, blocks,
                                                        threads);
+}
+
+template <class F>
+inline cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, F *kernel,
+                                                        const cudaLaunchConfig_t *config)
+{
+    return ::cudaOccupancyMaxPotentialClusterSize(size, (const void *)kernel, config);
+}
+template <class F>
+inline cudaError_t cudaOccupancyMaxActiveClusters(int *count, F *kernel,
+                                                  const cudaLaunchConfig_t *config)
+{
+    return ::cudaOccupancyMaxActiveClusters(count, (const void *)kernel, config);
 }
 
 // The block with the most threads that fill a multiprocessor; of those, the largest.
@@ -274,6 +332,35 @@ inline cudaError_t cudaEventCreate(cudaEvent_t *made, unsigned flags)
 {
     return ::cudaEventCreateWithFlags(made, flags);
 }
+template <class T>
+inline cudaError_t cudaUserObjectCreate(cudaUserObject_t *made, T *object, unsigned count,
+                                        unsigned flags)
+{
+    return ::cudaUserObjectCreate(made, object, [](void *held) { delete (T *)held; }, count, flags);
+}
+template <class T>
+inline cudaError_t cudaUserObjectCreate(cudaUserObject_t *made, T *object, unsigned count,
+                                        cudaUserObjectFlags flags)
+{
+    return cudaUserObjectCreate(made, object, count, (unsigned)flags);
+}
+template <class T>
+inline cudaError_t cudaLibraryGetGlobal(T **p, size_t *bytes, cudaLibrary_t library,
+                                        const char *name)
+{
+    return ::cudaLibraryGetGlobal((void **)(void *)p, bytes, library, name);
+}
+template <class T>
+inline cudaError_t cudaLibraryGetManaged(T **p, size_t *bytes, cudaLibrary_t library,
+                                         const char *name)
+{
+    return ::cudaLibraryGetManaged((void **)(void *)p, bytes, library, name);
+}
+template <class T>
+inline cudaError_t cudaLibraryGetUnifiedFunction(T **p, cudaLibrary_t library, const char *symbol)
+{
+    return ::cudaLibraryGetUnifiedFunction((void **)(void *)p, library, symbol);
+}
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph,
                                         cudaGraphNode_t *, char *, size_t)
 {
@@ -311,4 +398,17 @@ template <class T> inline cudaChannelFormatDesc cudaCreateChannelDesc()
 inline cudaChannelFormatDesc cudaCreateChannelDescHalf()
 {
     return { 16, 0, 0, 0, cudaChannelFormatKindFloat };
+}
+inline cudaChannelFormatDesc cudaCreateChannelDescHalf1() { return cudaCreateChannelDescHalf(); }
+inline cudaChannelFormatDesc cudaCreateChannelDescHalf2()
+{
+    return { 16, 16, 0, 0, cudaChannelFormatKindFloat };
+}
+inline cudaChannelFormatDesc cudaCreateChannelDescHalf4()
+{
+    return { 16, 16, 16, 16, cudaChannelFormatKindFloat };
+}
+inline cudaChannelFormatDesc cudaCreateChannelDescNV12()
+{
+    return { 8, 8, 8, 0, cudaChannelFormatKindNV12 };
 }

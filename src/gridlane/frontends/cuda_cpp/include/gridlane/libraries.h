@@ -2,6 +2,7 @@
 // them: absent.h says when they are called.
 #pragma once
 #include "gridlane/absent.h"
+#include "gridlane/library_types.h"
 #include "gridlane/runtime.h"
 
 #define GRIDLANE_ANY(Status, name) \
@@ -12,11 +13,3 @@
 #define GRIDLANE_FOUR(Status, library, name)                                                   \
     GRIDLANE_REAL(Status, library, name)                                                       \
     GRIDLANE_ANY(Status, library##C##name) GRIDLANE_ANY(Status, library##Z##name)
-
-enum cudaDataType_t {
-    CUDA_R_32F, CUDA_R_64F, CUDA_R_16F, CUDA_R_8I, CUDA_C_32F, CUDA_C_64F, CUDA_C_16F, CUDA_C_8I,
-    CUDA_R_8U, CUDA_C_8U, CUDA_R_32I, CUDA_C_32I, CUDA_R_32U, CUDA_C_32U, CUDA_R_16BF, CUDA_C_16BF,
-    CUDA_R_8F_E4M3 = 28, CUDA_R_8F_E5M2,
-};
-typedef cudaDataType_t cudaDataType;
-enum libraryPropertyType { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };

@@ -11,6 +11,7 @@
 #endif
 #define __CUDACC_VER_BUILD__ 0
 
+#include "gridlane/guards.h"
 #include "gridlane/qualifiers.h"
 
 #include "gridlane/libdevice.h"
@@ -74,6 +75,8 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sh
                                                 cudaStream_t stream = 0);  // what <<<>>> calls
 #endif
 #else
+#define __CUDA_RUNTIME_H__
+#include "gridlane/library_types.h"
 #include "gridlane/host.h"
 #include "gridlane/texture_host.h"
 #endif

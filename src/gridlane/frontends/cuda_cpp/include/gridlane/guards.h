@@ -1,0 +1,39 @@
+/* The guards of CUDA's headers that come with cuda_runtime.h: programs test them. */
+#pragma once
+
+#define __CHANNEL_DESCRIPTOR_H__
+#define __CUDA_DEVICE_RUNTIME_API_H__
+#define __CUDA_RUNTIME_API_H__
+#define __DEVICE_TYPES_H__
+#define __DRIVER_FUNCTIONS_H__
+#define __DRIVER_TYPES_H__
+#define __HOST_CONFIG_H__
+#define __HOST_DEFINES_H__
+#define __LIBRARY_TYPES_H__
+#define __SURFACE_TYPES_H__
+#define __TEXTURE_TYPES_H__
+#define __VECTOR_FUNCTIONS_H__
+#define __VECTOR_TYPES_H__
+#ifdef __CUDACC__
+#define __COMMON_FUNCTIONS_H__
+#define __CUDA_SURFACE_TYPES_H__
+#define __CUDA_TEXTURE_TYPES_H__
+#define __DEVICE_ATOMIC_FUNCTIONS_H__
+#define __DEVICE_DOUBLE_FUNCTIONS_H__
+#define __DEVICE_FUNCTIONS_H__
+#define __DEVICE_LAUNCH_PARAMETERS_H__
+#define __MATH_FUNCTIONS_H__
+#define __SM_20_ATOMIC_FUNCTIONS_H__
+#define __SM_20_INTRINSICS_H__
+#define __SM_30_INTRINSICS_H__
+#define __SM_32_ATOMIC_FUNCTIONS_H__
+#define __SM_32_INTRINSICS_H__
+#define __SM_35_ATOMIC_FUNCTIONS_H__
+#define __SM_35_INTRINSICS_H__
+#define __SM_60_ATOMIC_FUNCTIONS_H__
+#define __SM_61_INTRINSICS_H__
+#define __SURFACE_FUNCTIONS_H__
+#define __SURFACE_INDIRECT_FUNCTIONS_H__
+#define __TEXTURE_FETCH_FUNCTIONS_H__
+#define __TEXTURE_INDIRECT_FUNCTIONS_H__
+#endif

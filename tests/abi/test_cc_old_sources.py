@@ -1,0 +1,63 @@
+"""Sources of CUDA 12 and older by ``gridlane cc``, unmodified: what they print is nvcc's."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.abi.test_cc import cc, prefix, pytestmark, run  # noqa: F401
+
+HERE = Path(__file__).parent / "programs"
+
+
+def test_names_of_old_sources(cc, tmp_path):  # noqa: F811
+    shutil.copy(HERE / "old_names.cu", tmp_path)
+    text = (HERE / "old_names.cuh").read_text().replace("LATIN", "\xe9\x92")
+    (tmp_path / "old_names.cuh").write_bytes(text.encode("latin-1"))
+    cc("-w", "old_names.cu", "-lcuda", "-o", "program")
+    found = run("./program")
+    assert (found.returncode, found.stdout) == (0, "<< <1>> >(\nwell\n"), found
+
+
+def test_names_of_the_host(cc):  # noqa: F811
+    cc(HERE / "old_names.cpp", "-o", "program")
+    found = run("./program")
+    assert (found.returncode, found.stdout) == (0, "12 3 1 0\n"), found
+
+
+OVERFLOW = r"""
+#include <cstdio>
+__global__ void square(int *a) { a[threadIdx.x] *= a[threadIdx.x]; }
+int main() {
+    int n = 128, *a = new int[n], *d;
+    for (int i = 0; i < n; i++) a[i] = i * 3001;
+    cudaMalloc(&d, n * 4); cudaMemcpy(d, a, n * 4, cudaMemcpyHostToDevice);
+    square<<<1, n>>>(d);
+    cudaMemcpy(a, d, n * 4, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; i++) if (a[i] != i * 3001 * (i * 3001)) return 1;
+    const char *s = "LATIN"; // LATIN
+    printf("same %d\n", (unsigned char)s[0]);
+}
+"""
+
+
+def test_the_host_wraps_and_keeps_bytes(cc, tmp_path):  # noqa: F811
+    """As g++ does, which nvcc calls: overflow wraps at -O3, and a text has the file's bytes."""
+    (tmp_path / "host.cu").write_bytes(OVERFLOW.replace("LATIN", "\xe9\x92").encode("latin-1"))
+    cc("-w", "-O3", "host.cu", "-o", "program")
+    assert run("./program").stdout == "same 233\n"
+
+
+def test_the_driver_alone(prefix, tmp_path):  # noqa: F811
+    """A section of device code and no runtime: the loader finds all that the program needs."""
+    (tmp_path / "driver.c").write_text(
+        '__attribute__((section(".nv_fatbin"))) const char empty[16] = {0};\n'
+        "int cuInit(unsigned), cuDeviceGetCount(int *), printf(const char *, ...);\n"
+        "int main(void) { int n = -1, e = cuInit(0); cuDeviceGetCount(&n);"
+        ' printf("%d %d\\n", e, n); return empty[0]; }\n'
+    )
+    words = ["cc", "driver.c", f"-L{prefix}/lib", "-lcuda", "-o", "driver"]
+    subprocess.run(words, cwd=tmp_path, check=True, timeout=100)
+    from gridlane.abi.library.elf import runtime_in
+
+    assert runtime_in(tmp_path / "driver") == "none"
+    assert run(tmp_path / "driver", LD_LIBRARY_PATH=f"{prefix}/lib").stdout == "0 1\n"
