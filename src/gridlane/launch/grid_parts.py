@@ -144,13 +144,13 @@ class SplitBound:
             if raises:
                 stream.finish()
                 stream.device.flush()
-                stream.device.check()
+                stream.device.check(owner=stream.owner)
 
         def read() -> bytes:
             stream.finish()
             stream._read(memoryview(words), memory.address)
             stream.device.flush()
-            stream.device.check(late=True)
+            stream.device.check(late=True, owner=stream.owner)
             return bytes(words)
 
         self._drive(params, grid, memory, start, read)

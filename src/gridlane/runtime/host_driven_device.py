@@ -21,9 +21,9 @@ from gridlane.core.device_errors import (
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.attributes import attributes_of
-from gridlane.runtime.host_driven_kernel import HostDrivenKernel
 from gridlane.runtime.protocol import Limits, Route
 from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
+from gridlane.runtime.reporting import Owner, Owners, Unreads
 
 _APART = {
     "CAN_MAP_HOST_MEMORY": 0,
@@ -61,6 +61,7 @@ class HostDrivenDevice(Generic[S]):
 
     def _begin_streams(self, make: Callable[..., S]) -> None:
         """Start with the default stream alone."""
+        self.owners = Owners()
         self._make_stream = make
         self._streams: weakref.WeakValueDictionary[int, S] = weakref.WeakValueDictionary()
         self.default_stream = make(self, default=True)
@@ -169,9 +170,17 @@ class HostDrivenDevice(Generic[S]):
             for each in (stream, *tuple(self._streams.values())):
                 each.deferred.raise_error()
 
-    def check(self, late: bool = False) -> None:
-        """Raise the first error that a kernel reported, or the first of the ``late`` ones; called
-        when work is done."""
+    def check(
+        self, handle: int | None = None, late: bool = False, owner: Owner | None = None
+    ) -> None:
+        """Raise the first error that a kernel reported; called when work is done.
+
+        Args:
+            handle: of the stream whose launches count; None for all. A launch that another thread
+                waits for does not count.
+            late: only errors that are the device's own count.
+            owner: whose launches alone count.
+        """
         raise NotImplementedError
 
     def activate(self) -> None:
@@ -191,42 +200,22 @@ class HostDrivenDevice(Generic[S]):
 class ReportingDevice(HostDrivenDevice[S]):
     """Base of devices whose kernels write reports into memory that the host can read."""
 
-    def _begin_reports(self) -> None:
-        self.reporting: weakref.WeakSet[HostDrivenKernel[Any]] = weakref.WeakSet()
-        self.unread: dict[HostDrivenKernel[Any], None] = {}
-        """Kernels whose reports may be unread, in the order of their first launches since."""
+    def _begin_streams(self, make: Callable[..., S]) -> None:
+        super()._begin_streams(make)
+        self.unread = Unreads(self.owners, self._is_past)
 
-    def _all_done(self) -> bool:
-        """Whether no kernel in flight may still report."""
+    def _is_past(self, point: int) -> bool:
+        """Whether the submitted work with a number is done."""
         raise NotImplementedError
 
     def flush(self) -> None:
         """Write the lines that kernels printed; called when work is done."""
-        if not self.unread:
-            return
-        for kernel in self._by_launches():
-            if kernel.report is not None and kernel.artifact.prints:
-                kernel.report.flush()
+        if self.unread:
+            self.unread.flush()
 
-    def check(self, late: bool = False) -> None:
-        """Raise the first error that a kernel reported, or the first of the ``late`` ones; called
-        when work is done."""
-        if not self.unread:
-            return
-        for kernel in self._by_launches():
-            stop: KernelStop | None = kernel.report.stop(late) if kernel.report else None
-            if stop is not None:
-                raise (kernel.explain(stop) if kernel.explain else stop) from None
-        if not late and self._all_done():
-            self.unread.clear()
-
-    def _by_launches(self) -> list[HostDrivenKernel[Any]]:
-        """Kernels that report, in the order of ``unread``."""
-        first = list(self.unread)
-        return [*first, *(self.reporting - set(first))]
-
-    def _forget_reports(self) -> None:
-        """Drop the errors of kernels."""
-        for kernel in tuple(self.reporting):
-            if kernel.report is not None:
-                kernel.report.stop()
+    def check(
+        self, handle: int | None = None, late: bool = False, owner: Owner | None = None
+    ) -> None:
+        """Raise the first error that a kernel reported; see ``HostDrivenDevice``."""
+        if self.unread:
+            self.unread.check(handle, late, owner)

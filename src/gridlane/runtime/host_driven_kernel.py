@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from typing import Any, Generic, Protocol, TypeVar
 
 from gridlane.core.artifact import Artifact
@@ -16,7 +18,7 @@ from gridlane.core.device_errors import (
 from gridlane.runtime.protocol import Block, Explain, Limits
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
-from gridlane.runtime.report import Report
+from gridlane.runtime.reporting import Owner, ReportBlock
 
 LONGEST_GRID = 2**31 - 1
 """The limit of blocks along x; along y and z it is CUDA's 65535."""
@@ -41,15 +43,30 @@ class HostDrivenKernel(Generic[D]):
 
     Attributes:
         param_size: bytes of a launch's parameter block.
-        report, report_address: the report block, if the kernel reports anything.
+        reports: whether it may raise or print.
     """
 
     def __init__(self, device: D, artifact: Artifact) -> None:
         self.device, self.artifact, self.name = device, artifact, artifact.name
         self.param_size = artifact.param_end
         self.explain: Explain | None = None
-        self.report: Report | None = None
-        self.report_address = 0
+        self.reports = bool(artifact.errors or artifact.prints)
+        self._blocks: weakref.WeakKeyDictionary[Owner, ReportBlock] = weakref.WeakKeyDictionary()
+        self._blocks_lock = threading.RLock()
+
+    def _new_block(self) -> ReportBlock:
+        """A report block."""
+        raise NotImplementedError
+
+    def block_of(self, owner: Owner) -> ReportBlock:
+        """The report block of an owner's launches. Hot."""
+        found = self._blocks.get(owner)
+        if found is None:
+            with self._blocks_lock:
+                found = self._blocks.get(owner)
+                if found is None:
+                    found = self._blocks[owner] = self._new_block()
+        return found
 
     def check_block(self, block: Block) -> int:
         """Refuse a block shape that exceeds the device's limits; return its number of threads.

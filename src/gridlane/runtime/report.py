@@ -21,24 +21,34 @@ def _capacity(artifact: Artifact) -> int:
     return RECORD_BYTES if artifact.prints else 0
 
 
-def size(artifact: Artifact) -> int:
-    """The size of a kernel's report block, in bytes."""
-    return abi.RECORDS_OFFSET + _capacity(artifact) + 4 * TRACE_SLOTS
+def size(artifact: Artifact, traces: int = TRACE_SLOTS) -> int:
+    """The size of a kernel's report block, in bytes.
+
+    Args:
+        traces: the number of trace slots; 0 for shaders, which record no positions.
+    """
+    return abi.RECORDS_OFFSET + _capacity(artifact) + 4 * traces
 
 
 class Report:
-    """The report block of one loaded kernel, in ``size(artifact)`` bytes of host memory.
+    """The report block of one loaded kernel, in ``size(artifact, traces)`` bytes of host memory.
 
     Args:
         host: that memory. The caller keeps it alive.
+        traces: the number of trace slots.
     """
 
-    def __init__(self, artifact: Artifact, host: ctypes.Array[ctypes.c_ubyte]) -> None:
+    def __init__(
+        self,
+        artifact: Artifact,
+        host: ctypes.Array[ctypes.c_ubyte],
+        traces: int = TRACE_SLOTS,
+    ) -> None:
         self.artifact = artifact
         self.capacity = _capacity(artifact)
         self._bytes = host
         ctypes.memset(host, 0, len(host))
-        struct.pack_into("<II", self._bytes, abi.PRINT_CAPACITY_OFFSET, self.capacity, TRACE_SLOTS)
+        struct.pack_into("<II", self._bytes, abi.PRINT_CAPACITY_OFFSET, self.capacity, traces)
 
     def shrink(self, capacity: int) -> None:
         """Keep fewer bytes of records between synchronisations; call before the first launch."""

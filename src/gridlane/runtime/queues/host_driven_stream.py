@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -17,6 +17,7 @@ from gridlane.runtime.queues.callbacks import callback
 from gridlane.runtime.queues.deferred_queue import DeferredQueue, Work
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 from gridlane.runtime.queues.stream import SoftwareStream
+from gridlane.runtime.reporting import Owner, Owners
 
 Launch = tuple[bytes, int, int, int, int]
 """A launch of a bound kernel: the parameter block, blocks along each axis, and bytes of dynamic
@@ -58,7 +59,14 @@ class StreamDevice(Protocol):
         """Write the lines that kernels printed; called when work is done."""
         ...
 
-    def check(self, late: bool = False) -> None:
+    @property
+    def owners(self) -> Owners:
+        """Whose launches the default stream's are."""
+        ...
+
+    def check(
+        self, handle: int | None = None, late: bool = False, owner: Owner | None = None
+    ) -> None:
         """Raise the first error that a kernel reported; see HostDrivenDevice."""
         ...
 
@@ -91,8 +99,14 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         super().__init__(device, default)
         self.context = context
         self.deferred = DeferredQueue(context)
+        self._owner = Owner(self.handle)
         self._graphs = threading.RLock()
         weakref.finalize(self, self.deferred.end).atexit = False
+
+    @property
+    def owner(self) -> Owner:
+        """Whose launches are submitted now: the stream's, or on the default one a thread's."""
+        return self.device.owners.here() if self.is_default else self._owner
 
     # --- implemented by each device ---
 
@@ -150,13 +164,40 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
     ) -> None:
         """Append a launch. A launch that can raise is waited for on the default stream, as on every
         other device. Hot."""
+        if self.is_default and kernel.raises:
+            with self._waited():
+                self._launch(kernel, params, gx, gy, gz, shared, keep)
+        else:
+            self._launch(kernel, params, gx, gy, gz, shared, keep)
+
+    def _launch(
+        self,
+        kernel: Recordable,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        keep: object,
+    ) -> None:
         if self._recorded is not None or self.context.deferred_queues or self.device.runs_parts:
             args = kernel, (params, gx, gy, gz, shared), keep
             self.append(Piece(_record, args, in_parts=kernel.in_parts))
         else:
             kernel.record(self, params, gx, gy, gz, shared)
-        if self.is_default and kernel.raises:
-            self.synchronize()
+
+    @contextmanager
+    def _waited(self) -> Generator[None]:
+        """Wait for the launches of a with block, and raise their error: no other thread does."""
+        owner = self.owner
+        owner.waits += 1
+        try:
+            yield
+            self.drain()
+            self.device.check(owner=owner)
+            self.deferred.raise_error()
+        finally:
+            owner.waits -= 1
 
     def upload(self, target: int, source: memoryview, keep: object = None) -> None:
         """Append a copy to the device."""
@@ -189,7 +230,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         with self.context.submitting(self) if self.device.runs_parts else nullcontext():
             self._read(target, source)
         self.device.flush()
-        self.device.check(late=True)
+        self.device.check(None if self.is_default else self.handle, late=True)
 
     def submit(self, work: Work, always: bool = False) -> None:
         """Append a callback. It runs on a thread of this stream, which must not use the device;
@@ -203,7 +244,8 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
 
     def append_all(self, pieces: tuple[Piece, ...]) -> None:
         """Append a graph's work, not interleaved with graphs that other threads launch."""
-        with self._graphs:
+        raises = self.is_default and any(_can_raise(piece) for piece in pieces)
+        with self._graphs, self._waited() if raises else nullcontext():
             for piece in pieces:
                 self.append(piece)
 
@@ -217,7 +259,8 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
 
     def _submit_or_defer(self, piece: Piece) -> None:
         if piece.by_host or (self.context.deferred_queues and self._is_behind()):
-            self._defer(partial(_drive if piece.in_parts else piece.operation, self, *piece.args))
+            work = partial(_drive if piece.in_parts else piece.operation, self, *piece.args)
+            self._defer(partial(_for_owner, self.owner, self, work) if self.is_default else work)
         else:
             piece.operation(self, *piece.args)
 
@@ -230,7 +273,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
 
     def raise_error(self) -> None:
         """Raise the error of a kernel or callback of the work."""
-        self.device.check()
+        self.device.check(self.handle)
         self.deferred.raise_error()
 
     def _wait(self) -> None:
@@ -285,6 +328,16 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
             every = self.context.busy() if self.is_default else (self.deferred,)
             for queue in (*every, self.device.default_stream.deferred):
                 queue.wait()
+
+
+def _can_raise(piece: Piece) -> bool:
+    return piece.operation is _record and piece.args[0].raises
+
+
+def _for_owner(owner: Owner, stream: HostDrivenStream[Any], work: Work) -> None:
+    """Submit deferred work of the default stream for the thread that appended it."""
+    with stream.device.owners.standing_for(owner):
+        work()
 
 
 def _record(

@@ -128,6 +128,9 @@ class Context:
         """The kernels that report to the host, in the order of their loading."""
         self.silent = True
         """Whether there has never been such a kernel."""
+        self.reading = threading.RLock()
+        """Held while a report is read, and from a launch on to the reading of its report where the
+        launch is waited for."""
         self._flags = bytearray(FLAGS)
         self._flag_numbers = itertools.count()
         self.residents: set[Resident] = set()

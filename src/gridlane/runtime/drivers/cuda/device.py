@@ -236,12 +236,14 @@ class CudaDevice:
             if kernel.report is not None and kernel.artifact.prints:
                 kernel.report.flush()
 
-    def check(self) -> None:
-        """Raise the first error that a kernel reported; called when work is done."""
-        for kernel in tuple(self.context.reporting):
-            stop: KernelStop | None = kernel.report.stop() if kernel.report is not None else None
+    def check(self, kernel: CudaKernel | None = None) -> None:
+        """Raise the first error that a kernel reported, or that kernel; called when work is done.
+        Launches on the default stream that another thread waits for come first."""
+        for each in tuple(self.context.reporting) if kernel is None else (kernel,):
+            with self.context.reading:
+                stop: KernelStop | None = each.report.stop() if each.report else None
             if stop is not None:
-                raise (kernel.explain(stop) if kernel.explain else stop) from None
+                raise (each.explain(stop) if each.explain else stop) from None
 
     def reset(self) -> None:
         """Wait for all work and release unused memory; replace a lost context.

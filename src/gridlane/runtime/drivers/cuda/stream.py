@@ -30,7 +30,7 @@ from gridlane.runtime.drivers.cuda.graph import (
     check_pinned,
     end_capture,
 )
-from gridlane.runtime.drivers.cuda.kernel import CudaBound
+from gridlane.runtime.drivers.cuda.kernel import CudaBound, CudaKernel
 from gridlane.runtime.drivers.cuda.memory import Pool, host_address
 from gridlane.runtime.queues.callbacks import callback
 from gridlane.runtime.queues.event import check_timed
@@ -71,8 +71,9 @@ class Device(Protocol):
         """Write the lines that kernels printed; called when work is done."""
         ...
 
-    def check(self) -> None:
-        """Raise the first error that a kernel reported; called when work is done."""
+    def check(self, kernel: CudaKernel | None = None) -> None:
+        """Raise the first error that a kernel reported, or that kernel; called when work is
+        done."""
         ...
 
 
@@ -116,13 +117,29 @@ class CudaStream:
     ) -> None:
         """Append a launch. A launch that can raise is waited for on the default stream, as on every
         other device."""
+        if not kernel.raises() or self.handle not in (0, 1, 2):
+            self._launch(kernel, params, gx, gy, gz, shared, keep)
+            return
+        with self.context.reading:  # a kernel has one report: no other thread reads this launch's
+            self._launch(kernel, params, gx, gy, gz, shared, keep)
+            self.drain()
+            self.device.check(kernel.kernel)
+
+    def _launch(
+        self,
+        kernel: CudaBound,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        keep: object,
+    ) -> None:
         self.catch_up()
         if self.capture is not None:
             self.capture.add_kernel(kernel)
         kernel.launch_on(self.handle, params, gx, gy, gz, shared)
         self.hold((kernel, keep))
-        if kernel.raises() and self.handle in (0, 1, 2):
-            self.synchronize()
 
     def upload(self, target: int, source: memoryview, keep: object = None) -> None:
         """Append a copy to the device."""

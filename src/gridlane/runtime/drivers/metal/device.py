@@ -48,7 +48,6 @@ class MetalDevice(ReportingDevice[MetalStream]):
         self.memory = DeviceMemory(self.pool, self)
         self.pipelines = Pipelines(self.context)
         self._make_recorder()
-        self._begin_reports()
         self._begin_streams(MetalStream)
         self._end_with_process()
 
@@ -119,8 +118,8 @@ class MetalDevice(ReportingDevice[MetalStream]):
         """An event on the device's clock."""
         return MetalEvent(self, timing)
 
-    def _all_done(self) -> bool:
-        return self.recorder.idle
+    def _is_past(self, point: int) -> bool:
+        return point < self.context.progress and self.recorder.is_done(point)
 
     def reset(self) -> None:
         """Wait for all work, drop the errors of kernels, and release unused memory. After a
@@ -134,8 +133,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
                 self.recorder.abandon()
                 self.context.fault = None
                 self._make_recorder()
-        self._forget_reports()
-        self.unread.clear()
+        self.unread.forget()
         self.recorder.collect()
         self.pool.trim()
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import Any, Protocol
+from typing import Protocol
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import OUT_OF_RESOURCES, fail
@@ -18,6 +17,7 @@ from gridlane.runtime.host_driven_kernel import (
     accept,
 )
 from gridlane.runtime.protocol import Block
+from gridlane.runtime.reporting import ReportBlock, Unread, Unreads
 
 SHARED_STEP = 16
 """The granularity of dynamic shared memory, in bytes."""
@@ -27,8 +27,7 @@ class Device(KernelDevice, Protocol):
     """The device interface that a kernel uses."""
 
     pipelines: Pipelines
-    reporting: weakref.WeakSet[HostDrivenKernel[Any]]
-    unread: dict[HostDrivenKernel[Any], None]
+    unread: Unreads
 
     def allocate(self, size: int) -> Suballocation:
         """Allocate device memory."""
@@ -44,11 +43,10 @@ class MetalKernel(HostDrivenKernel[Device]):
         self.pipeline = device.pipelines.get(
             artifact.code, artifact.entry, artifact.uses_dynamic_shared
         )
-        if artifact.errors or artifact.prints:
-            self._memory = device.allocate(report.size(artifact))
-            self.report = report.Report(artifact, self._memory.host())
-            self.report_address = self._memory.address
-            device.reporting.add(self)
+
+    def _new_block(self) -> ReportBlock:
+        memory = self.device.allocate(report.size(self.artifact, 0))
+        return ReportBlock(report.Report(self.artifact, memory.host(), 0), memory.address, memory)
 
     def check(self, block: Block, shared: int) -> None:
         """Refuse blocks that the device cannot run.
@@ -87,9 +85,11 @@ class MetalBound(HostDrivenBound[MetalKernel, MetalStream, Pipeline]):
         grid: tuple[int, int, int],
         shared: int,
     ) -> None:
-        kernel = self.kernel
-        if kernel.report is not None:
-            kernel.device.unread[kernel] = None
-        stream.recorder.launch(
-            stream, prepared, params, grid, self.block, shared, kernel.report_address, kernel
-        )
+        kernel, launch = self.kernel, stream.recorder.launch
+        if not kernel.reports:
+            launch(stream, prepared, params, grid, self.block, shared, 0, kernel)
+            return
+        owner = stream.owner
+        block = kernel.block_of(owner)
+        launch(stream, prepared, params, grid, self.block, shared, block.address, (kernel, block))
+        kernel.device.unread.note(block, Unread(kernel, owner, stream.point))

@@ -216,7 +216,7 @@ class Recorder:
         """Whether a batch is done; an uncommitted one is committed."""
         if value >= self.context.progress:
             self.flush()
-        done = self._is_done(value)
+        done = self.is_done(value)
         self.context.raise_fault()
         return done
 
@@ -228,13 +228,13 @@ class Recorder:
         """
         if value >= self.context.progress:
             self.flush()
-        if not self.context.poll(partial(self._is_done, value)):
+        if not self.context.poll(partial(self.is_done, value)):
             self._block(value)
         if self.context.retired:
             self.collect()
         self.context.raise_fault()
 
-    def _is_done(self, value: int) -> bool:
+    def is_done(self, value: int) -> bool:
         """Whether a committed batch is done."""
         self.collect()
         with self.lock:
@@ -288,11 +288,6 @@ class Recorder:
             for each in self._flying:
                 each.command.waitUntilCompleted()
             self.collect()
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is recorded or in flight."""
-        return self._open is None and not self._flying
 
 
 def _whole(size: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import uuid
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -21,10 +20,12 @@ from gridlane.runtime.drivers.single_buffer.engine import Engine
 from gridlane.runtime.drivers.single_buffer.event import SingleBufferEvent
 from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferKernel
 from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.drivers.single_buffer.report import QueuedReport
 from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 from gridlane.runtime.host_driven_device import HostDrivenDevice
 from gridlane.runtime.host_driven_seams import watch_streams
 from gridlane.runtime.protocol import Block
+from gridlane.runtime.reporting import Owner, Unread, raise_stop
 
 
 class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
@@ -60,11 +61,12 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         self.several_buffers = False
         self.arena = GrowingArena(self.queue, self._note_several)
         self.report_memory = DeviceMemory(FirstBuffer(self.arena), self)
-        self.unread = unread = dict[SingleBufferKernel, None]()
-        """Kernels whose reports may be unread, in the order of their first launches since."""
-        self.stopped = weakref.WeakKeyDictionary[SingleBufferKernel, None]()
+        self.unread = unread = dict[QueuedReport, Unread[SingleBufferKernel]]()
+        """Reports that may be unread, in the order of their first launches since."""
+        self.stopped: dict[QueuedReport, Unread[SingleBufferKernel]] = {}
+        """Those with an error that nobody has taken."""
         # Not by the device: what ends a stream has the queue, and would keep the device for ever.
-        self.queue.running = lambda: ", ".join(sorted(kernel.name for kernel in unread))
+        self.queue.running = lambda: ", ".join(sorted(_names(unread)))
         self._begin_streams(SingleBufferStream)
         self.move = SingleBufferKernel(self, engine.move)
         self._between: SingleBufferKernel | None = None
@@ -136,23 +138,28 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         if not self.unread:
             return
         with self.queue.lock:
-            for kernel in list(self.unread):
-                del self.unread[kernel]
-                kernel.collect()
-                if kernel.stopped is not None:
-                    self.stopped[kernel] = None
+            for block in tuple(self.unread):
+                launch = self.unread.pop(block)
+                block.collect()
+                if block.stopped is not None:
+                    self.stopped[block] = launch
 
-    def check(self, late: bool = False) -> None:
-        """Raise the first error that a kernel reported, or the first of the ``late`` ones; called
-        after ``flush``."""
-        for kernel in tuple(self.stopped):
-            stop = kernel.stopped
-            if stop is not None and late and not stop.late:
+    def check(
+        self, handle: int | None = None, late: bool = False, owner: Owner | None = None
+    ) -> None:
+        """Raise the first error that a kernel reported; called after ``flush``."""
+        if not self.stopped:
+            return
+        for block, launch in tuple(self.stopped.items()):
+            if not (launch.owner is owner if owner else self.owners.is_due(launch.owner, handle)):
                 continue
-            self.stopped.pop(kernel, None)
-            kernel.stopped = None
-            if stop is not None:
-                raise (kernel.explain(stop) if kernel.explain else stop) from None
+            with self.queue.lock:
+                stop = block.stopped
+                if stop is None or (late and not stop.late):
+                    continue
+                self.stopped.pop(block, None)
+                block.stopped = None
+            raise_stop(launch.kernel, stop)
 
     def reset(self) -> None:
         """Wait for all work and drop the errors of kernels; reopen a lost device. Arrays from
@@ -207,6 +214,10 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
             "clock": f"events have the {facts.clock}'s time",
             "uuid": f"GPU-{uuid.uuid5(uuid.NAMESPACE_OID, identity)}",
         }
+
+
+def _names(unread: dict[QueuedReport, Unread[SingleBufferKernel]]) -> set[str]:
+    return {launch.kernel.name for launch in tuple(unread.values())}
 
 
 watch_streams(SingleBufferStream)

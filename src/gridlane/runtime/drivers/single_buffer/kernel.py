@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
-import struct
 from typing import Any, Protocol
 
-import numpy as np
-
-from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import (
     INVALID_IMAGE,
     INVALID_VALUE,
     NOT_SUPPORTED,
-    OUT_OF_MEMORY,
     OUT_OF_RESOURCES,
-    KernelStop,
     fail,
 )
-from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import PARAMETERS, buffer_places, buffers_reader
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
-from gridlane.runtime import report
-from gridlane.runtime.drivers.single_buffer.engine import FIRST_ALONE, Engine, Read, Write
+from gridlane.runtime.drivers.single_buffer.engine import FIRST_ALONE, Engine
 from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.drivers.single_buffer.report import QueuedReport
 from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
@@ -34,9 +26,8 @@ from gridlane.runtime.host_driven_kernel import (
     accept,
 )
 from gridlane.runtime.protocol import Block
+from gridlane.runtime.reporting import Unread
 
-FEWEST = 1 << 12
-"""Bytes of records below which a report block is not shrunk."""
 SHARED_STEP = 16
 """The granularity of dynamic shared memory in bytes, as each size is a program of its own."""
 
@@ -47,7 +38,7 @@ class Device(KernelDevice, Protocol):
     engine: Engine
     report_memory: DeviceMemory[Buffer]
     queue: Queue
-    unread: dict[SingleBufferKernel, None]
+    unread: dict[QueuedReport, Unread[SingleBufferKernel]]
 
     def has_buffer(self, number: int) -> bool:
         """Whether the device's memory has a buffer with this number."""
@@ -65,8 +56,6 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         engine = device.engine
         accept(artifact, engine.target, engine.format, engine.format.upper(), engine.target)
         super().__init__(device, artifact)
-        self.stopped: KernelStop | None = None
-        """The error of a thread that is not raised yet."""
         self._programs: dict[int, Any] = {}
         self._engine: Engine | None = None
         if artifact.block is None:
@@ -112,58 +101,13 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         """Load the artifact on the device as it is now."""
         self._programs.clear()
         self._engine = self.device.engine
-        artifact = self.artifact
-        if not artifact.errors and not artifact.prints:
-            return
-        host = (ctypes.c_ubyte * report.size(artifact))()
-        self.report = report.Report(artifact, host)
-        # Shader kernels record no positions: the block ends with the records.
-        struct.pack_into("<I", host, abi.TRACE_SLOTS_OFFSET, 0)
-        self._memory = self._room_for(self.report)
-        self._host, self._header = host, bytes(host[: abi.RECORDS_OFFSET])
-        self.report_address = self._memory.address
-        self._reset(self.report.capacity)
+        with self._blocks_lock:
+            self._blocks.clear()
+        if self.reports:  # what has no room for a report is refused before it is launched
+            self.block_of(self.device.owners.here())
 
-    # --- its reports ---
-
-    def _room_for(self, block: report.Report) -> Buffer:
-        """Memory for a report block, with fewer records if the first buffer has no room for all."""
-        while True:
-            try:
-                return self.device.report_memory.allocate(abi.RECORDS_OFFSET + block.capacity)
-            except DeviceError as error:
-                if error.number != OUT_OF_MEMORY or block.capacity < FEWEST:
-                    raise
-            block.shrink(block.capacity // 4)
-
-    def _reset(self, records: int) -> None:
-        """Clear the report, which may contain so many bytes of records."""
-        queue = self.device.queue
-        queue.put(Write(self.report_address, memoryview(self._header)))
-        if records:
-            zeros = memoryview(bytes(records))
-            queue.put(Write(self.report_address + abi.RECORDS_OFFSET, zeros))
-
-    def collect(self) -> None:
-        """Read the report after the work so far, and print its lines. The caller holds the queue's
-        lock, so that no launch comes in between."""
-        if self.report is None or self._engine is not self.device.engine:
-            return
-        queue, host = self.device.queue, np.ctypeslib.as_array(self._host).data
-        at = self.report_address
-        queue.put(Read(at, abi.RECORDS_OFFSET, host[: abi.RECORDS_OFFSET], 0))
-        queue.flush()
-        claimed, _ = struct.unpack_from("<II", self._host, abi.CLAIMED_OFFSET)
-        (head,) = struct.unpack_from("<I", self._host, abi.PRINT_HEAD_OFFSET)
-        records = min(head, self.report.capacity) // 4 * 4
-        if records:
-            start, end = abi.RECORDS_OFFSET, abi.RECORDS_OFFSET + records
-            queue.put(Read(at + start, records, host[start:end], 0))
-            queue.flush()
-        if claimed or head:
-            self._reset(records)
-        self.report.flush()
-        self.stopped = self.stopped or self.report.stop()
+    def _new_block(self) -> QueuedReport:
+        return QueuedReport(self.device, self.artifact)
 
     def bind(self, block: Block) -> SingleBufferBound:
         """Bind the kernel to the block shape that its text has."""
@@ -196,10 +140,17 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
         buffers = FIRST_ALONE
         if queue.several_buffers or self._of_several:
             buffers = self._buffers(params)
-        queue.launch(prepared, params, grid, kernel.report_address, shared, buffers)
-        if kernel.report is not None:
-            kernel.device.unread[kernel] = None  # after the launch, so that it is read after it
+        if not kernel.reports:
+            queue.launch(prepared, params, grid, 0, shared, buffers)
+            stream.point = queue.mark()
+            return
+        owner = stream.owner
+        block = kernel.block_of(owner)
+        assert isinstance(block, QueuedReport)
+        queue.launch(prepared, params, grid, block.address, shared, buffers)
         stream.point = queue.mark()
+        # After the launch, so that it is read after it.
+        kernel.device.unread[block] = Unread(kernel, owner, stream.point)
 
     def _buffers(self, params: bytes) -> tuple[int, ...]:
         """The buffers that a launch binds. The code ignores the upper halves of addresses, so no

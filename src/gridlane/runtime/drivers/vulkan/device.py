@@ -52,7 +52,6 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         self.name = f"vulkan:{ordinal}" if ordinal else "vulkan"
         self.dlpack_kind = dlpack_abi.VULKAN
         self.limits = _limits(adapter)
-        self._begin_reports()
         self._pinned: weakref.WeakSet[Buffer] = weakref.WeakSet()
         self._lock = threading.RLock()
         self._open()
@@ -145,8 +144,8 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         """An event on the device's clock."""
         return VulkanEvent(self, timing)
 
-    def _all_done(self) -> bool:
-        return not self.recorder.suspects
+    def _is_past(self, point: int) -> bool:
+        return point < self.context.progress and self.recorder.is_done(point)
 
     def reset(self) -> None:
         """Wait for all work, drop the errors of kernels, and release unused memory; reopen a lost
@@ -160,7 +159,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
             if self.context.fault is not None:
                 self._open_again()
                 return
-        self._forget_reports()
+        self.unread.forget()
         self.recorder.collect()
         self.pool.trim()
         self.staging_pool.trim()
@@ -169,7 +168,6 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         lost, memory = self.pool, self.memory
         self._open()
         self.memory = memory.renewed(self.pool)
-        self.unread.clear()
         # The rest of the lost device stays: arrays of pinned memory may still show its bytes.
         if not lost.by_pointer:
             lost.end()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct as pack
-import weakref
 from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
@@ -23,6 +22,7 @@ from gridlane.runtime.host_driven_kernel import (
     accept,
 )
 from gridlane.runtime.protocol import Block
+from gridlane.runtime.reporting import ReportBlock, Unread, Unreads
 
 WARP = 32
 _FULL_SUBGROUPS = 0x2  # VkPipelineShaderStageCreateFlagBits
@@ -34,8 +34,7 @@ class Device(KernelDevice, Protocol):
     adapter: Adapter
     context: Context
     pipeline_cache: PipelineCache
-    reporting: weakref.WeakSet[HostDrivenKernel[Any]]
-    unread: dict[HostDrivenKernel[Any], None]
+    unread: Unreads
 
     def stage(self, size: int) -> Suballocation:
         """Suballocate memory that host and device share."""
@@ -55,24 +54,24 @@ class VulkanKernel(HostDrivenKernel[Device]):
         self._load()
 
     def _load(self) -> None:
-        """Create the module, and the report block if the kernel reports anything."""
+        """Create the module."""
         device, artifact = self.device, self.artifact
         self.context: Context = device.context
         self.pipelines.clear()
         words = new("uint32_t[]", len(artifact.code) // 4)
         bindings().ffi.memmove(words, artifact.code, len(artifact.code))
         info = struct("VkShaderModuleCreateInfo", codeSize=len(artifact.code), pCode=words)
+        with self._blocks_lock:
+            self._blocks.clear()
         with self.context.lock:  # the exit of the process waits for it
             self._module = self.context.create(
                 "vkCreateShaderModule", "VkShaderModule", info, self.name
             )
         self.context.own(self, "vkDestroyShaderModule", self._module)
-        self.report, self.report_address = None, 0
-        if artifact.errors or artifact.prints:
-            self._memory = device.stage(report.size(artifact))
-            self.report = report.Report(artifact, self._memory.host())
-            self.report_address = self._memory.address
-            device.reporting.add(self)
+
+    def _new_block(self) -> ReportBlock:
+        memory = self.device.stage(report.size(self.artifact, 0))
+        return ReportBlock(report.Report(self.artifact, memory.host(), 0), memory.address, memory)
 
     def ready(self) -> None:
         """Reload if the device was reopened since."""
@@ -179,6 +178,10 @@ class VulkanBound(HostDrivenBound[VulkanKernel, VulkanStream, int]):
         shared: int,
     ) -> None:
         kernel = self.kernel
-        if kernel.report is not None:
-            kernel.device.unread[kernel] = None
-        stream.recorder.launch(stream, kernel.name, prepared, params, grid, kernel.report_address)
+        if not kernel.reports:
+            stream.recorder.launch(stream, kernel.name, prepared, params, grid, 0)
+            return
+        owner = stream.owner
+        block = kernel.block_of(owner)
+        stream.recorder.launch(stream, kernel.name, prepared, params, grid, block.address)
+        kernel.device.unread.note(block, Unread(kernel, owner, stream.point))

@@ -329,9 +329,9 @@ class Recorder:
         """Whether a submission is done; recorded work is submitted."""
         if value >= self.context.progress:
             self.flush()
-        return self._is_done(value)
+        return self.is_done(value)
 
-    def _is_done(self, value: int, ns: int = 0) -> bool:
+    def is_done(self, value: int, ns: int = 0) -> bool:
         """Whether a submission is done, after ``ns`` at most. Hot, where a wait polls."""
         if self._done >= value:
             return True
@@ -353,8 +353,8 @@ class Recorder:
         if value >= self.context.progress:
             self.flush()
             self._begin_next()
-        later = partial(self._is_done, value, _POLL_NS)
-        if not (self._is_done(value) or self.context.poll(later)):
+        later = partial(self.is_done, value, _POLL_NS)
+        if not (self.is_done(value) or self.context.poll(later)):
             self._block(value)
         self.collect()
 
@@ -382,7 +382,7 @@ class Recorder:
         """Release the resources of finished submissions."""
         with self.lock:
             context, flying = self.context, self._flying
-            while flying and (self._done >= flying[0].value or self._is_done(flying[0].value)):
+            while flying and (self._done >= flying[0].value or self.is_done(flying[0].value)):
                 self._batches.release(flying.popleft())
             done = self._done
             if self._open is None and not self._flying:

@@ -1,0 +1,87 @@
+"""Report blocks in device memory that the host reads by commands of the queue."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import Protocol
+
+import numpy as np
+
+from gridlane.core import gpu_abi as abi
+from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import OUT_OF_MEMORY, KernelStop
+from gridlane.core.errors import DeviceError
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer
+from gridlane.runtime import report
+from gridlane.runtime.drivers.single_buffer.engine import Read, Write
+from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.reporting import ReportBlock
+
+FEWEST = 1 << 12
+"""Bytes of records below which a report block is not shrunk."""
+
+
+class Device(Protocol):
+    """The device interface that a report uses."""
+
+    report_memory: DeviceMemory[Buffer]
+    queue: Queue
+
+
+class QueuedReport(ReportBlock):
+    """A report block.
+
+    Attributes:
+        stopped: the error of a thread that is not raised yet.
+    """
+
+    def __init__(self, device: Device, artifact: Artifact) -> None:
+        self._queue = device.queue
+        # Shader kernels record no positions: the block ends with the records.
+        self._host = (ctypes.c_ubyte * report.size(artifact, 0))()
+        block = report.Report(artifact, self._host, 0)
+        memory = _room_for(device.report_memory, block)
+        super().__init__(block, memory.address, memory)
+        self._header = bytes(self._host[: abi.RECORDS_OFFSET])
+        self.stopped: KernelStop | None = None
+        self._reset(block.capacity)
+
+    def _reset(self, records: int) -> None:
+        """Clear the report, which may contain so many bytes of records."""
+        queue = self._queue
+        queue.put(Write(self.address, memoryview(self._header)))
+        if records:
+            zeros = memoryview(bytes(records))
+            queue.put(Write(self.address + abi.RECORDS_OFFSET, zeros))
+
+    def collect(self) -> None:
+        """Read the report after the work so far, and print its lines. The caller holds the queue's
+        lock, so that no launch comes in between."""
+        queue, host = self._queue, np.ctypeslib.as_array(self._host).data
+        at = self.address
+        queue.put(Read(at, abi.RECORDS_OFFSET, host[: abi.RECORDS_OFFSET], 0))
+        queue.flush()
+        claimed, _ = struct.unpack_from("<II", self._host, abi.CLAIMED_OFFSET)
+        (head,) = struct.unpack_from("<I", self._host, abi.PRINT_HEAD_OFFSET)
+        records = min(head, self.report.capacity) // 4 * 4
+        if records:
+            start, end = abi.RECORDS_OFFSET, abi.RECORDS_OFFSET + records
+            queue.put(Read(at + start, records, host[start:end], 0))
+            queue.flush()
+        if claimed or head:
+            self._reset(records)
+        self.report.flush()
+        self.stopped = self.stopped or self.report.stop()
+
+
+def _room_for(memory: DeviceMemory[Buffer], block: report.Report) -> Buffer:
+    """Memory for a report block, with fewer records if the first buffer has no room for all."""
+    while True:
+        try:
+            return memory.allocate(abi.RECORDS_OFFSET + block.capacity)
+        except DeviceError as error:
+            if error.number != OUT_OF_MEMORY or block.capacity < FEWEST:
+                raise
+        block.shrink(block.capacity // 4)
