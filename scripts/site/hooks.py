@@ -17,9 +17,18 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "src
 
 import reference
 
+from gridlane.core.version import VERSION
+
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"(?<=\]\()((?:\.\./)+)([^)#\s]+)((?:#[^)\s]*)?)(?=\))")
 KINDS = {".py": "python", ".c": "c", ".h": "c", ".sh": "bash", ".toml": "toml", ".html": "html"}
+
+
+def on_config(config: Any) -> Any:
+    """Show the version at the foot of each page, and link the forge where its address is set."""
+    config.copyright = f"gridlane {VERSION}, MIT licence"
+    config.repo_url = config.repo_url or None
+    return config
 
 
 def on_files(files: Files, config: Any) -> Files:

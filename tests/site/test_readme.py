@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from tests import programs
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text()
@@ -16,10 +18,16 @@ EXAMPLE = re.findall(r"^```python\n(.*?)^```", TEXT, re.M | re.S)
 
 
 def test_what_is_shown() -> None:
-    assert len(EXAMPLE) == 1 and "float64" not in EXAMPLE[0]
+    assert len(EXAMPLE) == 1
     assert any(line == "pip install ." for line in INSTALL)
     for link in re.findall(r"\]\((?!https:)([^)#]+)", TEXT.replace(EXAMPLE[0], "")):
         assert (ROOT / link).exists(), link
+
+
+def test_the_example_computes_in_float32(tmp_path: Path) -> None:
+    (tmp_path / "example.py").write_text(EXAMPLE[0])
+    done = programs.run(["-m", "gridlane", "compile", "--explain", "example.py"], tmp_path, {**os.environ})
+    assert done.stdout.endswith("): nothing became float64\n"), done.stdout + done.stderr
 
 
 @pytest.mark.nightly
@@ -35,4 +43,4 @@ def test_installing(way: str, tmp_path: Path) -> None:
     script = "\n".join(["set -e", *steps, "cd ..", "python example.py", "gridlane devices"])
     done = subprocess.run(["bash", "-c", script], cwd=copy, text=True, capture_output=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1998.0" in done.stdout and "cpu" in done.stdout
+    assert "999.5" in done.stdout and "cpu" in done.stdout
