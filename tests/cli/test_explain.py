@@ -140,3 +140,28 @@ def test_kernels_that_do_not_compile(file, fails):
         "compile: wrong(a) has 1 parameter, and --sig has 2 types\n"
     )
     assert "the file does not say what types" in fails(*words[:-1])
+
+
+def test_explain_shows_what_became_of_each_line(file, gridlane):
+    file.write_text(
+        "from numba import cuda\n\nprint('loaded')\n\n"
+        '@cuda.jit("void(float32[:, ::1], float32[::1])")\n'
+        "def rows(a, out):\n    i = cuda.grid(1)\n    out[i] = a[i, 0] * 0.5\n"
+    )
+    done = gridlane("explain", "kernels.py:rows", "--block", "64")
+    assert (done.returncode, done.stderr) == (0, "loaded\n")
+    first, place, *ways = done.stdout.splitlines()
+    assert first.endswith(" on cpu, blocks of 64x1x1:")
+    assert place == "kernels.py:8: out[i] = a[i, 0] * 0.5"
+    load, store, double = ways
+    assert load.startswith("    load: gathered") and "a row apart" in load
+    assert store.startswith("    store: a vector") and "write float32(0.5)" in double
+    shader = gridlane("explain", "--device", "metal", "kernels.py:rows")  # it need not be here
+    assert " on metal, " in shader.stdout and "a row apart" in shader.stdout
+
+
+def test_explain_refuses_other_languages(file, fails, tmp_path):
+    (tmp_path / "k.ptx").write_text("")
+    assert "k.ptx is no Python file" in fails("explain", "k.ptx")
+    assert fails("explain", "kernels.py:nothing").startswith("explain: kernels.py has no kernel")
+    assert "there is no device 'gpu'" in fails("explain", "--device", "gpu", "kernels.py")

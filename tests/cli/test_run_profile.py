@@ -74,3 +74,11 @@ def test_a_program_that_launches_nothing(gridlane, cache, tmp_path):
     (tmp_path / "p.py").write_text("print(1)")
     done = gridlane("run", "--profile", "p.py", GRIDLANE_CACHE_DIR=cache)
     assert (done.stdout, done.stderr) == ("1\n", "gridlane profile: no kernel was launched\n")
+
+
+def test_hints_end_the_profile(gridlane, cache, tmp_path):
+    strided = PROGRAM.replace("values[i] *= 2", "values[i * 8 % 64] *= 1\n        values[i] *= 2")
+    (tmp_path / "p.py").write_text(strided.replace("i * 8 % 64", "values.size - 1 - i * 8"))
+    done = gridlane("run", "--profile", "p.py", GRIDLANE_CACHE_DIR=cache)
+    assert "double: p.py:9: load: threads next to each other along x are 32 bytes" in done.stderr
+    assert done.stderr.endswith("gridlane explain FILE.py:KERNEL shows what became of each line\n")

@@ -26,7 +26,9 @@ def test_what_is_shown() -> None:
 
 def test_the_example_computes_in_float32(tmp_path: Path) -> None:
     (tmp_path / "example.py").write_text(EXAMPLE[0])
-    done = programs.run(["-m", "gridlane", "compile", "--explain", "example.py"], tmp_path, {**os.environ})
+    done = programs.run(
+        ["-m", "gridlane", "compile", "--explain", "example.py"], tmp_path, {**os.environ}
+    )
     assert done.stdout.endswith("): nothing became float64\n"), done.stdout + done.stderr
 
 

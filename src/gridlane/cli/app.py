@@ -216,6 +216,42 @@ def compile_(
 
 
 @app.command()
+def explain(
+    place: Annotated[str, typer.Argument(metavar="FILE.py[:KERNEL]", show_default=False)],
+    sig: Annotated[
+        str | None,
+        typer.Option(
+            "--sig",
+            "--signature",
+            help="Types of the arguments, as for compile. By default those in the file.",
+            show_default=False,
+        ),
+    ] = None,
+    block: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X[,Y[,Z]]", help="Threads of a block. [default: 256]", show_default=False
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            help="The device; as GRIDLANE_DEVICE. It need not be here.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Show what became of each line of a kernel, and what is slow.
+
+    What is a vector, gathered, masked or narrowed, what became float64 and why, and which accesses
+    take more of memory than they use. The file is loaded, as by import.
+    """
+    from gridlane.cli.explaining_lines import Request
+    from gridlane.cli.explaining_lines import explain as command
+
+    command(Request(place, sig, block, device))
+
+
+@app.command()
 def export(
     places: Annotated[list[str], typer.Argument(metavar="FILE.py[:KERNEL]...", show_default=False)],
     output: Annotated[

@@ -117,13 +117,13 @@ def optimised(inputs: list[Input], level: int | None) -> list[Input]:
 # --- Python
 
 
-def of_python(place: Place, signature: str | None) -> list[Input]:
+def of_python(place: Place, signature: str | None, command: str = "compile") -> list[Input]:
     """The kernels of a Python file, for the given types or for each of its own."""
     types = None if signature is None else argument_types(signature)
-    found = FileKernels.of(place.written, named=types is not None)
+    found = FileKernels.of(place.written, named=types is not None, command=command)
     if types is not None:
         ((name, kernel),) = found.chosen.items()
-        check_count(name, kernel, types, "compile")
+        check_count(name, kernel, types, command)
     return [
         Input(
             name, PythonSource(kernel.py_func), kernel.options, each, tuple(map(str, each)), number

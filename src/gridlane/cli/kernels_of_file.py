@@ -17,7 +17,7 @@ from gridlane.core.argtypes import ArgType
 from gridlane.core.signatures import signature_of
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
-CALLED = {"compile": "compile", "export": "export --web"}
+CALLED = {"compile": "compile", "explain": "explain", "export": "export --web"}
 """The commands as users type them."""
 
 

@@ -28,6 +28,15 @@ class Decision:
     how: str
 
 
+def users_place(loc: Loc, files: set[str]) -> Loc | None:
+    """The place in the user's files that a place is of, or that has called it; None if there is
+    none."""
+    place: Loc | None = loc
+    while place is not None and place.file not in files:
+        place = place.caller
+    return place if place is not None and place.line else None
+
+
 _found: ContextVar[list[Decision] | None] = ContextVar("decisions", default=None)
 
 

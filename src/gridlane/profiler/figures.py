@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from gridlane.compiler.advice import hints
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.errors import GridlaneError
 from gridlane.core.occupancy import Occupancy, multiprocessor, occupancy
@@ -40,6 +41,7 @@ class KernelFigures:
         flops: of a launch, on average: estimated floating-point operations; None if unknown.
         peaks: of the device; None if unknown.
         occupancy: of a multiprocessor, None if the device has none.
+        hints: accesses of memory that are slow on every device, with their lines.
     """
 
     name: str
@@ -56,6 +58,7 @@ class KernelFigures:
     flops: Flops | None
     peaks: Peaks | None
     occupancy: Occupancy | None
+    hints: tuple[str, ...] = ()
 
     @property
     def mean_ns(self) -> float | None:
@@ -134,6 +137,7 @@ def _of(row: Kernels, recorder: Recorder, peak: Peaks | None) -> KernelFigures:
         flops=_flops(row, module),
         peaks=peak,
         occupancy=_occupancy(row),
+        hints=() if module is None else tuple(hints(module)),
     )
 
 

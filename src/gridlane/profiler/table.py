@@ -25,6 +25,8 @@ _COLUMNS: dict[str, Callable[[KernelFigures], str]] = {
     "occupancy": wording.occupancy,
     "roofline": wording.roofline,
 }
+_WORTH = 0.05
+"""The share of the kernels' time from which a kernel has hints."""
 _WIDTH = 140
 """Columns of output that is no terminal."""
 
@@ -51,6 +53,7 @@ def _parts(figures: Figures) -> Iterator[Any]:
     if figures.copies:
         yield _copies(figures)
     yield from map(Text, notes(figures))
+    yield from map(Text, advice(figures))
 
 
 def notes(figures: Figures) -> Iterator[str]:
@@ -65,6 +68,18 @@ def notes(figures: Figures) -> Iterator[str]:
             "arrays: the bytes of the arrays that a launch reads and of those that it writes, each "
             "once; ~ is an estimate"
         )
+
+
+def advice(figures: Figures) -> Iterator[str]:
+    """The hints of the kernels that take most of the time."""
+    total = sum(each.device_ns for each in figures.kernels)
+    told: dict[str, None] = {}
+    for kernel in figures.kernels:
+        if kernel.hints and kernel.device_ns >= _WORTH * total:
+            told |= {f"{kernel.name}: {hint}": None for hint in kernel.hints}
+    yield from told
+    if told:
+        yield "gridlane explain FILE.py:KERNEL shows what became of each line"
 
 
 def _peak(figures: Figures, device: str) -> str:

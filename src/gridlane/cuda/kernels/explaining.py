@@ -6,7 +6,7 @@ import linecache
 from collections.abc import Iterable
 from os.path import basename
 
-from gridlane.core.decisions import Decision
+from gridlane.core.decisions import Decision, users_place
 
 _WIDTH = 72
 NOTHING = "no line is vectorised, gathered, masked, narrowed or coarsened"
@@ -22,10 +22,8 @@ def told(title: str, decisions: Iterable[Decision], files: set[str]) -> str:
     """
     lines: dict[tuple[str, int], dict[str, dict[str, None]]] = {}
     for each in decisions:
-        loc = each.loc
-        while loc.file not in files and loc.caller is not None:
-            loc = loc.caller
-        if loc.line and loc.file in files:
+        loc = users_place(each.loc, files)
+        if loc is not None:
             found = lines.setdefault((loc.file, loc.line), {})
             found.setdefault(each.what, {})[each.how] = None
     parts = [title]

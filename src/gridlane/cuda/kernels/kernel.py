@@ -204,12 +204,13 @@ class Kernel(ProcessBound, launch.Kernel):
     def explain(self, block: Any = 256) -> str:
         """What the compiler makes of each line on the current device, as text: on the CPU what is
         a vector, gathered or masked, on GPUs which integers are narrowed, and whether blocks are
-        coarsened. The interpreter compiles nothing; it explains the CPU's code.
+        coarsened; on all of them which accesses take more of memory than they use. The
+        interpreter compiles nothing; it explains the CPU's code.
 
         Args:
             block: threads of a block, as in a launch.
         """
-        from gridlane import compiler
+        from gridlane.compiler.advice import explanation
         from gridlane.cuda.kernels.explaining import told
 
         device, shape = current.device(), dim3(block, "block")
@@ -220,7 +221,7 @@ class Kernel(ProcessBound, launch.Kernel):
         target = replace(target, variant=Variant(compact=True, coarse=True))
         with fork_waits():
             module = self.module
-            found = compiler.decisions(module, target, self.options)
+            found = explanation(module, target, self.options)
         files = {each.loc.file for each in module.functions.values() if not each.is_library}
         types = ", ".join(map(str, self.types))
         on = f"{target.name}, blocks of {shape[0]}x{shape[1]}x{shape[2]}"
