@@ -212,9 +212,10 @@ def _leading_guard(state: Emission, op: control.Loop) -> int | None:
     return None
 
 
-def _whole_iterations(state: Emission, op: control.Loop, guard: int) -> None:
+def _whole_iterations(state: Emission, op: control.Loop, guard: int, done: str) -> None:
     """Emit a copy of a loop without masks, which runs while all lanes stay in the loop. The code
-    after it resumes at the iteration in which some lane leaves."""
+    after it resumes at the iteration in which some lane leaves. Where all lanes leave at once, the
+    copy ends at ``done``, as the loop does."""
     start, rest = state.body.label("whole"), state.body.label("stay")
     apart, step = state.body.label("apart"), state.body.label("whole_step")
     test = op.body.ops[guard]
@@ -226,7 +227,9 @@ def _whole_iterations(state: Emission, op: control.Loop, guard: int) -> None:
     emit_ops(state, op.body.ops[:guard], "")
     state.body.branch_if(all_lanes_pass(state, test.condition, negate=True), rest, apart)
     _open(state, rest)
-    state.exits[op, "continues"] = step
+    state.exits[op, "breaks"], state.exits[op, "continues"] = done, step
+    for name in ("breaks", "continues"):  # of another copy, which has masks
+        state.holders.pop((op, name), None)
     emit_ops(state, op.body.ops[guard + 1 :], step)
     _close(state, step)
     _open(state, step)
@@ -293,7 +296,7 @@ def _loop(state: Emission, op: control.Loop) -> None:
     has_continues = exits.continues >= Kind.LINEAR
     guard = _leading_guard(state, op) if varying else None
     if guard is not None:
-        _whole_iterations(state, op, guard)
+        _whole_iterations(state, op, guard, done)
     if varying:
         state.holders[op, "breaks"] = make_holder(state, before)
     if has_continues:
