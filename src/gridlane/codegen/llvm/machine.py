@@ -68,6 +68,15 @@ class Machine:
         return self.architecture != X86 or "sse4.1" in self.has
 
     @property
+    def moves_16_bytes(self) -> bool:
+        """Whether loads and stores of 16 aligned bytes are atomic: as Intel and AMD say of
+        processors with AVX, and Arm of those with LSE2."""
+        if self.architecture == X86:
+            return "avx" in self.has
+        asked = (self.triple, self.processor, self.features, ("lse2",))
+        return self.architecture == ARM and "lse2" in _features_of(*asked)
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """The features that a host needs to run the code; () for code that is the host's own."""
         return (self.architecture, *sorted(self.has)) if self.named else ()
@@ -142,6 +151,7 @@ def _named(text: str) -> Machine:
     return Machine(architecture, triple, processor, features, has, True, library)
 
 
+@cache
 def _features_of(
     triple: str, processor: str, features: str, asked: tuple[str, ...]
 ) -> frozenset[str]:

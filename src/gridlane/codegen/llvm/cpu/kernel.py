@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gridlane.analysis.turns import takes_turns
 from gridlane.codegen.llvm.cpu import (
+    aggregates,
     atomics,
     directed,
     flushing,
@@ -20,6 +21,7 @@ from gridlane.codegen.llvm.cpu.accesses import outline_accesses
 from gridlane.codegen.llvm.cpu.blocks import Blocks
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.cpu.layout import Layout, choose
+from gridlane.codegen.llvm.cpu.moves import stored_vectors
 from gridlane.codegen.llvm.cpu.plan import Planner
 from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.codegen.llvm.machine import Machine
@@ -33,7 +35,7 @@ from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Module
 
-FAMILIES = (atomics, directed, gridops, mathlib, memory, products, turns, warps)
+FAMILIES = (aggregates, atomics, directed, gridops, mathlib, memory, products, turns, warps)
 """Imported for the emitters that they register."""
 
 MOST_REPEATED_LOOPS = 32
@@ -111,6 +113,7 @@ def _emitted(
     state.repeats_loops = loops <= MOST_REPEATED_LOOPS
     state.turns = takes_turns(ops)
     state.body.piece = PIECE if len(ops) > LARGE and not state.turns else 0
+    state.stored = stored_vectors(ops)
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)
     planner = Planner(shapes, whole=state.turns)
@@ -269,6 +272,7 @@ def _module_text(state: Emission, entry: str, functions: list[str], scratch: int
             "}",
             *functions,
             *accesses,
+            *state.functions.values(),
             *sorted(state.body.declared.values()),
             f"attributes #0 = {{ {attributes} }}",
             *([f"attributes #1 = {{ noinline {attributes} }}"] if functions or by_mode else []),

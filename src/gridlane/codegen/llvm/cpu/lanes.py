@@ -113,6 +113,8 @@ class Emission:
         strides: what the loops around add to their counters in an iteration, to prefetch by.
         lane_memory: offsets in the arena of the vectors that atomics take apart.
         metadata: LLVM's nodes !1, !2, ... of the module; !0 is the empty one.
+        functions: definitions of functions that the code calls, by name; see moves.py.
+        stored: where the kernel stores vectors; see moves.py.
         likely: what varying values also are, as a test of theirs says.
         stale: values of earlier segments, whose representations are those of another chunk.
         repeats_loops: whether LLVM may unroll loops of unknown trip count.
@@ -149,6 +151,8 @@ class Emission:
     strides: dict[Var, Value] = field(default_factory=dict[Var, Value])
     lane_memory: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     metadata: list[str] = field(default_factory=list[str])
+    functions: dict[str, str] = field(default_factory=dict[str, str])
+    stored: frozenset[Value | None] = frozenset()
     repeats_loops: bool = True
     alone: bool = False
     turns: bool = False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gridlane.analysis.uniformity import Kind
-from gridlane.codegen.llvm.cpu import rows
-from gridlane.codegen.llvm.cpu.dispatch import elementwise, emits
+from gridlane.codegen.llvm.cpu import moves, rows
+from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import (
     Emission,
     Likely,
@@ -16,7 +18,7 @@ from gridlane.codegen.llvm.cpu.lanes import (
 )
 from gridlane.codegen.llvm.cpu.likely import choose, tested
 from gridlane.codegen.llvm.cpu.prefetch import prefetch
-from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, splat, widen
+from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, widen
 from gridlane.core.decisions import decided
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import arith, memory
@@ -177,6 +179,25 @@ def local_array(state: Emission, op: memory.LocalArray) -> None:
 # ---- loads
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A load or store, or that of a part; ``aligned``: the address is, for the type. The parts of a
+    packed struct need not be."""
+
+    op: memory.Load | memory.Store
+    aligned: bool = True
+
+    @property
+    def word(self) -> str:
+        """LLVM's word for it, before the type of an access."""
+        return "volatile " if self.op.volatile else ""
+
+    def part(self, whole: Type, offset: int, part: Type) -> Access:
+        """The access of a part."""
+        aligned = self.aligned and whole.align % part.align == 0 and offset % part.align == 0
+        return Access(self.op, aligned)
+
+
 @emits(memory.Load)
 def load(state: Emission, op: memory.Load) -> None:
     """Emit a load by the shape of the address."""
@@ -185,11 +206,12 @@ def load(state: Emission, op: memory.Load) -> None:
     state.source = op.loc
     if state.strides:
         prefetch(state, op)
-    found = None if _fields(type_) else tested(state, op.pointer, (0, type_.size))
+    found = None if fields_of(type_) else tested(state, op.pointer, (0, type_.size))
     if found is not None:
         state.set(op.results[0], _load_likely(state, op, found, type_))
         return
-    rep = _load(state, state.rep(op.pointer), type_, "volatile " if op.volatile else "")
+    access = Access(op)
+    rep = _load(state, state.rep(op.pointer), type_, access)
     state.set(op.results[0], rep)
 
 
@@ -213,7 +235,7 @@ def _load_likely(state: Emission, op: memory.Load, found: Likely, type_: Type) -
     return Varying(_from_memory(state, name, type_, state.lanes))
 
 
-def _fields(type_: Type) -> list[tuple[int, Type]]:
+def fields_of(type_: Type) -> list[tuple[int, Type]]:
     """Byte offsets and types of the parts of a struct or vector; [] for a scalar."""
     if isinstance(type_, StructType):
         return list(zip(type_.offsets, type_.types, strict=True))
@@ -222,21 +244,24 @@ def _fields(type_: Type) -> list[tuple[int, Type]]:
     return []
 
 
-def _load(state: Emission, pointer: Rep, type_: Type, volatile: str) -> Rep:
-    fields = _fields(type_)
-    if volatile and isinstance(type_, VectorType):
-        return _load_in_order(state, pointer, fields)
-    if isinstance(pointer, Linear) and rows.is_adjacent(state, pointer, type_):
+def _load(state: Emission, pointer: Rep, type_: Type, access: Access) -> Rep:
+    row = isinstance(pointer, Linear) and rows.is_adjacent(state, pointer, type_)
+    if isinstance(pointer, Linear) and row and not access.op.volatile:
         assert isinstance(type_, VectorType)
         decided(state.source, "load", "rows of whole vectors")
         return Parts(tuple([Varying(name) for name in rows.load(state, pointer, type_)]))
-    if fields:
-        items = [_load(state, _displaced(state, pointer, at), t, volatile) for at, t in fields]
+    if fields := fields_of(type_):
+        if (each := moves.moves_of(type_, access.aligned)) is not None:
+            return _load_whole(state, pointer, type_, access, each)
+        items = [
+            _load(state, _displaced(state, pointer, at), part, access.part(type_, at, part))
+            for at, part in fields
+        ]
         return Parts(tuple(items))
     held = memory_name(type_)
     if isinstance(pointer, Uniform):
         decided(state.source, "load", "one scalar for all lanes")
-        name = state.body.op(f"load {volatile}{held}, ptr {pointer.name}, align {type_.align}")
+        name = state.body.op(f"load {access.word}{held}, ptr {pointer.name}, align {type_.align}")
         return Uniform(_from_memory(state, name, type_, 0))
     vector = widen(held, state.lanes)
     if isinstance(pointer, Linear) and pointer.stride == type_.size:
@@ -260,14 +285,22 @@ def _masked_told(state: Emission) -> str:
     return "" if state.mask is None else ", masked"
 
 
-def _load_in_order(state: Emission, pointer: Rep, fields: list[tuple[int, Type]]) -> Rep:
-    """Load a vector whose last part tells whether the others are there: that one first. A GPU has
-    all parts by one access."""
-    items: list[Rep] = []
-    for at, type_ in reversed(fields):
-        items.append(_load(state, _displaced(state, pointer, at), type_, "volatile "))
-        state.body.do("fence acquire")
-    return Parts(tuple(reversed(items)))
+def _load_whole(
+    state: Emission, pointer: Rep, type_: Type, access: Access, each: moves.Moves
+) -> Rep:
+    """Load vectors, each by moves of up to 16 bytes."""
+    how = moves.ordered(state, each, access.op)
+    parts = memory.part_types(type_)
+    if isinstance(pointer, Uniform):
+        decided(state.source, "load", "one vector for all lanes")
+        names = moves.split(state.body, moves.load_one(state.body, pointer.name, how), how)
+        converted = [_from_memory(state, n, t, 0) for n, t in zip(names, parts, strict=True)]
+        return Parts(tuple([Uniform(name) for name in converted]))
+    decided(state.source, "load", f"a vector for each lane{_masked_told(state)}")
+    names = moves.load_each(state, state.as_vector(pointer, pointer_type(type_)), how)
+    lanes = state.lanes
+    converted = [_from_memory(state, n, t, lanes) for n, t in zip(names, parts, strict=True)]
+    return Parts(tuple([Varying(name) for name in converted]))
 
 
 def _load_row(state: Emission, base: str, vector: str, held: str, align: int) -> str:
@@ -332,43 +365,45 @@ def _from_memory(state: Emission, name: str, type_: Type, lanes: int) -> str:
 @emits(memory.Store)
 def store(state: Emission, op: memory.Store) -> None:
     """Emit a store by the shape of the address."""
-    volatile = "volatile " if op.volatile else ""
+    access = Access(op)
     state.source = op.loc
     type_ = op.value.type
-    found = None if _fields(type_) else tested(state, op.pointer, (type_.size,))
+    found = None if fields_of(type_) else tested(state, op.pointer, (type_.size,))
     if found is not None:
         linear = Linear(found.base, found.stride)
 
         def way(pointer: Rep) -> str:
-            _store(state, pointer, state.rep(op.value), type_, volatile)
+            _store(state, pointer, state.rep(op.value), type_, access)
             return ""
 
         lanes = state.rep(op.pointer)
         choose(state, found.holds[0], "", lambda: way(linear), lambda: way(lanes))
         return
-    _store(state, state.rep(op.pointer), state.rep(op.value), op.value.type, volatile)
+    _store(state, state.rep(op.pointer), state.rep(op.value), op.value.type, access)
 
 
-def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, volatile: str) -> None:
-    fields = _fields(type_)
-    if isinstance(pointer, Linear) and rows.is_adjacent(state, pointer, type_) and not volatile:
+def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, access: Access) -> None:
+    row = isinstance(pointer, Linear) and rows.is_adjacent(state, pointer, type_)
+    if isinstance(pointer, Linear) and row and not access.op.volatile:
         assert isinstance(rep, Parts) and isinstance(type_, VectorType)
         decided(state.source, "store", "rows of whole vectors")
         parts = [state.as_vector(item, type_.element) for item in rep.items]
         rows.store(state, pointer, parts, type_)
         return
-    if fields:
+    if fields := fields_of(type_):
         assert isinstance(rep, Parts)
+        if (each := moves.moves_of(type_, access.aligned)) is not None:
+            _store_whole(state, pointer, rep, type_, access, each)
+            return
         for (at, part), item in zip(fields, rep.items, strict=True):
-            if volatile and isinstance(type_, VectorType):
-                state.body.do("fence release")  # the last part tells that the others are there
-            _store(state, _displaced(state, pointer, at), item, part, volatile)
+            inner = access.part(type_, at, part)
+            _store(state, _displaced(state, pointer, at), item, part, inner)
         return
     held = memory_name(type_)
     if isinstance(pointer, Uniform):
         decided(state.source, "store", "one scalar, by one lane")
         value = _to_memory(state, _any_lane(state, rep, type_), type_, 0)
-        state.body.do(f"store {volatile}{held} {value}, ptr {pointer.name}, align {type_.align}")
+        state.body.do(f"store {access.word}{held} {value}, ptr {pointer.name}, align {type_.align}")
         return
     vector = widen(held, state.lanes)
     value = _to_memory(state, state.as_vector(rep, type_), type_, state.lanes)
@@ -386,6 +421,23 @@ def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, volatile: str) 
         (state.mask_type, state.all_lanes()),
     ]
     state.body.call("void", name, arguments)
+
+
+def _store_whole(
+    state: Emission, pointer: Rep, rep: Parts, type_: Type, access: Access, each: moves.Moves
+) -> None:
+    """Store vectors, each by moves of up to 16 bytes."""
+    how = moves.ordered(state, each, access.op)
+    parts = list(zip(rep.items, memory.part_types(type_), strict=True))
+    if isinstance(pointer, Uniform):
+        decided(state.source, "store", "one vector, by one lane")
+        names = [_to_memory(state, _any_lane(state, item, t), t, 0) for item, t in parts]
+        moves.store_one(state.body, pointer.name, moves.joined(state.body, names, how), how)
+        return
+    decided(state.source, "store", f"a vector for each lane{_masked_told(state)}")
+    lanes = state.lanes
+    names = [_to_memory(state, state.as_vector(item, t), t, lanes) for item, t in parts]
+    moves.store_each(state, state.as_vector(pointer, pointer_type(type_)), names, how)
 
 
 def _any_lane(state: Emission, rep: Rep, type_: Type) -> str:
@@ -417,103 +469,3 @@ def _to_memory(state: Emission, name: str, type_: Type, lanes: int) -> str:
     if memory_name(type_) == scalar_name(type_):
         return name
     return state.body.op(f"zext {widen('i1', lanes)} {name} to {widen('i8', lanes)}")
-
-
-# ---- parts
-
-
-@emits(memory.Pack)
-def pack(state: Emission, op: memory.Pack) -> None:
-    """Hold a struct or vector as its parts, all of one shape."""
-    rep = Parts(tuple([state.rep(part) for part in op.parts]))
-    state.set(op.results[0], state.shaped(rep, state.shapes.of(op.results[0]), op.type))
-
-
-@emits(memory.Part)
-def part(state: Emission, op: memory.Part) -> None:
-    """Extract one part."""
-    rep = state.rep(op.whole)
-    assert isinstance(rep, Parts)
-    state.set(op.results[0], rep.items[op.index])
-
-
-@emits(arith.Select)
-def select(state: Emission, op: arith.Select) -> None:
-    """Emit a select, part by part for structs; on the scalars when all operands are uniform."""
-    type_, shape = op.results[0].type, state.shapes.of(op.results[0])
-    condition = state.rep(op.condition)
-    a, b = state.rep(op.on_true), state.rep(op.on_false)
-    if isinstance(condition, Uniform):
-        rep = _choose(state, condition.name, a, b, type_)
-    else:
-        rep = state.select(state.vector(op.condition), a, b, type_)
-    state.set(op.results[0], state.shaped(rep, shape, type_))
-
-
-def _choose(state: Emission, condition: str, a: Rep, b: Rep, type_: Type) -> Rep:
-    """Select by a uniform condition."""
-    if isinstance(a, Parts) and isinstance(b, Parts):
-        types = memory.part_types(type_)
-        sides = zip(a.items, b.items, types, strict=True)
-        return Parts(tuple([_choose(state, condition, x, y, t) for x, y, t in sides]))
-    name = scalar_name(type_)
-    if isinstance(a, Uniform) and isinstance(b, Uniform):
-        return Uniform(state.body.op(f"select i1 {condition}, {name} {a.name}, {name} {b.name}"))
-    if isinstance(a, Linear) and isinstance(b, Linear) and a.stride == b.stride:
-        base = state.body.op(f"select i1 {condition}, {name} {a.base}, {name} {b.base}")
-        return Linear(base, a.stride)
-    vector = widen(name, state.lanes)
-    x, y = state.as_vector(a, type_), state.as_vector(b, type_)
-    return Varying(state.body.op(f"select i1 {condition}, {vector} {x}, {vector} {y}"))
-
-
-@emits(arith.Bitcast)
-def bitcast(state: Emission, op: arith.Bitcast) -> None:
-    """Emit a bitcast; a vector type goes through one integer of its whole size."""
-    source, target = op.value.type, op.type
-    if isinstance(source, DType) and isinstance(target, DType):
-        elementwise(state, op)
-        return
-    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
-    whole = _joined_bits(state, state.rep(op.value), source, lanes)
-    state.set(op.results[0], _split_bits(state, whole, source.size * 8, target, lanes))
-
-
-def _joined_bits(state: Emission, rep: Rep, type_: Type, lanes: int) -> str:
-    """The bits of a value as one integer of its size, first part lowest."""
-    parts = _fields(type_) or [(0, type_)]
-    items = rep.items if isinstance(rep, Parts) else (rep,)
-    wide = f"i{type_.size * 8}"
-    total = splat("0", wide, lanes)
-    for (at, part), item in zip(parts, items, strict=True):
-        assert isinstance(item, Uniform | Varying)
-        name = state.as_vector(item, part) if lanes else item.name
-        narrow = f"i{part.size * 8}"
-        if scalar_name(part) != narrow:
-            name = state.body.op(
-                f"bitcast {widen(scalar_name(part), lanes)} {name} to {widen(narrow, lanes)}"
-            )
-        if narrow != wide:
-            name = state.body.op(f"zext {widen(narrow, lanes)} {name} to {widen(wide, lanes)}")
-        moved = state.body.op(f"shl {widen(wide, lanes)} {name}, {splat(str(at * 8), wide, lanes)}")
-        total = state.body.op(f"or {widen(wide, lanes)} {total}, {moved}")
-    return total
-
-
-def _split_bits(state: Emission, whole: str, bits: int, type_: Type, lanes: int) -> Rep:
-    """The value with the bits of an integer."""
-    wide = f"i{bits}"
-    reps: list[Rep] = []
-    for at, part in _fields(type_) or [(0, type_)]:
-        narrow = f"i{part.size * 8}"
-        name = state.body.op(
-            f"lshr {widen(wide, lanes)} {whole}, {splat(str(at * 8), wide, lanes)}"
-        )
-        if narrow != wide:
-            name = state.body.op(f"trunc {widen(wide, lanes)} {name} to {widen(narrow, lanes)}")
-        if scalar_name(part) != narrow:
-            name = state.body.op(
-                f"bitcast {widen(narrow, lanes)} {name} to {widen(scalar_name(part), lanes)}"
-            )
-        reps.append(Varying(name) if lanes else Uniform(name))
-    return Parts(tuple(reps)) if _fields(type_) else reps[0]
