@@ -47,6 +47,20 @@ def test_the_host_wraps_and_keeps_bytes(cc, tmp_path):  # noqa: F811
     assert run("./program").stdout == "same 233\n"
 
 
+def test_texture_references(cc, tmp_path):  # noqa: F811
+    """Declared in a header, as old programs have them, and next to a managed variable."""
+    text = (HERE / "references.cu").read_text()
+    head, body = text.split("__managed__", 1)
+    (tmp_path / "declared.cuh").write_text(head.replace("#include <cstdio>\n", ""))
+    (tmp_path / "main.cu").write_text(
+        f'#include "declared.cuh"\n#include <cstdio>\n__managed__{body}'
+    )
+    cc("-w", "main.cu", "-o", "program")
+    found = run("./program")
+    right = "0 0: 3 45 0 1 0.2 5 8 42 43 5 0 7 0\n"
+    assert (found.returncode, found.stdout) == (0, right), found
+
+
 def test_the_driver_alone(prefix, tmp_path):  # noqa: F811
     """A section of device code and no runtime: the loader finds all that the program needs."""
     (tmp_path / "driver.c").write_text(

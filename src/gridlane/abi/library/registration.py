@@ -69,7 +69,7 @@ def _take(kind: int, binary: int, host: int, name: int, size: int, _: int) -> No
         _managed.pop(binary, None)
     elif kind == FUNCTION:
         registered.add_kernel(host, _images[binary], raw.text(name).decode())
-    elif kind == VARIABLE:
+    elif kind in (VARIABLE, TEXTURE, SURFACE):  # a reference is a variable that holds a handle
         registered.add_variable(host, size, _images[binary], raw.text(name).decode())
     elif kind == MANAGED:
         told = _Managed(host, raw.text(name).decode(), size)

@@ -135,12 +135,12 @@ def _object(made: Build, path: Path, language: str, output: Path) -> None:
         return
     given = device.unit(path, command, made.include)
     file = made.room / "device.fatbin"
-    has_managed = device.has_managed(given)
+    has_managed = device.has_managed(given, made.include)
     if not command.is_dry:
         found = device.compiled(given, command, made.host)
         file.write_bytes(device.fatbin(found))
         headers = {path for each in found.values() for path in each.headers or ()}
-        has_managed = device.has_managed(given, headers)
+        has_managed = device.has_managed(given, made.include, headers)
     words = host.cuda(given, command, made.host, made.room, file, has_managed)
     rule = _rule(command, path, output)
     _say(made.run([*words, *rule, "-c", "-o", str(output)]))

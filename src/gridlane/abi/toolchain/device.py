@@ -88,9 +88,10 @@ def fatbin(made: Mapping[int, Compiled]) -> bytes:
 _MANAGED = re.compile(r"\b__managed__\b")
 
 
-def has_managed(given: Unit, headers: Iterable[str] = ()) -> bool:
+def has_managed(given: Unit, include: Path, headers: Iterable[str] = ()) -> bool:
     """Whether a source, or a header of the user's that it reads, has managed variables."""
     if _MANAGED.search(given.source.code):
         return True
-    own = [Path(each) for each in headers if not each.startswith(str(INCLUDE))]
+    ours = str(INCLUDE), str(include)
+    own = [Path(each) for each in headers if not each.startswith(ours)]
     return any(_MANAGED.search(each.read_text(errors="replace")) for each in own)

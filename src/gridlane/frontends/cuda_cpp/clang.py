@@ -20,7 +20,7 @@ from pathlib import Path
 from gridlane.core.errors import CompileError
 from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
 from gridlane.frontends.cuda_cpp.options import for_clang
-from gridlane.frontends.cuda_cpp.overlay import overlay
+from gridlane.frontends.cuda_cpp.overlay import headers, overlay
 from gridlane.frontends.cuda_cpp.precompiled import compile_behind
 from gridlane.frontends.cuda_cpp.process import run_compiler
 from gridlane.frontends.cuda_cpp.texts import (
@@ -177,11 +177,16 @@ def _folders(words: tuple[str, ...]) -> list[str]:
 def textures(source: CppSource) -> tuple[str, ...]:
     """The options for the functions of textures and surfaces, unless nothing names them: neither
     the source nor an option, and there are no headers of the user's."""
-    words = for_clang(source.options).words
-    may = any(word.startswith(("-I", "-i")) for word in words) or _OWN_HEADER.search(source.code)
-    named = any(_READS.search(text) for text in (source.code, *words))
+    given = for_clang(source.options)
+    may = any(word.startswith(("-I", "-i")) for word in given.words)
+    named = any(_READS.search(text) for text in (source.code, *given.words))
+    may = may or _OWN_HEADER.search(source.code) is not None
     made = ("-DGRIDLANE_TEXTURES",) if may or named else ()
-    if _REFERS.search(source.code) and not _OWN_TEMPLATE.search(source.code):
+    if not made:
+        return made
+    own = headers(source.code, Path(source.name).parent, given.folders) if may else ()
+    texts = [source.code, *(text for _, text in own)]
+    if any(map(_REFERS.search, texts)) and not any(map(_OWN_TEMPLATE.search, texts)):
         made += ("-DGRIDLANE_TEXTURE_REFERENCES",)
     return made
 

@@ -22,7 +22,7 @@ def overlay(code: str, beside: Path, folders: Sequence[str], room: Path) -> list
         room: a folder for the texts, which lives as long as clang runs.
     """
     rows: list[dict[str, str]] = []
-    for path, text in _headers(code, beside, folders):
+    for path, text in headers(code, beside, folders):
         made = translated(text)
         if made != text:
             copy = room / f"header-{len(rows)}"
@@ -35,8 +35,9 @@ def overlay(code: str, beside: Path, folders: Sequence[str], room: Path) -> list
     return ["-ivfsoverlay", str(listed)]
 
 
-def _headers(code: str, beside: Path, folders: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The user's headers by their paths, with their texts."""
+def headers(code: str, beside: Path, folders: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The user's headers that a source names, by their paths, with their texts; those as well that
+    it includes under conditions alone."""
     waiting = [(code, beside)]
     seen: set[str] = set()
     while waiting:

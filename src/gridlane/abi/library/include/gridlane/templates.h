@@ -370,7 +370,7 @@ inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph
 template <class T> struct gridlane_channel;
 #define GRIDLANE_CHANNEL(T, count, bits, sort)                                                 \
     template <> struct gridlane_channel<T> {                                                   \
-        static cudaChannelFormatDesc made()                                                    \
+        static constexpr cudaChannelFormatDesc made()                                               \
         {                                                                                      \
             return { bits, count > 1 ? bits : 0, count > 2 ? bits : 0, count > 3 ? bits : 0,   \
                      cudaChannelFormatKind##sort };                                            \

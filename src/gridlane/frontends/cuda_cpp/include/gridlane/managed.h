@@ -16,6 +16,10 @@ void __cudaRegisterFunction(void **binary, const char *host, char *device, const
                             int limit, void *tid, void *bid, void *block, void *grid, int *warp);
 void __cudaRegisterVar(void **binary, char *host, char *device, const char *name, int external,
                        size_t size, int constant, int global);
+void __cudaRegisterTexture(void **binary, const void *host, const void **device, const char *name,
+                           int dimensions, int normalised, int external);
+void __cudaRegisterSurface(void **binary, const void *host, const void **device, const char *name,
+                           int dimensions, int external);
 void __cudaRegisterManagedVar(void **binary, void **host, char *device, const char *name,
                               int external, size_t size, int constant, int global);
 }
@@ -67,6 +71,16 @@ GRIDLANE_HIP void __hipRegisterVar(void **binary, char *host, char *device, cons
                                    int external, size_t size, int constant, int global)
 {
     __cudaRegisterVar(binary, host, device, name, external, size, constant, global);
+}
+GRIDLANE_HIP void __hipRegisterTexture(void **binary, void *host, char *device, const char *name,
+                                       int dimensions, int normalised, int external)
+{
+    __cudaRegisterTexture(binary, host, (const void **)device, name, dimensions, normalised, external);
+}
+GRIDLANE_HIP void __hipRegisterSurface(void **binary, void *host, char *device, const char *name,
+                                       int dimensions, int external)
+{
+    __cudaRegisterSurface(binary, host, (const void **)device, name, dimensions, external);
 }
 // The host reads a variable by a pointer, which it has from the start.
 GRIDLANE_HIP void __hipRegisterManagedVar(void **binary, void **pointer, char *, const char *name,

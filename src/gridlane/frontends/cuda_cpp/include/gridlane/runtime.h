@@ -85,7 +85,7 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sh
 #include "gridlane/surfaces.h"
 #endif
 // CUDA 12 has no such names, which programs may give to others.
-#if defined(GRIDLANE_TEXTURE_REFERENCES) && !defined(GRIDLANE_PROGRAM)
+#ifdef GRIDLANE_TEXTURE_REFERENCES
 #include "gridlane/texture_references.h"
 #endif
 #ifndef GRIDLANE_PROGRAM

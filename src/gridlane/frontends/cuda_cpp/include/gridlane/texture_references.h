@@ -1,12 +1,14 @@
 // Texture and surface references: variables that hold an object's handle, which the host binds.
 #pragma once
 
+#ifndef GRIDLANE_PROGRAM
 constexpr int cudaTextureType1D = 0x01, cudaTextureType2D = 0x02, cudaTextureType3D = 0x03,
               cudaTextureTypeCubemap = 0x0C, cudaTextureType1DLayered = 0xF1,
               cudaTextureType2DLayered = 0xF2, cudaTextureTypeCubemapLayered = 0xFC;
 constexpr int cudaSurfaceType1D = 0x01, cudaSurfaceType2D = 0x02, cudaSurfaceType3D = 0x03,
               cudaSurfaceTypeCubemap = 0x0C, cudaSurfaceType1DLayered = 0xF1,
               cudaSurfaceType2DLayered = 0xF2, cudaSurfaceTypeCubemapLayered = 0xFC;
+#endif
 
 struct textureReference {
     int normalized;
@@ -17,19 +19,49 @@ struct textureReference {
     unsigned maxAnisotropy;
     cudaTextureFilterMode mipmapFilterMode;
     float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+    int disableTrilinearOptimization;
+    // How it is read, the object that it is bound to, and the bytes that its address is moved by.
+    cudaTextureReadMode gridlane_mode;
+    mutable cudaTextureObject_t gridlane_object;
+    mutable size_t gridlane_offset;
+    constexpr textureReference(int normalized, cudaTextureFilterMode filter,
+                               cudaTextureAddressMode mode, cudaChannelFormatDesc format,
+                               cudaTextureReadMode read)
+        : normalized(normalized), filterMode(filter), addressMode{mode, mode, mode},
+          channelDesc(format), sRGB(0), maxAnisotropy(0), mipmapFilterMode(cudaFilterModePoint),
+          mipmapLevelBias(0), minMipmapLevelClamp(0), maxMipmapLevelClamp(0),
+          disableTrilinearOptimization(0), gridlane_mode(read), gridlane_object(0),
+          gridlane_offset(0) {}
 };
 struct surfaceReference {
     cudaChannelFormatDesc channelDesc;
+    mutable cudaSurfaceObject_t gridlane_object;
+    constexpr surfaceReference() : channelDesc{}, gridlane_object(0) {}
 };
+template <typename T> constexpr cudaChannelFormatDesc gridlane_format()
+{
+#ifdef GRIDLANE_PROGRAM
+    return gridlane_channel<T>::made();
+#else
+    return {};
+#endif
+}
 
 // On the device such a variable is its handle.
 template <typename T, int shape = cudaTextureType1D,
           cudaTextureReadMode mode = cudaReadModeElementType>
-struct __attribute__((device_builtin_texture_type)) texture : textureReference {};
+struct __attribute__((device_builtin_texture_type)) texture : textureReference {
+    constexpr texture(int normalized = 0, cudaTextureFilterMode filter = cudaFilterModePoint,
+                      cudaTextureAddressMode address = cudaAddressModeClamp,
+                      cudaChannelFormatDesc format = gridlane_format<T>())
+        : textureReference(normalized, filter, address, format, mode) {}
+};
 template <typename T, int shape = cudaTextureType1D>
 struct __attribute__((device_builtin_surface_type)) surface;
 template <int shape>
-struct __attribute__((device_builtin_surface_type)) surface<void, shape> : surfaceReference {};
+struct __attribute__((device_builtin_surface_type)) surface<void, shape> : surfaceReference {
+    constexpr surface() {}
+};
 
 template <typename T, int shape, cudaTextureReadMode mode>
 GRIDLANE_DEVICE cudaTextureObject_t gridlane_handle(texture<T, shape, mode> reference)
@@ -81,8 +113,30 @@ GRIDLANE_LEVELS(tex2DLayered, cudaTextureType2DLayered, (float x, float y, int l
 GRIDLANE_LEVELS(texCubemap, cudaTextureTypeCubemap, (float x, float y, float z), (x, y, z))
 GRIDLANE_LEVELS(texCubemapLayered, cudaTextureTypeCubemapLayered,
                 (float x, float y, float z, int layer), (x, y, z, layer))
+#define GRIDLANE_GRADIENT(name, shape, T_, parameters, arguments)                              \
+    GRIDLANE_REFERENCE(name##Grad, shape, (GRIDLANE_LIST parameters, T_ dx, T_ dy),            \
+                       (GRIDLANE_LIST arguments, dx, dy))
+GRIDLANE_GRADIENT(tex1D, cudaTextureType1D, float, (float x), (x))
+GRIDLANE_GRADIENT(tex2D, cudaTextureType2D, float2, (float x, float y), (x, y))
+GRIDLANE_GRADIENT(tex3D, cudaTextureType3D, float4, (float x, float y, float z), (x, y, z))
+GRIDLANE_GRADIENT(tex1DLayered, cudaTextureType1DLayered, float, (float x, int layer), (x, layer))
+GRIDLANE_GRADIENT(tex2DLayered, cudaTextureType2DLayered, float2, (float x, float y, int layer),
+                  (x, y, layer))
+#undef GRIDLANE_GRADIENT
 #undef GRIDLANE_REFERENCE
 #undef GRIDLANE_LEVELS
+
+// The same channel of four texels; which one does not depend on their type.
+template <typename T> struct gridlane_four { typedef int4 Type; };
+template <> struct gridlane_four<float4> { typedef float4 Type; };
+template <> struct gridlane_four<uint4> { typedef uint4 Type; };
+template <typename T, cudaTextureReadMode mode>
+GRIDLANE_DEVICE auto tex2Dgather(texture<T, cudaTextureType2D, mode> t, float x, float y,
+                                 int channel = 0)
+{
+    typedef typename gridlane_texel<typename gridlane_read<T, mode>::Type>::Read Read;
+    return tex2Dgather<typename gridlane_four<Read>::Type>(gridlane_handle(t), x, y, channel);
+}
 
 #define GRIDLANE_REFERENCE(name, shape, parameters, arguments)                                 \
     template <typename T>                                                                      \
@@ -112,6 +166,9 @@ GRIDLANE_REFERENCE(surf2DLayered, cudaSurfaceType2DLayered, (int x, int y, int l
 #undef GRIDLANE_REFERENCE
 #undef GRIDLANE_LIST
 
+#ifdef GRIDLANE_PROGRAM
+#include "gridlane/texture_binding.h"
+#else
 // --- the host's side
 
 template <typename T, int shape, cudaTextureReadMode mode>
@@ -152,3 +209,4 @@ cudaError_t cudaBindTexture2D(size_t *offset, const textureReference *reference,
 cudaError_t cudaBindTextureToArray(const textureReference *reference, cudaArray_const_t array,
                                    const cudaChannelFormatDesc *format);
 cudaError_t cudaUnbindTexture(const textureReference *reference);
+#endif
