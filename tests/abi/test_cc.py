@@ -295,8 +295,8 @@ def test_errors_are_the_compiler_s(parts, tmp_path):
         parts("-rdc=true", "wrong.cu")
     with pytest.raises(CompileError, match="nothere"):
         parts("main.c", "-lnothere")
-    with pytest.raises(CompileError, match=r"and no cuBLAS.*: cublas is of one"):
-        parts("main.c", "-lcublas")
+    with pytest.raises(CompileError, match=r"and no cuBLAS.*: nccl is of one"):
+        parts("main.c", "-lnccl")
     with pytest.raises(ArgumentError, match=r"absent\.cu: No such file"):
         parts("absent.cu")
     with pytest.raises(ArgumentError, match=r"absent\.o: No such file"):
@@ -305,40 +305,61 @@ def test_errors_are_the_compiler_s(parts, tmp_path):
 
 ABSENT = """
 #include <cub/cub.cuh>
-#include <cublas_v2.h>
+#include <cublasLt.h>
+#include <cufft.h>
+#include <curand.h>
 #include <thrust/complex.h>
 #include <thrust/device_vector.h>
+#include <cstdio>
+int on_the_host();
 __global__ void k(float *x) { thrust::complex<float> z(*x, 1); *x = (z * z).real(); }
 int main()
 {
-#if CALLED == 1
-    cublasHandle_t handle;
-    return cublasCreate(&handle);
-#elif CALLED == 2
-    size_t bytes = 0;
-    cub::DeviceReduce::Sum(nullptr, bytes, (int *)nullptr, (int *)nullptr, 1);
-    thrust::device_vector<int> made(4, 1);
-    return thrust::reduce(made.begin(), made.end());
-#else
-    float *x;
+    float *x, *y;
+    cub::CachingDeviceAllocator pool;
     cudaMallocManaged(&x, 4);
     *x = 3;
     k<<<1, 1>>>(x);
     cudaDeviceSynchronize();
-    return *x;
-#endif
+    printf("%g %d", *x, pool.DeviceAllocate((void **)&y, 8) + pool.DeviceFree(y));
+    unsigned low = cub::Traits<float>::TwiddleIn(0xBF800000u);
+    unsigned high = cub::Traits<float>::TwiddleIn(1);
+    printf(" %d %u", low < high, (unsigned)cub::Traits<short>::TwiddleIn(0x8000u));
+    cufftHandle plan;
+    curandGenerator_t random;
+    printf(" %d %d %d\\n", on_the_host(), cufftPlan1d(&plan, 8, CUFFT_C2C, 1),
+           curandCreateGenerator(&random, CURAND_RNG_PSEUDO_DEFAULT));
+    fflush(stdout);
+    thrust::device_vector<int> made(4, 1);
+    puts("not reached");
+}
+"""
+OF_HOST = """
+#include <cublas_v2.h>
+#include <cuComplex.h>
+#include <omp.h>
+int on_the_host()
+{
+    int threads = 0;
+#pragma omp parallel num_threads(2) reduction(+: threads)
+    threads++;
+    cublasHandle_t handle;
+    return 100 * threads + cublasCreate(&handle) + (int)cuCmul(cuDoubleComplex{0, 1}, {0, 1}).x;
 }
 """
 
 
 def test_libraries_that_are_absent(cc, tmp_path):
-    """A call of the host is an error by its name; what kernels use of them is here."""
+    """A call of the host is refused when it is reached, by its name; what kernels use of them is
+    here. Files of the host are compiled with OpenMP."""
     (tmp_path / "absent.cu").write_text(ABSENT)
-    for number, name in enumerate(("cublasCreate", "DeviceReduce::Sum.*thrust::"), 1):
-        with pytest.raises(CompileError, match=rf"(?s){name}.*gridlane has"):
-            cc(f"-DCALLED={number}", "absent.cu", "-o", "program")
-    cc("absent.cu", "-o", "program")
-    assert run("./program").returncode == 8
+    (tmp_path / "host.cpp").write_text(OF_HOST)
+    libraries = ["-lcublas", "-lcublasLt", "-lcufft", "-lcurand"]
+    cc("-Xcompiler", "-fopenmp", "absent.cu", "host.cpp", *libraries, "-o", "program")
+    found = run("./program")
+    assert (found.returncode, found.stdout) == (1, "8 0 1 0 214 16 203\n"), found
+    told = [line.split()[1] for line in found.stderr.splitlines()]
+    assert sorted(told) == ["cublasCreate", "cufftPlan1d", "curandCreateGenerator", "device_vector"]
 
 
 def test_a_compiler_that_hangs(parts, monkeypatch):

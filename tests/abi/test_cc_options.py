@@ -59,8 +59,8 @@ def test_what_is_ignored_and_what_is_refused():
     for name, reason in options.REFUSED.items():
         with pytest.raises(ArgumentError, match=reason[:20]):
             parse([name, "a.cu"])
-    with pytest.raises(ArgumentError, match="OpenMP"):
-        parse(["-Xcompiler", "-fopenmp", "a.cu"])
+    for words in (["-Xcompiler", "-O3,-fopenmp"], ["-fopenmp"]):
+        assert parse([*words, "a.cu"]).is_parallel
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,13 @@ _SAME = (
     *("crt/host_defines.h", "crt/host_config.h", "cuda_device_runtime_api.h"),
 )
 """Headers of CUDA's whose contents are in cuda_runtime.h."""
-_SHARED = "guards.h", "library_types.h"
-"""Headers of CUDA C++ that serve C of the host as well."""
+_SHARED = (
+    *("gridlane/guards.h", "gridlane/library_types.h", "gridlane/absent.h", "gridlane/libraries.h"),
+    *("cuComplex.h", "math_constants.h", "cublas.h", "cublas_v2.h", "cublas_api.h", "cublasLt.h"),
+    *("cufft.h", "curand.h", "cusparse.h", "cusolverDn.h", "cusolver_common.h", "nvml.h"),
+    *("cuda_gl_interop.h", "nvtx3/nvToolsExt.h", "nvToolsExt.h"),
+)
+"""Headers of CUDA C++ that serve the host alone as well."""
 _ENVIRONMENT = """# Programs started from here find gridlane's libcuda, libcudart and libnvrtc.
 export LD_LIBRARY_PATH="{lib}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
 # Linkers find -lcudart_gridlane, whose programs need no path.
@@ -90,7 +95,7 @@ def _digest() -> str:
     made = hashlib.sha256(digest().encode())
     for each in archive.sources():
         made.update(each)
-    shared = (INCLUDE / "gridlane" / name for name in _SHARED)
+    shared = (INCLUDE / name for name in _SHARED)
     for path in (*sorted(_HEADERS.rglob("*.h")), *shared):
         made.update(path.read_bytes())
     return made.hexdigest()
@@ -129,7 +134,7 @@ def _write(prefix: Path) -> list[Path]:
     for each in sorted(path for path in _HEADERS.rglob("*.h")):
         texts[include / each.relative_to(_HEADERS)] = each.read_text()
     for name in _SHARED:
-        texts[include / "gridlane" / name] = (INCLUDE / "gridlane" / name).read_text()
+        texts[include / name] = (INCLUDE / name).read_text()
     for name in _SAME:
         texts[include / name] = '#pragma once\n#include "cuda_runtime.h"\n'
     for path, text in texts.items():

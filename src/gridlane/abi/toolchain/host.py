@@ -79,6 +79,7 @@ def plain(path: Path, language: str, command: Command, host: Host, include: Path
         *(host.c if language == "c" else host.plain),
         *words,
         *optimised(command.host),
+        *(["-fopenmp"] if command.is_parallel else []),
         f"-I{include}",
         str(path),
     ]

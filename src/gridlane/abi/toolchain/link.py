@@ -138,6 +138,7 @@ def words(
         # Before the user's folders, which may have NVIDIA's libraries of these names.
         *("-o", str(made), f"-L{lib}", *command.linker),
         *(*runtime[command.runtime], *_found(command, lib)),
+        *(["-fopenmp"] if command.is_parallel else []),
         *("-ldl", "-lpthread", "-lm"),
     ]
 

@@ -98,14 +98,33 @@ IGNORED = (
 """Options that tune, choose among NVIDIA's own warnings, or allow what is allowed here: what a
 program answers is the same."""
 
-IGNORED_LIBRARIES = ("cudadevrt", "nvToolsExt")
-"""Libraries of whose functions none is left to link: the headers and the PTX have them, or lack
+IGNORED_LIBRARIES = (
+    *(
+        "cudadevrt",
+        "nvToolsExt",
+        "cublas",
+        "cublasLt",
+        "cublas_static",
+        "cublasLt_static",
+        "culibos",
+    ),
+    *(
+        "cufft",
+        "cufft_static",
+        "curand",
+        "curand_static",
+        "cusparse",
+        "cusparse_static",
+        "cusolver",
+    ),
+    *("cusolver_static", "nvidia-ml"),
+)
+"""Libraries of whose functions none is left to link: the headers and the PTX have them, or refuse
 them by name."""
 
 REFUSED = {
     "-cubin": "machine code of NVIDIA's GPUs; -ptx makes PTX",
     "-lib": "static libraries; compile with -c, and call ar",
     "-dlink": "device code is linked when the program starts; link with gridlane cc",
-    "-fopenmp": "OpenMP needs its runtime for clang, which is not here; compile that file by g++",
 }
 """Options that are known and not done, with the reason."""

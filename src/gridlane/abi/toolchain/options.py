@@ -44,6 +44,7 @@ class Command:
         is_dry: whether commands are shown and not executed; ``is_verbose``: shown.
         dependencies: options of the rule for make, ``-MD`` and its like.
         forwards: whether an option that is not known is the host compiler's.
+        is_parallel: whether files of the host are compiled with OpenMP.
     """
 
     inputs: list[tuple[Path, str]] = field(default_factory=list)
@@ -64,6 +65,7 @@ class Command:
     is_verbose: bool = False
     dependencies: list[str] = field(default_factory=list)
     forwards: bool = False
+    is_parallel: bool = False
     language: str = ""
 
 
@@ -249,8 +251,8 @@ def _of_host(made: Command, value: str) -> None:
     for part in shlex.split(value):
         words += [part] if part.startswith("-Wl,") else filter(None, part.split(","))
     for word in words:
-        if word.startswith("-fopenmp"):
-            raise ArgumentError(f"gridlane cc: {word} is not supported: {REFUSED['-fopenmp']}")
+        made.is_parallel |= word.startswith("-fopenmp")
+    words = [word for word in words if not word.startswith("-fopenmp")]
     of_both = [word for word in words if word[:2] in ("-D", "-U", "-I")]
     made.both += of_both
     made.host += [word for word in words if word not in of_both and not word.startswith("-Wl,")]
@@ -324,6 +326,10 @@ def _position(made: Command, value: str) -> None:
     made.host.append("-fPIC")
 
 
+def _parallel(made: Command, value: str) -> None:
+    made.is_parallel = True
+
+
 _TAKEN = {
     "-arch": _architecture,
     "-gencode": _generated,
@@ -350,5 +356,6 @@ _TAKEN = {
     "-v": _verbose,
     "-use_fast_math": _fast,
     "-fPIC": _position,
+    "-fopenmp": _parallel,
 }
 _FLAGS = frozenset((*_TAKEN, *_MODES, *IGNORED)) - _WITH_VALUE

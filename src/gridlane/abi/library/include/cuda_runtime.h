@@ -9,6 +9,7 @@
 #include "gridlane/library_types.h"
 
 #ifndef __CUDACC__
+#define GRIDLANE_BOTH static inline
 #define __host__
 #define __device__
 #define __global__

@@ -1,6 +1,10 @@
 // Complex numbers as pairs.
 #pragma once
 #define CU_COMPLEX_H_
+#ifndef __CUDACC__
+#include <math.h>
+#include "cuda_runtime.h"
+#endif
 
 #define GRIDLANE_COMPLEX(C, T, V, f, root)                                                     \
     typedef V C;                                                                               \

@@ -20,6 +20,7 @@ enum cublasStatus_t {
     CUBLAS_STATUS_LICENSE_ERROR = 16,
 };
 typedef cublasStatus_t cublasStatus;
+GRIDLANE_REFUSAL(cublasStatus_t, CUBLAS_STATUS_NOT_SUPPORTED)
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C, CUBLAS_OP_HERMITAN = 2 };
 enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER, CUBLAS_FILL_MODE_FULL };
 enum cublasDiagType_t { CUBLAS_DIAG_NON_UNIT, CUBLAS_DIAG_UNIT };
@@ -73,5 +74,11 @@ GRIDLANE_BLAS(trmm) GRIDLANE_BLAS(trsm) GRIDLANE_BLAS(trsmBatched) GRIDLANE_BLAS
 GRIDLANE_BLAS(dgmm) GRIDLANE_BLAS(getrfBatched) GRIDLANE_BLAS(getriBatched)
 GRIDLANE_BLAS(getrsBatched) GRIDLANE_BLAS(matinvBatched) GRIDLANE_BLAS(geqrfBatched)
 #undef GRIDLANE_BLAS
-inline const char *cublasGetStatusString(cublasStatus_t) { return ""; }
-inline const char *cublasGetStatusName(cublasStatus_t) { return ""; }
+inline const char *cublasGetStatusString(cublasStatus_t status)
+{
+    return status ? "the library is not here" : "success";
+}
+inline const char *cublasGetStatusName(cublasStatus_t status)
+{
+    return status ? "CUBLAS_STATUS_NOT_SUPPORTED" : "CUBLAS_STATUS_SUCCESS";
+}

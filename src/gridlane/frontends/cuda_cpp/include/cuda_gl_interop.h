@@ -2,6 +2,9 @@
 // those of the system.
 #pragma once
 #define __CUDA_GL_INTEROP_H__
+#ifndef __CUDACC__
+#include "cuda_runtime.h"
+#endif
 #if __has_include(<GL/gl.h>)
 #include <GL/gl.h>
 #elif !defined(GL_VERSION_1_1)
@@ -12,15 +15,14 @@ typedef int GLint;
 enum cudaGLDeviceList {
     cudaGLDeviceListAll = 1, cudaGLDeviceListCurrentFrame, cudaGLDeviceListNextFrame,
 };
-extern "C" {
-cudaError_t cudaGLGetDevices(unsigned *count, int *devices, unsigned room, cudaGLDeviceList list);
-cudaError_t cudaGraphicsGLRegisterBuffer(cudaGraphicsResource **made, GLuint buffer, unsigned flags);
-cudaError_t cudaGraphicsGLRegisterImage(cudaGraphicsResource **made, GLuint image, GLenum target,
-                                        unsigned flags);
-cudaError_t cudaGLSetGLDevice(int device);
-cudaError_t cudaGLRegisterBufferObject(GLuint buffer);
-cudaError_t cudaGLMapBufferObject(void **p, GLuint buffer);
-cudaError_t cudaGLUnmapBufferObject(GLuint buffer);
-cudaError_t cudaGLUnregisterBufferObject(GLuint buffer);
-cudaError_t cudaGLSetBufferObjectMapFlags(GLuint buffer, unsigned flags);
-}
+#include "gridlane/absent.h"
+GRIDLANE_REFUSAL(cudaError_t, cudaErrorNotSupported)
+#define GRIDLANE_GL(name) \
+    template <typename... A_> cudaError_t name(const A_ &...) GRIDLANE_STATUS(cudaError_t, name)
+GRIDLANE_GL(cudaGLGetDevices) GRIDLANE_GL(cudaGraphicsGLRegisterBuffer)
+GRIDLANE_GL(cudaGraphicsGLRegisterImage) GRIDLANE_GL(cudaGLSetGLDevice)
+GRIDLANE_GL(cudaGLRegisterBufferObject) GRIDLANE_GL(cudaGLMapBufferObject)
+GRIDLANE_GL(cudaGLMapBufferObjectAsync) GRIDLANE_GL(cudaGLUnmapBufferObject)
+GRIDLANE_GL(cudaGLUnmapBufferObjectAsync) GRIDLANE_GL(cudaGLUnregisterBufferObject)
+GRIDLANE_GL(cudaGLSetBufferObjectMapFlags)
+#undef GRIDLANE_GL

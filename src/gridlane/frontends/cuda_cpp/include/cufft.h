@@ -16,6 +16,7 @@ enum cufftResult {
     CUFFT_NOT_IMPLEMENTED = 14, CUFFT_NOT_SUPPORTED = 16,
 };
 typedef cufftResult cufftResult_t;
+GRIDLANE_REFUSAL(cufftResult, CUFFT_NOT_SUPPORTED)
 enum cufftType {
     CUFFT_C2C = 0x29, CUFFT_R2C = 0x2a, CUFFT_C2R = 0x2c, CUFFT_Z2Z = 0x69, CUFFT_D2Z = 0x6a,
     CUFFT_Z2D = 0x6c,

@@ -21,6 +21,7 @@ enum curandStatus {
     CURAND_STATUS_INTERNAL_ERROR = 999,
 };
 typedef curandStatus curandStatus_t;
+GRIDLANE_REFUSAL(curandStatus, CURAND_STATUS_INITIALIZATION_FAILED)
 enum curandRngType {
     CURAND_RNG_PSEUDO_DEFAULT = 100,
     CURAND_RNG_PSEUDO_XORWOW = 101,

@@ -27,6 +27,7 @@ enum cusparseStatus_t {
     CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED, CUSPARSE_STATUS_ZERO_PIVOT,
     CUSPARSE_STATUS_NOT_SUPPORTED, CUSPARSE_STATUS_INSUFFICIENT_RESOURCES,
 };
+GRIDLANE_REFUSAL(cusparseStatus_t, CUSPARSE_STATUS_NOT_SUPPORTED)
 enum cusparseOperation_t {
     CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_TRANSPOSE,
     CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE,
@@ -64,4 +65,11 @@ GRIDLANE_SPARSE(SparseToDense_bufferSize) GRIDLANE_SPARSE(SpSV_createDescr)
 GRIDLANE_SPARSE(SpSV_bufferSize) GRIDLANE_SPARSE(SpSV_analysis) GRIDLANE_SPARSE(SpSV_solve)
 GRIDLANE_SPARSE(Xcoo2csr) GRIDLANE_SPARSE(Xcsr2coo)
 #undef GRIDLANE_SPARSE
-inline const char *cusparseGetErrorString(cusparseStatus_t) { return ""; }
+inline const char *cusparseGetErrorString(cusparseStatus_t status)
+{
+    return status ? "the library is not here" : "success";
+}
+inline const char *cusparseGetErrorName(cusparseStatus_t status)
+{
+    return status ? "CUSPARSE_STATUS_NOT_SUPPORTED" : "CUSPARSE_STATUS_SUCCESS";
+}

@@ -8,6 +8,7 @@ enum nvmlReturn_t {
     NVML_ERROR_NO_PERMISSION, NVML_ERROR_ALREADY_INITIALIZED, NVML_ERROR_NOT_FOUND,
     NVML_ERROR_INSUFFICIENT_SIZE, NVML_ERROR_UNKNOWN = 999,
 };
+GRIDLANE_REFUSAL(nvmlReturn_t, NVML_ERROR_NOT_SUPPORTED)
 enum nvmlClockType_t {
     NVML_CLOCK_GRAPHICS, NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_CLOCK_VIDEO, NVML_CLOCK_COUNT,
 };
@@ -25,7 +26,10 @@ struct nvmlPciInfo_t {
 #define NVML_DEVICE_NAME_BUFFER_SIZE 64
 #define NVML_DEVICE_UUID_BUFFER_SIZE 80
 #define NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE 80
-extern "C" const char *nvmlErrorString(nvmlReturn_t result);
+inline const char *nvmlErrorString(nvmlReturn_t)
+{
+    return "gridlane has no management library";
+}
 #define GRIDLANE_MANAGEMENT(name) GRIDLANE_ANY(nvmlReturn_t, nvml##name)
 GRIDLANE_MANAGEMENT(Init) GRIDLANE_MANAGEMENT(Init_v2) GRIDLANE_MANAGEMENT(Shutdown)
 GRIDLANE_MANAGEMENT(SystemGetDriverVersion) GRIDLANE_MANAGEMENT(SystemGetCudaDriverVersion)

@@ -1,6 +1,8 @@
 // Buffers, iterators, and loads with a cache hint.
 #pragma once
 #include <iterator>
+#include <limits>
+#include <type_traits>
 #include "gridlane/absent.h"
 #include "gridlane/cub_operations.h"
 
@@ -16,14 +18,78 @@
 
 namespace cub {
 
+// Memory of the device, which the runtime keeps for reuse itself.
 struct CachingDeviceAllocator {
     template <typename... A_> explicit CachingDeviceAllocator(A_...) {}
-    template <typename T>
-    GRIDLANE_ABSENT cudaError_t DeviceAllocate(T **, size_t, cudaStream_t = nullptr)
-        GRIDLANE_BODY(return cudaSuccess;)
-    GRIDLANE_ABSENT cudaError_t DeviceFree(void *) GRIDLANE_BODY(return cudaSuccess;)
-    GRIDLANE_ABSENT cudaError_t FreeAllCached() GRIDLANE_BODY(return cudaSuccess;)
+    template <typename T> cudaError_t DeviceAllocate(T **p, size_t bytes, cudaStream_t = nullptr)
+    {
+        return cudaMalloc((void **)p, bytes);
+    }
+    cudaError_t DeviceFree(void *p) { return cudaFree(p); }
+    cudaError_t DeviceAllocate(int device, void **p, size_t bytes, cudaStream_t = nullptr)
+    {
+        int before = 0;
+        cudaGetDevice(&before);
+        cudaError_t error = cudaSetDevice(device);
+        if (!error)
+            error = cudaMalloc(p, bytes);
+        cudaSetDevice(before);
+        return error;
+    }
+    cudaError_t DeviceFree(int, void *p) { return cudaFree(p); }
+    cudaError_t FreeAllCached() { return cudaSuccess; }
 };
+
+// What is known of a type: its bits as an unsigned number, whose order is that of the values.
+enum Category { NOT_A_NUMBER, SIGNED_INTEGER, UNSIGNED_INTEGER, FLOATING_POINT };
+template <int bytes> struct gridlane_bits { typedef unsigned long long Type; };
+template <> struct gridlane_bits<1> { typedef unsigned char Type; };
+template <> struct gridlane_bits<2> { typedef unsigned short Type; };
+template <> struct gridlane_bits<4> { typedef unsigned Type; };
+template <typename T, bool is_number = std::is_arithmetic<T>::value> struct Traits {
+    static constexpr Category CATEGORY = NOT_A_NUMBER;
+    static constexpr bool PRIMITIVE = false, NULL_TYPE = false;
+};
+template <typename T> struct Traits<T, true> {
+    typedef typename gridlane_bits<sizeof(T)>::Type UnsignedBits;
+    static constexpr Category CATEGORY = std::is_floating_point<T>::value ? FLOATING_POINT
+                                         : std::is_signed<T>::value       ? SIGNED_INTEGER
+                                                                          : UNSIGNED_INTEGER;
+    static constexpr bool PRIMITIVE = true, NULL_TYPE = false;
+    static constexpr UnsignedBits HIGH_BIT = (UnsignedBits)((UnsignedBits)1 << (8 * sizeof(T) - 1));
+    static constexpr UnsignedBits LOWEST_KEY =
+        CATEGORY == FLOATING_POINT ? (UnsignedBits)-1 : CATEGORY == SIGNED_INTEGER ? HIGH_BIT : 0;
+    static constexpr UnsignedBits MAX_KEY =
+        CATEGORY == UNSIGNED_INTEGER ? (UnsignedBits)-1 : (UnsignedBits)(HIGH_BIT ^ (UnsignedBits)-1);
+    static __host__ __device__ UnsignedBits TwiddleIn(UnsignedBits key)
+    {
+        if (CATEGORY == FLOATING_POINT)
+            return key ^ (key & HIGH_BIT ? (UnsignedBits)-1 : HIGH_BIT);
+        return CATEGORY == SIGNED_INTEGER ? key ^ HIGH_BIT : key;
+    }
+    static __host__ __device__ UnsignedBits TwiddleOut(UnsignedBits key)
+    {
+        if (CATEGORY == FLOATING_POINT)
+            return key ^ (key & HIGH_BIT ? HIGH_BIT : (UnsignedBits)-1);
+        return TwiddleIn(key);
+    }
+    static __host__ __device__ T Max() { return std::numeric_limits<T>::max(); }
+    static __host__ __device__ T Lowest() { return std::numeric_limits<T>::lowest(); }
+};
+template <typename T> struct NumericTraits : Traits<T> {};
+template <int value> struct Int2Type { static constexpr int VALUE = value; };
+template <bool which, typename A_, typename B_> struct If {
+    typedef std::conditional_t<which, A_, B_> Type;
+};
+template <typename A_, typename B_> struct Equals {
+    static constexpr int VALUE = std::is_same<A_, B_>::value, NEGATE = !VALUE;
+};
+template <int n> struct PowerOfTwo { static constexpr bool VALUE = (n & (n - 1)) == 0; };
+template <int n> struct Log2 {
+    static constexpr int VALUE = n <= 1 ? 0 : 1 + Log2<(n + 1) / 2>::VALUE;
+};
+template <> struct Log2<1> { static constexpr int VALUE = 0; };
+template <> struct Log2<0> { static constexpr int VALUE = 0; };
 
 template <typename T> struct DoubleBuffer {
     T *d_buffers[2];

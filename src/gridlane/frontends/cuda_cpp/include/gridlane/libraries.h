@@ -3,10 +3,14 @@
 #pragma once
 #include "gridlane/absent.h"
 #include "gridlane/library_types.h"
+#ifdef __CUDACC__
 #include "gridlane/runtime.h"
+#else
+#include "cuda_runtime.h"
+#endif
 
 #define GRIDLANE_ANY(Status, name) \
-    template <typename... A_> GRIDLANE_ABSENT Status name(const A_ &...) GRIDLANE_BODY(return (Status)0;)
+    template <typename... A_> Status name(const A_ &...) GRIDLANE_STATUS(Status, name)
 // Of float, double, and complex numbers of both.
 #define GRIDLANE_REAL(Status, library, name) \
     GRIDLANE_ANY(Status, library##S##name) GRIDLANE_ANY(Status, library##D##name)

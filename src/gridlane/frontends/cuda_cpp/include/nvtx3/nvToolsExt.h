@@ -49,7 +49,7 @@ struct nvtxEventAttributes_t {
 };
 
 // Without a profiler in the process a mark does nothing; a range has the depth -2, as NVTX says then.
-#ifdef GRIDLANE_PROGRAM
+#if defined(GRIDLANE_PROGRAM) || !defined(__CUDACC__)
 #define GRIDLANE_MARK(T, name, parameters, value) inline T name parameters { return value; }
 #else
 #define GRIDLANE_MARK(T, name, parameters, value) T name parameters;

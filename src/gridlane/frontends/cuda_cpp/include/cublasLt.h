@@ -1,0 +1,61 @@
+// cuBLASLt for the host, as declarations.
+#pragma once
+#define CUBLASLT_H_
+#include "cublas_v2.h"
+
+struct cublasLtContext;
+typedef cublasLtContext *cublasLtHandle_t;
+#define GRIDLANE_OPAQUE(name) \
+    typedef struct name##Opaque_t { unsigned long long data[8]; } name##Opaque_t, *name##_t;
+GRIDLANE_OPAQUE(cublasLtMatrixLayout) GRIDLANE_OPAQUE(cublasLtMatmulDesc)
+GRIDLANE_OPAQUE(cublasLtMatrixTransformDesc) GRIDLANE_OPAQUE(cublasLtMatmulPreference)
+#undef GRIDLANE_OPAQUE
+struct cublasLtMatmulAlgo_t { unsigned long long data[8]; };
+struct cublasLtMatmulHeuristicResult_t {
+    cublasLtMatmulAlgo_t algo;
+    size_t workspaceSize;
+    cublasStatus_t state;
+    float wavesCount;
+    int reserved[4];
+};
+enum cublasLtOrder_t {
+    CUBLASLT_ORDER_COL, CUBLASLT_ORDER_ROW, CUBLASLT_ORDER_COL32, CUBLASLT_ORDER_COL4_4R2_8C,
+    CUBLASLT_ORDER_COL32_2R_4R4,
+};
+enum cublasLtPointerMode_t { CUBLASLT_POINTER_MODE_HOST, CUBLASLT_POINTER_MODE_DEVICE };
+enum cublasLtEpilogue_t {
+    CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_RELU = 2, CUBLASLT_EPILOGUE_BIAS = 4,
+    CUBLASLT_EPILOGUE_RELU_BIAS = 6, CUBLASLT_EPILOGUE_GELU = 32, CUBLASLT_EPILOGUE_GELU_BIAS = 36,
+};
+enum cublasLtMatrixLayoutAttribute_t {
+    CUBLASLT_MATRIX_LAYOUT_TYPE, CUBLASLT_MATRIX_LAYOUT_ORDER, CUBLASLT_MATRIX_LAYOUT_ROWS,
+    CUBLASLT_MATRIX_LAYOUT_COLS, CUBLASLT_MATRIX_LAYOUT_LD, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+    CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET,
+};
+enum cublasLtMatmulDescAttributes_t {
+    CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, CUBLASLT_MATMUL_DESC_SCALE_TYPE,
+    CUBLASLT_MATMUL_DESC_POINTER_MODE, CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB,
+    CUBLASLT_MATMUL_DESC_TRANSC, CUBLASLT_MATMUL_DESC_FILL_MODE, CUBLASLT_MATMUL_DESC_EPILOGUE,
+    CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+};
+enum cublasLtMatrixTransformDescAttributes_t {
+    CUBLASLT_MATRIX_TRANSFORM_DESC_SCALE_TYPE, CUBLASLT_MATRIX_TRANSFORM_DESC_POINTER_MODE,
+    CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSA, CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSB,
+};
+enum cublasLtMatmulPreferenceAttributes_t {
+    CUBLASLT_MATMUL_PREF_SEARCH_MODE, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+};
+#define GRIDLANE_LT(name) GRIDLANE_ANY(cublasStatus_t, cublasLt##name)
+GRIDLANE_LT(Create) GRIDLANE_LT(Destroy) GRIDLANE_LT(Matmul) GRIDLANE_LT(MatrixTransform)
+GRIDLANE_LT(MatrixLayoutCreate) GRIDLANE_LT(MatrixLayoutInit) GRIDLANE_LT(MatrixLayoutDestroy)
+GRIDLANE_LT(MatrixLayoutSetAttribute) GRIDLANE_LT(MatrixLayoutGetAttribute)
+GRIDLANE_LT(MatmulDescCreate) GRIDLANE_LT(MatmulDescInit) GRIDLANE_LT(MatmulDescDestroy)
+GRIDLANE_LT(MatmulDescSetAttribute) GRIDLANE_LT(MatmulDescGetAttribute)
+GRIDLANE_LT(MatrixTransformDescCreate) GRIDLANE_LT(MatrixTransformDescInit)
+GRIDLANE_LT(MatrixTransformDescDestroy) GRIDLANE_LT(MatrixTransformDescSetAttribute)
+GRIDLANE_LT(MatmulPreferenceCreate) GRIDLANE_LT(MatmulPreferenceInit)
+GRIDLANE_LT(MatmulPreferenceDestroy) GRIDLANE_LT(MatmulPreferenceSetAttribute)
+GRIDLANE_LT(MatmulAlgoGetHeuristic) GRIDLANE_LT(MatmulAlgoGetIds) GRIDLANE_LT(MatmulAlgoInit)
+GRIDLANE_LT(MatmulAlgoCheck) GRIDLANE_LT(MatmulAlgoConfigSetAttribute)
+GRIDLANE_LT(MatmulAlgoConfigGetAttribute) GRIDLANE_LT(MatmulAlgoCapGetAttribute)
+#undef GRIDLANE_LT
