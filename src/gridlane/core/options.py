@@ -30,6 +30,7 @@ class KernelOptions:
         fp64: one of ``FP64``.
         floats: one of ``FLOATS``.
         stack: bytes of a thread's stack, where functions call themselves; 0 for GRIDLANE_STACK's.
+        chip: the processor that the program names, for what it evaluates at compile time.
     """
 
     fastmath: bool = False
@@ -42,6 +43,7 @@ class KernelOptions:
     fp64: str = "emulate"
     floats: str = "float64"
     stack: int = 0
+    chip: str = ""
 
 
 @dataclass(frozen=True, slots=True)

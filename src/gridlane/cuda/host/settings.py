@@ -62,8 +62,8 @@ FROM_ENVIRONMENT: dict[str, tuple[str, Callable[[str], Any]]] = {
     "NUMBA_CUDA_NVRTC_EXTRA_SEARCH_PATHS": ("CUDA_NVRTC_EXTRA_SEARCH_PATHS", str),
 }
 """Variables of the environment, each with its name here and how its text is read."""
-_ELSEWHERE = {"NUMBA_CUDA_MEMORY_MANAGER"}
-"""Those that core/config.py reads."""
+_ELSEWHERE = {"NUMBA_CUDA_MEMORY_MANAGER", "NUMBA_CUDA_MLIR_ICE_FULL_TB"}
+"""Those that core/config.py reads, or that concern defects of another compiler alone."""
 
 
 def read_environment() -> list[str]:

@@ -54,6 +54,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
             converted to floats (docs/dialect.md); GRIDLANE_FLOATS by default. A device function
             without the option follows its caller.
         lineinfo: on a GPU, machine code with each instruction's line, for profilers.
+        chip: the processor, as ``sm_90``, that ``current_target_options()`` shows to ``consteval``.
         source: the function's text, where Python has no file of it: of code from exec or from a
             ``.pyc`` alone. It may be that of a whole module; its code must be the function's.
         link: code of CUDA C++ or PTX, which defines what ``cuda.declare_device`` declares without
@@ -95,6 +96,7 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
         launch_bounds=launch_bounds_of(options.get("launch_bounds")),
         fp64=options.get("fp64") or config().fp64,
         floats=options.get("floats") or config().floats,
+        chip=options.get("chip") or "",
     )
 
     text = options.pop("source", None)

@@ -181,6 +181,20 @@ class Inspection:
             return f"{self.__name__} is not compiled yet: launch it, or call compile(signature)"
         return "\n\n".join(kernel.explain(block) for kernel in self.overloads.values())
 
+    def inspect_mlir(self, signature: Any = None) -> Any:
+        """Refuse to show MLIR."""
+        raise UnsupportedError(
+            "inspect_mlir() shows a part of NVIDIA's MLIR compiler; gridlane has a compiler of its "
+            "own, whose IR inspect_ir() shows"
+        )
+
+    def inspect_lto_ptx(self, signature: Any = None) -> Any:
+        """Refuse to show what NVIDIA's linker makes."""
+        raise UnsupportedError(
+            "inspect_lto_ptx() shows what NVIDIA's linker makes of LTO-IR; gridlane has a compiler "
+            "of its own, and inspect_ptx() shows its PTX"
+        )
+
     def inspect_sass(self, signature: Any = None) -> Any:
         """Refuse to show NVIDIA's machine code."""
         if self.is_device_function:
@@ -192,6 +206,15 @@ class Inspection:
         )
 
     inspect_sass_cfg = inspect_sass
+
+    def inspect_transformed_source(self, signature: Any = None) -> Any:
+        """The kernel's text without its compile-time parts, for a signature or for each; None
+        where it has none."""
+        if signature is not None:
+            return self._overload(signature).metadata["transformed_source"]
+        return {
+            types: kernel.metadata["transformed_source"] for types, kernel in self.overloads.items()
+        }
 
     def inspect_types(self, file: Any = None) -> None:
         """Print the typed IR under each signature."""

@@ -50,6 +50,7 @@ class JitOptions(TypedDict, total=False):
     extensions: Sequence[Any] | None
     inline: bool | str | Callable[..., Any] | None
     abi: str | None
+    chip: str | None
     source: str | None
     link: Any
     func: Any
@@ -195,6 +196,11 @@ def _check_abi(where: str, name: str, value: Any) -> None:
         raise _wrong(where, name, value, "a name, 'numba' or 'c'")
 
 
+def _check_chip(where: str, name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value.startswith("sm_"):
+        raise ValueError(f"{where}: {name}={value!r}; a processor is 'sm_90' or the like")
+
+
 def _check_source(where: str, name: str, value: Any) -> None:
     if not isinstance(value, str):
         raise _wrong(where, name, value, "the text of the function")
@@ -225,6 +231,7 @@ _CHECKS: dict[str, Callable[[str, str, Any], None]] = {
     "extensions": _check_extensions,
     "inline": _check_inline,
     "abi": _check_abi,
+    "chip": _check_chip,
     "source": _check_source,
     **dict.fromkeys(("link", "func"), _anything),
     **dict.fromkeys(_MOVED, _moved),

@@ -75,6 +75,12 @@ class Kernel(ProcessBound, launch.Kernel):
         return Signature(none, self.types)
 
     @property
+    def metadata(self) -> dict[str, Any]:
+        """Under ``transformed_source`` the kernel's text without its compile-time parts, None where
+        it has none; ``cuda.experimental`` has these."""
+        return {"transformed_source": self.source.evaluated(self.types, self.options)}  # type: ignore[attr-defined]  # a PythonSource
+
+    @property
     def entry_name(self) -> str:
         """The symbol of the kernel."""
         return self.module.kernel.name

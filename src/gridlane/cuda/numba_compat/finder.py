@@ -67,6 +67,12 @@ class NumbaFinder:
         raise _absent(fullname)
 
 
+def true_name(fullname: str) -> str:
+    """The name of a module below a replacement, as a program knows it."""
+    parent, _, name = fullname.rpartition(".")
+    return f"{_NAMES.get(parent, parent)}.{name}"
+
+
 def _absent(fullname: str) -> ModuleNotFoundError:
     parent, _, name = fullname.rpartition(".")
     return ModuleNotFoundError(reaches_into_compiler(fullname) or str(missing(name, parent)))
@@ -97,7 +103,9 @@ class Fallback:
         module = FALLBACKS.get(fullname)
         if module is not None:
             return alias(fullname, module)
-        parent, _, name = fullname.rpartition(".")
-        if parent in _NAMES:
-            raise _absent(f"{_NAMES[parent]}.{name}")
-        return None
+        if fullname.rpartition(".")[0] not in _NAMES:
+            return None
+        name = true_name(fullname)
+        if name in MODULES:  # from numba.cuda.cudadrv import nvrtc
+            return alias(fullname, MODULES[name])
+        raise _absent(name)

@@ -1,4 +1,4 @@
-"""The modules of NVIDIA's MLIR compiler, and what to write instead of an import of them."""
+"""The modules of numba's and NVIDIA's compilers, and what to write instead of an import of them."""
 
 from __future__ import annotations
 
@@ -51,14 +51,37 @@ INTERNALS: dict[str, tuple[str, str]] = {
 }
 
 
+# Modules of numba's compiler, in either package: under ``core``, ``cuda`` or ``np``.
+_NAMES = """
+    analysis annotations arraymath arrayobj base bytecode byteflow callconv cloudpickle codegen
+    compiler_lock compiler_machinery consts controlflow cpython debuginfo descriptor descriptors
+    deviceufunc dummyarray entrypoints environment event flags funcdesc inline_closurecall
+    interpreter ir ir_utils itanium_mangler libdevicedecl libs locks lowering mappings
+    memory_management ndarray npdatetime npdatetime_helpers npyimpl nvvm optional options postproc
+    pythonapi registry rewrites serialize sigutils ssa target target_extension targetconfig tracing
+    transforms typeconv typed_passes typeinfer ufunc_db unsafe untyped_passes
+"""
+_NUMBA = frozenset(_NAMES.split())
+_NUMBA_IN_CORE = "core.compiler", "np.compiler"
+
+
 def reaches_into_compiler(fullname: str) -> str | None:
-    """The error for a module of the compiler; None for other modules."""
+    """The error for a module of a compiler; None for other modules."""
     root, _, rest = fullname.partition(".")
-    known = INTERNALS.get(rest.partition(".")[0]) if root == ROOT else None
-    if known is None:
+    names = rest.split(".")
+    if root == ROOT and names[0] in INTERNALS:
+        part, instead = INTERNALS[names[0]]
+        return _error(fullname, part, instead)
+    if root not in (ROOT, "numba"):
         return None
-    part, instead = known
+    if not _NUMBA.isdisjoint(names[1:]) or rest.endswith(_NUMBA_IN_CORE):
+        return _error(fullname, "which is numba's compiler of bytecode", f"{_EXTEND}; {_INSPECT}")
+    return None
+
+
+def _error(fullname: str, part: str, instead: str) -> str:
+    owner = "NVIDIA's MLIR compiler" if fullname.startswith(ROOT) else "numba's compiler"
     return (
-        f"gridlane does not have {fullname}: it is a part of NVIDIA's MLIR compiler, {part}; "
+        f"gridlane does not have {fullname}: it is a part of {owner}, {part}; "
         f"gridlane has a compiler of its own. Instead: {instead}"
     )

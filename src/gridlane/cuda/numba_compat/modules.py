@@ -91,8 +91,10 @@ SUCCESSOR: dict[str, str] = {
     **{f"{ROOT}.numba_cuda{name}": module for name, module in _NUMBA_CUDA.items()},
     **{f"{ROOT}.cuda{name}": module for name, module in _NUMBA_CUDA.items()},
     ROOT: f"{_HERE}.mlir.toplevel",
+    f"{ROOT}.ast_transforms": f"{_HERE}.mlir.ast_transforms",
     f"{ROOT}.compiler": "gridlane.cuda.host.compilation",
     f"{ROOT}.cuda": f"{_HERE}.mlir.cuda",
+    f"{ROOT}.cuda.experimental": f"{_HERE}.mlir.experimental",
     f"{ROOT}.cuda.types": f"{_HERE}.mlir.types",
     f"{ROOT}.decorators": "gridlane.cuda.kernels.decorators",
     f"{ROOT}.errors": f"{_HERE}.errors",
@@ -100,6 +102,7 @@ SUCCESSOR: dict[str, str] = {
     f"{ROOT}.models": "gridlane.cuda.extending.models",
     f"{ROOT}.numba_cuda.tests": f"{_HERE}.core",
     f"{ROOT}.testing": f"{_HERE}.mlir.testing",
+    f"{ROOT}.tools": f"{_HERE}.mlir.tools",
     f"{ROOT}.types": f"{_HERE}.mlir.types",
 }
 

@@ -15,6 +15,7 @@ from gridlane.core import argtypes
 from gridlane.core.array_interface import ArrayMemory
 from gridlane.core.encoding import NotEncodable, encode, frame, named_class
 from gridlane.frontends.python import stubs
+from gridlane.frontends.python.consteval_stubs import CompileTime
 from gridlane.frontends.python.device_function import (
     ConstantFunction,
     DeviceFunction,
@@ -90,6 +91,8 @@ class Capture:
     def _object(self, value: Any) -> bytes:
         if EXTENSIONS.entries(value):
             raise NotEncodable("its implementations are chosen by functions of types")
+        if isinstance(value, CompileTime):
+            raise NotEncodable("what it evaluates may be anything")
         if isinstance(value, type):
             return self._class(value)
         device = device_function_of(value)

@@ -7,6 +7,7 @@ import types
 from gridlane.core import argtypes
 from gridlane.core.errors import TypingError
 from gridlane.core.source import Loc
+from gridlane.frontends.python.compile_time import bind_values, evaluate, known_type
 from gridlane.frontends.python.conversion import convert
 from gridlane.frontends.python.joins import relaxed
 from gridlane.frontends.python.operands import NONE, Conflict, Operand
@@ -43,7 +44,10 @@ def compile_kernel(
     target = Function(unit.function_name(source.name), is_kernel=True)
     target.loc = source.locate(source.node)
     unit.module.functions[target.name] = target
-    t = Translator(unit, rules, function, target, unit.options.floats)
+    evaluated = evaluate(unit, function, source, dict(zip(names, args, strict=True)))
+    source = source if evaluated is None else evaluated.source
+    t = Translator(unit, rules, function, target, unit.options.floats, source=source)
+    bind_values(t, evaluated)
     unit.active.append((function, target.loc))
     for name, operand in zip(names, kernel_parameters(t, names, args), strict=True):
         t.env[name] = operand
@@ -89,9 +93,13 @@ def _attempt(unit: Unit, rules: Rules, instance: Instance) -> Compiled:
     opened.target = target
     if opened.result is not None:
         target.results = tuple(ir_types(opened.result))
-    t = Translator(unit, rules, function, target, instance.floats, instance.place)
+    names = parameter_names(function)
+    evaluated = evaluate(unit, function, source, dict(zip(names, map(known_type, instance.specs))))
+    source = source if evaluated is None else evaluated.source
+    t = Translator(unit, rules, function, target, instance.floats, instance.place, source)
+    bind_values(t, evaluated)
     try:
-        _bind_parameters(t, target, parameter_names(function), instance.specs)
+        _bind_parameters(t, target, names, instance.specs)
         if t.run(target.body, source.body, t.env) is None:
             t.dead = True
         result = _finish(t, target, opened)

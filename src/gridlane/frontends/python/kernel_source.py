@@ -14,6 +14,8 @@ from gridlane.frontends.python.scope import ReadMemory, Surroundings, described
 from gridlane.frontends.python.source import parameter_names
 
 if TYPE_CHECKING:
+    from types import FunctionType
+
     from gridlane.ir.values import Module
 
 
@@ -35,6 +37,7 @@ class PythonSource:
         self._around = Surroundings(memory)
         self._key: bytes | None = None
         self._modules: dict[tuple[tuple[ArgType, ...], KernelOptions], Module] = {}
+        self._texts: dict[tuple[tuple[ArgType, ...], KernelOptions], str | None] = {}
 
     @property
     def name(self) -> str:
@@ -70,6 +73,19 @@ class PythonSource:
             # A process whose kernels are all in the disk cache never loads it.
             from gridlane.frontends.python.translation import translate
 
-            found = translate(self.function, types, options, around=self._around, links=self.links)
+            texts: dict[FunctionType, str] = {}
+            found = translate(
+                self.function, types, options, around=self._around, links=self.links, texts=texts
+            )
+            self._texts[types, options] = texts.get(self.function)
             self._modules[types, options] = found
         return found
+
+    def evaluated(self, types: tuple[ArgType, ...], options: KernelOptions) -> str | None:
+        """The kernel's text without its compile-time parts; None where it has none.
+
+        Raises:
+            CompileError: as ``translate``.
+        """
+        self.translate(types, options)
+        return self._texts[types, options]

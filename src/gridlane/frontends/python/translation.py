@@ -26,6 +26,7 @@ def translate(
     is_kernel: bool = True,
     around: Surroundings | None = None,
     links: tuple[Link, ...] = (),
+    texts: dict[types.FunctionType, str] | None = None,
 ) -> Module:
     """The IR of a kernel for argument types, with the device functions that it calls.
 
@@ -35,6 +36,7 @@ def translate(
         options: of the kernel; they hold for its device functions too.
         around: the values around the function; the current ones by default.
         links: code of other languages, which defines what is declared without any.
+        texts: receives functions with compile-time parts, as text without these.
         is_kernel: False makes a module of the device function alone, without a kernel.
 
     Raises:
@@ -43,6 +45,7 @@ def translate(
     if not is_kernel:
         return translate_device(function, args, options)[0]
     unit = Unit(Module(), options, around or Surroundings(), links=links)
+    unit.texts = unit.texts if texts is None else texts
     try:
         translate_unit(unit, function, args)
     except CompileError as error:

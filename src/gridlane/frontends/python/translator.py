@@ -96,11 +96,12 @@ class Translator:
         target: Function,
         floats: str,
         place: Loc | None = None,
+        source: FunctionSource | None = None,
     ) -> None:
         self.unit = unit
         self.rules = rules
         self.function = function
-        self.source: FunctionSource = source_of(function)
+        self.source: FunctionSource = source or source_of(function)
         self.place = place
         self.b = Builder(unit.module, target)
         self.b.loc = self.locate(self.source.node)

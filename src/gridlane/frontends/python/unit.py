@@ -74,6 +74,7 @@ class Unit:
         shared: symbols of static shared arrays by function instance and call.
         chosen: implementations of extensions by entry and types; None where there is none.
         causes: why something is float64, by the IR function; None where nobody asked.
+        texts: functions with compile-time parts, as text without these.
         links: the code that defines declared functions which have none of their own.
         foreign: the modules of such code, and their functions once they are translated;
             ``foreign_globals``: the symbols of their variables.
@@ -91,6 +92,7 @@ class Unit:
     chosen: dict[Any, Any] = field(default_factory=dict)
     errors: dict[ErrorSite, int] = field(default_factory=dict)
     causes: dict[str, list[Cause]] | None = None
+    texts: dict[types.FunctionType, str] = field(default_factory=dict)
     links: tuple[Any, ...] = ()
     foreign: dict[Any, Any] = field(default_factory=dict)
     foreign_globals: dict[Any, str] = field(default_factory=dict)

@@ -6,12 +6,16 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.cuda.numba_compat.devicearray import DeviceNDArray
-from gridlane.cuda.numba_compat.mlir import types
+from gridlane.cuda.numba_compat.mlir import experimental, types
+from gridlane.cuda.numba_compat.mlir.jitting import jit
+from gridlane.frontends.python.consteval_stubs import current_target_options, local_array_from
 from gridlane.frontends.python.pointer_stubs import carray, farray
-from gridlane.frontends.python.stubs import literal_unroll
+from gridlane.frontends.python.stubs import literal_unroll, local, shared
 
 HAS_NUMBA = False
 """Whether it builds on numba, which it never does."""
+
+local_array, shared_array = local.array, shared.array
 
 
 def __getattr__(name: str) -> Any:
@@ -27,7 +31,13 @@ def __dir__() -> list[str]:
 _OWN = {
     "DeviceNDArray": DeviceNDArray,
     "carray": carray,
+    "current_target_options": current_target_options,
+    "experimental": experimental,
     "farray": farray,
+    "jit": jit,
     "literal_unroll": literal_unroll,
+    "local_array": local_array,
+    "local_array_from": local_array_from,
+    "shared_array": shared_array,
     "types": types,
 }

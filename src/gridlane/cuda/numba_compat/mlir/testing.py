@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import io
 import os
 import subprocess
 import sys
@@ -9,14 +11,12 @@ import tempfile
 import unittest
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, NoReturn
+from typing import Any
 
 from gridlane.cuda.names import missing
 from gridlane.cuda.numba_compat.numpy_support import numpy_version as np_version
 from gridlane.cuda.numba_compat.support import IS_NUMPY_2
 from gridlane.cuda.numba_compat.testing import CUDATestCase
-
-_PATTERNS = "the FileCheck patterns are for the output of NVIDIA's MLIR compiler"
 
 
 class NumbaCUDATestCase(CUDATestCase):
@@ -56,14 +56,42 @@ def run_in_subprocess(code: str, timeout: int = 60) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def filecheck(*args: Any, **kwargs: Any) -> NoReturn:
-    """Skip the test: its patterns are for the output of NVIDIA's compiler."""
-    raise unittest.SkipTest(_PATTERNS)
+def filecheck(checks: str, actual: Any) -> None:
+    """Require that a text has the lines that FileCheck's patterns describe.
+
+    Raises:
+        ValueError: it has not.
+        SkipTest: the package filecheck is not installed.
+    """
+    if isinstance(actual, bytes):
+        actual = actual.decode()
+    _match(dedent(checks), str(actual))
 
 
-def filecheck_with_comments(*args: Any, **kwargs: Any) -> NoReturn:
-    """Skip the test, as ``filecheck``."""
-    raise unittest.SkipTest(_PATTERNS)
+def filecheck_with_comments(module: Any) -> None:
+    """As ``filecheck``, with the patterns in the comments of the function that calls this."""
+    frame = inspect.currentframe()
+    assert frame is not None and frame.f_back is not None
+    code = frame.f_back.f_code
+    lines = [line for line in str(module).strip().splitlines() if line]
+    _, first = inspect.findsource(code)
+    _match("\n" * first + inspect.getsource(code), dedent("\n".join(lines)))
+
+
+def _match(checks: str, text: str) -> None:
+    try:
+        from filecheck.finput import FInput
+        from filecheck.matcher import Matcher
+        from filecheck.options import Options
+        from filecheck.parser import Parser, pattern_for_opts
+    except ImportError:
+        raise unittest.SkipTest("requires the package filecheck") from None
+    options = Options(match_filename="-", check_prefixes=["CHECK"])
+    patterns = Parser(options, io.StringIO(checks), *pattern_for_opts(options))
+    matcher = Matcher(options, FInput(fname="-", content=text), patterns)
+    matcher.stderr = io.StringIO()
+    if matcher.run() != 0:
+        raise ValueError(f"\n{matcher.stderr.getvalue()}")
 
 
 def __getattr__(name: str) -> Any:
