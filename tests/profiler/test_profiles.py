@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import re
 import threading
 from html.parser import HTMLParser
 
@@ -255,6 +256,9 @@ def test_the_page_is_whole_and_asks_nobody(device, tmp_path):
     assert "http" not in text and "url(" not in text and "script" not in page.tags
     assert page.tags.count("svg") == 2 and page.tags.count("table") == 2
     assert page.tags.count("circle") == 2  # both kernels compute, and their arrays are known
+    assert page.text.count("power") >= 3  # in the table, at its dot and in the legend
+    colours = {fill for _, fill in re.findall(r'<(circle|rect) [^>]*fill="(#\w+)"', text)}
+    assert colours <= set(re.findall(r"background:(#\w+)", text)), "not in the legend"
     assert "power" in page.text and "nan" not in text and "inf" not in text
     assert profile._repr_html_() == text
 

@@ -177,8 +177,9 @@ def _combined(op: Op, steps: list[Step]) -> Step:
         return _times(steps[1] if steps[1] != 0 else steps[0], factor)
     if isinstance(op, arith.Shl):
         amount = constant(op.amount)
-        known = isinstance(amount, int) and 0 <= amount < 64 and steps[1] == 0
-        return _times(steps[0], 1 << amount) if known else Unsized.MIXED
+        if not isinstance(amount, int) or not 0 <= amount < 64 or steps[1] != 0:
+            return Unsized.MIXED
+        return _times(steps[0], 1 << amount)
     return Unsized.MIXED
 
 

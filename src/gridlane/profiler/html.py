@@ -9,9 +9,9 @@ from pathlib import Path
 
 from gridlane.profiler import wording
 from gridlane.profiler.figures import Figures, KernelFigures
-from gridlane.profiler.plots import roofline, timeline
+from gridlane.profiler.plots import legend, roofline, timeline
 from gridlane.profiler.recorder import Recorder
-from gridlane.profiler.table import notes
+from gridlane.profiler.table import advice, notes
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -20,12 +20,15 @@ table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
 th:first-child, td:first-child { text-align: left; }
 td { white-space: nowrap; }
-.wide td:last-child { white-space: normal; text-align: left; font-size: .85em; }
+.wide td:last-child { white-space: normal; text-align: left; font-size: .85em;
+  min-width: 12rem; overflow-wrap: anywhere; }
 svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; }
 svg text { fill: currentColor; }
 .axis { stroke: currentColor; stroke-width: 1; opacity: .4; }
 .roof { stroke: currentColor; stroke-width: 2; fill: none; }
 .note { opacity: .75; }
+.key { margin-right: 1.2rem; white-space: nowrap; }
+.key i { display: inline-block; width: .8em; height: .8em; margin-right: .35em; }
 """
 
 
@@ -45,29 +48,54 @@ def _page(figures: Figures, recorder: Recorder) -> Iterator[str]:
     yield f"<h1>gridlane profile</h1><p>{wording.time(figures.wall_ns)} in all.</p>"
     yield "<h2>Kernels</h2>"
     yield from _kernels(figures)
-    yield "<h2>Copies</h2>"
-    yield from _copies(figures)
-    yield "<h2>Timeline</h2>"
-    yield timeline(recorder)
+    hints = list(advice(figures))
+    if hints:
+        items = "".join(f"<li>{escape(hint)}</li>" for hint in hints)
+        yield f"<h2>What to try</h2><ul>{items}</ul>"
+    if figures.copies:
+        yield "<h2>Copies</h2>"
+        yield from _copies(figures)
+    names = sorted({each.name for each in figures.kernels})
+    yield f"<h2>Timeline</h2>{legend(names)}"
+    yield timeline(recorder, names)
     if recorder.hidden:
         yield f'<p class="note">{recorder.hidden} later pieces of work are not shown.</p>'
     for device, peak in figures.peaks.items():
         kernels = [each for each in figures.kernels if each.device == device]
         yield f"<h2>Roofline of {escape(device)}</h2>"
-        yield roofline(kernels, peak)
+        yield roofline(kernels, peak, names)
+        yield f'<p class="note">{_ROOF}</p>'
     for note in notes(figures):
         yield f'<p class="note">{escape(note)}</p>'
     yield "</body></html>\n"
 
 
-_HEADS = (
-    *("kernel", "device", "block", "calls", "device time", "each", "host each", "compile"),
-    *("arrays", "GB/s", "GFLOP/s", "occupancy", "roofline", "types"),
+_ROOF = (
+    "A dot is a kernel. The line is the most that the device can do: on its slope memory is the "
+    "limit, on its flat part arithmetic. A kernel far below the line waits for something else."
 )
+_HEADS = {
+    "kernel": "",
+    "device": "",
+    "block": "threads of a block",
+    "calls": "launches",
+    "device time": "of all launches, on the device",
+    "each": "mean device time of a launch",
+    "host each": "mean time of the caller in the device's launch function",
+    "compile": "to compile the kernel, or read it from the disk cache, and load it",
+    "arrays": "bytes of the arrays that a launch reads, and of those that it writes",
+    "GB/s": "arrays over the time",
+    "GFLOP/s": "estimated operations on floats over the time",
+    "occupancy": "warps that a multiprocessor holds, of the most it can",
+    "roofline": "the least time that the device needs, as a share of the time taken, and why",
+    "types": "",
+}
+"""The columns, each with its meaning."""
 
 
 def _kernels(figures: Figures) -> Iterator[str]:
-    yield _row(_HEADS, "th", '<table class="wide">')
+    heads = "".join(f'<th title="{escape(what)}">{name}</th>' for name, what in _HEADS.items())
+    yield f'<table class="wide"><tr>{heads}</tr>\n'
     for kernel in figures.kernels:
         yield _row(_cells(kernel))
     yield "</table>"

@@ -24,10 +24,24 @@ def colour(name: str, names: Sequence[str]) -> str:
     return _COLOURS[names.index(name) % len(_COLOURS)] if name in names else _GREY
 
 
-def timeline(recorder: Recorder) -> str:
-    """What ran when: a row for each thread of the host and each stream of a device."""
+def legend(names: Sequence[str]) -> str:
+    """The colours of the plots: of each kernel, of compilation, and of all else."""
+    entries = [(name, colour(name, names), "1") for name in names]
+    entries += [("pale: compilation of a kernel", _COLOURS[0], "0.45"), ("copies", _GREY, "1")]
+    boxes = [
+        f'<span class="key"><i style="background:{fill};opacity:{alpha}"></i>{escape(text)}</span>'
+        for text, fill, alpha in entries
+    ]
+    return f'<p class="legend">{"".join(boxes)}</p>'
+
+
+def timeline(recorder: Recorder, names: Sequence[str]) -> str:
+    """What ran when: a row for each thread of the host and each stream of a device.
+
+    Args:
+        names: of the kernels, in the order of their colours.
+    """
     shown = sorted(recorder.shown, key=lambda each: each.begin)[:MOST_BARS]
-    names = sorted({each.name for each in shown if each.kind == "launch"})
     rows: dict[str, list[tuple[float, float, Shown]]] = {}
     threads = list(dict.fromkeys(each.thread for each in shown))
     for each in shown:
@@ -71,9 +85,13 @@ def _time_axis(end: float, scale: float, top: int) -> Iterator[str]:
 _HEIGHT, _TOP, _BOTTOM = 420, 20, 380
 
 
-def roofline(kernels: Sequence[KernelFigures], peak: Peaks) -> str:
+def roofline(kernels: Sequence[KernelFigures], peak: Peaks, names: Sequence[str]) -> str:
     """Operations in a second over operations per byte, both logarithmic, under the roof of the
-    device's memory and arithmetic. Kernels without floating-point operations are left out."""
+    device's memory and arithmetic. Kernels without floating-point operations are left out.
+
+    Args:
+        names: of all kernels of the page, in the order of their colours.
+    """
     points = [
         (kernel, kernel.flops.total / kernel.array_bytes, kernel.flops_per_second)
         for kernel in kernels
@@ -91,7 +109,6 @@ def roofline(kernels: Sequence[KernelFigures], peak: Peaks) -> str:
     roof = ((left, left * peak.bytes_per_second), (ridge, most), (right, most))
     corners = " ".join(f"{plane.x(x):.1f},{plane.y(y):.1f}" for x, y in roof)
     parts.append(f'<polyline class="roof" points="{corners}"/>')
-    names = sorted({kernel.name for kernel, _, _ in points})
     for kernel, x, y in points:
         parts.append(_point(kernel, plane.x(x), plane.y(y), colour(kernel.name, names)))
     if not points:
