@@ -25,6 +25,8 @@ from gridlane.core.compact import Variant
 from gridlane.core.errors import CompileError
 from gridlane.core.options import FP64, Target
 from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.ir.ops import grid
+from gridlane.ir.values import Module
 
 EVERYWHERE_THREADS, EVERYWHERE_SHARED = 256, 16384
 """Threads of a block, and bytes of its shared memory, that every device of WebGPU supports."""
@@ -133,7 +135,7 @@ def _entry(
     parameters = parameters_of(kernel)
     try:
         source = kernel.py_func.__code__.co_filename
-        entry = manifest.kernel(name, parameters, types, artifact, source)
+        entry = manifest.kernel(name, parameters, types, artifact, source, _axes(module))
     except NotForPagesError as refused:
         shown = f"{name}({', '.join(parameters)})"
         fail(f"export: {shown}: {refused}", 1)
@@ -143,6 +145,17 @@ def _entry(
         entry["compact"] = f"{name}.compact.wgsl"
         texts[entry["compact"]] = compact.code.decode()
     return entry, texts
+
+
+def _axes(module: Module) -> int:
+    """How many axes of the grid a kernel reads: 1 to 3."""
+    read = [
+        op.axis.value
+        for function in module.functions.values()
+        for op in function.body.walk()
+        if isinstance(op, grid.GridQuery)
+    ]
+    return max(read, default=0) + 1
 
 
 def _limits_noted(name: str, artifact: Artifact) -> Iterator[str]:

@@ -34,9 +34,17 @@ class NotForPagesError(Exception):
 
 
 def kernel(
-    name: str, parameters: Sequence[str], types: Sequence[ArgType], artifact: Artifact, source: str
+    name: str,
+    parameters: Sequence[str],
+    types: Sequence[ArgType],
+    artifact: Artifact,
+    source: str,
+    axes: int,
 ) -> Json:
     """A kernel's entry. The folder of the file ``source`` is private and left out.
+
+    Args:
+        axes: of the grid, that the kernel reads.
 
     Raises:
         NotForPagesError: an argument is of a type that pages cannot pass, or a line has formats
@@ -52,6 +60,7 @@ def kernel(
         "compact": None,
         "entry": artifact.entry,
         "block": list(artifact.block or ()),
+        "axes": axes,
         "arguments": arguments,
         "slots": [_slot(slot) for slot in artifact.params],
         "paramBytes": artifact.param_bytes,

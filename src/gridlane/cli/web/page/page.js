@@ -1,6 +1,7 @@
 // A page for any kernels: a form for each, filled with something to begin with.
 
 import { load } from "./gridlane.js";
+import { isDrawable, picture } from "./picture.js";
 import { elementOf } from "./values.js";
 
 const SHOWN = 12; // values of an array
@@ -26,6 +27,15 @@ function element(array, value) {
   return value;
 }
 
+// The blocks that cover the largest array along each axis of the grid that the kernel reads. Which
+// axis of the array is which of the grid is the kernel's own affair, so each gets the longest.
+function guessedGrid(kernel, shapes) {
+  const most = (found, sizes) => Math.max(found, ...sizes);
+  const elements = shapes.map((sizes) => [sizes.reduce((product, n) => product * n, 1)]);
+  const extent = (kernel.axes > 1 ? shapes : elements).reduce(most, 1);
+  return kernel.block.slice(0, kernel.axes).map((threads) => Math.ceil(extent / threads)).join(", ");
+}
+
 // The row of an array: its shape and what it is filled with.
 function arrayRow({ name, text, type }) {
   const usual = type.ndim === 1 ? "1024" : Array(type.ndim).fill("32").join(",");
@@ -40,7 +50,7 @@ function arrayRow({ name, text, type }) {
     const order = type.layout === "F" ? "F" : "C";
     return gl.array(data, { dtype: type.element, shape: sizes, order });
   };
-  return { row, value };
+  return { row, value, shape, sizes: () => numbers(shape.value) };
 }
 
 // The row of anything else: a number, true, null, or a list of these.
@@ -57,14 +67,33 @@ function shown(name, data) {
   return `${name} = ${values}${data.length > SHOWN ? ", …" : ""}`;
 }
 
+// What an array holds: a picture of two axes, the first values of all else.
+function result({ name, type }, sizes, data) {
+  const text = made("pre", { textContent: shown(name, data) });
+  if (!isDrawable(type, sizes)) return [text];
+  const { canvas, least, most } = picture(data, sizes, type.layout);
+  canvas.title = name;
+  const range = `${name}: ${least} is black, ${most} white`;
+  return [text, made("p", { className: "note", textContent: range }), canvas];
+}
+
 function section(gl, kernel, lines) {
   const rows = kernel.arguments.map((each) =>
     each.type.kind === "array" ? arrayRow(each) : plainRow(each));
-  const grid = made("input", { value: "4" });
+  const arrayRows = rows.filter(({ shape }) => shape);
+  const guess = () => guessedGrid(kernel, arrayRows.map(({ sizes }) => sizes()));
+  const grid = made("input", { value: guess() });
+  let chosen = false; // by the reader, in the place of the guess
+  grid.oninput = () => { chosen = true; };
+  for (const { shape } of arrayRows) {
+    shape.oninput = () => { if (!chosen) grid.value = guess(); };
+  }
   const button = made("button", { textContent: "Run" });
   const output = made("pre", { hidden: true });
+  const results = made("div");
   button.onclick = async () => {
     lines.length = 0;
+    results.replaceChildren();
     const arrays = [];
     try {
       const values = rows.map(({ value }) => value(gl));
@@ -74,7 +103,7 @@ function section(gl, kernel, lines) {
       await gl.finish();
       lines.push(`${(performance.now() - start).toFixed(1)} ms`);
       for (const [n, array] of arrays) {
-        lines.push(shown(kernel.arguments[n].name, await array.read()));
+        results.append(...result(kernel.arguments[n], rows[n].sizes(), await array.read()));
       }
       output.className = "";
     } catch (error) {
@@ -93,6 +122,7 @@ function section(gl, kernel, lines) {
     ...rows.map(({ row }) => row),
     made("label", {}, "grid, in blocks", grid, button),
     output,
+    results,
   );
 }
 
