@@ -152,7 +152,7 @@ def mixed_join(a, n):
 
 
 def mixed_loop(a, n):
-    x = None
+    x = 1, 2
     for i in range(n):
         x = i
     a[0] = x
@@ -243,16 +243,6 @@ def two_results(n):
     return (n, n)
 
 
-@device
-def a_result_or_none(n):
-    if n > 1:
-        return n
-
-
-def results_or_none(a, n):
-    a[0] = a_result_or_none(n)
-
-
 def mixed_results(a, n):
     two_results(n)
 
@@ -311,7 +301,7 @@ CASES = [
         "return n",
     ),
     (mixed_join, TypingError, "int64 or array(float64, 1d, C); give it one type", "x"),
-    (mixed_loop, TypingError, "None or int64; give it one type on all paths", "x"),
+    (mixed_loop, TypingError, "tuple(int64, int64) or int64; give it one type on all paths", "x"),
     (dynamic_shape, ConstantError, "must be known when the kernel is compiled", None),
     (bad_dtype, TypingError, "Invalid NumPy dtype specified: 'flaot32'", None),
     (bad_grid, ConstantError, "cuda.grid takes 1, 2 or 3, not 4", "cuda.grid(4)"),
@@ -330,7 +320,6 @@ CASES = [
     (keywords_of_a_call, UnsupportedError, "**keywords cannot be compiled", "max(**n)"),
     (huge, ConstantError, "does not fit in 64 bits", "123456789012345678901234567890"),
     (mixed_results, TypingError, "returns int64 on one path and tuple(int64, int64)", None),
-    (results_or_none, TypingError, "None: return a value there as well, one that no", None),
 ]
 
 

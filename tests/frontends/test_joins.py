@@ -166,15 +166,8 @@ def test_a_loop_whose_iterations_end_with_several_types_is_an_error():
                 v = 2, 3
         out[0] = v == 1
 
-    def none(out, n):
-        v = None
-        for i in range(n):
-            if i == 1:
-                v = i
-        out[0] = v is None
-
     def function(out, n):
-        v = None
+        v = 1
         for i in range(n):
             if i == 1:
                 v = lambda: i  # noqa: E731
@@ -218,8 +211,7 @@ def test_a_loop_whose_iterations_end_with_several_types_is_an_error():
 
     found = {
         one_of_two: r"tuple\(int64, int64\) or int64",
-        none: "int64 or None",
-        function: "the local function lambda or None",
+        function: "the local function lambda or int64",
         first_in_the_loop: r"tuple\(int64, int64\) or int64",
         numbers: "int64 or range",
         method: "int64 or method sum of array",

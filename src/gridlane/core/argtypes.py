@@ -456,6 +456,17 @@ class EnumType(ArgType):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class OptionalType(ArgType):
+    """A value that may be None. Functions take and return it, not kernels."""
+
+    type: ArgType
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
+        return f"OptionalType({self.type})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CPointerType(ArgType):
     """The address of a first element in memory; ``element`` is None for ``void*``."""
 

@@ -43,6 +43,7 @@ RECORDS: dict[str, type] = {
         argtypes.EnumType,
         argtypes.CPointerType,
         argtypes.NoneType,
+        argtypes.OptionalType,
         argtypes.Signature,
         Export,
         KernelOptions,

@@ -12,6 +12,7 @@ from gridlane.core.argtypes import (
     CPointerType,
     NestedArrayType,
     NoneType,
+    OptionalType,
     RecordType,
     ScalarType,
     Signature,
@@ -106,6 +107,7 @@ def CPointer(dtype: ArgType) -> ArgType:
 
 
 voidptr = CPointerType(None)
+Optional = optional = OptionalType
 
 
 # The scalars' names and types: the names that ``from numba import *`` imports.
@@ -128,6 +130,8 @@ SIGNATURE_NAMES: dict[str, typing.Any] = {
     "Array": ArrayType,
     "CPointer": CPointer,
     "voidptr": voidptr,
+    "Optional": OptionalType,
+    "optional": OptionalType,
 }
 
 
@@ -165,6 +169,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "NumberClass",
     "Object",
     "Opaque",
+    "Optional",
     "Record",
     "Signature",
     "SliceType",

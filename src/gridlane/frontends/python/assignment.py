@@ -13,6 +13,7 @@ from gridlane.frontends.python.calls.extended import extended_operator
 from gridlane.frontends.python.indexing import element_at, place_of
 from gridlane.frontends.python.iteration import static_items
 from gridlane.frontends.python.operands import ArrayView, Operand, Scalar, TupleOperand
+from gridlane.frontends.python.optionals import value_of
 from gridlane.frontends.python.raising import stop
 from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
@@ -29,13 +30,13 @@ def assign_to(t: Translator, target: ast.expr, value: Operand) -> None:
         with t.at(target):
             made = extended_operator(t, (operator.setitem,), [base, index, value])
             if made is None:
-                store(t, place_of(t, base, index), value)
+                store(t, place_of(t, value_of(t, base), value_of(t, index)), value)
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(t, target, value)
     elif isinstance(target, ast.Attribute):
         base = t.expr(target.value)
         with t.at(target):
-            set_attribute(t, base, target.attr, value)
+            set_attribute(t, value_of(t, base), target.attr, value_of(t, value))
     else:
         with t.at(target):
             raise t.fail(UnsupportedError, f"{type(target).__name__} nodes are no target")
@@ -43,6 +44,7 @@ def assign_to(t: Translator, target: ast.expr, value: Operand) -> None:
 
 def _unpack(t: Translator, target: ast.Tuple | ast.List, value: Operand) -> None:
     with t.at(target):
+        value = value_of(t, value)
         items = static_items(t, value)
         starred = any(isinstance(one, ast.Starred) for one in target.elts)
         if isinstance(value, ArrayView) and starred:

@@ -24,6 +24,7 @@ from gridlane.frontends.python.operands import (
     Activation,
     LocalFunction,
     Operand,
+    OptionalOperand,
     Scalar,
     Static,
     TupleOperand,
@@ -92,6 +93,8 @@ def survivor(
     if isinstance(operand, TupleOperand) and not isinstance(operand, Vector):
         items = tuple([survivor(t, item, ended, within) for item in operand.items])
         return TupleOperand(items, operand.fields, operand.cls)
+    if isinstance(operand, OptionalOperand):
+        return OptionalOperand(operand.present, survivor(t, operand.inner, ended, within))
     if not isinstance(operand, LocalFunction):
         return operand
     if operand in within:
@@ -124,6 +127,8 @@ def passed_on(t: Translator, operand: Operand) -> Operand:
         items = tuple([passed_on(t, item) for item in operand.items])
         same = all(a is b for a, b in zip(items, operand.items, strict=True))
         return operand if same else TupleOperand(items, operand.fields, operand.cls)
+    if isinstance(operand, OptionalOperand):
+        return OptionalOperand(operand.present, passed_on(t, operand.inner))
     return operand
 
 

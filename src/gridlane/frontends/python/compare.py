@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.dtypes import DType, b1, f64, i64, u64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import chars, complexes, enums, promotion, times
 from gridlane.frontends.python.operands import (
+    NONE,
     ArrayView,
     Chars,
     ComplexNumber,
     EnumMember,
     EnumVariable,
     Operand,
+    OptionalOperand,
     Scalar,
     Static,
     Time,
     TupleOperand,
     Vector,
 )
+from gridlane.frontends.python.optionals import inner_of, presence, value_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
@@ -57,6 +61,11 @@ _SWAPPED: dict[Kind, Kind] = {
 
 def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
     """``lhs <kind> rhs`` as a b1."""
+    if isinstance(lhs, OptionalOperand) or isinstance(rhs, OptionalOperand):
+        if kind in (ast.Eq, ast.NotEq):
+            same = _both(t, lhs, rhs, lambda a, b: compare(t, ast.Eq, a, b))
+            return same if kind is ast.Eq else t.b.not_(same)
+        lhs, rhs = value_of(t, lhs), value_of(t, rhs)
     if isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
         return _scalars(t, kind, lhs, rhs)
     if isinstance(lhs, Time) and isinstance(rhs, Time):
@@ -88,6 +97,17 @@ def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
         TypingError,
         f"{lhs.type_name} {_SYMBOLS[kind]} {rhs.type_name} is not defined in a kernel{advice}",
     )
+
+
+def _both(
+    t: Translator, lhs: Operand, rhs: Operand, same: Callable[[Operand, Operand], Value]
+) -> Value:
+    """Whether two operands that may be None are both None, or both are not and the ``same``."""
+    b, left, right = t.b, presence(t, lhs), presence(t, rhs)
+    if NONE in (lhs, rhs):
+        return b.not_(left if rhs is NONE else right)
+    equal = same(inner_of(lhs), inner_of(rhs))
+    return b.or_(b.and_(b.and_(left, right), equal), b.not_(b.or_(left, right)))
 
 
 def _has_member(*sides: Operand) -> bool:
@@ -223,6 +243,8 @@ def _objects(t: Translator, kind: Kind, lhs: Static, rhs: Static) -> Value:
 
 def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
     """``lhs is rhs``: objects at compile time; numbers by type and value, as in numba."""
+    if isinstance(lhs, OptionalOperand) or isinstance(rhs, OptionalOperand):
+        return _both(t, lhs, rhs, lambda a, b: identical(t, a, b))
     if _has_member(lhs, rhs):
         return enums.same(t, lhs, rhs)
     if isinstance(lhs, EnumMember) and isinstance(rhs, EnumMember):

@@ -13,8 +13,9 @@ from gridlane.frontends.python import complex_edges as edges
 from gridlane.frontends.python import promotion
 from gridlane.frontends.python.conversion import to_complex
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar
-from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, spec_of
+from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, spec_of
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.unification import complex_part
 from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Value
 

@@ -8,6 +8,7 @@ from gridlane.core.errors import TypingError
 from gridlane.frontends.python.chars import convert_chars, is_text
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
+    NONE,
     ArrayView,
     BoundMethod,
     Chars,
@@ -16,6 +17,7 @@ from gridlane.frontends.python.operands import (
     EnumVariable,
     LocalFunction,
     Operand,
+    OptionalOperand,
     Pointer,
     RecordValue,
     RecordView,
@@ -26,13 +28,16 @@ from gridlane.frontends.python.operands import (
     UserValue,
     Vector,
 )
+from gridlane.frontends.python.optionals import absent, inner_of, presence, value_of
 from gridlane.frontends.python.parts import parts_of, put_together
+from gridlane.frontends.python.results import spec_of_type
 from gridlane.frontends.python.specs import (
     ArraySpec,
     CharsSpec,
     ComplexSpec,
     FunctionSpec,
     MemberSpec,
+    OptionalSpec,
     PartsSpec,
     PointerSpec,
     RecordSpec,
@@ -51,6 +56,8 @@ from gridlane.ir.values import Value
 
 def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
     """The operand converted to a spec that it is known to unify with."""
+    if isinstance(spec, OptionalSpec):
+        return _optional(t, operand, spec)
     if isinstance(spec, ScalarSpec):
         assert isinstance(operand, Scalar)
         return cast_scalar(t, operand, spec.dtype)
@@ -93,6 +100,13 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
         assert isinstance(operand, RecordView)
         return RecordView(spec.type, t.b.recast(operand.pointer, spec.pointer), spec.readonly)
     return operand
+
+
+def _optional(t: Translator, operand: Operand, spec: OptionalSpec) -> OptionalOperand:
+    if operand is NONE:
+        return absent(t, spec)
+    inner = convert(t, inner_of(operand), spec.items[0])
+    return OptionalOperand(presence(t, operand), inner)
 
 
 def _convert_array(t: Translator, array: ArrayView, spec: ArraySpec) -> ArrayView:
@@ -155,6 +169,7 @@ def to_complex(t: Translator, operand: Operand, part: DType) -> ComplexNumber:
 
 def scalar(t: Translator, operand: Operand, wanted: str = "a number") -> Scalar:
     """The operand, which must be one number."""
+    operand = value_of(t, operand)
     if isinstance(operand, Scalar):
         return operand
     element = isinstance(operand, ArrayView) and operand.type.ndim
@@ -179,6 +194,9 @@ def cast_to(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand:
     Raises:
         TypingError: there is none, as from complex to real.
     """
+    if isinstance(kind, argtypes.OptionalType):
+        return _cast_optional(t, operand, kind)
+    operand = value_of(t, operand)
     if isinstance(kind, argtypes.ComplexType):
         return to_complex(t, operand, kind.part)
     if isinstance(kind, argtypes.ScalarType):
@@ -211,6 +229,14 @@ def cast_to(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand:
     if made is not None:
         return made
     raise t.fail(TypingError, f"{kind} is required here, not {operand.type_name}")
+
+
+def _cast_optional(t: Translator, operand: Operand, kind: argtypes.OptionalType) -> Operand:
+    spec = spec_of_type(kind)
+    assert isinstance(spec, OptionalSpec)
+    if operand is NONE:
+        return absent(t, spec)
+    return OptionalOperand(presence(t, operand), cast_to(t, inner_of(operand), kind.type))
 
 
 def _each(kind: argtypes.VectorType) -> str:
@@ -260,6 +286,8 @@ def truth(t: Translator, operand: Operand) -> Value:
     b = t.b
     if isinstance(operand, Scalar):
         return b.cast(operand.value, _B1)
+    if isinstance(operand, OptionalOperand):
+        return b.and_(operand.present, truth(t, operand.inner))
     own = t.rules.truth(t, operand)
     if own is not None:
         return own

@@ -30,6 +30,7 @@ from gridlane.frontends.python.operands import (
     NONE,
     Conflict,
     Operand,
+    OptionalOperand,
     RangeOperand,
     Scalar,
     SliceOperand,
@@ -37,6 +38,7 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
 )
 from gridlane.frontends.python.operators import BINARY, UNARY
+from gridlane.frontends.python.optionals import inner_of, value_of
 from gridlane.frontends.python.ranges import range_contains
 from gridlane.frontends.python.refine import refined
 from gridlane.frontends.python.specs import (
@@ -62,7 +64,7 @@ def _name(t: Translator, node: ast.Name) -> Operand:
 
 def _attribute(t: Translator, node: ast.Attribute) -> Operand:
     base = t.expr(node.value)
-    return extended_member(t, base, node.attr) or attribute(t, base, node.attr)
+    return extended_member(t, base, node.attr) or attribute(t, value_of(t, base), node.attr)
 
 
 def _tuple(t: Translator, node: ast.Tuple) -> Operand:
@@ -95,7 +97,7 @@ def _binary(t: Translator, node: ast.BinOp) -> Operand:
         return known
     lhs, rhs = t.expr(node.left), t.expr(node.right)
     made = extended_operator(t, (FUNCTIONS[type(node.op)],), [lhs, rhs])
-    return made or BINARY[type(node.op)](t, lhs, rhs)
+    return made or BINARY[type(node.op)](t, value_of(t, lhs), value_of(t, rhs))
 
 
 def _unary(t: Translator, node: ast.UnaryOp) -> Operand:
@@ -108,7 +110,7 @@ def _unary(t: Translator, node: ast.UnaryOp) -> Operand:
         return made
     if type(node.op) is ast.Not:
         return Scalar(t.b.not_(truth(t, operand)))
-    return UNARY[type(node.op)](t, operand)
+    return UNARY[type(node.op)](t, value_of(t, operand))
 
 
 def _compare(t: Translator, node: ast.Compare) -> Operand:
@@ -219,7 +221,7 @@ def _further(
         return lhs
     if not assigned:
         return _decide(t, is_and, test, lhs, region, rhs)
-    right, left = (region, rhs), (empty, lhs)
+    right, left = (region, rhs), (empty, lhs if is_and else inner_of(lhs))
     result = choose(t, test, (right, left) if is_and else (left, right), spliced=False)
     _bind(t, assigned, (region, t.env), (empty, skipped), outside)
     return result
@@ -259,7 +261,8 @@ def _decide(
             return rhs
         kind = arith.And if is_and else arith.Or
         return Scalar(t.b.binary(kind, lhs.value, rhs.value))  # type: ignore[attr-defined]
-    right, left = (region, rhs), (Region(), lhs)
+    # What counts as true is not None.
+    right, left = (region, rhs), (Region(), lhs if is_and else inner_of(lhs))
     return choose(t, test, (right, left) if is_and else (left, right))
 
 
@@ -348,7 +351,7 @@ def _subscript(t: Translator, node: ast.Subscript) -> Operand:
             return call(t, method, [t.expr(node.slice)], {})
     index = t.expr(node.slice)
     made = extended_operator(t, (operator.getitem,), [base, index])
-    return made or subscript(t, base, index)
+    return made or subscript(t, value_of(t, base), value_of(t, index))
 
 
 def _slice(t: Translator, node: ast.Slice) -> Operand:
@@ -356,8 +359,16 @@ def _slice(t: Translator, node: ast.Slice) -> Operand:
     for part in (node.lower, node.upper, node.step):
         operand = NONE if part is None else t.expr(part)
         absent = isinstance(operand, Static) and operand.object is None
+        if isinstance(operand, OptionalOperand):
+            raise t.fail(TypingError, _BOUND)
         parts.append(None if absent else integer(t, operand, "an integer bound of a slice"))
     return SliceOperand(*parts)
+
+
+_BOUND = (
+    "a bound of a slice that may be None is unsupported; test it with `is None` before, and write "
+    "two slices"
+)
 
 
 def _call(t: Translator, node: ast.Call) -> Operand:

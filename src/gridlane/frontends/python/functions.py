@@ -62,6 +62,10 @@ def _is_lambda(source: FunctionSource) -> bool:
     return source.name == "lambda"
 
 
+_ATTEMPTS = 20
+"""The most translations of a function that calls itself: each has a wider result."""
+
+
 def compile_device(unit: Unit, rules: Rules, instance: Instance) -> Compiled:
     """Translate a device function for the specs of its arguments; its results follow.
 
@@ -69,7 +73,7 @@ def compile_device(unit: Unit, rules: Rules, instance: Instance) -> Compiled:
     """
     opened = unit.opened[instance] = Opened()
     try:
-        while True:
+        for _ in range(_ATTEMPTS):
             known, opened.called = len(unit.compiled), False
             made = _attempt(unit, rules, instance)
             if not opened.called or made.result == opened.result:
@@ -79,6 +83,12 @@ def compile_device(unit: Unit, rules: Rules, instance: Instance) -> Compiled:
             for each in list(unit.compiled)[known:]:
                 del unit.compiled[each]
             del unit.module.functions[made.function.name]
+        source = source_of(instance.function)
+        raise TypingError(
+            f"Return type of recursive function does not converge: what {source.name}() returns "
+            "holds what its own calls return; return one type on all paths",
+            source.locate(source.node),
+        )
     finally:
         del unit.opened[instance]
 
@@ -185,20 +195,9 @@ def _no_common_result(
         return TypingError(
             f"{operand.type_name} cannot be returned; return the values that it is made of", loc
         )
-    one, other = first[0].type_name, operand.type_name
-    text = (
-        f"{t.source.name}() returns {one} on one path and {other} on "
-        "another; return one type on all paths"
-    )
-    if first[0] is NONE or operand is NONE:
-        one = other if first[0] is NONE else one
-        text = (
-            f"{t.source.name}() returns {one} on one path and None on "
-            "another; a path without a value gives None: return a value there as well, one that no "
-            "other path gives, and compare with it"
-        )
     return TypingError(
-        text,
+        f"{t.source.name}() returns {first[0].type_name} on one path and {operand.type_name} on "
+        "another; return one type on all paths",
         loc,
         ((f"{first[0].type_name} here:", first[1]),),
     )

@@ -16,6 +16,7 @@ from gridlane.frontends.python.parts import put_together, taken_apart
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
     FunctionSpec,
+    OptionalSpec,
     PartsSpec,
     ScalarSpec,
     Spec,
@@ -285,7 +286,7 @@ def widened(spec: Spec) -> Spec:
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([widened(item) for item in spec.items]), spec.fields, spec.cls)
-    if isinstance(spec, UserSpec | FunctionSpec):
+    if isinstance(spec, UserSpec | FunctionSpec | OptionalSpec):
         return replace(spec, items=tuple([widened(item) for item in spec.items]))
     return spec
 
@@ -385,7 +386,7 @@ def relaxed(spec: Spec) -> Spec:
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([relaxed(item) for item in spec.items]), spec.fields, spec.cls)
-    if isinstance(spec, UserSpec | FunctionSpec | PartsSpec):
+    if isinstance(spec, UserSpec | FunctionSpec | OptionalSpec | PartsSpec):
         return replace(spec, items=tuple([relaxed(item) for item in spec.items]))
     return spec
 

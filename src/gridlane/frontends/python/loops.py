@@ -17,6 +17,7 @@ from gridlane.frontends.python.iteration import (
 )
 from gridlane.frontends.python.joins import carry_loop, enter_body, join, save
 from gridlane.frontends.python.operands import Operand, RangeOperand, Scalar
+from gridlane.frontends.python.optionals import value_of
 from gridlane.frontends.python.ranges import is_last, may_wrap, needs_wide_counter, range_bounds
 from gridlane.frontends.python.refine import refined
 from gridlane.frontends.python.translator import ResultUnknown, Translator
@@ -30,7 +31,7 @@ UNROLLED = 32
 
 def for_(t: Translator, node: ast.For) -> None:
     """``for target in iterable``."""
-    iterable = t.expr(node.iter)
+    iterable = value_of(t, t.expr(node.iter))
     flow = t.source.flows[node]
     items = static_items(t, iterable)
     if items is not None and not flow.breaks and not flow.continues and len(items) <= UNROLLED:

@@ -238,6 +238,19 @@ class UserValue(Operand):
 
 
 @dataclass(slots=True, eq=False)
+class OptionalOperand(Operand):
+    """A value that may be None at run time: ``present`` is a b1, and ``inner`` has any values where
+    that is false."""
+
+    present: Value
+    inner: Operand
+
+    @property
+    def type_name(self) -> str:
+        return f"{self.inner.type_name} or None"
+
+
+@dataclass(slots=True, eq=False)
 class Fragment(Operand):
     """A matrix that a warp holds."""
 

@@ -1,4 +1,5 @@
-"""Refine the bounds of the integers that a condition compares, where it holds or fails.
+"""Refine the bounds of the integers that a condition compares, where it holds or fails, and what it
+says of variables that may be None.
 
 ``if 1 <= i < n - 1`` lets the body index ``a[i - 1]`` without a test for a negative index.
 """
@@ -7,7 +8,13 @@ from __future__ import annotations
 
 import ast
 
-from gridlane.frontends.python.operands import EnumMember, Operand, Scalar
+from gridlane.frontends.python.operands import (
+    NONE,
+    EnumMember,
+    Operand,
+    OptionalOperand,
+    Scalar,
+)
 from gridlane.frontends.python.translator import Translator
 
 _NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -17,23 +24,34 @@ _NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.LtE: ast.Gt,
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
 }
 _MIRRORED = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq}
+_WITH_NONE: dict[type[ast.cmpop], bool] = {
+    ast.Is: True,
+    ast.Eq: True,
+    ast.IsNot: False,
+    ast.NotEq: False,
+}
+"""Whether a variable is None where such a comparison with None holds."""
 
 
 def refined(
     t: Translator, env: dict[str, Operand], test: ast.expr, holds: bool
 ) -> dict[str, Operand]:
     """The variables with tighter bounds where ``test`` holds (or fails). ``env`` is not changed."""
-    found: dict[str, Scalar] = {}
+    found: dict[str, Operand] = {}
     _visit(t, env, test, holds, found)
     return {**env, **found} if found else dict(env)
 
 
 def _visit(
-    t: Translator, env: dict[str, Operand], test: ast.expr, holds: bool, found: dict[str, Scalar]
+    t: Translator, env: dict[str, Operand], test: ast.expr, holds: bool, found: dict[str, Operand]
 ) -> None:
-    if isinstance(test, ast.BoolOp):
+    if isinstance(test, ast.Name | ast.NamedExpr) and holds:
+        _settle(env, test, False, found)
+    elif isinstance(test, ast.BoolOp):
         if isinstance(test.op, ast.And) is holds:
             for item in test.values:
                 _visit(t, env, item, holds, found)
@@ -44,7 +62,11 @@ def _visit(
 
 
 def _comparison(
-    t: Translator, env: dict[str, Operand], test: ast.Compare, holds: bool, found: dict[str, Scalar]
+    t: Translator,
+    env: dict[str, Operand],
+    test: ast.Compare,
+    holds: bool,
+    found: dict[str, Operand],
 ) -> None:
     operands = t.compared.get(test)
     if operands is None or len(operands) <= len(test.ops):
@@ -53,10 +75,26 @@ def _comparison(
     for number, op in enumerate(test.ops):
         kind = type(op) if holds else _NEGATED.get(type(op))
         lhs, rhs = operands[number], operands[number + 1]
+        if NONE in (lhs, rhs) and kind in _WITH_NONE:
+            own = nodes[number] if rhs is NONE else nodes[number + 1]
+            _settle(env, own, _WITH_NONE[kind], found)
         if kind is None or not _integers(lhs, rhs):
             continue
         _tighten(env, nodes[number], kind, lhs, rhs, found)  # type: ignore[arg-type]
         _tighten(env, nodes[number + 1], _MIRRORED.get(kind), rhs, lhs, found)  # type: ignore  # scalars, by the guard
+
+
+def _settle(
+    env: dict[str, Operand], node: ast.expr, is_none: bool, found: dict[str, Operand]
+) -> None:
+    """Bind a variable that may be None to what it is: None, or a value."""
+    if isinstance(node, ast.NamedExpr):
+        node = node.target
+    if not isinstance(node, ast.Name):
+        return
+    bound = found.get(node.id, env.get(node.id))
+    if isinstance(bound, OptionalOperand):
+        found[node.id] = NONE if is_none else bound.inner
 
 
 def _integers(lhs: Operand, rhs: Operand) -> bool:
@@ -69,7 +107,7 @@ def _tighten(
     kind: type[ast.cmpop] | None,
     own: Scalar,
     other: Scalar,
-    found: dict[str, Scalar],
+    found: dict[str, Operand],
 ) -> None:
     if not isinstance(node, ast.Name) or kind is None:
         return

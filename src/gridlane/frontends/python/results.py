@@ -14,6 +14,7 @@ from gridlane.frontends.python.specs import (
     FragmentSpec,
     LiteralSpec,
     MemberSpec,
+    OptionalSpec,
     PointerSpec,
     RecordSpec,
     RecordValueSpec,
@@ -59,6 +60,8 @@ def spec_of_type(kind: ArgType) -> Spec:
         return ScalarSpec(number.dtype, number.dtype.min, number.dtype.max, kind.cls)
     if isinstance(kind, argtypes.NoneType):
         return StaticSpec(None)
+    if isinstance(kind, argtypes.OptionalType):
+        return OptionalSpec((spec_of_type(kind.type),))
     if is_users(kind):
         members = EXTENSIONS.structure(kind)
         return UserSpec(kind, tuple([spec_of_type(member) for _, member in members]))
@@ -81,6 +84,8 @@ def result_type(spec: Spec) -> ArgType:
         )
     if isinstance(spec, FragmentSpec):
         raise TypingError(f"a function that is compiled by itself cannot return {spec.type}")
+    if isinstance(spec, OptionalSpec):
+        return argtypes.OptionalType(result_type(spec.items[0]))
     if isinstance(spec, TupleSpec):
         items = tuple([result_type(item) for item in spec.items])
         return argtypes.TupleType(items, spec.fields, spec.cls)

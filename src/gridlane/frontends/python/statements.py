@@ -24,6 +24,7 @@ from gridlane.frontends.python.operands import (
     Static,
 )
 from gridlane.frontends.python.operators import BINARY
+from gridlane.frontends.python.optionals import value_of
 from gridlane.frontends.python.places import Place, item_of
 from gridlane.frontends.python.raising import exception_name, stop
 from gridlane.frontends.python.refine import refined
@@ -54,7 +55,7 @@ def _augmented(t: Translator, node: ast.AugAssign) -> None:
         kind = type(node.op)
         functions = IN_PLACE[kind], FUNCTIONS[kind]
         made = extended_operator(t, functions, [lhs, rhs])
-        return made or BINARY[kind](t, lhs, rhs)
+        return made or BINARY[kind](t, value_of(t, lhs), value_of(t, rhs))
 
     if isinstance(target, ast.Name):
         lhs = named(t, target.id)
@@ -64,11 +65,11 @@ def _augmented(t: Translator, node: ast.AugAssign) -> None:
     if isinstance(target, ast.Subscript):
         base, index = t.expr(target.value), t.expr(target.slice)
         with t.at(target):
-            place = place_of(t, base, index)
+            place = place_of(t, value_of(t, base), value_of(t, index))
             old = item_of(t, place)
         store(t, place, operation(t, old, t.expr(node.value)))
         return
-    base = t.expr(target.value)
+    base = value_of(t, t.expr(target.value))
     with t.at(target):
         old = attribute(t, base, target.attr)
     set_attribute(t, base, target.attr, operation(t, old, t.expr(node.value)))

@@ -30,6 +30,7 @@ from gridlane.frontends.python.operands import (
     UserValue,
     Vector,
 )
+from gridlane.frontends.python.optionals import value_of
 from gridlane.frontends.python.overlaps import (
     Order,
     covers,
@@ -58,6 +59,7 @@ def store(t: Translator, place: Place, value: Operand) -> None:
             "this array is read-only: constant memory, or an argument that may not be written; "
             "store to another array, or pass a copy",
         )
+    value = value_of(t, value)
     if place.view is not None:
         broadcast_store(t, place.view, value)
         return

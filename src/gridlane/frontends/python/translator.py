@@ -24,7 +24,8 @@ from gridlane.frontends.python.doubles import Cause
 from gridlane.frontends.python.frames import Copy, Environment, Frame, UnboundYet
 from gridlane.frontends.python.operands import Activation, Conflict, Operand, Scalar, number
 from gridlane.frontends.python.source import FunctionSource, source_of
-from gridlane.frontends.python.specs import Spec, unify
+from gridlane.frontends.python.specs import Spec
+from gridlane.frontends.python.unification import unify
 from gridlane.frontends.python.unit import Unit
 from gridlane.ir.builder import Builder, Number
 from gridlane.ir.op import FastMath, Op

@@ -358,6 +358,6 @@ register((any,), "any", _truths("any", reductions.some, False, arith.Or), "itera
 register((all,), "all", _truths("all", reductions.every, True, arith.And), "iterable")
 
 
-@handles(print, params="*")
+@handles(print, params="*", optionals=True)
 def _print(t: Translator, *operands: Operand) -> Operand:
     return print_parts(t, operands)

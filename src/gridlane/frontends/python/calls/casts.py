@@ -20,9 +20,10 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
-from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, flatten, spec_of
+from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, flatten, spec_of
 from gridlane.frontends.python.times import make_time
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.unification import complex_part
 from gridlane.frontends.python.unit import LiteralNeeded
 from gridlane.ir.builder import constant
 
@@ -81,7 +82,7 @@ def _float(t: Translator, x: Operand | None) -> Operand:
     return cast_scalar(t, number, t.promoted(promotion.floating, number.dtype))
 
 
-@handles(bool, params="x=")
+@handles(bool, params="x=", optionals=True)
 def _bool(t: Translator, x: Operand | None) -> Operand:
     return Scalar(t.b.const(False, b1) if x is None else truth(t, x))
 

@@ -17,6 +17,7 @@ from gridlane.frontends.python.operands import NONE, Operand, Scalar, TupleOpera
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
     LiteralSpec,
+    OptionalSpec,
     PartsSpec,
     ScalarSpec,
     Spec,
@@ -209,6 +210,8 @@ def _unbounded(spec: Spec) -> Spec:
         return TupleSpec(tuple([_unbounded(item) for item in spec.items]), spec.fields, spec.cls)
     if isinstance(spec, UserSpec):
         return UserSpec(spec.type, tuple([_unbounded(item) for item in spec.items]))
+    if isinstance(spec, OptionalSpec):
+        return OptionalSpec((_unbounded(spec.items[0]),))
     if isinstance(spec, PartsSpec):
         return PartsSpec(spec.shape, tuple([_part(item, _unbounded) for item in spec.items]))
     return spec
@@ -225,6 +228,8 @@ def _coarse(spec: Spec) -> Spec:
         return TupleSpec(tuple([_coarse(item) for item in spec.items]), spec.fields, spec.cls)
     if isinstance(spec, UserSpec):
         return UserSpec(spec.type, tuple([_coarse(item) for item in spec.items]))
+    if isinstance(spec, OptionalSpec):
+        return OptionalSpec((_coarse(spec.items[0]),))
     if isinstance(spec, PartsSpec):
         return PartsSpec(spec.shape, tuple([_part(item, _coarse) for item in spec.items]))
     return spec

@@ -36,6 +36,7 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.optionals import value_of
 from gridlane.frontends.python.records import make_record, record_type_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import make_vector
@@ -54,7 +55,7 @@ def call(
         device = _method(t, function)
         if device is not None:
             return call_device(t, device, [function.receiver, *arguments], keywords)
-        return call_method(t, function, arguments, keywords)
+        return call_method(t, function, *_values(t, arguments, keywords))
     if isinstance(function, LocalFunction):
         return _call_local(t, function, arguments, keywords)
     if not isinstance(function, Static):
@@ -66,12 +67,16 @@ def call(
         return made
     if handler is not None:
         t.callee = handler.name
+        if not handler.optionals:
+            arguments, keywords = _values(t, arguments, keywords)
         if handler.elementwise and fills_array(handler, arguments, keywords):
             return elementwise(t, handler, arguments)
         return handler.emit(t, *bind(t, handler, arguments, keywords))
     device = device_function_of(target)
     if device is not None:
         return call_device(t, device, arguments, keywords)
+    if not _is_named(target):
+        arguments, keywords = _values(t, arguments, keywords)
     foreign = foreign_of(target)
     if foreign is not None:
         return call_foreign(t, foreign, arguments, keywords)
@@ -103,8 +108,20 @@ def _constructed(target: Any) -> Any:
     kind = record_type_of(target) or _cast_target(target)
     if kind is not None:
         return kind
-    is_named = isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields")
-    return target if is_named else None
+    return target if _is_named(target) else None
+
+
+def _is_named(target: Any) -> bool:
+    """Whether an object is a namedtuple's class."""
+    return isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields")
+
+
+def _values(
+    t: Translator, arguments: list[Operand], keywords: dict[str, Operand]
+) -> tuple[list[Operand], dict[str, Operand]]:
+    """The arguments of what takes no None in the place of a value."""
+    given = [value_of(t, item) for item in arguments]
+    return given, {name: value_of(t, item) for name, item in keywords.items()}
 
 
 def _method(t: Translator, method: BoundMethod) -> DeviceFunction | None:

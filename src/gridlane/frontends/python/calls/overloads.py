@@ -63,6 +63,10 @@ def _cost(
 def _conversion(own: argtypes.ArgType | None, want: argtypes.ArgType) -> int | None:
     if own == want:
         return EXACT
+    if isinstance(want, argtypes.OptionalType):
+        return _to_optional(own, want)
+    if isinstance(own, argtypes.OptionalType):
+        return None if _conversion(own.type, want) is None else UNSAFE
     if isinstance(own, argtypes.ArrayType) and isinstance(want, argtypes.ArrayType):
         same = own.element == want.element and own.ndim == want.ndim
         return SAFE if same and want.layout in ("A", own.layout) else None
@@ -74,3 +78,12 @@ def _conversion(own: argtypes.ArgType | None, want: argtypes.ArgType) -> int | N
     if a.kind is b.kind and a.bits < b.bits:
         return PROMOTE
     return SAFE if np.can_cast(a.numpy, b.numpy, "safe") else UNSAFE
+
+
+def _to_optional(own: argtypes.ArgType | None, want: argtypes.OptionalType) -> int | None:
+    """The conversion to a value that may be None: at the least a promotion."""
+    if isinstance(own, argtypes.NoneType):
+        return PROMOTE
+    inner = own.type if isinstance(own, argtypes.OptionalType) else own
+    found = _conversion(inner, want.type)
+    return None if found is None else max(found, PROMOTE)

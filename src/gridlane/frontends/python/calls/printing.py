@@ -18,6 +18,7 @@ from gridlane.frontends.python.operands import (
     ComplexNumber,
     FormattedText,
     Operand,
+    OptionalOperand,
     Scalar,
     Static,
     TupleOperand,
@@ -41,6 +42,10 @@ class _Line:
     parts: list[str] = field(default_factory=list[str])
     arguments: list[Value] = field(default_factory=list[Value])
     formats: list[str] = field(default_factory=list[str])
+
+    def copy(self) -> _Line:
+        """The line, to be ended in another way."""
+        return _Line(list(self.parts), list(self.arguments), list(self.formats))
 
     def text(self, text: str) -> None:
         """Append text, merged with text before it."""
@@ -86,11 +91,24 @@ def _print(t: Translator, line: _Line, waiting: list[Operand], first: bool = Fal
         if not first:
             line.text(" ")
         first = False
+        if isinstance(operand, OptionalOperand):
+            _of_optional(t, line, operand, waiting)
+            return
         if isinstance(operand, ArrayView) and _items(operand) is None:
             _of_any_length(t, line, operand, waiting)
             return
         _append(t, line, operand)
     line.emit(t)
+
+
+def _of_optional(
+    t: Translator, line: _Line, operand: OptionalOperand, waiting: list[Operand]
+) -> None:
+    """A print of the value, and one of None."""
+    with t.b.if_(operand.present) as op:
+        _print(t, line.copy(), [operand.inner, *waiting], first=True)
+    with t.b.inside(op.orelse):
+        _print(t, line.copy(), [NONE, *waiting], first=True)
 
 
 def _append(t: Translator, line: _Line, operand: Operand) -> None:
@@ -197,7 +215,7 @@ def _with_items(
     indices: list[Value] | list[Value | None],
     waiting: list[Operand],
 ) -> None:
-    own = _Line(list(line.parts), list(line.arguments), list(line.formats))
+    own = line.copy()
     own.text("[")
     for number, index in enumerate(indices):
         own.text(" " if number else "")

@@ -19,7 +19,7 @@ class Handler:
 
     ``params`` names the parameters; the last ``optional`` of them may be omitted. ``variadic``: any
     number of arguments, no keywords. ``elementwise``: a numpy function, which takes arrays too when
-    one more array, to fill, comes last.
+    one more array, to fill, comes last. ``optionals``: it takes operands that may be None itself.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Handler:
     optional: int = 0
     variadic: bool = False
     elementwise: bool = False
+    optionals: bool = False
 
 
 HANDLERS: dict[Any, Handler] = {}
@@ -38,7 +39,11 @@ VALUES: dict[Any, Callable[[Translator], Operand]] = {}
 
 
 def register(
-    objects: tuple[Any, ...], name: str, emit: Callable[..., Operand], params: str
+    objects: tuple[Any, ...],
+    name: str,
+    emit: Callable[..., Operand],
+    params: str,
+    optionals: bool = False,
 ) -> None:
     """Add a handler. ``params``: "a, b, c=" where = marks an optional one; "*" for any."""
     names = tuple(part.strip() for part in params.split(",") if part.strip())
@@ -50,12 +55,13 @@ def register(
         optional,
         params == "*",
         name.startswith("np."),
+        optionals,
     )
     for item in objects:
         HANDLERS[item] = handler
 
 
-def handles(*objects: Any, params: str = "") -> Callable[[Any], Any]:
+def handles(*objects: Any, params: str = "", optionals: bool = False) -> Callable[[Any], Any]:
     """Register the decorated function for objects; a stub brings its own name and parameters."""
 
     def add(emit: Any) -> Any:
@@ -64,7 +70,7 @@ def handles(*objects: Any, params: str = "") -> Callable[[Any], Any]:
             name = getattr(item, "name", None)
             name = name if isinstance(name, str) else item.__name__
             name = f"np.{name}" if isinstance(item, np.ufunc) else name
-            register((item,), name, emit, params or own)
+            register((item,), name, emit, params or own, optionals)
         return emit
 
     return add

@@ -12,6 +12,7 @@ from gridlane.core.dtypes import b1
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.operands import (
+    NONE,
     ArrayView,
     Chars,
     ComplexNumber,
@@ -20,10 +21,11 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.optionals import inner_of, presence
 from gridlane.frontends.python.translator import Translator
 
 
-@handles(isinstance, params="obj, classinfo")
+@handles(isinstance, params="obj, classinfo", optionals=True)
 def _isinstance(t: Translator, obj: Operand, classinfo: Operand) -> Operand:
     """Whether the type of a value is a class or one of a tuple of classes. An integer of any width
     is an ``int``, a bool is a ``bool`` alone, as in numba."""
@@ -39,7 +41,11 @@ def _isinstance(t: Translator, obj: Operand, classinfo: Operand) -> Operand:
                     f"isinstance() takes a class or a tuple of classes, not {item.type_name}",
                 )
             classes.append(wanted)
-    return Scalar(t.b.const(any(_is_a(obj, each) for each in classes), b1))
+    there, nothing = [
+        t.b.const(any(_is_a(each, wanted) for wanted in classes), b1)
+        for each in (inner_of(obj), NONE)
+    ]
+    return Scalar(t.b.select(presence(t, obj), there, nothing))
 
 
 def _is_a(obj: Operand, wanted: Any) -> bool:
