@@ -16,7 +16,37 @@ __global__ void turns(int *x, int *sums)
         sums[own] += sum;
     }
 }
-__global__ void meet() { cg::this_grid().sync(); }
+/* The same, with work between the arrival and the wait where the header has both. */
+__global__ void halves(int *x, int *sums)
+{
+    cg::grid_group grid = cg::this_grid();
+    int own = grid.thread_rank(), all = grid.size();
+    for (int turn = 0; turn < 3; turn++) {
+        x[own] = own + turn;
+#ifdef GRIDLANE_PROGRAM
+        grid.sync();
+#else
+        auto arrived = grid.barrier_arrive();
+        sums[own] += turn;
+        grid.barrier_wait(std::move(arrived));
+        sums[own] -= turn;
+#endif
+        int sum = 0;
+        for (int n = 0; n < all; n++)
+            sum += x[n];
+        grid.sync();
+        sums[own] += sum;
+    }
+}
+#ifndef GRIDLANE_PROGRAM
+__global__ void keeps(unsigned long long *word)
+{
+    unsigned low;
+    asm volatile("mov.u32 %0, %%envreg2;" : "=r"(low));
+    *word = low;
+    cg::this_grid().sync();
+}
+#endif
 __global__ void ranks(int *x) { x[cg::this_grid().thread_rank()] = cg::this_grid().size(); }
 int main()
 {
@@ -29,19 +59,22 @@ int main()
         ranks<<<4, 16>>>(x.p);
         EXPECT(x.host() == std::vector<int>(64, 64));
     }
-#ifdef GRIDLANE_PROGRAM
-    {
+    for (void *kernel : {(void *)turns, (void *)halves}) {
         std::vector<int> zeros(64);
         Device<int> x(zeros), sums(zeros);
         void *values[] = {&x.p, &sums.p};
-        CHECK(cudaLaunchCooperativeKernel((void *)turns, dim3(4), dim3(16), values, 0, nullptr));
+        CHECK(cudaLaunchCooperativeKernel(kernel, dim3(4), dim3(4, 2, 2), values, 0, nullptr));
         EXPECT(sums.host() == std::vector<int>(64, 3 * 2016 + 64 * 3));
     }
-#else
-    /* With the vendor's header blocks wait in a loop of their own, which those that run in no order
-       cannot: an error, not a wait without end. */
-    meet<<<4, 16>>>();
-    EXPECT(cudaDeviceSynchronize() != cudaSuccess);
+#ifndef GRIDLANE_PROGRAM
+    {
+        /* A kernel that does more with the launch's word than to meet is not known to meet: its
+           blocks would wait in a loop, which those that run in no order cannot. */
+        Device<unsigned long long> word(std::vector<unsigned long long>(1));
+        void *values[] = {&word.p};
+        EXPECT(cudaLaunchCooperativeKernel((void *)keeps, dim3(4), dim3(16), values, 0, nullptr)
+               == cudaErrorNotSupported);
+    }
 #endif
     puts("well");
 }

@@ -253,3 +253,71 @@ def test_a_grid_of_several_blocks_that_would_meet(device):
     with pytest.raises(RuntimeError, match="the kernel has run into a trap") as caught:
         plain(1, 32, (given, made))
     assert "groups" not in str(caught.value)
+
+
+GRID = """
+mov.u32 %r20, %tid.x; mov.u32 %r21, %ctaid.x; mov.u32 %r22, %nctaid.x; mov.u32 %r23, %ntid.x;
+mad.lo.u32 %r24, %r21, %r23, %r20; mul.lo.u32 %r25, %r22, %r23; sub.u32 %r26, %r25, 1;
+sub.u32 %r26, %r26, %r24; mul.wide.u32 %rd5, %r24, 4; mul.wide.u32 %rd6, %r26, 4;
+add.s64 %rd5, %source, %rd5; add.s64 %rd6, %source, %rd6; mov.u32 %r30, 0; mov.u32 %result, 0;
+mov.u32 %r1, %envreg2; cvt.u64.u32 %rd1, %r1; mov.u32 %r2, %envreg1; cvt.u64.u32 %rd2, %r2;
+shl.b64 %rd8, %rd2, 32; or.b64 %rd3, %rd8, %rd1; setp.ne.s64 %p1, %rd3, 0; @%p1 bra AGAIN; trap;
+AGAIN:
+mad.lo.u32 %r27, %r30, 100, %r24; st.global.u32 [%rd5], %r27; add.s64 %rd4, %rd3, 4;
+barrier.sync 0; setp.ne.u32 %p2, %r20, 0; @%p2 bra MET;
+setp.eq.u32 %p3, %r21, 0; sub.u32 %r3, -2147483647, %r22; selp.b32 %r3, %r3, 1, %p3;
+atom.add.release.gpu.u32 %r4, [%rd4], %r3;
+SPIN:
+{load} %r5, [%rd4]; xor.b32 %r6, %r5, %r4; setp.gt.s32 %p4, %r6, -1; @%p4 bra SPIN;
+MET:
+barrier.sync 0; ld.global.u32 %r28, [%rd6]; add.u32 %result, %result, %r28;
+barrier.sync 0; @%p2 bra LEFT;
+atom.add.release.gpu.u32 %r7, [%rd4], %r3;
+LEAVE:
+{load} %r8, [%rd4]; xor.b32 %r9, %r8, %r7; setp.gt.s32 %p5, %r9, -1; @%p5 bra LEAVE;
+LEFT:
+mul.lo.u32 %r41, %r30, 2; barrier.sync 0; {more} add.u32 %r30, %r30, 1; setp.lt.u32 %p6, %r30, 3; @%p6 bra AGAIN;
+mul.wide.u32 %rd7, %r21, 128; add.s64 %own, %own, %rd7;
+"""
+"""The barrier of a grid as nvcc writes that of NVIDIA's header, in a loop: each thread reads what
+the opposite one of the grid wrote. A block's results follow those of the block before it."""
+
+
+def meet(device: str, body: str) -> np.ndarray:
+    """The results of four blocks."""
+    current.choose(get_device(device))
+    given, made = cuda.to_device(np.zeros(128, np.uint32)), cuda.to_device(np.zeros(128, np.uint32))
+    kernel = cuda.RawModule(code=text_of(body)).get_function("k")
+    kernel(4, 32, (given, made))
+    return made.copy_to_host()
+
+
+@pytest.mark.parametrize("load", ["ld.acquire.gpu.u32", "ld.volatile.u32"])
+@pytest.mark.parametrize("device", ["interp", *(each for each in DEVICES if each != "cuda")])
+def test_a_grid_of_several_blocks_meets(device, load):
+    made = meet(device, GRID.replace("{load}", load).replace("{more}", ""))
+    assert list(made) == list(3 * np.arange(127, -1, -1) + 300)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "st.global.u64 [%rd5], %rd3;",
+        "ld.volatile.u32 %r40, [%rd4];",
+        "mov.u64 %rd3, %source;",
+        "atom.exch.b32 %r40, [%rd4], 0;",
+    ],
+)
+def test_other_uses_of_the_word_of_a_launch(more):
+    """Then nothing is known of the loop, and the kernel traps."""
+    with pytest.raises(RuntimeError, match="a trap, as code of cooperative groups does where"):
+        meet("cpu", GRID.replace("{load}", "ld.acquire.gpu.u32").replace("{more}", more))
+
+
+def test_a_barrier_in_the_way():
+    """The block behind the loop is also reached by threads that did not pass the branch before
+    it."""
+    body = GRID.replace("{load}", "ld.acquire.gpu.u32").replace("{more}", "")
+    around = body.replace("AGAIN:", "setp.eq.u32 %p7, %r21, 9; @%p7 bra MET;\nAGAIN:")
+    with pytest.raises(RuntimeError, match="a trap, as code of cooperative groups does where"):
+        meet("cpu", around)

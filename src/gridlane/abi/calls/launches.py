@@ -126,19 +126,20 @@ def check_cooperative(function: Function, grid: Dim3, block: Dim3, shared: int) 
 
     Raises:
         Failure: NOT_SUPPORTED, the device runs them in no order, and the kernel has no barrier of
-            the grid, so that its blocks wait in loops of their own; or
+            the grid that is known, so that its blocks wait in loops of their own; or
             COOPERATIVE_LAUNCH_TOO_LARGE.
     """
     device, count = function.device, math.prod(grid)
     if not compiles_ptx(device):
         _, plan = function.kernel.plan(block, device)
-        if count > 1 and plan.kernel.artifact.format != grid_plan.FORMAT:
+        code = plan.kernel.artifact
+        if count > 1 and not (code.cooperative or code.format == grid_plan.FORMAT):
             fail(
                 NOT_SUPPORTED,
                 f"a cooperative launch of {count} blocks: the device {device.name} runs blocks in "
                 f"no order, and {function.kernel.name} has no barrier of the grid at which it "
-                "could be launched in parts; compile the program with gridlane cc, whose "
-                "cooperative_groups.h has such a barrier, or launch one block",
+                "could be launched in parts, such as that of cooperative_groups.h (where nvcc "
+                "inlines it, so not by -G); use that, or launch one block",
             )
         return
     held = blocks(function, math.prod(block), shared) * device.limits.multiprocessors

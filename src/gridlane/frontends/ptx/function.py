@@ -8,7 +8,7 @@ from typing import NoReturn, Protocol
 
 from gridlane.core.dtypes import b1, u32
 from gridlane.core.source import Loc
-from gridlane.frontends.ptx import forms, pointers
+from gridlane.frontends.ptx import forms, meetings, pointers
 from gridlane.frontends.ptx.addresses import Place, Split
 from gridlane.frontends.ptx.body import parse_body
 from gridlane.frontends.ptx.calls import Calls
@@ -25,7 +25,7 @@ from gridlane.frontends.ptx.values import Values
 from gridlane.frontends.ptx.variables import Variables, Whole
 from gridlane.ir.builder import Builder
 from gridlane.ir.dominance import Dominators, dominators
-from gridlane.ir.ops import control, graph
+from gridlane.ir.ops import control, graph, grid
 from gridlane.ir.types import Space
 from gridlane.ir.values import ErrorSite, Function, Param, Region, Value
 
@@ -74,6 +74,8 @@ class FunctionTranslation:
         self.result = root.result
         self.body: Body = parse_body(self.module, function)
         self.edges = self._edges()
+        if self.module.meets_as_grid and meetings.recognise(self.body, self.edges):
+            self.edges = self._edges()
         self.tree: Dominators = dominators(self.edges)
         self.reachable = self.tree.order
         self.matches: dict[int, Match] = {}
@@ -323,6 +325,9 @@ class FunctionTranslation:
                 b.emit(graph.Switch(index, tuple(targets), targets[-1]))
             case "call":
                 self.calls.call(made)
+                return True
+            case _ if made.at in self.body.meetings:
+                b.emit(grid.GridSync())
                 return True
             case _:
                 self._build(made)

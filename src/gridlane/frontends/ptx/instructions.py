@@ -49,6 +49,7 @@ class Body:
         variables: the shared, local and other variables declared in it.
         tables: the labels of ``.branchtargets``.
         named: the registers that are parameters and results of the function.
+        meetings: the places of barriers that are the grid's; see meetings.py.
     """
 
     blocks: list[Block]
@@ -60,6 +61,7 @@ class Body:
     scopes: dict[int, int]
     """The scope of the instruction at a place, where that is not the outermost."""
     named: dict[Declared, Register]
+    meetings: set[int] = field(default_factory=set[int])
 
     def target(self, instruction: Instruction, name: str) -> int | None:
         """The block that a label names for an instruction."""

@@ -40,7 +40,7 @@ RESERVED_PARTS = {
 meet there."""
 _WORKSPACE = Declared("grid_workspace", "b8", "shared", 16, 16, 0)
 """Where a grid of one block meets: cooperative groups count arrivals there, from any first value.
-A device that is not NVIDIA's runs no larger grid that waits for its blocks."""
+Where a larger grid meets by such code, ``meetings.py`` has made barriers of it."""
 _WORKSPACE_HALVES = {"%envreg1": 32, "%envreg2": 0}
 """The lowest bit of each half of the workspace's address, as cooperative groups read it."""
 _CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}

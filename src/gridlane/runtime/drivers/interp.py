@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -143,10 +144,10 @@ class InterpKernel(HostKernel):
     """A parsed module."""
 
     def __init__(self, device: InterpDevice, artifact: Artifact) -> None:
-        super().__init__(artifact)
-        self.device = device
         self.module = parse_module(artifact.code.decode())
         self.cooperative = waits_for_grid(self.module)
+        super().__init__(replace(artifact, cooperative=self.cooperative))
+        self.device = device
         self._readers = [_reader(slot) for slot in artifact.params]
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
