@@ -61,6 +61,13 @@ def test_texture_references(cc, tmp_path):  # noqa: F811
     assert (found.returncode, found.stdout) == (0, right), found
 
 
+def test_graphs_that_allocate_and_choose(cc):  # noqa: F811
+    cc("-w", HERE / "graph_nodes.cu", "-o", "program")
+    for device in ("cpu", "interp"):
+        found = run("./program", device)
+        assert (found.returncode, found.stdout) == (0, "48 1 1\n36 7 1 1\n1\n8 2\n"), found
+
+
 def test_the_driver_alone(prefix, tmp_path):  # noqa: F811
     """A section of device code and no runtime: the loader finds all that the program needs."""
     (tmp_path / "driver.c").write_text(

@@ -394,10 +394,10 @@ def test_descriptions_of_any_type(begun):
     good(cu.cuGraphNodeSetParams(made[0], fill))
     assert good(cu.cuGraphMemsetNodeGetParams(made[0])).value == 2
     assert cu.cuGraphNodeSetParams(made[1], fill)[0] == BAD  # another type
-    assert name_of(cu.cuGraphAddNode(graph, None, None, 0, generic("CONDITIONAL"))) == (
-        "NOT_SUPPORTED"
-    )
-    assert name_of(cu.cuGraphAddNode(graph, None, None, 0, generic("MEM_ALLOC"))) == "NOT_SUPPORTED"
+    for name, expected in (("CONDITIONAL", BAD), ("MEM_ALLOC", BAD), ("MEM_FREE", BAD)):
+        assert cu.cuGraphAddNode(graph, None, None, 0, generic(name))[0] == expected
+    refused = cu.cuGraphAddNode(graph, None, None, 0, generic("BATCH_MEM_OP"))
+    assert name_of(refused) == "NOT_SUPPORTED"
 
 
 def test_copies_of_planes(begun):

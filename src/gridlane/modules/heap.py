@@ -7,12 +7,34 @@ import threading
 import numpy as np
 
 from gridlane.core.config import config
+from gridlane.core.errors import ArgumentError
 from gridlane.core.heap_layout import layout
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.protocol import Device
 
 _lock = threading.Lock()
-_NAME = "malloc"
+_NAME, _SIZE = "malloc", "bytes of malloc"
+
+
+def size_of(device: Device) -> int:
+    """The bytes that it has, or will have."""
+    size: int = device.memory.kept.get(_SIZE, config().heap)
+    return size
+
+
+def resize(device: Device, size: int) -> None:
+    """Let it have at least so many bytes.
+
+    Raises:
+        ArgumentError: they are more than 1 GiB, or a kernel that allocates was launched, and there
+            are fewer.
+    """
+    if size > 1 << 30:
+        raise ArgumentError(f"{size} bytes for malloc of kernels: 1 GiB at most")
+    with _lock:
+        if size > size_of(device) and _NAME in device.memory.kept:
+            raise ArgumentError("a kernel that calls malloc was launched: set its size before")
+        device.memory.kept[_SIZE] = max(size, config().heap)
 
 
 def heap(device: Device) -> Buffer:
@@ -25,8 +47,8 @@ def heap(device: Device) -> Buffer:
     with _lock:
         found: Buffer | None = device.memory.kept.get(_NAME)
         if found is None:
-            words, first = layout(config().heap)
-            made = device.allocate(config().heap)
+            words, first = layout(size_of(device))
+            made = device.allocate(size_of(device))
             start = np.zeros(first[1], np.uint8)  # the pieces need no values
             start.view(np.uint32)[: len(first)] = first
             assert words > 0

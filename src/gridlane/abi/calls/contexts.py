@@ -15,6 +15,8 @@ from gridlane.abi.state.contexts import Context, check_flags
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
 from gridlane.core.config import config
+from gridlane.core.errors import ArgumentError
+from gridlane.modules import heap
 
 _FLAGS = 0x1FF
 """The bits of CUctx_flags."""
@@ -23,6 +25,14 @@ _LIMITS = enums()["CUlimit"].values
 _STACK, _PRINTF, _HEAP = (
     _LIMITS[f"CU_LIMIT_{name}"] for name in ("STACK_SIZE", "PRINTF_FIFO_SIZE", "MALLOC_HEAP_SIZE")
 )
+_SYNC_DEPTH, _PENDING, _L2_FETCH, _PERSISTING = (
+    _LIMITS[f"CU_LIMIT_{name}"]
+    for name in (
+        *("DEV_RUNTIME_SYNC_DEPTH", "DEV_RUNTIME_PENDING_LAUNCH_COUNT", "MAX_L2_FETCH_GRANULARITY"),
+        "PERSISTING_L2_CACHE_SIZE",
+    )
+)
+"""Limits that are noted: nothing here depends on them."""
 
 
 @implements("cuDevicePrimaryCtxRetain")
@@ -170,7 +180,10 @@ def api_version(handle: int) -> int:
 
 def default_limits() -> dict[int, int]:
     """The limits before a program sets them, as gridlane's settings have them."""
-    return {_STACK: config().stack, _PRINTF: 1 << 20, _HEAP: config().heap}
+    return {
+        **{_STACK: config().stack, _PRINTF: 1 << 20, _HEAP: config().heap},
+        **{_SYNC_DEPTH: 2, _PENDING: 2048, _L2_FETCH: 64, _PERSISTING: 0},
+    }
 
 
 @implements("cuCtxGetLimit")
@@ -184,14 +197,18 @@ def get_limit(limit: int) -> int:
 
 @implements("cuCtxSetLimit")
 def set_limit(limit: int, value: int) -> None:
-    """Ask for a limit. Those of gridlane are settings of the process: one that they meet is noted,
-    a larger one is refused."""
+    """Ask for a limit. That of stacks is a setting of the process: one that it meets is noted, a
+    larger one is refused; a larger heap is one that no kernel has used yet."""
     context, known = contexts.current(), default_limits()
     if limit not in known:
         fail(UNSUPPORTED_LIMIT, f"the limit {limit} does not apply to gridlane's devices")
-    if value > known[limit] and limit != _PRINTF:
-        variable = "GRIDLANE_STACK" if limit == _STACK else "GRIDLANE_HEAP"
-        fail(INVALID_VALUE, f"{value} bytes: set {variable}={value} before the program starts")
+    if limit == _STACK and value > known[limit]:
+        fail(INVALID_VALUE, f"{value} bytes: set GRIDLANE_STACK={value} before the program starts")
+    if limit == _HEAP:
+        try:
+            heap.resize(context.device, value)
+        except ArgumentError as error:
+            fail(INVALID_VALUE, str(error))
     context.limits[limit] = value
 
 

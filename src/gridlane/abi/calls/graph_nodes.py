@@ -11,8 +11,10 @@ from gridlane.abi.calls.launches import from_extra, from_pointers
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts, modules, streams
+from gridlane.abi.state.conditionals import CONDITIONAL, COUNTS, Condition, Conditional, condition
 from gridlane.abi.state.copying import Copy, Fill
-from gridlane.abi.state.graphs import Child, Graph, Node, graph, node
+from gridlane.abi.state.graph_memory import MEM_ALLOC, MEM_FREE, Allocate, Block, freeing
+from gridlane.abi.state.graphs import Child, Compound, Graph, Node, graph, node
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.streams import Work
 from gridlane.abi.state.work import (
@@ -131,6 +133,26 @@ def _child_of(owner: Graph, params: Struct) -> Child:
     return child_of(owner, params.graph)
 
 
+def _allocation_of(params: Struct) -> Allocate:
+    block = Block(contexts.current(), params.bytesize)
+    params.dptr = block.buffer.address
+    return Allocate(block)
+
+
+def _conditional_of(owner: Graph, params: Struct) -> Conditional:
+    found = condition(params.handle)
+    if params.type not in COUNTS or not COUNTS[params.type](params.size):
+        fail(INVALID_VALUE, f"{params.size} graphs of a conditional node of type {params.type}")
+    if params.handle not in owner.conditions:
+        fail(INVALID_VALUE, "the condition is of another graph")
+    bodies = tuple(Graph(embedded=True) for _ in range(params.size))
+    for each in bodies:
+        each.conditions = owner.conditions
+    made = Conditional(found, params.type, bodies)
+    params.phGraph_out = made.handles()
+    return made
+
+
 _FROM: dict[int, Callable[[Graph, Struct], Work]] = {
     KERNEL: lambda _, each: launch_of(each.kernel),
     MEMCPY: lambda _, each: copy_of(each.memcpy.copyParams, each.memcpy.copyCtx),
@@ -140,6 +162,9 @@ _FROM: dict[int, Callable[[Graph, Struct], Work]] = {
     EMPTY: lambda _, each: Empty(),
     WAIT_EVENT: lambda _, each: Wait(streams.event(each.eventWait.event)),
     EVENT_RECORD: lambda _, each: Record(streams.event(each.eventRecord.event)),
+    MEM_ALLOC: lambda _, each: _allocation_of(each.alloc),
+    MEM_FREE: lambda _, each: freeing(each.free.dptr, contexts.current()),
+    CONDITIONAL: lambda owner, each: _conditional_of(owner, each.conditional),
 }
 """The work of a CUgraphNodeParams, by its type."""
 
@@ -218,6 +243,21 @@ def add_record(handle: int, dependencies: int, count: int, event: int) -> int:
 def add_wait(handle: int, dependencies: int, count: int, event: int) -> int:
     """Add the wait for an event."""
     return added(handle, dependencies, count, lambda _: Wait(streams.event(event)))
+
+
+@implements("cuGraphConditionalHandleCreate")
+def create_condition(handle: int, context: int, default: int, flags: int) -> int:
+    """Make a condition for nodes of a graph, and of graphs in it."""
+    contexts.check_flags(flags, 1)
+    made = Condition(contexts.of_handle(context), default if flags else None)
+    graph(handle).conditions[made.handle] = made
+    return made.handle
+
+
+@implements("cudaGraphConditionalHandleCreate")
+def create_condition_here(handle: int, default: int, flags: int) -> int:
+    """Make a condition for nodes of a graph, and of graphs in it."""
+    return create_condition(handle, 0, default, flags)
 
 
 @implements("cuGraphAddNode")
@@ -352,6 +392,6 @@ def set_awaited(handle: int, event: int) -> None:
 def set_any(handle: int, params: Struct | None) -> None:
     """Give a node other work of its kind."""
     found, params = node(handle), given(params)
-    if params.type != found.work.kind or isinstance(found.work, (Child, Empty)):
+    if params.type != found.work.kind or isinstance(found.work, (Compound, Empty)):
         fail(INVALID_VALUE, f"the node {handle:#x} is of another kind, or has no description")
     replace(found, work_from(found.graph, params))

@@ -6,7 +6,9 @@ from gridlane.abi import raw
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import devices, pools, streams
+from gridlane.abi.state.graph_memory import Allocate, Block, freeing
 from gridlane.abi.state.pools import Pool
+from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums, layout
 from gridlane.abi.typed import Typed
@@ -29,7 +31,16 @@ _THRESHOLD, _RESERVED, _RESERVED_HIGH, _USED, _USED_HIGH = range(4, 9)
 def allocate(size: int, stream: int) -> int:
     """Memory of the chosen pool of a stream's device, for its later work."""
     found = streams.stream(stream)
+    if found.capture is not None:
+        return _captured(size, found)
     return pools.chosen(found.context.device).allocate(size, found).address
+
+
+def _captured(size: int, stream: Stream) -> int:
+    """Memory that each launch of a captured graph allocates anew, at one address."""
+    block = Block(stream.context, size)
+    stream.submit(Allocate(block))
+    return block.buffer.address
 
 
 @implements("cudaMallocAsync")
@@ -41,7 +52,11 @@ def allocate_or_none(size: int, stream: int) -> int:
 @implements("cuMemAllocFromPoolAsync")
 def allocate_from(size: int, pool: int, stream: int) -> int:
     """Memory of a pool, for later work of a stream."""
-    return pools.pool(pool).allocate(size, streams.stream(stream)).address
+    found = streams.stream(stream)
+    if found.capture is not None:
+        pools.pool(pool)
+        return _captured(size, found)
+    return pools.pool(pool).allocate(size, found).address
 
 
 @implements("cudaMallocFromPoolAsync")
@@ -54,7 +69,9 @@ def allocate_from_or_none(size: int, pool: int, stream: int) -> int:
 def free(address: int, stream: int) -> None:
     """Free memory after the work that is in a stream."""
     found = streams.stream(stream)
-    if address:
+    if address and found.capture is not None:
+        found.submit(freeing(address, found.context))
+    elif address:
         pools.free(address, found)
 
 

@@ -13,6 +13,8 @@ from gridlane.abi.calls.registry import Call, implements
 from gridlane.abi.calls.runtime import symbols
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts, modules, registered
+from gridlane.abi.state.conditionals import CONDITIONAL
+from gridlane.abi.state.graph_memory import MEM_ALLOC
 from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
@@ -106,6 +108,14 @@ def node_params(params: Struct) -> Struct:
     return made
 
 
+def _tell(params: Struct, told: Struct) -> None:
+    """Write what a function has added to the driver's description into the runtime's."""
+    if params.type == MEM_ALLOC:
+        told.alloc.dptr = params.alloc.dptr
+    elif params.type == CONDITIONAL:
+        told.conditional.phGraph_out = params.conditional.phGraph_out
+
+
 def instantiate_params(params: Struct) -> Struct:
     """The driver's description of an instantiation, in the memory of the runtime's: the members
     have other names alone."""
@@ -147,7 +157,10 @@ has forms whose target or source is a variable, by its host address and an offse
 def _declare(name: str, call: Call, place: int, translate: Callable[[Struct], Struct]) -> None:
     def function(*values: Any) -> Any:
         params = translate(given(values[place]))
-        return call(*values[:place], params, *values[place + 1 :])
+        made = call(*values[:place], params, *values[place + 1 :])
+        if translate is node_params:
+            _tell(params, values[place])
+        return made
 
     function.__doc__ = call.__doc__
     implements(name)(function)

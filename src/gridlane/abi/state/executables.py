@@ -10,7 +10,7 @@ from dataclasses import replace
 from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.copying import Copy, Staging
-from gridlane.abi.state.graphs import Child, Graph, Node, nodes
+from gridlane.abi.state.graphs import Child, Compound, Graph, Node, nodes
 from gridlane.abi.state.handles import Handles
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.streams import Stream, Work
@@ -37,7 +37,7 @@ class Executable:
         self.graph, self.context, self.flags = graph.copied(named=False), context, flags
         self.disabled: set[Node] = set()
         self._order = list(_leaves(self.graph))
-        for node in self._order:
+        for node in _all(self.graph):
             put(node, node.work)
         self._last: protocol.Event | None = None
         self._queue: protocol.Stream | None = None
@@ -88,6 +88,9 @@ class Executable:
                 self._last.record(stream.queue)
 
     def _run(self, stream: Stream) -> None:
+        for each in self.graph.conditions.values():
+            if each.default is not None:
+                each.set(stream, each.default)
         for node in self._order:
             if stream.context.faulted:
                 break  # a kernel of a stream whose work is done at once
@@ -135,6 +138,14 @@ def _leaves(graph: Graph) -> Iterator[Node]:
             yield node
 
 
+def _all(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph and of all graphs in it."""
+    for node in graph.nodes:
+        yield node
+        for each in node.work.graphs if isinstance(node.work, Compound) else ():
+            yield from _all(each)
+
+
 def put(node: Node, work: Work) -> None:
     """Give a node of an executable its work, with staging memory of its own."""
     node.work = replace(work, staging=Staging()) if isinstance(work, Copy) else work
@@ -146,8 +157,8 @@ def unordered(graph: Graph) -> Node | None:
     for node in graph.nodes:
         if node not in order:
             return node
-        if isinstance(node.work, Child):
-            found = unordered(node.work.graph)
+        for each in node.work.graphs if isinstance(node.work, Compound) else ():
+            found = unordered(each)
             if found is not None:
                 return found
     return None
@@ -160,7 +171,7 @@ def check(graph: Graph, context: Context) -> None:
         Failure, LaunchError, PtxError, TargetError: a launch that does not exist, or a kernel that
             the device cannot have.
     """
-    for node in _leaves(graph):
+    for node in _all(graph):
         check_work(node.work, context)
 
 

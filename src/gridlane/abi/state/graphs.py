@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state.handles import Handles
@@ -41,6 +41,7 @@ class Graph:
         objects: the references that it holds to user objects.
         embedded: whether it is part of a node of another graph, which ends it.
         captures: how many captures make nodes in it.
+        conditions: what nodes of its own and of graphs in it are chosen by, by their handles.
         origins: of a clone: its nodes by the handles of the nodes that they are copies of.
     """
 
@@ -50,12 +51,15 @@ class Graph:
         self.objects: dict[UserObject, int] = {}
         self.embedded, self.captures = embedded, 0
         self.origins: dict[int, Node] = {}
+        self.conditions: dict[int, Any] = {}
         self.handle = graphs.add(self) if named else 0
 
     def add(self, work: Work, dependencies: Iterable[Node] = ()) -> Node:
         """Make a node that follows others of the graph."""
         made = Node(self, work)
         self.nodes[made] = self.sinks[made] = None
+        for each in work.graphs if isinstance(work, Compound) else ():
+            self.conditions |= each.conditions
         for each in dependencies:
             self.connect(each, made)
         return made
@@ -107,15 +111,15 @@ class Graph:
         inner = dict[Node, Node]()
         for node in self.nodes:
             work = node.work
-            if isinstance(work, Child):
-                graph, further = work.graph.copies(named, True)
-                work = Child(graph)
+            if isinstance(work, Compound):
+                work, further = work.copies(named)
                 inner |= further
             found[node] = made.add(work)
         for node, copy in found.items():
             copy.dependencies = {found[each]: None for each in node.dependencies}
             copy.dependents = {found[each]: None for each in node.dependents}
         made.sinks = {found[each]: None for each in self.sinks}
+        made.conditions = dict(self.conditions)
         made.origins = {node.handle: copy for node, copy in (found | inner).items()}
         for each, count in self.objects.items():
             each.retain(count)
@@ -128,11 +132,27 @@ class Graph:
         self.handle = 0
         for node in self.nodes:
             _forget(node)
+            node.dependencies, node.dependents = {}, {}  # a cycle would keep what it owns
+        self.origins, self.conditions = {}, {}
         self.nodes.clear()
         self.sinks.clear()
         for each, count in self.objects.items():
             each.release(count)
         self.objects.clear()
+
+
+@runtime_checkable
+class Compound(Work, Protocol):
+    """Work of a node that owns graphs."""
+
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """The graphs."""
+        ...
+
+    def copies(self, named: bool) -> tuple[Compound, dict[Node, Node]]:
+        """The same work with copies of the graphs, and the copy of each node."""
+        ...
 
 
 class Child:
@@ -143,6 +163,16 @@ class Child:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """The graph."""
+        return (self.graph,)
+
+    def copies(self, named: bool) -> tuple[Child, dict[Node, Node]]:
+        """The work of a copy of the graph, and the copy of each node."""
+        graph, found = self.graph.copies(named, True)
+        return Child(graph), found
 
     def run(self, stream: Stream) -> None:
         """Append the work of the graph to a stream."""
@@ -157,8 +187,9 @@ nodes: Handles[Node] = Handles("node of a graph")
 def _forget(node: Node) -> None:
     """End the handle of a node, and what it owns."""
     nodes.discard(node.handle)
-    if isinstance(node.work, Child):
-        node.work.graph.end()
+    if isinstance(node.work, Compound):
+        for each in node.work.graphs:
+            each.end()
 
 
 def graph(handle: int) -> Graph:

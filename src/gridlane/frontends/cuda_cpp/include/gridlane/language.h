@@ -44,6 +44,12 @@ GRIDLANE_DEVICE void *memset(void *to, int byte, size_t bytes)
     return __builtin_memset(to, byte, bytes);
 }
 
+// The number that chooses the work of a graph's node is at the address that is its handle.
+GRIDLANE_DEVICE void cudaGraphSetConditional(unsigned long long handle, unsigned value)
+{
+    *(volatile unsigned *)handle = value;
+}
+
 inline __device__ void *operator new(size_t bytes) { return malloc(bytes); }
 inline __device__ void *operator new[](size_t bytes) { return malloc(bytes); }
 inline __device__ void operator delete(void *p) noexcept { free(p); }
