@@ -55,7 +55,7 @@ def in_python(library, text, **settings):  # noqa: F811
 def run_python(library, *words, **settings):  # noqa: F811
     found = subprocess.run(
         [sys.executable, *words],
-        env=os.environ | {"LD_LIBRARY_PATH": str(library)} | settings,
+        env=os.environ | {"LD_LIBRARY_PATH": str(library), "GRIDLANE_QUIET": "1"} | settings,
         capture_output=True,
         text=True,
         timeout=300,

@@ -53,6 +53,7 @@ def run(folder, mode="plain", cache=None, program="ready", **environment):
         env={
             "LD_LIBRARY_PATH": str(folder),
             "GRIDLANE_CACHE_DIR": str(cache or folder / "cache"),
+            "GRIDLANE_QUIET": "1",
             **environment,
         },
         capture_output=True,
@@ -229,7 +230,11 @@ def test_a_process_with_little(room):
     source += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime)"
     found = subprocess.run(
         [sys.executable, "-c", source, str(room / "ready"), "plain"],
-        env={"LD_LIBRARY_PATH": str(room), "GRIDLANE_CACHE_DIR": str(room / "cache")},
+        env={
+            "LD_LIBRARY_PATH": str(room),
+            "GRIDLANE_CACHE_DIR": str(room / "cache"),
+            "GRIDLANE_QUIET": "1",
+        },
         capture_output=True,
         text=True,
         timeout=300,

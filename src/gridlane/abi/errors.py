@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from gridlane.abi.calls.registry import Call
 from gridlane.abi.failure import NOT_SUPPORTED, UNKNOWN, Failure, failure_of
-from gridlane.abi.state import captures, contexts, devices, threads
+from gridlane.abi.state import captures, contexts, devices, notices, threads
 from gridlane.abi.table import enums
 from gridlane.abi.table.functions import Function
 from gridlane.core import trace
@@ -19,6 +19,14 @@ UNDONE = "gridlane does not have it"
 
 Way = Callable[..., tuple[int, tuple[Any, ...]]]
 _ERRORS = Failure, GridlaneError, MemoryError, OSError
+_LAUNCHES = frozenset(
+    {
+        *("cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync", "cuLaunchKernel", "cuLaunchKernelEx"),
+        *("cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice", "cuGraphLaunch"),
+        *("cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel"),
+        *("cudaLaunchCooperativeKernelMultiDevice", "cudaGraphLaunch"),
+    }
+)
 
 
 def way_in(row: Function, call: Call | None) -> Way:
@@ -84,6 +92,8 @@ def _answered(row: Function, error: BaseException) -> tuple[int, tuple[Any, ...]
     """What a call that raised returns."""
     number, what = _told(error)
     given = error.given if isinstance(error, Failure) else ()
+    if row.base in _LAUNCHES:
+        notices.refused(row.base, error)
     if trace.enabled():
         trace.write(f"gridlane: {row.base}: {number}: {what}")
     if row.api != "runtime":
@@ -91,6 +101,8 @@ def _answered(row: Function, error: BaseException) -> tuple[int, tuple[Any, ...]
     number = number if number in _of_runtime() else UNKNOWN
     if row.family != "errors":
         threads.note(number)
+    else:
+        notices.fetched()
     return number, given
 
 

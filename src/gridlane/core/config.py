@@ -27,6 +27,8 @@ class Config:
             ``cuda:1`` and the like.
         trace: GRIDLANE_TRACE=1 prints a line for each launch and for each call of CUDA's own
             interface; all launches take the slow path then.
+        quiet: GRIDLANE_QUIET=1 turns off the line that the first refused launch and each kernel
+            that fails print in programs of CUDA's own interface, and the one at the end.
         cpu: GRIDLANE_CPU, the processor that the CPU target compiles for, ``NAME[,+feature,
             -feature]``; "" (default) is the one that Python runs on.
         threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one per core.
@@ -70,6 +72,7 @@ class Config:
     device: str
     cpu: str
     trace: bool
+    quiet: bool
     threads: int
     cache: bool
     cache_dir: Path | None
@@ -175,6 +178,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         device=get("GRIDLANE_DEVICE", "cpu"),
         cpu=cpu,
         trace=get("GRIDLANE_TRACE", "0") not in ("", "0"),
+        quiet=get("GRIDLANE_QUIET", "0") not in ("", "0"),
         threads=int(threads),
         cache=get("GRIDLANE_CACHE", "1") not in ("", "0"),
         cache_dir=_cache_dir(get("GRIDLANE_CACHE_DIR"), get("NUMBA_CACHE_DIR")),

@@ -12,7 +12,7 @@ from typing import NoReturn
 from gridlane.core.artifact import KernelErrorSite
 from gridlane.core.error_table import TABLE, Row
 from gridlane.core.errors import DeviceError, KernelError
-from gridlane.core.source import describe
+from gridlane.core.source import UNKNOWN, Loc, describe, users
 
 INVALID_VALUE = 1
 OUT_OF_MEMORY = 2
@@ -70,13 +70,15 @@ def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
 class KernelStop(KernelError):
     """A kernel stopped itself. ``exception`` is the name of the exception; ``thread`` and ``block``
     are the indices of the first thread that reported, (x, y, z) each; ``late``: the device did not
-    finish the kernel."""
+    finish the kernel; ``kernel``: its name; ``loc``: the place, in the user's files if any is."""
 
     exception: str = ""
     text: str = ""
     thread: tuple[int, int, int] = (0, 0, 0)
     block: tuple[int, int, int] = (0, 0, 0)
     late: bool = False
+    kernel: str = ""
+    loc: Loc = UNKNOWN
 
     def __reduce__(self) -> tuple[object, ...]:
         # The class may be made at run time for a builtin's name; no import finds it.
@@ -107,15 +109,18 @@ def kernel_exception(
     site: KernelErrorSite,
     thread: tuple[int, int, int] = (0, 0, 0),
     block: tuple[int, int, int] = (0, 0, 0),
+    kernel: str = "",
 ) -> KernelStop:
     """The host exception for a kernel's error report."""
-    loc = site.loc
+    loc = users(site.loc)
     where = f"tid={list(thread)} ctaid={list(block)}: {site.message}"
     lines = [where]
     if loc.line:
-        lines.append(f"In function {loc.function!r}, file {loc.file}, line {loc.line}")
+        if loc.function:
+            lines.append(f"In function {loc.function!r}, file {loc.file}, line {loc.line}")
         lines.append(describe(loc))
     error = _stop_class(site.exception)("\n".join(lines))
     error.exception, error.text, error.late = site.exception, site.message, site.late
     error.thread, error.block = thread, block
+    error.kernel, error.loc = kernel, loc
     return error

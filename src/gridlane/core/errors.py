@@ -20,7 +20,7 @@ GridlaneError
 
 from __future__ import annotations
 
-from gridlane.core.source import UNKNOWN, Loc, describe
+from gridlane.core.source import UNKNOWN, Loc, describe, users
 
 
 class _Root(Exception):
@@ -58,7 +58,7 @@ class CompileError(GridlaneError):
         return self.message
 
     def __str__(self) -> str:
-        parts = [self.message, describe(self.loc)]
+        parts = [self.message, describe(users(self.loc))]
         for note, loc in self.related:
             parts += [f"  {note}", describe(loc)]
         return "\n".join(part for part in parts if part)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,21 @@ class Loc:
 
 
 UNKNOWN = Loc("", 0)
+_OWN = str(Path(__file__).parents[1]) + os.sep
+
+
+def is_own(loc: Loc) -> bool:
+    """Whether a place is in gridlane's own files."""
+    return loc.file.startswith(_OWN)
+
+
+def users(loc: Loc) -> Loc:
+    """The innermost place of a location and its callers that is not in gridlane's own files, such
+    as its headers of CUDA C++; the location itself if all are."""
+    place: Loc | None = loc
+    while place is not None and is_own(place):
+        place = place.caller
+    return place or loc
 
 
 def snippet(loc: Loc) -> str:

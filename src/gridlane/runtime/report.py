@@ -90,7 +90,8 @@ class Report:
         thread = struct.unpack_from("<3I", self._bytes, abi.THREAD_OFFSET)
         block = struct.unpack_from("<3I", self._bytes, abi.BLOCK_OFFSET)
         struct.pack_into("<II", self._bytes, abi.CLAIMED_OFFSET, 0, 0)
-        return kernel_exception(self.artifact.errors[code - 1], thread, block)
+        site = self.artifact.errors[code - 1]
+        return kernel_exception(site, thread, block, self.artifact.name)
 
     def places(self) -> list[str]:
         """The lines at which warps stood when the kernel faulted, the most frequent first."""

@@ -17,7 +17,7 @@ from gridlane.abi.failure import (
     NOT_SUPPORTED,
     fail,
 )
-from gridlane.abi.state import libraries, streams
+from gridlane.abi.state import libraries, notices, streams
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.modules import Function
 from gridlane.abi.state.streams import Stream
@@ -86,7 +86,20 @@ def start(
         Failure: no such launch exists, or the kernel cannot be compiled for the device. That a
             kernel failed is told by later calls.
     """
-    context, chosen = stream.context, chosen or Chosen()
+    with notices.LaunchOf(function.kernel.name):
+        _start(function, grid, block, shared, stream, params, chosen or Chosen())
+
+
+def _start(
+    function: Function,
+    grid: Dim3,
+    block: Dim3,
+    shared: int,
+    stream: Stream,
+    params: bytes,
+    chosen: Chosen,
+) -> None:
+    context = stream.context
     if function.module.context is not context:
         fail(INVALID_HANDLE, "the kernel and the stream are of two contexts")
     waits = chosen.cooperative and compiles_ptx(context.device)
@@ -189,7 +202,8 @@ def launch(
     function = libraries.function_of(handle, found.context)
     if pointers and extra:
         fail(INVALID_VALUE, "parameters by pointers and packed ones at once")
-    params = from_extra(function, extra) if extra else from_pointers(function, pointers)
+    with notices.LaunchOf(function.kernel.name):
+        params = from_extra(function, extra) if extra else from_pointers(function, pointers)
     start(function, grid, block, shared, found, params, chosen)
 
 

@@ -91,10 +91,10 @@ __asm__(".pushsection .data\n"
         ".balign 64\n"
         ".weak gl_process\n"
         ".type gl_process, %gnu_unique_object\n"
-        ".size gl_process, 128\n"
-        "gl_process: .zero 128\n" /* a mutex that is free, and zeros */
+        ".size gl_process, 192\n"
+        "gl_process: .zero 192\n" /* a mutex that is free, and zeros */
         ".popsection\n");
-_Static_assert(sizeof(struct gl_process) <= 128, "the size that the assembler is told");
+_Static_assert(sizeof(struct gl_process) <= 192, "the size that the assembler is told");
 
 static pthread_mutex_t finding = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t at_end_of_thread;
@@ -117,6 +117,18 @@ static void in_child(void)
 __attribute__((constructor)) static void watch_forks(void)
 {
     pthread_atfork(NULL, NULL, in_child);
+}
+
+/* Once for all libraries, and not in the child of a fork. */
+__attribute__((destructor)) static void report_unread(void)
+{
+    uint32_t *unread = __atomic_exchange_n(&gl_process.unread, NULL, __ATOMIC_ACQ_REL);
+    uint32_t failed = unread && !gl_process.forked ? *unread : 0;
+    if (failed)
+        fprintf(stderr,
+                "gridlane: %u launch%s of this program failed, and it asked for no error since "
+                "(cudaGetLastError)\n",
+                failed, failed > 1 ? "es" : "");
 }
 
 void gl_note_begun(void)

@@ -52,9 +52,18 @@ struct gl_process {
     pthread_key_t ahead; /* what threads have that C told ahead of Python; see ready.h */
     int is_keyed;        /* there is that key */
     int entered;         /* Python has been entered, or is about to be */
+    uint32_t *unread;    /* launches that failed since the program asked for an error, or null */
 };
 
 GL_EXPORT extern struct gl_process gl_process;
+
+/* The program asks for an error. */
+static inline void gl_note_read(void)
+{
+    uint32_t *unread = __atomic_load_n(&gl_process.unread, __ATOMIC_ACQUIRE);
+    if (unread)
+        __atomic_store_n(unread, 0, __ATOMIC_RELAXED);
+}
 
 /* The number of the state, and of a context, while the process is ahead of Python; see ready.h. The
  * numbers of the code are this one and those below. */

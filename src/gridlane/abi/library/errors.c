@@ -23,6 +23,8 @@ enum { INVALID_VALUE = 1 };
         const uint64_t words[] = { (uint64_t)(int64_t)number, (uintptr_t)made };         \
         uint64_t began = gl_began();                                                     \
         const struct gl_error *found = error_of(number);                                 \
+        if (number)                                                                      \
+            gl_note_read();                                                              \
         int code = found && made ? 0 : INVALID_VALUE;                                    \
         if (made)                                                                        \
             *made = found ? found->member : NULL;                                        \
@@ -40,6 +42,8 @@ ASK(cuGetErrorString, meaning)
         const uint64_t words[] = { (uint64_t)(int64_t)number };                          \
         uint64_t began = gl_began();                                                     \
         const struct gl_error *found = error_of(number);                                 \
+        if (number)                                                                      \
+            gl_note_read();                                                              \
         const char *text = found ? found->member : otherwise;                            \
         gl_ended(began, &slot, words, 1, (uintptr_t)text);                               \
         return text;                                                                     \

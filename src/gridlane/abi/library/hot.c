@@ -10,10 +10,11 @@ static const struct { /* see hot.py */
     const struct gl_lanes *lanes;
     const struct gl_events *events;
     const struct gl_marks *marks;
+    uint32_t **unread;
 } table = { &gl_process.state, &gl_process.work,   &gl_process.captures,
             &gl_process.pools, &gl_process.code,   &gl_process.offers,
             &gl_memory,        &gl_lanes,          &gl_events,
-            &gl_marks };
+            &gl_marks,         &gl_process.unread };
 
 const void *gl_hot_table(void)
 {

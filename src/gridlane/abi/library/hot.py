@@ -12,10 +12,11 @@ import threading
 
 from gridlane.abi.library import hot_events, hot_launches, hot_memory, ready
 from gridlane.abi.library.hot_marks import Marks
-from gridlane.abi.state import captures, contexts, devices, pools, threads
+from gridlane.abi.state import captures, contexts, devices, notices, pools, threads
 from gridlane.abi.state.contexts import Context
 from gridlane.core import epochs
 from gridlane.core.config import config
+from gridlane.core.embedding import is_guest
 from gridlane.core.endings import at_end
 from gridlane.runtime.queues.host_queue import is_quiet
 
@@ -51,6 +52,7 @@ class _Table(ctypes.Structure):
         ("lanes", ctypes.c_uint64),
         ("events", ctypes.c_uint64),
         ("marks", ctypes.c_uint64),
+        ("unread", ctypes.c_uint64),
     )
 
 
@@ -109,6 +111,8 @@ def begin(address: int) -> None:
         return
     table, tells = _Table.from_address(address), not config().trace and config().native
     is_ahead = ctypes.c_uint64.from_address(table.state).value == ready.AHEAD
+    if is_guest() and not config().quiet:
+        ctypes.c_uint64.from_address(table.unread).value = notices.address_of_unread()
     with _lock:
         if _offer.offers is None and (tells or is_ahead):
             _offer.begin(table, tells)

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from gridlane.abi import images, raw
 from gridlane.abi.failure import NOT_SUPPORTED, Failure, fail
-from gridlane.abi.state import registered, threads
+from gridlane.abi.state import notices, registered, threads
 from gridlane.abi.state.libraries import Image
-from gridlane.core import trace
 from gridlane.core.errors import GridlaneError
 from gridlane.frontends.ptx import PtxModule
 from gridlane.runtime.protocol import Device
@@ -86,9 +85,8 @@ def _loader(wrapper: int) -> Image:
             return images.module(images.at(wrapper), device)
         except (Failure, GridlaneError) as error:
             what = error.what if isinstance(error, Failure) else str(error).partition("\n")[0]
-            if what not in told:
-                told.add(what)
-                trace.write(f"gridlane: {_file_of(wrapper)}: no kernel can be loaded: {what}")
+            notices.note_image(_file_of(wrapper), what, error, what not in told)
+            told.add(what)
             raise
 
     return load

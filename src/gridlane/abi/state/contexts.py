@@ -17,7 +17,7 @@ from gridlane.abi.failure import (
     fail,
     failure_of,
 )
-from gridlane.abi.state import devices
+from gridlane.abi.state import devices, notices
 from gridlane.abi.state.handles import Handles
 from gridlane.core import epochs
 from gridlane.core.errors import GridlaneError
@@ -123,12 +123,13 @@ class Context:
         if self._fault is None:  # a copy, which keeps no frames
             self._fault = Failure(failure.number, failure.what)
             epochs.state.changed()
+            notices.fault(error)
         return failure
 
     def failed_by(self, error: BaseException) -> Failure:
         """The failure to raise for an error of the device's: a kernel's stays with the context."""
         failure = failure_of(error)
-        return self.fault(failure) if failure.number in STICKY else failure
+        return self.fault(error) if failure.number in STICKY else failure
 
     def note(self, error: BaseException) -> None:
         """Note what failed on the thread of a stream: later calls return the fault of a kernel."""

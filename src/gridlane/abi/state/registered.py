@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass
 
 from gridlane.abi.failure import INVALID_DEVICE_FUNCTION, INVALID_SYMBOL, NOT_FOUND, Failure, fail
-from gridlane.abi.state import libraries, modules
+from gridlane.abi.state import libraries, modules, notices
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.libraries import Image, Library, LibraryKernel
 from gridlane.abi.state.modules import Function
@@ -111,7 +111,8 @@ def function(address: int, context: Context) -> Function:
         Failure: cudaErrorInvalidDeviceFunction, there is none; why its image cannot be loaded.
     """
     if address in _kernels:
-        made = kernel(address).function(context)
+        with notices.LaunchOf(_kernels[address].name):
+            made = kernel(address).function(context)
         made.host = made.host or address
         return made
     return libraries.function_of(address, context, INVALID_DEVICE_FUNCTION)

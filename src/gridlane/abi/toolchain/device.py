@@ -55,6 +55,7 @@ def unit(path: Path, command: Command, include: Path) -> Unit:
         *(f"-cuid={mark}", *DEFINED, *SDK),
         *command.both,
         *command.device,
+        *([] if "-lineinfo" in command.device else ["-lineinfo"]),
         *(["-rdc=true"] if command.is_relocatable else []),
         *(["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"] if command.per_thread else []),
         f"-I{include}",

@@ -30,6 +30,7 @@ from gridlane.frontends.cuda_cpp.texts import (
     settled,
     with_statics,
     with_table,
+    with_users_lines,
 )
 
 INCLUDE = Path(__file__).parent / "include"
@@ -148,6 +149,7 @@ class Clang:
                     f"clang does not compile {source.name}:\n{told.strip()}{_advice(told)}"
                 )
             whole = made_ptx(made, "clang")
+            whole = with_users_lines(whole, (str(INCLUDE), *_folders(self.host)))
             ptx, names = read_table(with_statics(whole), source.expressions)
             headers = tuple(prerequisites(read.read_text())) if read.is_file() else None
         if headers is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from os.path import abspath
 from pathlib import Path
 
 from gridlane.core.errors import CompileError
@@ -174,3 +175,46 @@ def prerequisites(rule: str) -> Iterator[str]:
         name = re.sub(r"\\([ #])", r"\1", word).replace("$$", "$")
         if name != "-":
             yield os.path.abspath(name)
+
+
+_LINE = re.compile(r"^(\s*\.loc\s+)(\d+) \d+ \d+(\s*// )(.+)$", re.MULTILINE)
+_FILE = re.compile(r"^\s*\.file\s+(\d+) ", re.MULTILINE)
+_PLACE = re.compile(r"(.*):(\d+):(\d+)")
+
+
+def with_users_lines(ptx: str, folders: Sequence[str]) -> str:
+    """PTX of clang's whose lines of inlined functions of headers are those of their calls.
+
+    Clang has the chain of calls in a comment: ``// a.h:1:45 @[ b.h:2:5 @[ c.cu:4:9 ] ]``.
+
+    Args:
+        folders: of the headers.
+    """
+    chains = [(found, _places(found[4])) for found in _LINE.finditer(ptx)]
+    files = {places[0][0]: int(found[2]) for found, places in chains}
+    last = max((int(each) for each in _FILE.findall(ptx)), default=0)
+    added: list[str] = []
+    parts: list[str] = []
+    end = 0
+    for found, places in chains:
+        of_user = (each for each in places if not each[0].startswith(tuple(folders)))
+        chosen = next(of_user, None)
+        if chosen is None or chosen == places[0]:
+            continue
+        file, line, column = chosen
+        if file not in files:
+            files[file] = last = last + 1
+            added.append(f'\t.file\t{last} "{file}"\n')
+        place = f"{file}:{line}:{column}"
+        parts += (ptx[end : found.start()], found[1], f"{files[file]} {line} {column}", found[3])
+        parts.append(place)
+        end = found.end()
+    return "".join((*parts, ptx[end:], *added))
+
+
+def _places(chain: str) -> list[tuple[str, int, int]]:
+    """The places of a chain of calls, the innermost first. Clang writes the names of files below
+    the folder that it works in without that folder."""
+    found = map(_PLACE.fullmatch, chain.rstrip(" ]").split(" @[ "))
+    known = (each for each in found if each)
+    return [(abspath(each[1]), int(each[2]), int(each[3])) for each in known] or [("", 0, 0)]

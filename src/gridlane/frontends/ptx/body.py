@@ -55,7 +55,10 @@ _PART = re.compile(
     r"(?P<sign>-?)\s*(?P<name>[A-Za-z_$%][\w$]*)(?:\.(?P<chosen>h[0-3]{1,2}|b[0-7]{1,4}))?"
 )
 _KIND = re.compile(r"\.?(?:v([24])\b\.?)?(\w*)")
-_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
+_LOC = re.compile(
+    r"\.loc\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})"
+    r"(?:.*\binlined_at\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9}))?"
+)
 _MEMORY = frozenset(("ld", "ldu", "st", "atom", "red"))
 _MOST_REGISTERS = 1 << 24
 
@@ -88,7 +91,7 @@ class _Reader:
         self.code = module.text.code
         self.body = Body([Block(0, function.start)], [], [], {}, [-1], {}, {}, {})
         self.scopes = [(0, _Names({}, {}, {}))]
-        self.line: tuple[int, int, int] | None = None
+        self.line: tuple[int, ...] | None = None
         self.last_label = ""
         found = _TARGETS.findall(self.code, function.start, function.end)
         self.targets = {name.strip() for one, many in found for name in (one or many).split(",")}
@@ -129,7 +132,7 @@ class _Reader:
 
     def _loc(self, text: str) -> None:
         if found := _LOC.match(text):
-            self.line = int(found[1][:9]), int(found[2][:9]), int(found[3][:9])
+            self.line = tuple(int(each) for each in found.groups() if each)
 
     def _label(self, found: re.Match[str]) -> None:
         name, at = found["label"], found.start("label")

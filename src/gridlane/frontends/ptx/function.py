@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NoReturn, Protocol
 
 from gridlane.core.dtypes import b1, u32
@@ -233,11 +234,16 @@ class FunctionTranslation:
 
     def _place(self, made: Instruction) -> None:
         self.values.instruction = made
-        line = made.line
-        if line is not None and line[0] in self.module.files and line[1]:
-            self.builder.loc = Loc(self.module.files[line[0]], line[1], line[2])
-        else:
-            self.builder.loc = self.text.loc(made.at, len(made.spelling))
+        source = self._source(made.line[:3]) if made.line else None
+        if source is not None and len(made.line or ()) > 3:
+            source = replace(source, caller=self._source((made.line or ())[3:]))
+        self.builder.loc = source or self.text.loc(made.at, len(made.spelling))
+
+    def _source(self, line: tuple[int, ...]) -> Loc | None:
+        """The place of a file, line and column; None if it is not known."""
+        file, number, column = line
+        known = file in self.module.files and number
+        return Loc(self.module.files[file], number, column) if known else None
 
     def _fall(self, number: int) -> None:
         """Go on to the next block, or end."""

@@ -15,7 +15,8 @@ class Instruction:
     Attributes:
         root, modifiers: ``add`` and ``("rn", "f32")`` of ``add.rn.f32``.
         guard: the predicate of ``@%p``.
-        at: its place in the code; ``line``: (file, line, column) of ``.loc``, if there was one.
+        at: its place in the code; ``line``: (file, line, column) of ``.loc``, if there was one, and
+            those of the call if its function was inlined.
     """
 
     root: str
@@ -23,7 +24,7 @@ class Instruction:
     operands: tuple[Operand, ...]
     guard: Reg | None
     at: int
-    line: tuple[int, int, int] | None
+    line: tuple[int, ...] | None
 
     @property
     def spelling(self) -> str:

@@ -12,6 +12,8 @@ from gridlane.core.errors import PtxError
 from gridlane.core.source import Loc
 
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*[\s\S]*?\*/')
+_LINE = re.compile(r"\.loc\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})")
+_FILE = re.compile(r'\.file\s+(\d{1,9})\s+"((?:[^"\\\n]|\\.)*)"')
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
@@ -65,7 +67,20 @@ class Text:
             text, _ = self.origin(at)
             lines = text.text.splitlines(keepends=True)
             linecache.cache[loc.file] = (len(text.text), None, lines, loc.file)
-        raise PtxError(message, loc)
+        source = self._source(at)
+        raise PtxError(message, loc, (("compiled from", source),) if source else ())
+
+    def _source(self, at: int) -> Loc | None:
+        """The line that the code at a place was compiled from, if the PTX says it."""
+        start = max(self.code.rfind(each, 0, at) for each in (".entry", ".func"))
+        lines = list(_LINE.finditer(self.code, max(0, start), at))
+        if start < 0 or not lines:
+            return None
+        file, line, column = map(int, lines[-1].groups())
+        for found in _FILE.finditer(self.code):
+            if int(found[1]) == file and line:
+                return Loc(found[2], line, column)
+        return None
 
 
 def _blanked(found: re.Match[str]) -> str:

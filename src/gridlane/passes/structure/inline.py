@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TargetError
-from gridlane.core.source import Loc
+from gridlane.core.source import Loc, is_own, users
 from gridlane.ir.op import Op, clone_region
 from gridlane.ir.ops import arith, control, matrix, memory
 from gridlane.ir.rewriting import Labels
@@ -168,6 +168,7 @@ class _Inliner:
             _write(ops, var, _zero(ops, var.type, call.loc), call.loc)
         body = clone_region(callee.body, mapped, renamed)
         _relocate(body, call.loc)
+        self.relocate_errors(body, call.loc)
         self.labels.rename(body)
         returns = [op for op in body.walk() if isinstance(op, control.Return)]
         ends = bool(body.ops) and body.ops[-1].terminator
@@ -182,6 +183,20 @@ class _Inliner:
         ops.append(scope)
         reads = [_at(memory.ReadVar(var), call.loc) for var in outputs]
         return ops + reads, [read.results[0] for read in reads]
+
+    def relocate_errors(self, body: Region, caller: Loc) -> None:
+        """Replace the errors whose place is in gridlane's own headers: the call is the user's."""
+        errors, moved = self.module.errors, dict[int, int]()
+        for op in body.walk():
+            if not isinstance(op, control.Raise | control.Report):
+                continue
+            site = errors[op.code]
+            if not is_own(users(site.loc)):
+                continue
+            if op.code not in moved:
+                moved[op.code] = len(errors)
+                errors.append(replace(site, loc=site.loc.inlined_at(caller)))
+            op.code = moved[op.code]
 
     def leave_instead_of_return(self, scope: control.ScopeOp, outputs: list[Var]) -> None:
         """Replace the returns in a scope by writes of the outputs and a leave of the scope, which

@@ -102,6 +102,7 @@ class CpuKernel(HostKernel):
             self.artifact.errors[code - 1],
             (thread % x, thread // x % y, thread // (x * y)),
             (block % gx, block // gx % gy, block // (gx * gy)),
+            self.artifact.name,
         )
 
 

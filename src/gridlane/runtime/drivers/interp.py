@@ -165,7 +165,8 @@ class InterpKernel(HostKernel):
             sys.stdout.write(line)
         if result.error is not None:
             code, index, thread = result.error
-            raise kernel_exception(self.artifact.errors[code], thread, index)
+            site = self.artifact.errors[code]
+            raise kernel_exception(site, thread, index, self.artifact.name)
 
     def occupancy(self, threads: int, shared: int = 0) -> int:
         """Blocks in flight at once, if they wait for each other."""

@@ -6,7 +6,7 @@ from gridlane.abi.calls import launches as driver
 from gridlane.abi.calls.launch_attributes import Chosen, attributes_of
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_CONFIGURATION, INVALID_HANDLE, INVALID_VALUE, fail
-from gridlane.abi.state import contexts, registered, streams
+from gridlane.abi.state import contexts, notices, registered, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.struct import Struct
 from gridlane.launch.dimensions import Dim3
@@ -48,8 +48,9 @@ def launch(
     if found.context is not contexts.current():
         fail(INVALID_HANDLE, "the stream is of another context")
     kernel = registered.function(function, found.context)
-    check_shape(grid, block, found.context)
-    params = driver.from_pointers(kernel, pointers)
+    with notices.LaunchOf(kernel.kernel.name):
+        check_shape(grid, block, found.context)
+        params = driver.from_pointers(kernel, pointers)
     driver.start(kernel, grid, block, shared, found, params, chosen)
 
 

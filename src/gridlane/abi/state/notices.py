@@ -1,0 +1,135 @@
+"""One line on stderr for a launch that failed: programs that check no errors show nothing else.
+
+The first launch of a process that is refused is noted, and each kernel that fails. GRIDLANE_QUIET
+turns that off. What failed is counted until the program asks for an error; C prints at the end of
+a program in C how many it never asked for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+
+from gridlane.abi.failure import NOT_READY, STICKY, failure_of
+from gridlane.core import trace
+from gridlane.core.config import config
+from gridlane.core.device_errors import KernelStop
+from gridlane.core.errors import CompileError
+from gridlane.core.kernel_names import readable
+from gridlane.core.source import Loc, users
+
+
+class _Process:
+    """Attributes:
+    refused: whether a launch was refused.
+    unread: the launches that failed since the program asked for an error.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.refused = False
+        self.unread = ctypes.c_uint32()
+
+
+_process = _Process()
+
+
+def address_of_unread() -> int:
+    """The address of the number of launches that failed since the program asked for an error."""
+    return ctypes.addressof(_process.unread)
+
+
+class LaunchOf:
+    """Within it an error refuses the launch of a kernel, whose name the error keeps."""
+
+    __slots__ = ("_kernel",)
+
+    def __init__(self, kernel: str) -> None:
+        self._kernel = kernel
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is not None:
+            vars(error).setdefault("kernel", self._kernel)
+
+
+def note_image(file: str, what: str, error: BaseException, is_new: bool) -> None:
+    """Note that no kernel of an image can be loaded.
+
+    Args:
+        file: the program or library that has it.
+        error: the launch that it refuses is not noted again.
+        is_new: whether it was not noted before.
+    """
+    vars(error)["noted"] = True
+    if is_new:
+        _write(f"gridlane: {file}: no kernel can be loaded: {what}")
+
+
+def refused(called: str, error: BaseException) -> None:
+    """Note that a launch was not done.
+
+    Args:
+        called: the function of CUDA's, for an error without the name of a kernel.
+    """
+    number = failure_of(error).number
+    if number in STICKY or number == NOT_READY:  # the kernel that failed before was noted
+        return
+    with _process.lock:
+        _process.unread.value += 1
+        first = not _process.refused
+        _process.refused = True
+    if first and "noted" not in vars(error):
+        name = readable(vars(error).get("kernel", "")) or f"of {called}"
+        _write(f"gridlane: the kernel {name} was not launched: {_words(error)}")
+
+
+def fault(error: BaseException) -> None:
+    """Note that a kernel failed."""
+    with _process.lock:
+        _process.unread.value += 1
+    name = readable(error.kernel) if isinstance(error, KernelStop) else "of a launch"
+    _write(f"gridlane: the kernel {name} failed: {_words(error)}")
+
+
+def fetched() -> None:
+    """Note that the program asked for an error."""
+    _process.unread.value = 0
+
+
+def _write(line: str) -> None:
+    if not config().quiet:
+        trace.write(line)
+
+
+def _words(error: BaseException) -> str:
+    """What happened and where, in one line."""
+    if isinstance(error, KernelStop):
+        (x, y, z), (bx, by, bz) = error.thread, error.block
+        where = f"thread ({x}, {y}, {z}) of block ({bx}, {by}, {bz})"
+        return f"{_line(error.text)} ({', '.join([where, *_place(error.loc)])})"
+    if isinstance(error, CompileError):
+        places = [*(loc for _, loc in error.related), error.loc]
+        place = ", ".join(_place(places[0]))
+        return f"{_line(error.message)}{f' ({place})' if place else ''}"
+    return _line(failure_of(error).what) or f"error {failure_of(error).number}"
+
+
+_SNIPPET = re.compile(r"\s*(?:\d+ )?\| ")
+
+
+def _line(text: str) -> str:
+    """A text in one line, without the lines of source in it."""
+    lines = [each for each in text.splitlines() if not _SNIPPET.match(each)]
+    return " ".join(" ".join(lines).split())
+
+
+def _place(loc: Loc) -> list[str]:
+    """The user's place, if it is known."""
+    if not loc.line:
+        return []
+    known = users(loc)
+    return [f"line {known.line} of its PTX" if known.file.startswith("<ptx") else str(known)]
