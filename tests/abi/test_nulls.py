@@ -54,6 +54,10 @@ def test_results_that_are_optional():
     assert call(0, ctypes.addressof(size), made + 8) == 0 and size.value == 256
     assert call(0, 0, made) == 0
     good(cu.cuMemFree(made))
+    own = int(good(cu.cuCtxGetCurrent()))
+    assert entry.resolve("driver:cuCtxPopCurrent_v2")(0) == 0
+    assert int(good(cu.cuCtxGetCurrent())) != own
+    good(cu.cuCtxPushCurrent(own))
 
 
 def test_addresses_of_the_host_that_no_memory_has():

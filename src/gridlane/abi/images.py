@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 
-from gridlane.abi import fatbin, raw
+from gridlane.abi import cubins, fatbin, raw
 from gridlane.abi.failure import (
     INVALID_IMAGE,
     INVALID_VALUE,
@@ -22,7 +22,6 @@ from gridlane.frontends.ptx.linking import link
 from gridlane.modules.native import compiles_ptx
 from gridlane.runtime.protocol import Device
 
-_ELF = b"\x7fELF"
 _FATBIN = b"\x50\xed\x55\xba"
 _WRAPPER = b"\xb1\x43\x62\x46"
 _MOST_PARTS = 4096
@@ -44,8 +43,8 @@ def at(address: int) -> Units:
         return _wrapped(address)
     if start == _FATBIN:
         return (_region(address),)
-    if start == _ELF:
-        return (raw.copied(address, 64),)
+    if start == cubins.MAGIC:
+        return (raw.copied(address, cubins.size(raw.copied(address, cubins.HEAD))),)
     return (raw.text(address),)
 
 
@@ -106,7 +105,9 @@ def _parts(units: Units, device: Device, newer: bool) -> list[str]:
 
 def _text(image: bytes, device: Device, newer: bool) -> str:
     """The PTX of an image."""
-    if image.startswith(_ELF):
+    if image.startswith(cubins.MAGIC):
+        if (ptx := cubins.text(image)) is not None:
+            return ptx.decode()
         fail(
             NO_BINARY_FOR_GPU,
             f"the image is machine code of one NVIDIA GPU (a cubin): {ADVICE}",

@@ -1,7 +1,8 @@
 """Programs of CUDA C++ that are compiled at run time: NVRTC's interface on gridlane's compilers.
 
 The numbers of failures are NVRTC's. What a program is compiled to is PTX; code for one GPU is
-assembled where ptxas is installed, and there is no code for the link or for OptiX.
+assembled where ptxas is installed, and has the PTX beside it (``cubins.py``). There is no code for
+the link or for OptiX.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gridlane.abi import raw
+from gridlane.abi import cubins, raw
 from gridlane.abi.calls import program_options
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import Failure, fail
@@ -109,12 +110,16 @@ class Program:
         """The code for one GPU, where it was asked for.
 
         Raises:
-            Failure: INVALID_INPUT, there is no ptxas.
+            Failure: INVALID_INPUT, ptxas does not take the PTX.
         """
         if self.target and not self.cubin:
-            from gridlane.compiler.cuda import assemble  # not needed before
+            from gridlane.compiler.cuda import assemble, find_ptxas  # not needed before
 
-            text = Artifact("cuda", "ptx", self.ptx.encode(), self._name, (), 0)
+            ptx = self.ptx.encode()
+            if find_ptxas() is None:
+                self.cubin = cubins.of_text(ptx)
+                return self.cubin
+            text = Artifact("cuda", "ptx", ptx, self._name, (), 0)
             try:
                 made = assemble(text, Target("cuda", processor=self.target), KernelOptions())
             except GridlaneError as error:
@@ -123,7 +128,7 @@ class Program:
                     f"{error}: compile with --gpu-architecture=compute_{self.target[3:]}, and take "
                     "the PTX, which runs on every device",
                 )
-            self.cubin = made.code
+            self.cubin = cubins.with_text(made.code, ptx)
         return self.cubin
 
     def end(self) -> None:
