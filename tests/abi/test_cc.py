@@ -308,9 +308,11 @@ ABSENT = """
 #include <cublasLt.h>
 #include <cufft.h>
 #include <curand.h>
+#include <curand_kernel.h>
+#include <cusolverSp.h>
+#include <cusparse.h>
 #include <thrust/complex.h>
 #include <thrust/device_vector.h>
-#include <cstdio>
 int on_the_host();
 __global__ void k(float *x) { thrust::complex<float> z(*x, 1); *x = (z * z).real(); }
 int main()
@@ -337,6 +339,7 @@ int main()
 OF_HOST = """
 #include <cublas_v2.h>
 #include <cuComplex.h>
+#include <cusparse.h>
 #include <omp.h>
 int on_the_host()
 {

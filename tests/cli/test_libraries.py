@@ -53,9 +53,13 @@ def test_install_and_uninstall(tmp_path, tmp_path_factory):
     shutil.copytree(installed.prefix(tmp_path_factory), prefix, symlinks=True)
     (prefix / "mine.txt").write_text("the user's")
     (prefix / "env.sh").write_text("false")  # it is installed over its own files
+    (prefix / "include" / "earlier.h").write_text("of an earlier version")
+    with (prefix / "installed.txt").open("a") as listed:
+        listed.write("include/earlier.h\n")
     done = gridlane("install", "--prefix", prefix, "--force")
     assert done.returncode == 0, done.stderr
     assert "env.sh" in done.stdout and "lib/libcuda.so.1" in files_in(prefix)
+    assert "include/earlier.h" not in files_in(prefix)
     source, made = tmp_path / "p.c", tmp_path / "p"
     source.write_text(PROGRAM)
     subprocess.run(

@@ -25,12 +25,19 @@ _SAME = (
 )
 """Headers of CUDA's whose contents are in cuda_runtime.h."""
 _SHARED = (
-    *("gridlane/guards.h", "gridlane/library_types.h", "gridlane/absent.h", "gridlane/libraries.h"),
+    *("gridlane/absent.h", "gridlane/libraries.h"),
     *("cuComplex.h", "math_constants.h", "cublas.h", "cublas_v2.h", "cublas_api.h", "cublasLt.h"),
-    *("cufft.h", "curand.h", "cusparse.h", "cusolverDn.h", "cusolver_common.h", "nvml.h"),
+    *("gridlane/blas_functions.h", "gridlane/sparse_functions.h", "gridlane/solver_functions.h"),
+    *("cufft.h", "cufftXt.h", "curand.h", "cusparse.h", "cusolverDn.h", "cusolverSp.h"),
+    *("cusolverRf.h", "cusolver_common.h", "nvml.h"),
     *("cuda_gl_interop.h", "nvtx3/nvToolsExt.h", "nvToolsExt.h"),
 )
-"""Headers of CUDA C++ that serve the host alone as well."""
+"""Headers of CUDA C++ that serve the host alone as well: in a folder of their own, as files of CUDA
+C++ have the first ones."""
+HOST = "host"
+"""That folder."""
+_PARTS = "gridlane/guards.h", "gridlane/library_types.h"
+"""Headers of CUDA C++ that are parts of those of the runtime."""
 _ENVIRONMENT = """# Programs started from here find gridlane's libcuda, libcudart and libnvrtc.
 export LD_LIBRARY_PATH="{lib}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
 # Linkers find -lcudart_gridlane, whose programs need no path.
@@ -45,7 +52,7 @@ Description: CUDA's driver and runtime on gridlane's devices
 Version: 13.0
 Libs: -L${{libdir}} -lcudart -lcuda
 Libs.private: -L${{libdir}} -lcudart_gridlane -ldl -lpthread
-Cflags: -I${{includedir}}
+Cflags: -I${{includedir}} -I${{includedir}}/host
 """
 
 
@@ -82,7 +89,10 @@ def install(prefix: Path, force: bool = False) -> list[Path]:
         )
     _check_own(prefix)
     try:
+        before = _listed(prefix)
         written = _write(prefix)
+        for path in {prefix / line for line in before} - {*written}:
+            path.unlink(missing_ok=True)  # of an earlier version, which had it
         listed = "".join(f"{path.relative_to(prefix)}\n" for path in written)
         (prefix / _LIST).write_text(f"# {_digest()}\n{listed}")
     except OSError as error:
@@ -95,7 +105,7 @@ def _digest() -> str:
     made = hashlib.sha256(digest().encode())
     for each in archive.sources():
         made.update(each)
-    shared = (INCLUDE / name for name in _SHARED)
+    shared = (INCLUDE / name for name in (*_SHARED, *_PARTS))
     for path in (*sorted(_HEADERS.rglob("*.h")), *shared):
         made.update(path.read_bytes())
     return made.hexdigest()
@@ -134,6 +144,8 @@ def _write(prefix: Path) -> list[Path]:
     for each in sorted(path for path in _HEADERS.rglob("*.h")):
         texts[include / each.relative_to(_HEADERS)] = each.read_text()
     for name in _SHARED:
+        texts[include / HOST / name] = (INCLUDE / name).read_text()
+    for name in _PARTS:
         texts[include / name] = (INCLUDE / name).read_text()
     for name in _SAME:
         texts[include / name] = '#pragma once\n#include "cuda_runtime.h"\n'

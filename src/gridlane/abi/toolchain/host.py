@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gridlane.abi.library.installing import HOST
 from gridlane.abi.toolchain.device import SDK, Unit
 from gridlane.abi.toolchain.hosts import Host
 from gridlane.abi.toolchain.options import Command
@@ -80,7 +81,7 @@ def plain(path: Path, language: str, command: Command, host: Host, include: Path
         *words,
         *optimised(command.host),
         *(["-fopenmp"] if command.is_parallel else []),
-        f"-I{include}",
+        *(f"-I{include}", f"-I{include / HOST}"),
         str(path),
     ]
 

@@ -48,32 +48,7 @@ enum cublasComputeType_t {
 #define CUBLAS_VERSION 120800
 #define IDX2C(i, j, rows) (((j) * (rows)) + (i))
 
-#define GRIDLANE_BLAS(name) GRIDLANE_ANY(cublasStatus_t, cublas##name)
-GRIDLANE_BLAS(Create) GRIDLANE_BLAS(Destroy) GRIDLANE_BLAS(Create_v2) GRIDLANE_BLAS(Destroy_v2)
-GRIDLANE_BLAS(GetVersion) GRIDLANE_BLAS(SetStream) GRIDLANE_BLAS(GetStream)
-GRIDLANE_BLAS(SetPointerMode) GRIDLANE_BLAS(GetPointerMode) GRIDLANE_BLAS(SetMathMode)
-GRIDLANE_BLAS(GetMathMode) GRIDLANE_BLAS(SetAtomicsMode) GRIDLANE_BLAS(SetWorkspace)
-GRIDLANE_BLAS(SetVector) GRIDLANE_BLAS(GetVector) GRIDLANE_BLAS(SetMatrix) GRIDLANE_BLAS(GetMatrix)
-GRIDLANE_BLAS(SetVectorAsync) GRIDLANE_BLAS(SetMatrixAsync) GRIDLANE_BLAS(Init)
-GRIDLANE_BLAS(Shutdown) GRIDLANE_BLAS(GemmEx) GRIDLANE_BLAS(GemmBatchedEx)
-GRIDLANE_BLAS(GemmStridedBatchedEx) GRIDLANE_BLAS(SgemmEx) GRIDLANE_BLAS(DotEx)
-GRIDLANE_BLAS(AxpyEx) GRIDLANE_BLAS(ScalEx) GRIDLANE_BLAS(Nrm2Ex)
-GRIDLANE_BLAS(Hgemm) GRIDLANE_BLAS(HgemmBatched) GRIDLANE_BLAS(HgemmStridedBatched)
-GRIDLANE_BLAS(Scasum) GRIDLANE_BLAS(Dzasum) GRIDLANE_BLAS(Scnrm2) GRIDLANE_BLAS(Dznrm2)
-GRIDLANE_BLAS(Isamax) GRIDLANE_BLAS(Idamax) GRIDLANE_BLAS(Isamin) GRIDLANE_BLAS(Idamin)
-GRIDLANE_BLAS(Cdotu) GRIDLANE_BLAS(Cdotc) GRIDLANE_BLAS(Zdotu) GRIDLANE_BLAS(Zdotc)
-GRIDLANE_BLAS(Csscal) GRIDLANE_BLAS(Zdscal) GRIDLANE_BLAS(Cgeru) GRIDLANE_BLAS(Zgeru)
-#undef GRIDLANE_BLAS
-#define GRIDLANE_BLAS(name) GRIDLANE_FOUR(cublasStatus_t, cublas, name)
-GRIDLANE_BLAS(dot) GRIDLANE_BLAS(nrm2) GRIDLANE_BLAS(asum) GRIDLANE_BLAS(axpy) GRIDLANE_BLAS(scal)
-GRIDLANE_BLAS(copy) GRIDLANE_BLAS(swap) GRIDLANE_BLAS(rot) GRIDLANE_BLAS(rotg) GRIDLANE_BLAS(gemv)
-GRIDLANE_BLAS(ger) GRIDLANE_BLAS(symv) GRIDLANE_BLAS(syr) GRIDLANE_BLAS(trsv) GRIDLANE_BLAS(trmv)
-GRIDLANE_BLAS(gemm) GRIDLANE_BLAS(gemmBatched) GRIDLANE_BLAS(gemmStridedBatched)
-GRIDLANE_BLAS(gemvStridedBatched) GRIDLANE_BLAS(symm) GRIDLANE_BLAS(syrk) GRIDLANE_BLAS(syr2k)
-GRIDLANE_BLAS(trmm) GRIDLANE_BLAS(trsm) GRIDLANE_BLAS(trsmBatched) GRIDLANE_BLAS(geam)
-GRIDLANE_BLAS(dgmm) GRIDLANE_BLAS(getrfBatched) GRIDLANE_BLAS(getriBatched)
-GRIDLANE_BLAS(getrsBatched) GRIDLANE_BLAS(matinvBatched) GRIDLANE_BLAS(geqrfBatched)
-#undef GRIDLANE_BLAS
+#include "gridlane/blas_functions.h"
 inline const char *cublasGetStatusString(cublasStatus_t status)
 {
     return status ? "the library is not here" : "success";

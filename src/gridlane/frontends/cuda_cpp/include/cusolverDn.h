@@ -3,6 +3,7 @@
 #define CUSOLVER_COMMON_H_
 #define CUSOLVERDN_H_
 #include "cublas_v2.h"
+#include "cusparse.h"
 
 struct cusolverDnContext;
 struct cusolverDnParams;
@@ -17,13 +18,15 @@ enum cusolverStatus_t {
 GRIDLANE_REFUSAL(cusolverStatus_t, CUSOLVER_STATUS_NOT_SUPPORTED)
 enum cusolverEigMode_t { CUSOLVER_EIG_MODE_NOVECTOR, CUSOLVER_EIG_MODE_VECTOR };
 enum cusolverEigType_t { CUSOLVER_EIG_TYPE_1 = 1, CUSOLVER_EIG_TYPE_2, CUSOLVER_EIG_TYPE_3 };
-GRIDLANE_ANY(cusolverStatus_t, cusolverDnCreate) GRIDLANE_ANY(cusolverStatus_t, cusolverDnDestroy)
-GRIDLANE_ANY(cusolverStatus_t, cusolverDnSetStream)
-#define GRIDLANE_SOLVER(name) GRIDLANE_FOUR(cusolverStatus_t, cusolverDn, name)
-GRIDLANE_SOLVER(potrf) GRIDLANE_SOLVER(potrf_bufferSize) GRIDLANE_SOLVER(potrs)
-GRIDLANE_SOLVER(getrf) GRIDLANE_SOLVER(getrf_bufferSize) GRIDLANE_SOLVER(getrs)
-GRIDLANE_SOLVER(geqrf) GRIDLANE_SOLVER(geqrf_bufferSize) GRIDLANE_SOLVER(ormqr)
-GRIDLANE_SOLVER(ormqr_bufferSize) GRIDLANE_SOLVER(gesvd) GRIDLANE_SOLVER(gesvd_bufferSize)
-GRIDLANE_SOLVER(syevd) GRIDLANE_SOLVER(syevd_bufferSize) GRIDLANE_SOLVER(potrfBatched)
-GRIDLANE_SOLVER(syevj) GRIDLANE_SOLVER(gesvdj)
-#undef GRIDLANE_SOLVER
+enum cusolverEigRange_t {
+    CUSOLVER_EIG_RANGE_ALL = 1001, CUSOLVER_EIG_RANGE_I, CUSOLVER_EIG_RANGE_V,
+};
+enum cusolverAlgMode_t { CUSOLVER_ALG_0, CUSOLVER_ALG_1, CUSOLVER_ALG_2 };
+#define GRIDLANE_OPAQUE(name) typedef struct name##_struct *name##_t;
+GRIDLANE_OPAQUE(syevjInfo) GRIDLANE_OPAQUE(gesvdjInfo) GRIDLANE_OPAQUE(cusolverDnIRSParams)
+GRIDLANE_OPAQUE(cusolverDnIRSInfos) GRIDLANE_OPAQUE(csrqrInfo) GRIDLANE_OPAQUE(csrcholInfo)
+GRIDLANE_OPAQUE(csrluInfoHost) GRIDLANE_OPAQUE(csrqrInfoHost) GRIDLANE_OPAQUE(csrcholInfoHost)
+#undef GRIDLANE_OPAQUE
+typedef struct cusolverSpContext *cusolverSpHandle_t;
+typedef struct cusolverRfCommon *cusolverRfHandle_t;
+#include "gridlane/solver_functions.h"

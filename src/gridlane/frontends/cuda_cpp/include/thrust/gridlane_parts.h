@@ -3,6 +3,7 @@
 #pragma once
 #include <complex>
 #include <cstddef>
+#include <iostream>  // programs count on it
 #include <iterator>
 #include <random>
 #include <tuple>
