@@ -53,6 +53,7 @@ WHOLE = Artifact(
     coarse=4,
     kernel="<locals>.scale",
     buffers=(1, 0),
+    constants=b"\1\2",
     untraced=True,
 )
 SMALL = Artifact("interp", "ir", b"", "k", (), 0)

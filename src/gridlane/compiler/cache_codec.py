@@ -28,7 +28,7 @@ PLAIN: dict[str, type] = {
 }
 SHAPED = (
     *("code", "params", "block", "errors", "prints", "symbols", "notes", "needs", "buffers"),
-    "cluster",
+    *("cluster", "constants"),
 )
 
 
@@ -49,6 +49,7 @@ def to_json(artifact: Artifact) -> bytes:
     fields["notes"] = artifact.notes
     fields["needs"] = artifact.needs
     fields["buffers"] = artifact.buffers
+    fields["constants"] = artifact.constants.hex()
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -77,6 +78,7 @@ def from_json(metadata: bytes, code: bytes) -> Artifact:
             notes=_texts(fields["notes"]),
             needs=_texts(fields["needs"]),
             buffers=_places(fields["buffers"]),
+            constants=bytes.fromhex(_checked(fields["constants"], str)),
         )
     except KeyError as error:
         raise ValueError(f"no {error}") from None

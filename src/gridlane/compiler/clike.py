@@ -9,6 +9,7 @@ from gridlane.backends.record import loaded
 from gridlane.codegen.clike import KernelText, emit_kernel, kept_functions
 from gridlane.codegen.clike.emission import Dialect
 from gridlane.compiler import pipeline
+from gridlane.compiler.constant_tables import place_tables
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.nesting import check_nesting
 from gridlane.compiler.sites import error_sites, print_sites
@@ -28,7 +29,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     """
     slots, size = lay_out(module.kernel)
     own = len(module.errors)
-    code, notes = _emit(module, target, options)
+    code, notes, tables = _emit(module, target, options)
     # Passes add arrays of their own.
     static_shared = sum(-(-item.size // 16) * 16 for item in module.static_shared())
     if "asm" in config().dump:
@@ -50,6 +51,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         uses_dynamic_shared=code.uses_dynamic_shared,
         buffers=module.buffers,
         untraced=module.untraced,
+        constants=tables,
     )
 
 
@@ -73,8 +75,8 @@ def dialect_of(target: Target) -> type[Dialect]:
 
 def _emit(
     module: Module, target: Target, options: KernelOptions
-) -> tuple[KernelText, tuple[str, ...]]:
-    """The text, and notes for the user."""
+) -> tuple[KernelText, tuple[str, ...], bytes]:
+    """The text, notes for the user, and the tables behind the parameters."""
     record, dialect = backend(target.name), dialect_of(target)
     if record.shaped and target.block is None:
         raise TargetError(
@@ -90,6 +92,8 @@ def _emit(
     notes = pipeline.run(module, record, given, options)
     if module.gathers_loops:
         check_nesting(module)
-    offsets = tuple(slot.offset for slot in lay_out(module.kernel)[0])
+    slots, size = lay_out(module.kernel)
+    tables = place_tables(module, size) if dialect.tables_in_memory else b""
+    offsets = tuple(slot.offset for slot in slots)
     code = emit_kernel(module, dialect(), options, offsets, target.block, known)
-    return code, notes
+    return code, notes, tables

@@ -7,6 +7,7 @@ import sys
 from gridlane.backends import backend
 from gridlane.codegen.spirv import KernelCode, disassembled, emit_kernel
 from gridlane.compiler import pipeline
+from gridlane.compiler.constant_tables import place_tables, read_as_global
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.nesting import check_nesting
 from gridlane.compiler.sites import error_sites, print_sites
@@ -22,7 +23,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     """SPIR-V for any block shape. Changes the module."""
     slots, size = lay_out(module.kernel)
     own = len(module.errors)
-    code = _emit(module, target, options)
+    code, tables = _emit(module, target, options)
     if "asm" in config().dump:
         print(disassembled(code.words), file=sys.stderr)
     return Artifact(
@@ -38,6 +39,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         prints=print_sites(code.prints),
         uses_dynamic_shared=code.uses_dynamic_shared,
         coarse=module.coarse,
+        constants=tables,
     )
 
 
@@ -49,13 +51,16 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     """
     if stage != "asm":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir and asm")
-    return disassembled(_emit(module, target, options).words)
+    return disassembled(_emit(module, target, options)[0].words)
 
 
-def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
+def _emit(module: Module, target: Target, options: KernelOptions) -> tuple[KernelCode, bytes]:
+    """The code, and the tables behind the parameters."""
     given = pipeline.conditions(target, options)
-    slots, _ = lay_out(module.kernel)
+    slots, size = lay_out(module.kernel)
     pipeline.run(module, backend(target.name), given, options)
     if Feature.SHORT_LOOPS in given:
         check_nesting(module)
-    return emit_kernel(module, slots, options, pipeline.features_of(target))
+    tables = place_tables(module, size)
+    read_as_global(module)
+    return emit_kernel(module, slots, options, pipeline.features_of(target)), tables

@@ -97,6 +97,7 @@ class Artifact:
         buffers: for each pointer of ``params``, the place of its buffer among those that the code
             binds as memory; (): all are in the first buffer of the device. See ``shader_abi``.
         untraced: it makes pointers of numbers or of memory, so their buffers are unknown.
+        constants: what the code reads behind the parameter block; see ``parameter_block``.
     """
 
     target: str
@@ -121,6 +122,7 @@ class Artifact:
     kernel: str = ""
     buffers: tuple[int, ...] = ()
     untraced: bool = False
+    constants: bytes = b""
 
     @property
     def name(self) -> str:
@@ -131,6 +133,12 @@ class Artifact:
     def param_end(self) -> int:
         """The end of the last parameter in bytes, without the block's padding."""
         return max([slot.end for slot in self.params], default=0)
+
+    def parameter_block(self, params: bytes) -> bytes:
+        """Packed parameters with the constants behind them, from a multiple of 16 bytes on."""
+        if not self.constants:
+            return params
+        return params.ljust(max(16, -(-self.param_bytes // 16) * 16), b"\0") + self.constants
 
     @property
     def memory_bindings(self) -> int:

@@ -5,7 +5,7 @@ arrays do not fit in one. An address has 64 bits: the number of its buffer, then
 from the buffer's start. Kernels compute with the lower half, and 0 is the null pointer.
 
     binding 0   the heap, which is the first buffer of the memory; it holds the report block
-    binding 1   the parameter block, with whole addresses
+    binding 1   the parameter block, with whole addresses, and behind it the kernel's constants
     binding 2   LAUNCH_WORDS words, by the indices below
     binding 3   and on: the further buffers that the kernel uses
 
@@ -44,6 +44,9 @@ DYNAMIC = 7
 ZERO = 8
 """0, hidden from compilers of shaders, which can fold neither it nor its upper bits."""
 LAUNCH_WORDS = 9
+
+MOST_CONSTANT_BYTES = 1 << 16
+"""The most bytes of constants behind a parameter block: CUDA's constant memory."""
 
 METAL_DYNAMIC = 8
 METAL_LAUNCH_BYTES = 40

@@ -253,7 +253,8 @@ class Module:
     each thread, in words, and its place: a function that calls itself, or an alloca. ``export``:
     the kernel is a function that other code calls, and its first parameter is the address of its
     result. ``stack_bytes``: how large the stacks of functions that call themselves are.
-    ``stack_holds_addresses``: so does an alloca's.
+    ``stack_holds_addresses``: so does an alloca's. ``constants_at``: the offset from the parameter
+    block at which the constant data lies; 0 where it is in the code.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -270,11 +271,27 @@ class Module:
     export: Export | None = None
     stack_bytes: int = 0
     stack_holds_addresses: bool = True
+    constants_at: int = 0
 
     @property
     def kernel(self) -> Function:
         """The one kernel."""
         return next(function for function in self.functions.values() if function.is_kernel)
+
+    def constant_data(self) -> bytes:
+        """The data of the constant arrays, each from a multiple of 16 bytes on."""
+        items = [item for item in self.globals.values() if item.space is Space.CONSTANT]
+        return b"".join([(item.data or b"") + bytes(-item.size % 16) for item in items])
+
+    def offset_of(self, symbol: str) -> int:
+        """The offset of an array among those of its space, as in ``constant_data``."""
+        item, at = self.globals[symbol], 0
+        for other in self.globals.values():
+            if other is item:
+                break
+            if other.space is item.space:
+                at += -(-other.size // 16) * 16
+        return at
 
     def static_shared(self) -> list[Global]:
         """The statically sized shared arrays, in declaration order."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
@@ -64,6 +65,7 @@ def kernel(
         "arguments": arguments,
         "slots": [_slot(slot) for slot in artifact.params],
         "paramBytes": artifact.param_bytes,
+        "constants": b64encode(artifact.parameter_block(b"")).decode(),
         "sharedBytes": artifact.static_shared,
         "dynamicShared": artifact.uses_dynamic_shared,
         "errors": [_error(site) for site in artifact.errors],

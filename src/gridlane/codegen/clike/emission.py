@@ -74,6 +74,7 @@ class Dialect(ABC):
         once: the opening and the end of a block that ``break`` leaves.
         numbers_buffers: pointers do not tell their buffer, so code is for pointers in certain
             buffers (``Variant.buffers``).
+        tables_in_memory: long constant tables follow the parameter block.
     """
 
     target: ClassVar[str]
@@ -93,6 +94,7 @@ class Dialect(ABC):
     loop: ClassVar[str] = "for (;;) {"
     once: ClassVar[Pair] = ("do {", "} while (false);")
     numbers_buffers: ClassVar[bool] = False
+    tables_in_memory: ClassVar[bool] = False
 
     # ---- expressions
 

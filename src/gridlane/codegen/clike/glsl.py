@@ -98,7 +98,7 @@ class Glsl(Words):
         return f"{name}({', '.join((element, *operands))})"
 
     def exchange_if(self, state: Emission, place: Place, expected: str, desired: str) -> Pair:
-        call = self.call_atomic("atomicCompSwap", self._element(place), expected, desired)
+        call = self.call_atomic("atomicCompSwap", self._element(state, place), expected, desired)
         seen = state.let(u32, call)
         return seen, state.let(b1, f"{seen} == {expected}")
 

@@ -93,12 +93,12 @@ class Wgsl(Words):
     # ---- memory: an array that the kernel uses atomically has atomic loads and stores throughout
 
     def word_at(self, state: Emission, place: Place) -> str:
-        element = self._element(place)
+        element = self._element(state, place)
         shared = is_atomic(state, place.space, place.buffer)
         return f"atomicLoad(&{element})" if shared else element
 
     def put_word(self, state: Emission, place: Place, value: str) -> None:
-        element = self._element(place)
+        element = self._element(state, place)
         text = f"{element} = {value};"
         if is_atomic(state, place.space, place.buffer):
             text = f"atomicStore(&{element}, {value});"
@@ -110,7 +110,7 @@ class Wgsl(Words):
     def exchange_if(self, state: Emission, place: Place, expected: str, desired: str) -> Pair:
         name = state.fresh("exchange")
         call = self.call_atomic(
-            "atomicCompareExchangeWeak", self._element(place), expected, desired
+            "atomicCompareExchangeWeak", self._element(state, place), expected, desired
         )
         state.line(f"let {name} = {call};")
         return f"{name}.old_value", f"{name}.exchanged"

@@ -60,6 +60,7 @@ class Words(Dialect):
     folds_zeros = True
     folds = True
     numbers_buffers = True
+    tables_in_memory = True
     thread: ClassVar[str]
     group: ClassVar[str]
 
@@ -78,16 +79,18 @@ class Words(Dialect):
         step = distance if dtype is u32 else self.convert(u32, distance)
         return f"({pointer} + {step}{f' * {scale}u' if scale != 1 else ''})"
 
-    def _element(self, place: Place) -> str:
+    def _element(self, state: Emission, place: Place) -> str:
+        if place.space is Space.CONSTANT and state.module.constants_at:
+            return f"params[({place.pointer}) >> 2u]"
         return f"{array_of(place.space, place.buffer)}[({place.pointer}) >> 2u]"
 
     def word_at(self, state: Emission, place: Place) -> str:
         """The word around a place."""
-        return self._element(place)
+        return self._element(state, place)
 
     def put_word(self, state: Emission, place: Place, value: str) -> None:
         """Store a word."""
-        state.line(f"{self._element(place)} = {value};")
+        state.line(f"{self._element(state, place)} = {value};")
 
     def load(self, state: Emission, place: Place, dtype: DType) -> str:
         return self.bits(u32, dtype, self.word_at(state, place))
@@ -113,13 +116,9 @@ class Words(Dialect):
         return f"{text}.p0" if text else "0u"
 
     def global_address(self, state: Emission, symbol: str) -> str:
-        item, at = state.module.globals[symbol], 0
-        for other in state.module.globals.values():
-            if other is item:
-                return f"{at}u"
-            if other.space is item.space:
-                at += _rounded(other.size)
-        raise AssertionError(symbol)
+        is_constant = state.module.globals[symbol].space is Space.CONSTANT
+        before = state.module.constants_at if is_constant else 0
+        return f"{before + state.module.offset_of(symbol)}u"
 
     def dynamic_shared(self, state: Emission) -> str:
         return f"{shared_bytes(state)}u"
@@ -185,10 +184,12 @@ class Words(Dialect):
     def atomic(self, state: Emission, place: Place, dtype: DType, kind: str, value: str) -> str:
         if kind == "exchange" or (not dtype.is_float and kind in _NATIVE):
             name = f"atomic{kind.capitalize()}"
-            made = self.call_atomic(name, self._element(place), self.bits(dtype, u32, value))
+            made = self.call_atomic(name, self._element(state, place), self.bits(dtype, u32, value))
             return self.bits(u32, dtype, made)
         if dtype is u32 and kind in _UNSIGNED:
-            return self.call_atomic(f"atomic{kind.capitalize()}", self._element(place), value)
+            return self.call_atomic(
+                f"atomic{kind.capitalize()}", self._element(state, place), value
+            )
         return ""
 
     def atomic_load(self, state: Emission, place: Place) -> str:
@@ -246,7 +247,6 @@ def shared_bytes(state: Emission) -> int:
 
 
 def constant_words(state: Emission) -> list[str]:
-    """The module's constants as literals of u32."""
-    items = [item for item in state.module.globals.values() if item.space is Space.CONSTANT]
-    data = b"".join((i.data or b"") + bytes(_rounded(i.size) - i.size) for i in items)
+    """The module's constants as literals of u32; none where they are in memory."""
+    data = b"" if state.module.constants_at else state.module.constant_data()
     return [f"{int.from_bytes(data[n : n + 4], 'little')}u" for n in range(0, len(data), 4)]

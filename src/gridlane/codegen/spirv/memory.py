@@ -5,6 +5,7 @@ from __future__ import annotations
 from gridlane.analysis.alignment import alignment
 from gridlane.codegen.spirv.code import unsigned
 from gridlane.codegen.spirv.emission import Emission, address_type, emits
+from gridlane.codegen.spirv.gridops import push_constant
 from gridlane.codegen.spirv.opcodes import Opcode
 from gridlane.codegen.spirv.places import DYNAMIC, Root, is_quad, root_of
 from gridlane.codegen.spirv.words import (
@@ -183,7 +184,12 @@ def _start(state: Emission, value: Value, root: Root) -> None:
 
 @emits(memory.GlobalAddress)
 def global_address(state: Emission, op: memory.GlobalAddress) -> None:
-    """Emit the address of a shared array, or of constant data."""
+    """Emit the address of a shared array, or of constant data, which long tables have in memory."""
+    if op.type.space is Space.GLOBAL:
+        at = state.module.constants_at + state.module.offset_of(op.symbol)
+        block = push_constant(state, "params")
+        state.set(op.results[0], state.code.plus(u64, block, at))
+        return
     _start(state, op.results[0], op.symbol)
 
 

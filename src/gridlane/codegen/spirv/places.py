@@ -80,7 +80,7 @@ def root_of(pointer: Value) -> Root | None:
     while isinstance(op, _ON_THE_WAY):
         op = op.pointer.op
     if isinstance(op, memory.GlobalAddress):
-        return op.symbol
+        return None if op.type.space is Space.GLOBAL else op.symbol  # in the parameters' memory
     if isinstance(op, memory.DynamicShared):
         return DYNAMIC
     return op if isinstance(op, memory.LocalArray) else None
@@ -151,8 +151,8 @@ class Places:
         """Note the arrays that an op defines, and those whose pointers it mixes with others."""
         if isinstance(op, memory.GlobalAddress | memory.DynamicShared | memory.LocalArray):
             root = root_of(op.results[0])
-            assert root is not None
-            self._roots[root] = op.results[0].type.space  # type: ignore[union-attr]  # a pointer
+            if root is not None:
+                self._roots[root] = op.results[0].type.space  # type: ignore[union-attr]  # a pointer
         plain = {id(op.pointer)} if isinstance(op, _ACCESSES + _ON_THE_WAY) else set[int]()
         for value in op.operands():
             if id(value) in plain or not isinstance(value.type, PointerType):

@@ -117,9 +117,10 @@ _TINY = 2.0**54
 def _scale(t: Translator, a: ComplexNumber) -> tuple[Value, Value]:
     """Whether a part is so large that the size may overflow, and whether both are so small that
     their digits are fewer."""
-    b, limits = t.b, np.finfo(a.part.numpy)
-    # The sum of the size and a part is at most 2.5 times the larger part.
-    most, least = (b.const(float(n), a.part) for n in (limits.max / 4, limits.tiny * 4))
+    b = t.b
+    # Scaling by powers of two changes no digits, so the bounds need not be near the type's limits.
+    # These are in float32's range, in which float64 may be emulated.
+    most, least = (b.const(n, a.part) for n in (2.0**100, 2.0**-60))
     sizes = [b.unary(arith.Abs, part) for part in (a.real, a.imag)]
     large = b.or_(b.lt(most, sizes[0]), b.lt(most, sizes[1]))
     return large, b.and_(b.lt(sizes[0], least), b.lt(sizes[1], least))

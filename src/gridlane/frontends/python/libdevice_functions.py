@@ -117,12 +117,12 @@ def remquo(x, y):
         return NAN, int32(0)
     if math.isinf(y):
         return x, int32(0)
-    if ay < 1e307:
+    if math.isfinite(8.0 * ay):
         ax = math.fmod(ax, 8.0 * ay)
-    if ay < 2e307 and ax >= 4.0 * ay:
+    if ax >= 4.0 * ay:
         ax -= 4.0 * ay
         count += 4
-    if ay < 4e307 and ax >= 2.0 * ay:
+    if ax >= 2.0 * ay:
         ax -= 2.0 * ay
         count += 2
     if ax >= ay:
@@ -253,7 +253,7 @@ def erfcinv(y):
     t = math.sqrt(2.0 * (LOG_2 - math.log(z)))
     x = HALF_ROOT * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)))
     for _ in range(4):
-        if z < 1e-290:  # erfc(x) would have few digits, and exp(x * x) be infinite
+        if z < 1e-30:  # at the latest where erfc(x) has few digits, and exp(x * x) is infinite
             root = math.exp(0.5 * x * x)
             error = (libdevice.erfcx(x) - z * root * root) * ERROR_SLOPE
         else:
@@ -280,7 +280,7 @@ def erfcx(x):
         square = x * x
         low = libdevice.fma(x, x, -square)
         e = math.exp(square)
-        if e < 1e300:
+        if math.isfinite(e):
             e += e * low
         return e * math.erfc(x)
     if math.isinf(x):
@@ -295,11 +295,15 @@ inner_erfinv = device(small_erfinv)
 
 # ---- Bessel functions
 
+# Where Miller's recurrences start, and where they are scaled down: float64 may be emulated, in the
+# range of float32.
+SMALL, LARGE = 2.0**-70, 2.0**50
+
 
 def bessel_near(x):
     """J0, J1, Y0, Y1 of 0 < x < 25: J by Miller's recurrence downwards (9.1.46), Y by Neumann's
     series of J (9.1.88)."""
-    above, here, total, even, odd = 0.0, 1e-250, 0.0, 0.0, 0.0
+    above, here, total, even, odd = 0.0, SMALL, 0.0, 0.0, 0.0
     n = (int(1.2 * x) + 30) & ~1
     while n > 0:
         k = n >> 1
@@ -311,12 +315,12 @@ def bessel_near(x):
             odd += signed * (float64(n) / (float64(k) * float64(k + 1)))
         below = here * (2.0 * float64(n) / x) - above
         above, here = here, below
-        if abs(here) > 1e200:
-            above *= 1e-250
-            here *= 1e-250
-            total *= 1e-250
-            even *= 1e-250
-            odd *= 1e-250
+        if abs(here) > LARGE:
+            above *= SMALL / LARGE
+            here *= SMALL / LARGE
+            total *= SMALL / LARGE
+            even *= SMALL / LARGE
+            odd *= SMALL / LARGE
         n -= 1
     scale = 1.0 / (here + 2.0 * total)
     j0, j1 = here * scale, above * scale
@@ -423,7 +427,7 @@ def jn(n, x):
             above = made * (2.0 * float64(k) / a) - below
             below, made = made, above
     else:
-        above, here, total, at = 0.0, 1e-250, 0.0, 0.0
+        above, here, total, at = 0.0, SMALL, 0.0, 0.0
         k = (int64(n) + int(math.sqrt(60.0 * float64(n))) + 30) & ~1
         while k > 0:
             if k & 1 == 0:
@@ -432,11 +436,11 @@ def jn(n, x):
                 at = here
             below = here * (2.0 * float64(k) / a) - above
             above, here = here, below
-            if abs(here) > 1e200:
-                above *= 1e-250
-                here *= 1e-250
-                total *= 1e-250
-                at *= 1e-250
+            if abs(here) > LARGE:
+                above *= SMALL / LARGE
+                here *= SMALL / LARGE
+                total *= SMALL / LARGE
+                at *= SMALL / LARGE
             k -= 1
         made = at / (here + 2.0 * total)
     return -made if x < 0.0 and n & 1 else made

@@ -199,7 +199,11 @@ class Kernel {
     this.bound = null;
     this.version = 0;
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
-    this.params = gl.device.createBuffer({ size: Math.max(8, made.paramBytes), usage });
+    // The constants have the parameters' place in front of them.
+    const constants = Uint8Array.from(atob(made.constants), (c) => c.charCodeAt(0));
+    const size = Math.max(8, made.paramBytes, constants.length);
+    this.params = gl.device.createBuffer({ size, usage });
+    if (constants.length) gl.device.queue.writeBuffer(this.params, 0, constants);
     this.words = gl.device.createBuffer({ size: 4 * LAUNCH_WORDS, usage });
   }
 

@@ -6,7 +6,6 @@ import cmath
 from collections.abc import Callable
 from math import e, inf, log, log2, log10, pi
 
-from gridlane.core.dtypes import f64
 from gridlane.frontends.python import complex_edges as edges
 from gridlane.frontends.python import complexes, promotion
 from gridlane.frontends.python.calls.mathematics import (
@@ -142,9 +141,10 @@ def area_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
     less, more, square = b.sub(one, x), b.add(one, x), b.mul(y, y)
     ratio = b.div(b.mul(four, x), b.add(b.mul(less, less), square))
     logarithm = b.mul(quarter, b.unary(math.Log1p, ratio))
-    # So near to 1 that the square of y would underflow: log(2 / y) / 2.
+    # So near to 1 that the square of y would underflow: log(2 / y) / 2. The bounds are in float32's
+    # range, in which float64 may be emulated; beyond them these forms have no error in float64.
     height = b.unary(arith.Abs, y)
-    near = b.lt(height, b.const(1e-150 if z.part is f64 else 1e-18, z.part))
+    near = b.lt(height, b.const(1e-18, z.part))
     tall = b.mul(half, b.sub(b.const(log(2), z.part), b.unary(math.Log, height)))
     logarithm = b.select(b.and_(near, b.eq(x, one)), tall, logarithm)
     real = b.binary(math.Copysign, logarithm, z.real)
@@ -155,7 +155,7 @@ def area_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
     # size of z may overflow as well.
     part = ComplexNumber(b.mul(z.real, quarter), b.mul(z.imag, quarter))
     size = complexes.magnitude(t, part).value
-    distant = b.lt(b.const(1e150 if z.part is f64 else 1e18, z.part), size)
+    distant = b.lt(b.const(1e18, z.part), size)
     over = b.mul(b.div(b.div(part.real, size), size), quarter)
     real = b.select(distant, over, real)
     far = ComplexNumber(edges.like(t, 0.0, z.real), quarter_turn)

@@ -140,6 +140,7 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
         buffers = FIRST_ALONE
         if queue.several_buffers or self._of_several:
             buffers = self._buffers(params)
+        params = self.artifact.parameter_block(params)
         if not kernel.reports:
             queue.launch(prepared, params, grid, 0, shared, buffers)
             stream.point = queue.mark()

@@ -22,8 +22,8 @@ from gridlane.runtime.drivers.single_buffer.engine import FIRST_ALONE, Command, 
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 from gridlane.runtime.queues.reentry import left_a_handler
 
-ARENA = 1 << 16
-"""The limit on launch words and parameters of one submission, in bytes."""
+ARENA = 1 << 17
+"""The limit on launch words, parameters and constants of one submission, in bytes."""
 LONGEST = 128
 """The largest number of commands in a submission."""
 

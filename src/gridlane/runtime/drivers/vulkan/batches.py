@@ -9,7 +9,7 @@ from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.drivers.vulkan.api import constant, new, null, number, struct
 from gridlane.runtime.drivers.vulkan.context import Context
 
-ARENA = 1 << 16
+ARENA = 1 << 17
 """The size of a submission's parameter arena, in bytes."""
 _MOST_KEPT = 32
 

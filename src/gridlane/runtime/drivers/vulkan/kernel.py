@@ -178,6 +178,7 @@ class VulkanBound(HostDrivenBound[VulkanKernel, VulkanStream, int]):
         shared: int,
     ) -> None:
         kernel = self.kernel
+        params = kernel.artifact.parameter_block(params)
         if not kernel.reports:
             stream.recorder.launch(stream, kernel.name, prepared, params, grid, 0)
             return
