@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from functools import partial
 
-from gridlane.core.errors import ArgumentError, TargetError
+from gridlane.core.errors import ArgumentError, KernelError, TargetError
 from gridlane.frontends.ptx import PtxModule
+from gridlane.frontends.ptx.data import entry_at
 from gridlane.memory.resource import Buffer
 from gridlane.modules.kernel import ModuleKernel
 from gridlane.modules.memory import ModuleMemory
@@ -58,9 +60,21 @@ class Code:
             if found is None:
                 # A kernel that led back here would live until a collection of garbage.
                 way = partial(_goes_to_driver, self._via, self.native)
-                made = ModuleKernel(self.module, name, self.memory, self.native, way)
+                whole = weakref.WeakMethod(self.kernel_at)
+                made = ModuleKernel(self.module, name, self.memory, self.native, way, whole)
                 found = self._kernels[name] = made
             return found
+
+    def kernel_at(self, address: int) -> ModuleKernel:
+        """The kernel at an address that kernels of the module know.
+
+        Raises:
+            KernelError: there is none.
+        """
+        found = entry_at(self.module, address)
+        if found is None:
+            raise KernelError(f"a kernel launches what is no kernel of its module: {address:#x}")
+        return self.kernel(found)
 
     def variable(self, name: str, device: Device) -> Buffer:
         """The bytes of a variable on a device.

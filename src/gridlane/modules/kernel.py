@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,19 +13,24 @@ from gridlane.core import trace
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY
 from gridlane.core.errors import LaunchError
+from gridlane.core.launch_queue import PARAMETERS, RECORD
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.ptx import PtxModule, PtxSource
+from gridlane.frontends.ptx.translate import FURTHER
 from gridlane.launch.dimensions import ALONE, Dim3
 from gridlane.launch.kernel import Compile, Kernel, compile_for
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 from gridlane.modules.heap import heap
+from gridlane.modules.launches import KernelAt, wrap
 from gridlane.modules.memory import ModuleMemory
 from gridlane.modules.native import NativeModule
+from gridlane.modules.parameters import packed_size, placed
 from gridlane.runtime.protocol import Device, LoadedKernel
 
 _launches = itertools.count(1)
 """The numbers of launches, which kernels read as ``%gridid``."""
+_LAUNCHES = FURTHER.index("launches")
 
 
 def _launched(cooperative: bool, cluster: Dim3) -> Callable[[Compile], Compile]:
@@ -58,8 +64,9 @@ class ModuleKernel:
         memory: ModuleMemory,
         native: NativeModule,
         goes_to_driver: Callable[[Device], bool],
+        at: weakref.WeakMethod[KernelAt],
     ) -> None:
-        self.source = PtxSource(module, name)
+        self.source, self._at = PtxSource(module, name), at
         # Where PTX says f64 it means binary64, also on devices without it.
         options = KernelOptions(fp64="exact")
         self._memory, self._goes_to_driver = memory, goes_to_driver
@@ -85,10 +92,52 @@ class ModuleKernel:
             made = (
                 self._native.kernel(self.source, self._options, around)
                 if native
-                else Kernel(self.source, (), self._options, around(compile_for))
+                else Kernel(self.source, (), self._options, around(compile_for), self._load)
             )
             found = self._kernels.setdefault(key, made)
         return found
+
+    def _load(self, device: Device, artifact: Artifact) -> LoadedKernel:
+        """Load code; that of a kernel which launches kernels with what runs these."""
+        loaded = device.load(artifact)
+        number = len(self.source.entry.params) + _LAUNCHES
+        slot = next((each for each in artifact.params if each.argument == number), None)
+        if slot is None:
+            return loaded
+        at = self._at()
+        assert at is not None, "the module lives as long as something can be compiled of it"
+        return wrap(device, loaded, slot, self._stride, at)
+
+    @property
+    def _stride(self) -> int:
+        """Bytes of a record of a launch: with room for the parameters of any kernel of the module
+        or, as clang's code names the kernel later, of any kernel at all."""
+        module = self.source.module
+        if "cudaGetParameterBuffer" in module.functions:
+            return RECORD + PARAMETERS
+        most = max(packed_size(module.functions[each].params) for each in module.entries)
+        return RECORD + -(-most // 16) * 16
+
+    def packed(self, plan: Plan, block: bytes) -> tuple[bytes, tuple[Buffer | int, ...]]:
+        """The parameter block of the code, and what the launch keeps alive; see ``further``.
+
+        Args:
+            block: the parameters, as CUDA packs them.
+        """
+        artifact, params = plan.kernel.artifact, self.source.entry.params
+        further = self.further(artifact, plan.device)
+        made, offsets = bytearray(artifact.param_bytes), [start for _, start in placed(params)]
+        for slot in artifact.params:
+            if slot.argument >= len(params):
+                value = further[slot.argument - len(params)]
+                number = value.address if isinstance(value, Buffer) else value
+                made[slot.offset : slot.end] = number.to_bytes(slot.size, "little")
+                continue
+            path = slot.path[0] if slot.path else 0
+            assert isinstance(path, int)
+            start = offsets[slot.argument] + path
+            made[slot.offset : slot.end] = block[start : start + slot.size]
+        return bytes(made), further
 
     def plan(
         self,
@@ -172,6 +221,7 @@ class ModuleKernel:
             lambda: self._memory.on(device),
             lambda: heap(device),
             _launches.__next__,
+            lambda: 0,  # modules/launches.py has it for each launch
         )
         return tuple(make() if n in used else 0 for n, make in enumerate(makers))
 

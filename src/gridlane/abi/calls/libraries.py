@@ -20,6 +20,7 @@ from gridlane.abi.images import Units
 from gridlane.abi.state import contexts, devices, libraries, modules, registered
 from gridlane.abi.state.libraries import Library, LibraryKernel
 from gridlane.abi.table import enums
+from gridlane.modules.parameters import placed
 
 _OPTIONS = enums()["CUlibraryOption"].values
 _TABLE, _PRESERVED = (
@@ -186,11 +187,11 @@ def _known(handle: int) -> LibraryKernel:
 def get_parameter(handle: int, index: int) -> tuple[int, int]:
     """The offset and the size of a parameter."""
     kernel = _known(handle)
-    placed = modules.placed(kernel.code(0).source.entry.params)
-    if index >= len(placed):
-        told = f"{kernel.name} has {len(placed)} parameters, and none of the number {index}"
+    found = placed(kernel.code(0).source.entry.params)
+    if index >= len(found):
+        told = f"{kernel.name} has {len(found)} parameters, and none of the number {index}"
         fail(INVALID_VALUE, told)
-    param, start = placed[index]
+    param, start = found[index]
     return start, param.size
 
 

@@ -71,7 +71,7 @@ class Launch:
         kernel, plan = function.kernel.plan(self.block, context.device, *how)
         packed, keep = self._packed.get(context.device), ()
         if packed is None:
-            packed, keep = function.packed(kernel, plan, self.params)
+            packed, keep = function.packed(plan, self.params)
             if not keep:  # else it has the launch's number, or memory of the module
                 self._packed[context.device] = packed
         plan = kernel.fitting(plan, self.grid, packed)

@@ -13,10 +13,10 @@ from gridlane.core import epochs
 from gridlane.core.errors import ArgumentError
 from gridlane.frontends.ptx import PtxModule
 from gridlane.frontends.ptx.module import Declared
-from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 from gridlane.modules import Code, ModuleKernel
+from gridlane.modules.parameters import packed_size, placed
 from gridlane.runtime.protocol import Device
 
 _MOST_PARAMETERS = 32764
@@ -50,7 +50,7 @@ class Function:
         self.module, self.kernel = module, kernel
         self.params: tuple[Declared, ...] = tuple(kernel.source.entry.params)
         self.offsets = [start for _, start in placed(self.params)]
-        self.size = self.offsets[-1] + self.params[-1].size if self.params else 0
+        self.size = packed_size(self.params)
         self.attributes: dict[int, int] = {}
         self.inherited: dict[int, int] = {}
         self.next: Any = None
@@ -63,38 +63,13 @@ class Function:
         """That of its context."""
         return self.module.context.device
 
-    def packed(self, kernel: Kernel, plan: Plan, block: bytes) -> tuple[bytes, tuple[Any, ...]]:
+    def packed(self, plan: Plan, block: bytes) -> tuple[bytes, tuple[Any, ...]]:
         """The parameter block of the code, and what the launch keeps alive.
 
         Args:
             block: the parameters, as CUDA packs them.
         """
-        artifact = plan.kernel.artifact
-        further = self.kernel.further(artifact, plan.device)
-        made = bytearray(artifact.param_bytes)
-        count = len(self.params)
-        for slot in artifact.params:
-            if slot.argument >= count:
-                value = further[slot.argument - count]
-                number = value.address if isinstance(value, Buffer) else value
-                made[slot.offset : slot.end] = number.to_bytes(slot.size, "little")
-                continue
-            path = slot.path[0] if slot.path else 0
-            assert isinstance(path, int)
-            start = self.offsets[slot.argument] + path
-            made[slot.offset : slot.end] = block[start : start + slot.size]
-        return bytes(made), further
-
-
-def placed(params: tuple[Declared, ...]) -> list[tuple[Declared, int]]:
-    """Parameters with their offsets in the block that CUDA packs."""
-    made: list[tuple[Declared, int]] = []
-    end = 0
-    for each in params:
-        start = -(-end // each.align) * each.align
-        made.append((each, start))
-        end = start + each.size
-    return made
+        return self.kernel.packed(plan, block)
 
 
 modules: Handles[Module] = Handles("module")

@@ -176,7 +176,7 @@ class RawKernel(ProcessBound):
             module, lowered = compiled(decoded(code), "", options, (), backend)
             name = lowered.get(name, name)
             code = RawCode(module, via)
-        self._kernel = code.kernel(name)
+        self._code, self._kernel = code, code.kernel(name)
         params = enumerate(self._kernel.source.entry.params)
         self._structs = {number: each.size for number, each in params if each.is_array}
         self._layouts: dict[tuple[Any, Dim3, tuple[type, ...]], Layout | None] = {}

@@ -25,15 +25,27 @@ from gridlane.ir.ops.arith import Eq
 from gridlane.ir.types import PointerType, Space, pointer
 from gridlane.ir.values import ErrorSite, Function, Value, Var
 
-_RUNTIME: dict[str, str] = dict.fromkeys(
-    (
-        *("cudaGetParameterBuffer", "cudaGetParameterBufferV2"),
-        *("cudaLaunchDevice", "cudaLaunchDeviceV2"),
-        *("__cudaCDP2GetParameterBufferV2", "__cudaCDP2LaunchDeviceV2"),
+_RUNTIME: dict[str, str] = {
+    **dict.fromkeys(
+        ("cudaDeviceSynchronize", "__cudaCDP2DeviceSynchronize"),
+        ": a kernel does not wait for kernels that it launches, and CUDA 12 has no such call; "
+        "launch what comes after them into cudaStreamTailLaunch",
     ),
-    ": launches from kernels (dynamic parallelism) are not translated; launch from the host",
-)
-"""What CUDA's own functions for the device ask for."""
+    **dict.fromkeys(
+        (
+            *("cudaFuncGetAttributes", "__cudaCDP2FuncGetAttributes"),
+            *("cudaDeviceGetAttribute", "__cudaCDP2DeviceGetAttribute"),
+            *("cudaGetDevice", "__cudaCDP2GetDevice"),
+            *("cudaGetDeviceCount", "__cudaCDP2GetDeviceCount"),
+            *("cudaOccupancyMaxActiveBlocksPerMultiprocessor", "cudaRuntimeGetVersion"),
+            *("cudaMemcpy2DAsync", "__cudaCDP2Memcpy2DAsync"),
+            *("cudaMemcpy3DAsync", "__cudaCDP2Memcpy3DAsync"),
+            *("cudaMemset2DAsync", "__cudaCDP2Memset2DAsync"),
+        ),
+        ": this function of the runtime is for the host here; pass what it says as an argument",
+    ),
+}
+"""What is said of CUDA's own functions for the device that are not translated."""
 _TAKEN = re.compile(r"\bmov\.[bu]64\s+[%\w$]+\s*,\s*([A-Za-z_$%][\w$]*)\s*;")
 
 

@@ -182,3 +182,10 @@ def code_address(module: PtxModule, name: str) -> int | None:
     """The address of a function: a number that calls take, the same on every device."""
     found = module.functions.get(name)
     return None if found is None else CODE_START + 16 * found.number
+
+
+def entry_at(module: PtxModule, address: int) -> str | None:
+    """The kernel at an address; None where there is none."""
+    number, rest = divmod(address - CODE_START, 16)
+    names = (each for each in module.entries if module.functions[each].number == number)
+    return None if rest else next(names, None)

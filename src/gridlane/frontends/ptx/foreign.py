@@ -83,7 +83,9 @@ def translate_foreign(
     whole = Root(function, pointers, hidden)
     made = translate_root(module, whole)
     root = made.functions[whole.name]
-    further = {param.argument - len(function.params) for param in root.params} & {0, 1, 2}
+    further = {param.argument - len(function.params) for param in root.params} & set(
+        range(len(FURTHER))
+    )
     if further:
         _refuse(module, function, FURTHER[min(further)])
     remove_recursion(made, config().stack, root.name)
@@ -100,6 +102,7 @@ def _refuse(module: PtxModule, function: PtxFunction, kind: str) -> NoReturn:
         "data": f"variables of its module ({', '.join(names[:8])})",
         "heap": "malloc",
         "gridid": "the number of the launch",
+        "launches": "launches of kernels",
     }[kind]
     module.text.fail(
         f"{function.name} uses {told}, which a function that a Python kernel calls does not have: "

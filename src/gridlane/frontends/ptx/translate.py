@@ -21,9 +21,9 @@ from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param
 from gridlane.passes.structure.recursion import cycles_of
 
-FURTHER = "data", "heap", "gridid"
+FURTHER = "data", "heap", "gridid", "launches"
 """What a kernel gets behind its own arguments, each under its number there: the module's memory,
-that of malloc, and the number of the launch."""
+that of malloc, the number of the launch, and the memory for launches of its own."""
 
 
 def translate(module: PtxModule, name: str) -> Module:

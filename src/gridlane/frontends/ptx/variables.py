@@ -93,6 +93,7 @@ class Variables:
         depot: the start of the local memory whose addresses are numbers, likewise.
         heap: the start of the memory that malloc takes blocks of, likewise.
         gridid: the number of the launch, likewise.
+        launches: the start of the memory for launches of the kernel's own, likewise.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Variables:
         self.depot: Value | None = None
         self.heap: Value | None = None
         self.gridid: Value | None = None
+        self.launches: Value | None = None
         self._local: dict[Declared, Value] = {}
         self._own = {each for each in body.variables if each.space == "shared"}
         self._locals = [each for each in body.variables if each.space == "local"]
@@ -298,7 +300,8 @@ class Variables:
 
     def handed(self, kind: str) -> Value:
         """The start of the module's memory (``data``), of the memory of malloc (``heap``) or of the
-        local memory (``depot``); the launch's number (``gridid``)."""
+        local memory (``depot``); the launch's number (``gridid``); the memory for launches of the
+        kernel's own (``launches``)."""
         if kind == "gridid":
             self.gridid = self.gridid or Value(u64, None, "gridid")
             return self.gridid
@@ -306,6 +309,9 @@ class Variables:
             self.heap = Value(pointer(_BYTE, Space.GLOBAL), None, "heap")
         if kind == "heap" and self.heap is not None:
             return self.heap
+        if kind == "launches":
+            self.launches = self.launches or Value(pointer(_BYTE, Space.GLOBAL), None, "launches")
+            return self.launches
         return self._data() if kind == "data" else self._depot()
 
     def _data(self) -> Value:
