@@ -21,8 +21,6 @@ the block; bytes of shared memory; the byte of a fill; the stream, two words; th
 fill, two words."""
 RECORD = 64
 """Bytes of these words; a kernel's parameters follow."""
-PARAMETERS = 4096
-"""The most bytes of parameters."""
 
 
 class Kind(IntEnum):

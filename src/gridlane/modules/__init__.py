@@ -1,4 +1,5 @@
-"""PTX modules on devices: their kernels, their variables, and the memory of ``malloc``."""
+"""PTX modules on devices: their kernels and what these launch, their variables, and the memory of
+``malloc``."""
 
 from gridlane.modules.code import Code
 from gridlane.modules.kernel import ModuleKernel

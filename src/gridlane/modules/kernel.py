@@ -13,7 +13,7 @@ from gridlane.core import trace
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY
 from gridlane.core.errors import LaunchError
-from gridlane.core.launch_queue import PARAMETERS, RECORD
+from gridlane.core.launch_queue import RECORD
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.ptx import PtxModule, PtxSource
 from gridlane.frontends.ptx.translate import FURTHER
@@ -110,11 +110,9 @@ class ModuleKernel:
 
     @property
     def _stride(self) -> int:
-        """Bytes of a record of a launch: with room for the parameters of any kernel of the module
-        or, as clang's code names the kernel later, of any kernel at all."""
+        """Bytes of a record of a launch: with room for the parameters of any kernel of the
+        module."""
         module = self.source.module
-        if "cudaGetParameterBuffer" in module.functions:
-            return RECORD + PARAMETERS
         most = max(packed_size(module.functions[each].params) for each in module.entries)
         return RECORD + -(-most // 16) * 16
 

@@ -134,13 +134,6 @@ def test_a_function_that_no_table_has():
         cuda.RawKernel(text, "k")(1, 1, (np.zeros(1, "f4"), np.zeros(1, "f4")))
 
 
-@pytest.mark.parametrize("name", ["__cudaCDP2LaunchDeviceV2", "cudaGetParameterBuffer"])
-def test_launches_from_kernels(name):
-    text = call(name, 1, ["f32", "f32"])
-    with pytest.raises(PtxError, match=r"dynamic parallelism.*; launch from the host"):
-        cuda.RawKernel(text, "k")(1, 1, (np.zeros(1, "f4"), np.zeros(1, "f4")))
-
-
 def test_a_body_comes_before_the_table():
     text = call("__nv_sinf", 1, ["f32", "f32"])
     body = (

@@ -160,7 +160,7 @@ class Clang:
 def _advice(told: str) -> str:
     """What to say behind messages that are of what no compiler here can do."""
     if "identifier cudaLaunchDevice" in told or "kernel launch from __device__" in told:
-        return "\nKernels launch no kernels here (dynamic parallelism): launch from the host"
+        return "\nKernels that launch kernels (dynamic parallelism) want -rdc=true, as nvcc's do"
     return ""
 
 

@@ -80,6 +80,9 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sh
 #include "gridlane/host.h"
 #include "gridlane/texture_host.h"
 #endif
+#ifdef __CLANG_RDC__
+#include "gridlane/launches.h"
+#endif
 #ifdef GRIDLANE_TEXTURES  // they take time, and few programs need them
 #include "gridlane/textures.h"
 #include "gridlane/surfaces.h"
