@@ -74,7 +74,7 @@ def test_the_driver_alone(prefix, tmp_path):  # noqa: F811
         '__attribute__((section(".nv_fatbin"))) const char empty[16] = {0};\n'
         "int cuInit(unsigned), cuDeviceGetCount(int *), printf(const char *, ...);\n"
         "int main(void) { int n = -1, e = cuInit(0); cuDeviceGetCount(&n);"
-        ' printf("%d %d\\n", e, n); return empty[0]; }\n'
+        ' printf("%d %d\n", e, n); return empty[0]; }\n'
     )
     words = ["cc", "driver.c", f"-L{prefix}/lib", "-lcuda", "-o", "driver"]
     subprocess.run(words, cwd=tmp_path, check=True, timeout=100)
@@ -82,3 +82,28 @@ def test_the_driver_alone(prefix, tmp_path):  # noqa: F811
 
     assert runtime_in(tmp_path / "driver") == "none"
     assert run(tmp_path / "driver", LD_LIBRARY_PATH=f"{prefix}/lib").stdout == "0 1\n"
+
+
+BESIDE = r"""
+#include "beside.h"
+#include <cstdio>
+__global__ void first(int *x) { *x = RIGHT; }
+int main() {
+    int *x, y;
+    cudaMalloc(&x, 4);
+    first<<<1, 1>>>(x);
+    cudaMemcpy(&y, x, 4, cudaMemcpyDeviceToHost);
+    printf("%d %d\n", y, RIGHT);
+}
+"""
+
+
+def test_a_header_beside_the_source(cc, tmp_path):  # noqa: F811
+    """It comes before those of the current folder and of -I, for the device as for the host."""
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "beside.cu").write_text(BESIDE)
+    (inner / "beside.h").write_text("enum { RIGHT = 7 };")
+    (tmp_path / "beside.h").write_text("enum { RIGHT = 1 };")
+    cc("-w", "-I.", "inner/beside.cu", "-o", "program")
+    assert run("./program").stdout == "7 7\n"

@@ -123,9 +123,12 @@ class Clang:
             CompileError: the compiler's own messages.
         """
         given = for_clang(source.options)
-        text = with_table(source)
         with tempfile.TemporaryDirectory(prefix="gridlane-") as folder:
             made, read = Path(folder, "made.ptx"), Path(folder, "made.d")
+            # In a file of its own: of a text by a pipe clang takes the current folder for its own,
+            # and searches that first.
+            text = Path(folder, "made.cu")
+            text.write_bytes(with_table(source).encode(errors="surrogateescape"))
             status, told = compile_behind(
                 (
                     *self.words,
@@ -140,9 +143,8 @@ class Clang:
                     *(word for word in given.words if word.startswith(_MARK)),
                     *("-iquote", str(Path(source.name).parent)),
                     *overlay(source.code, Path(source.name).parent, given.folders, Path(folder)),
-                    *("-MD", "-MT", "made", "-MF", str(read), "-o", str(made), "-"),
+                    *("-MD", "-MT", "made", "-MF", str(read), "-o", str(made), str(text)),
                 ),
-                text,
             )
             if status:
                 raise CompileError(
@@ -151,7 +153,10 @@ class Clang:
             whole = made_ptx(made, "clang")
             whole = with_users_lines(whole, (str(INCLUDE), *_folders(self.host)))
             ptx, names = read_table(with_statics(whole), source.expressions)
-            headers = tuple(prerequisites(read.read_text())) if read.is_file() else None
+            headers = None
+            if read.is_file():
+                named = prerequisites(read.read_text())
+                headers = tuple(each for each in named if each != str(text))
         if headers is not None:
             headers = settled(source, headers, (str(INCLUDE), *_folders(self.host)))
         return Compiled(ptx, told, names, headers)

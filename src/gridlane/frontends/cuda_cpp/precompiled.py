@@ -95,9 +95,8 @@ def compile_behind(
     given: Sequence[str],
     system: Sequence[str],
     rest: Sequence[str],
-    text: str,
 ) -> tuple[int, str]:
-    """Run clang on a text behind the header; its exit status and its messages.
+    """Run clang on a file behind the header; its exit status and its messages.
 
     Messages of a failure are those of clang with the header as text, as are those of a machine
     whose headers change meanwhile.
@@ -106,7 +105,7 @@ def compile_behind(
         command: the program and options of all sources.
         given: the user's options.
         system: options for the headers of the system.
-        rest: options of this source, and what is written.
+        rest: options of this source, what is written, and its file.
 
     Raises:
         CompileError: clang does not start, or runs too long.
@@ -115,8 +114,8 @@ def compile_behind(
         header = HEADERS.of((*command, *given, *system))
         if header is not None:
             behind = ("-Xclang", "-include-pch", "-Xclang", str(header))
-            status, told = run_compiler((*command, *behind, *given, *system, *rest), text)
+            status, told = run_compiler((*command, *behind, *given, *system, *rest))
             if status == 0:
                 return status, told
     # The header is in front of what the user includes by options.
-    return run_compiler((*command, "-include", HEADER, *given, *system, *rest), text)
+    return run_compiler((*command, "-include", HEADER, *given, *system, *rest))

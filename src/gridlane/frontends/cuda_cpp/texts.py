@@ -172,9 +172,7 @@ def prerequisites(rule: str) -> Iterator[str]:
     """The headers in a rule of make that a compiler has written."""
     _, _, behind = rule.partition(":")
     for word in re.findall(r"(?:\\[ #]|\$\$|[^\s\\]|\\(?![\n\s]))+", behind):
-        name = re.sub(r"\\([ #])", r"\1", word).replace("$$", "$")
-        if name != "-":
-            yield os.path.abspath(name)
+        yield os.path.abspath(re.sub(r"\\([ #])", r"\1", word).replace("$$", "$"))
 
 
 _LINE = re.compile(r"^(\s*\.loc\s+)(\d+) \d+ \d+(\s*// )(.+)$", re.MULTILINE)
