@@ -234,6 +234,9 @@ def test_code_for_one_gpu(primary, monkeypatch, tmp_path, assembler):
     assert (".text.saxpy" in sections) == (assembler is not None)
     assert sections[-1] == ".gridlane.ptx"
     assert runs_saxpy(cubin)
+    other = made(SAXPY.replace("a * x[tid]", "a * x[tid] * rsqrtf(1 + 0 * x[tid])").encode())
+    good(nvrtc.nvrtcCompileProgram(other, 1, [b"--gpu-architecture=sm_80"]))
+    assert runs_saxpy(text(other, "CUBIN"))
     stripped = cubin.replace(b".gridlane.ptx", b".somebody.ptx")
     assert name(cu.cuModuleLoadData(stripped)) == "CUDA_ERROR_NO_BINARY_FOR_GPU"
 

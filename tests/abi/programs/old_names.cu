@@ -50,7 +50,7 @@ int main()
     CHECK(!cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0) && facts.clockRate == clock);
     CHECK(!cudaDeviceGetAttribute(&overlap, cudaDevAttrGpuOverlap, 0));
     CHECK(!cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, 0));
-    CHECK(facts.singleToDoublePrecisionPerfRatio == ratio && facts.deviceOverlap == overlap);
+    CHECK(facts.singleToDoublePrecisionPerfRatio == ratio && overlap && facts.deviceOverlap == overlap);
     CHECK(facts.computeMode == cudaComputeModeDefault && facts.maxTexture1DLinear > 0);
     CHECK(!facts.kernelExecTimeoutEnabled && !facts.cooperativeMultiDeviceLaunch);
     CHECK(facts.memoryClockRate >= 0 && facts.maxThreadsPerBlock >= 512);

@@ -276,7 +276,7 @@ atom.add.release.gpu.u32 %r7, [%rd4], %r3;
 LEAVE:
 {load} %r8, [%rd4]; xor.b32 %r9, %r8, %r7; setp.gt.s32 %p5, %r9, -1; @%p5 bra LEAVE;
 LEFT:
-mul.lo.u32 %r41, %r30, 2; barrier.sync 0; {more}
+mul.lo.u32 %r41, %r30, 2; ld.param.u64 %rd9, [made]; barrier.sync 0; {more}
 add.u32 %r30, %r30, 1; setp.lt.u32 %p6, %r30, 3; @%p6 bra AGAIN;
 mul.wide.u32 %rd7, %r21, 128; add.s64 %own, %own, %rd7;
 """

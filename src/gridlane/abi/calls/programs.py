@@ -39,6 +39,7 @@ _PRECOMPILED = 256 << 20
 """Bytes of NVRTC's heap for precompiled headers, which gridlane does not make."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+_LIBDEVICE = "__nv_"
 _flow = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -107,7 +108,8 @@ class Program:
             fail(_NUMBERS["CANCELLED"], "the program's function cancelled the compilation")
 
     def assembled(self) -> bytes:
-        """The code for one GPU, where it was asked for.
+        """The code for one GPU, where it was asked for. It has the PTX alone where there is no
+        ptxas, or the PTX calls functions of libdevice, which gridlane has and ptxas has not.
 
         Raises:
             Failure: INVALID_INPUT, ptxas does not take the PTX.
@@ -116,7 +118,7 @@ class Program:
             from gridlane.compiler.cuda import assemble, find_ptxas  # not needed before
 
             ptx = self.ptx.encode()
-            if find_ptxas() is None:
+            if find_ptxas() is None or _LIBDEVICE in self.ptx:
                 self.cubin = cubins.of_text(ptx)
                 return self.cubin
             text = Artifact("cuda", "ptx", ptx, self._name, (), 0)

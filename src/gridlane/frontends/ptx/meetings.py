@@ -30,9 +30,11 @@ _SPINS = frozenset(("ld", "mov", "xor", "and", "setp", "fence", "membar"))
 """What a loop of waiting does besides its branch."""
 _COMPUTES = _MOVES | {
     *("setp", "selp", "sub", "mul", "mad", "fma", "neg", "abs", "min", "max", "rem", "div"),
-    *("and", "xor", "not", "shr", "bfe"),
+    *("and", "xor", "not", "shr", "bfe", "prmt", "lop3", "shf", "popc", "clz", "brev", "sqrt"),
+    *("rcp", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "set", "slct", "mul24", "mad24"),
 }
-"""What may come between the loop and the barrier: what no other thread sees."""
+"""What may come between the loop and the barrier, besides loads of parameters: what no other thread
+sees."""
 _BARRIERS = frozenset((("barrier", "sync"), ("bar", "sync")))
 
 
@@ -151,7 +153,7 @@ def _behind(body: Body, edges: Sequence[Sequence[int]], spin: Block) -> Instruct
         return None
     behind = number + 1
     computed = body.blocks[behind].instructions
-    barrier = next((each for each in computed if each.root not in _COMPUTES), None)
+    barrier = next((each for each in computed if not _computes(each)), None)
     if barrier is None or not _is_barrier(barrier):
         return None
     before = _before(edges, number) - {number}
@@ -163,6 +165,12 @@ def _behind(body: Body, edges: Sequence[Sequence[int]], spin: Block) -> Instruct
             return barrier if meets and _before(edges, behind) == {number, outer} else None
         inner, before = outer, _before(edges, outer)
     return None
+
+
+def _computes(made: Instruction) -> bool:
+    """Whether an instruction neither touches memory that others see nor goes elsewhere."""
+    is_parameter = made.root == "ld" and made.modifiers[:1] == ("param",)
+    return made.root in _COMPUTES or is_parameter
 
 
 def _is_barrier(made: Instruction) -> bool:
