@@ -101,7 +101,12 @@ BODIES = {
         ALONG + "    %all: u32 = const 4294967295\n    %lanes: u32 = vote ballot, %all, %over\n",
         False,
     ),
-    "a store": (ALONG + "    store %farther, %v\n", True),
+    "a store that another lane loads": (ALONG + "    store %farther, %v\n", False),
+    "a store": (
+        ALONG.replace("%q, %w", "%p, %w")
+        + "    %to: ptr<f32, global> = offset %q, %w\n    store %to, %v\n",
+        True,
+    ),
     "a thread's number": (
         ALONG.replace("offset %p, %k", "offset %p, %t2").replace(
             "\n", "\n    %t2: i32 = thread_idx x\n", 1

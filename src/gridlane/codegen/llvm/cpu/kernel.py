@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from gridlane.analysis.turns import takes_turns
 from gridlane.codegen.llvm.cpu import (
@@ -19,8 +21,9 @@ from gridlane.codegen.llvm.cpu import (
 )
 from gridlane.codegen.llvm.cpu.accesses import outline_accesses
 from gridlane.codegen.llvm.cpu.blocks import Blocks
+from gridlane.codegen.llvm.cpu.exchanges import exchanges, may_exchange
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
-from gridlane.codegen.llvm.cpu.layout import Layout, choose
+from gridlane.codegen.llvm.cpu.layout import WARP, Layout, choose
 from gridlane.codegen.llvm.cpu.moves import stored_vectors
 from gridlane.codegen.llvm.cpu.plan import Planner
 from gridlane.codegen.llvm.cpu.shapes import Shapes
@@ -33,7 +36,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops.control import Loop
 from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import DynamicShared
-from gridlane.ir.values import Module
+from gridlane.ir.values import Function, Module
 
 FAMILIES = (aggregates, atomics, directed, gridops, mathlib, memory, products, turns, warps)
 """Imported for the emitters that they register."""
@@ -105,14 +108,15 @@ def _emitted(
     machine: Machine,
 ) -> KernelCode:
     kernel = module.kernel
-    layout = choose(kernel, block, machine.vector_bytes)
-    shapes = Shapes(kernel, layout)
+    shapes, exchange = _shapes(kernel, choose(kernel, block, machine.vector_bytes))
+    layout = shapes.layout
     state = Emission(module, shapes, layout, machine, Body(machine.rounds_to_integers))
     ops = shapes.places.order
     loops = sum(isinstance(op, Loop) for op in ops)
     state.repeats_loops = loops <= MOST_REPEATED_LOOPS
     state.turns = takes_turns(ops)
     state.body.piece = PIECE if len(ops) > LARGE and not state.turns else 0
+    state.exchanges = exchange
     state.stored = stored_vectors(ops)
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)
@@ -136,6 +140,18 @@ def _emitted(
         uses_dynamic_shared=any(isinstance(op, DynamicShared) for op in ops),
         turns=layout.chunks if state.turns else 0,
     )
+
+
+def _shapes(kernel: Function, layout: Layout) -> tuple[Shapes, Callable[[], bool]]:
+    """The shapes of values, in chunks of a layout or in warps if lanes exchange data; and whether
+    they do."""
+    stores = may_exchange(kernel)
+    if layout.lanes % WARP and layout.chunks > 1:
+        if stores and exchanges(wide := Shapes(kernel, Layout(layout.block, WARP))):
+            return wide, lambda: True
+        return Shapes(kernel, layout), lambda: False
+    shapes = Shapes(kernel, layout)
+    return shapes, cache(lambda: stores and exchanges(shapes))
 
 
 def _prologue(state: Emission, slots: tuple[ParamSlot, ...]) -> None:

@@ -7,6 +7,7 @@ stride), Varying (a vector of ``lanes``), Parts (a struct or vector type: one of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -114,6 +115,7 @@ class Emission:
         lane_memory: offsets in the arena of the vectors that atomics take apart.
         metadata: LLVM's nodes !1, !2, ... of the module; !0 is the empty one.
         functions: definitions of functions that the code calls, by name; see moves.py.
+        exchanges: whether lanes may exchange data through memory; see exchanges.py.
         stored: where the kernel stores vectors; see moves.py.
         likely: what varying values also are, as a test of theirs says.
         stale: values of earlier segments, whose representations are those of another chunk.
@@ -152,6 +154,7 @@ class Emission:
     lane_memory: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     metadata: list[str] = field(default_factory=list[str])
     functions: dict[str, str] = field(default_factory=dict[str, str])
+    exchanges: Callable[[], bool] = lambda: False
     stored: frozenset[Value | None] = frozenset()
     repeats_loops: bool = True
     alone: bool = False

@@ -11,7 +11,8 @@ lanes, by fences or ordered atomics, or through shared memory.
 A lane then runs the whole loop before the next one starts, so none may wait in it for another one.
 To wait, a lane has to see what the other one does: by a volatile load, the old value of an atomic,
 a fence or an op of warps, none of which is in such a loop. A plain load may repeat the value that
-it had. What the lanes do to memory may come in any order: plain stores of others race with it, and
+it had. Nor does a kernel whose lanes exchange data through memory have such loops with stores.
+What the lanes do to memory else may come in any order: plain stores of others race with it, and
 relaxed atomics whose old values nothing uses add up to the same, but for the rounding of floats,
 which depends on the order of lanes in either way.
 """
@@ -91,6 +92,8 @@ def serial(state: Emission, loop: control.Loop) -> Serial | None:
     if not all(_is_alone(state, op, inside) for op in ops):
         return None
     if not walks(loop) or not _is_cheaper(state, loop):
+        return None
+    if any(isinstance(op, memory.Store) for op in ops) and state.exchanges():
         return None
     operands = dict.fromkeys(value for op in ops for value in op.operands())
     values = [value for value in operands if value.op not in inside]
