@@ -13,7 +13,7 @@ from gridlane.frontends.ptx.declarations import Declared, declared
 from gridlane.frontends.ptx.elements import INDEXED, Element, steps_to
 from gridlane.frontends.ptx.expressions import constant, evaluate
 from gridlane.frontends.ptx.instructions import Block, Body, Instruction
-from gridlane.frontends.ptx.module import PtxFunction, PtxModule
+from gridlane.frontends.ptx.module import PtxFunction, PtxModule, name_within
 from gridlane.frontends.ptx.operands import (
     Address,
     Operand,
@@ -172,16 +172,26 @@ class _Reader:
             if value:
                 self.text.fail(f"a .{space} variable has no initial value", found.start("rest"))
             made = declared(self.text, (f".{more}" if more else "") + head, space, at)
-            names = self.scopes[-1][1]
-            if made.name in names.variables:
-                self.text.fail(f"{made.name} is declared twice", made.at, len(made.name))
-            names.variables[made.name] = made
+            self._name(made.name, made)
             self.body.variables.append(made)
+        elif re.match(r"\.(global|const)\b", word):
+            space = word[1:].partition(".")[0]
+            start = at + 1 + len(space)
+            head = self.code[start : found.end("rest")].partition("=")[0]
+            made = declared(self.text, head, space, start)
+            self._name(made.name, self.module.variables[name_within(made)])
         elif word == ".branchtargets" or word == ".calltargets":
             names_ = tuple(part for part, _ in split_operands(rest))
             self.body.tables[self.last_label] = names_
         elif word not in (".pragma", ".callprototype", ".file"):
             self.text.fail(f"no directive of a body: {word}", at, len(word))
+
+    def _name(self, name: str, variable: Declared) -> None:
+        """Declare a variable in the innermost scope."""
+        names = self.scopes[-1][1]
+        if name in names.variables:
+            self.text.fail(f"{name} is declared twice", variable.at, len(name))
+        names.variables[name] = variable
 
     def _registers(self, text: str, at: int) -> None:
         words = text.replace(",", " ").split()

@@ -35,6 +35,10 @@ _FUNCTION = re.compile(
 _VARIABLE = re.compile(
     r"\.(?P<space>global|const|shared|local|tex|param)\b(?P<rest>[^;={]*)(?:=\s*(?P<value>[^;]*))?;"
 )
+_WITHIN = re.compile(
+    r"[;{}]\s*\.(?P<space>global|const)\b(?P<rest>[^;={]*)(?:=\s*(?P<value>[^;]*))?(?=;)"
+)
+"""The same in a body, behind the end of another statement."""
 _ARRAY = re.compile(r"\.param\s+(?:\.align\s+\w+\s*)?\.(\w+)\s+[\w$%]+\s*\[\s*(\d+)\s*\]")
 _MOST_OPEN = 1024
 """The most bytes of an array that is handed to a parameter without a size."""
@@ -142,6 +146,11 @@ class PtxModule:
     def entries(self) -> tuple[str, ...]:
         """The names of the kernels, in order."""
         return tuple(each.name for each in self.functions.values() if each.is_entry)
+
+
+def name_within(variable: Declared) -> str:
+    """The name in the module of a variable that a body declares."""
+    return f"{variable.name}${variable.at}"
 
 
 def parse_ptx(text: str, name: str = "") -> PtxModule:
@@ -304,6 +313,7 @@ class _Index:
         if found["end"] == "{":
             start, after = after, self._closed(after)
             end = after - 1
+            self._define_within(start, end)
         known = self.functions.get(name)
         number = known.number if known else len(self.functions) + 1
         made = PtxFunction(
@@ -314,6 +324,13 @@ class _Index:
         if made.has_body or known is None:
             self.functions[name] = made
         return Item("function", at, after, name, linking, made)
+
+    def _define_within(self, start: int, end: int) -> None:
+        """Define the variables of a body whose memory is the module's."""
+        for found in _WITHIN.finditer(self.code, start - 1, end):
+            made = self._declared(found["rest"], found["space"], found.start("rest"))
+            value = (found["value"] or "").strip()
+            self._define_variable(replace(made, name=name_within(made)), "", value)
 
     def _alias(self, found: re.Match[str]) -> None:
         """Give a function that is declared the body of another one."""

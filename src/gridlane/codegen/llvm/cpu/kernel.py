@@ -126,11 +126,12 @@ def _emitted(
         _one_block(state, blocks)
     else:
         _each_block(state, blocks)
-    functions = _outlined(state, kernel.name)
+    entry = f"{kernel.name}.kernel"  # no library has a function of such a name
+    functions = _outlined(state, entry)
     scratch = _round_up(state.scratch, abi.ARENA_ALIGN) + state.shared_spare
     return KernelCode(
-        _module_text(state, kernel.name, functions, scratch),
-        kernel.name,
+        _module_text(state, entry, functions, scratch),
+        entry,
         static_shared=state.shared_bytes,
         scratch=scratch,
         work=state.work * layout.chunks * max(1, layout.lanes // state.lanes_of_vector),
