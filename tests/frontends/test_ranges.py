@@ -315,3 +315,28 @@ def test_the_numbers_of_a_range():
 
     with pytest.raises(TypingError, match="no attribute begin; it has start, stop, step"):
         returned(missing, 3)
+
+
+def test_bounds_that_are_whole_constant_floats():
+    """numba truncates floats there; others than whole constants are mistakes."""
+    most = 0.0
+
+    def kernel(out):
+        for i in range(-most, most + 1, 1):
+            out[0] += 10 + i
+        for i in range(3.0):
+            out[1] += i // 2 + 1
+
+    assert returned(kernel, count=2).tolist() == [10, 4]
+
+    def half(out):
+        for i in range(most + 0.5):
+            out[0] += i
+
+    def unknown(out, n):
+        for i in range(n):
+            out[0] += i
+
+    for kernel, values in ((half, ()), (unknown, (2.0,))):
+        with pytest.raises(TypingError, match=r"an integer in range\(\) is required here"):
+            returned(kernel, *values)

@@ -270,7 +270,7 @@ def _literal_unroll(t: Translator, items: Operand) -> Operand:
 def _range(t: Translator, *operands: Operand) -> Operand:
     if not 1 <= len(operands) <= 3:
         raise t.fail(TypingError, f"range takes 1 to 3 integers, not {len(operands)} arguments")
-    numbers = [integer(t, item, "an integer in range()") for item in operands]
+    numbers = [_bound(t, item) for item in operands]
     dtype = _range_type(numbers)
     parts = [cast_scalar(t, number, dtype) for number in numbers]
     start = t.number(0, dtype) if len(parts) == 1 else parts[0]
@@ -289,6 +289,14 @@ def _slice(t: Translator, *operands: Operand) -> Operand:
     if len(parts) == 1:
         return SliceOperand(None, parts[0], None)
     return SliceOperand(parts[0], parts[1], parts[2] if len(parts) == 3 else None)
+
+
+def _bound(t: Translator, operand: Operand) -> Scalar:
+    """A bound of a range: an integer, or a constant float that is one."""
+    known = constant(operand.value) if isinstance(operand, Scalar) else None
+    if isinstance(known, float) and known.is_integer() and abs(known) <= 2**53:
+        return t.integer(int(known))
+    return integer(t, operand, "an integer in range()")
 
 
 def _range_type(numbers: list[Scalar]) -> DType:
