@@ -92,6 +92,7 @@ assert types.float32 is float32 is f4 and core_types is types
 @njit
 def double(x):
     return 2 * x
+assert "llvmlite" not in sys.modules
 assert double(4) == 8
 assert extending is core_extending is cuda.extending and extending.overload is overload
 assert extending.lower_builtin is lower and cgutils is cuda.cgutils
@@ -114,7 +115,6 @@ for statement in ("from numba import objmode", "import numba.typed", "import num
         assert "gridlane does not have numba." in str(error), error
     else:
         raise SystemExit(statement)
-assert "llvmlite" not in sys.modules
 print("done")
 """
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from gridlane.cuda.host import settings
 from gridlane.cuda.host.warnings import NumbaWarning
 from gridlane.cuda.kernels.sources import watch_exec
+from gridlane.cuda.numba_compat import installed
 from gridlane.cuda.numba_compat.finder import Fallback, NumbaFinder
+from gridlane.cuda.numba_compat.installed import SHIM
 from gridlane.cuda.numba_compat.modules import ROOTS
 
-SHIM = str(Path(__file__).with_name("shim"))
-"""The folder on the PYTHONPATH of child processes."""
 HAS_NUMBA: bool
 """Whether ``import numba`` finds numba's names, of which ``njit`` is one: gridlane's, after
 ``install_as_numba``."""
@@ -36,6 +36,7 @@ def install_as_numba(children: bool = False) -> None:
             sys.path.insert(1, SHIM)
     if any(isinstance(finder, NumbaFinder) for finder in sys.meta_path):
         return
+    installed.replace()
     for name in [n for n in sys.modules if n.partition(".")[0] in ROOTS]:
         del sys.modules[name]
     vars(sys.modules["gridlane.cuda"]).pop("HAS_NUMBA", None)  # if it was read before

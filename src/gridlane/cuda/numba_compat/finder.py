@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gridlane.cuda.names import missing
+from gridlane.cuda.numba_compat import installed
 from gridlane.cuda.numba_compat.internals import reaches_into_compiler
 from gridlane.cuda.numba_compat.modules import MODULES, ROOTS
 
@@ -59,6 +60,8 @@ class NumbaFinder:
         """The replacement of a module of numba's; an error if there is none."""
         if fullname.partition(".")[0] not in ROOTS:
             return None
+        if installed.in_place():
+            return installed.spec_of(fullname)
         module = MODULES.get(fullname)
         if module is not None:
             return alias(fullname, module)

@@ -1,9 +1,11 @@
-"""``numba.jit`` and ``numba.njit``: device functions in kernels, plain Python on the host."""
+"""``numba.jit`` and ``numba.njit``: device functions in kernels. On the host numba compiles them if
+it is installed, and they are plain Python if not."""
 
 from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -13,10 +15,12 @@ import numpy as np
 from gridlane.core.argtypes import ArgType, ArrayType, NoneType, Signature, none
 from gridlane.core.errors import GridlaneError, UnsupportedError
 from gridlane.cuda.host import settings
+from gridlane.cuda.host.warnings import NumbaWarning
 from gridlane.cuda.kernels.argument_types import KEYS, typeof
 from gridlane.cuda.kernels.decorators import jit as cuda_jit
 from gridlane.cuda.kernels.kernel import Kernel
 from gridlane.cuda.kernels.signatures import Types, is_signature, parse
+from gridlane.cuda.numba_compat import installed
 from gridlane.cuda.numba_compat.host_overloads import with_overloads
 from gridlane.cuda.ufuncs.result_types import calling, result_type
 
@@ -47,10 +51,11 @@ def get_num_threads() -> int:
 
 
 class HostFunction:
-    """A function that kernels may call, and that the host runs in Python.
+    """A function that kernels may call, and that the host runs as numba compiles it.
 
-    gridlane compiles kernels only, so on the host the result is the same and no faster. Inspection
-    shows the function that kernels call, for the types that it was called with or declared for.
+    gridlane compiles kernels only: where numba is not installed, the host runs Python, with numpy's
+    types of scalars. Inspection shows the function that kernels call, for the types that it was
+    called with or declared for.
 
     Attributes:
         py_func: the Python function.
@@ -67,6 +72,8 @@ class HostFunction:
         self.targetoptions = options
         self._device = cuda_jit(function, device=True, fastmath=bool(options.get("fastmath")))
         self._types: dict[Hashable, Types | None] = {}
+        self._signatures = signatures
+        self._in_python: set[Hashable] = set()
         for signature in signatures:
             with suppress(GridlaneError, TypeError, ValueError):  # types that only the host has
                 types = parse(signature).args
@@ -76,10 +83,29 @@ class HostFunction:
         key = tuple([KEYS[arg.__class__](arg) for arg in args])
         if key not in self._types:
             self._meet(key, args)
-        return with_overloads(self.py_func)(*args, **kwargs)
+        function = with_overloads(self.py_func)
+        if function is self.py_func and key not in self._in_python and not settings.DISABLE_JIT:
+            try:
+                return (self.dispatcher or function)(*args, **kwargs)
+            except installed.NotCompiledError as error:
+                self._in_python.add(key)
+                warnings.warn(
+                    f"{self.__name__} runs in Python on the host, since numba does not compile "
+                    f"it: {error}",
+                    NumbaWarning,
+                    stacklevel=2,
+                )
+        return function(*args, **kwargs)
+
+    @functools.cached_property
+    def dispatcher(self) -> Callable[..., Any] | None:
+        """numba's dispatcher for the host; None where numba is not installed."""
+        return installed.compiled(self.py_func, self._signatures, self.targetoptions, HostFunction)
 
     def _meet(self, key: Hashable, args: tuple[Any, ...]) -> None:
         """Record the types of arguments; None if a kernel cannot have them."""
+        if any(isinstance(getattr(arg, "_numba_type_", None), ArgType) for arg in args):
+            self._in_python.add(key)  # arrays of devices, whose types numba does not have
         try:
             self._types[key] = tuple(map(typeof, args))
         except (GridlaneError, TypeError, ValueError):

@@ -1,0 +1,211 @@
+"""The numba that is installed, which compiles functions of ``njit`` for the host.
+
+gridlane's modules have its modules' names. numba's are in sys.modules, in their place, only while
+numba loads or compiles; it imports modules of its own in both.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from gridlane.core.argtypes import ArgType, ArrayType, ComplexType, NoneType, ScalarType, Signature
+
+SHIM = str(Path(__file__).with_name("shim"))
+"""The folder on the PYTHONPATH of child processes, where ``numba`` is gridlane's."""
+_ROOT = "numba"
+_NAMES = {"bool": "boolean"}
+_CALLED_FROM_C = ("_compile_for_args", "typeof_pyval")
+"""Methods of numba's dispatcher by which a call enters Python: for types that it has not met."""
+_lock = threading.RLock()
+_modules: dict[str, ModuleType] = {}
+_depth = 0
+_replaced = False
+
+
+class NotCompiledError(Exception):
+    """numba refuses a function; the message is its."""
+
+
+def replace() -> None:
+    """Put numba's modules aside, those that are loaded as well: their names are gridlane's now."""
+    global _replaced
+    with _lock:
+        _replaced = True
+        _modules.update(_taken())
+
+
+def in_place() -> bool:
+    """Whether imports of this moment are for the numba that is installed."""
+    return _depth > 0
+
+
+def spec_of(fullname: str) -> ModuleSpec | None:
+    """The spec of numba's own package; None for its modules, which other finders find."""
+    if fullname != _ROOT:
+        return None
+    return PathFinder.find_spec(_ROOT, [folder for folder in sys.path if folder != SHIM])
+
+
+@contextmanager
+def _placed() -> Generator[None]:
+    """Put numba's modules in sys.modules, up to the end of the block."""
+    global _depth
+    with _lock:
+        if _depth or not _replaced:
+            yield
+            return
+        ours = _taken()
+        sys.modules.update(_modules)
+        _depth = 1
+        try:
+            yield
+        finally:
+            _depth = 0
+            _modules.update(_taken())
+            sys.modules.update(ours)
+
+
+def _taken() -> dict[str, ModuleType]:
+    names = [name for name in sys.modules if name.partition(".")[0] == _ROOT]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+@cache
+def numba() -> ModuleType | None:
+    """numba's own package, loaded; None if it is not installed.
+
+    Raises:
+        NotCompiledError: it does not load.
+    """
+    if spec_of(_ROOT) is None:
+        return None
+    with _placed():
+        try:
+            return import_module(_ROOT)
+        except ImportError as error:
+            raise NotCompiledError(f"numba does not load: {error}") from error
+
+
+def compiled(
+    function: Callable[..., Any],
+    signatures: Sequence[Any],
+    options: dict[str, Any],
+    kind: type[Any],
+) -> Callable[..., Any] | None:
+    """numba's dispatcher of a function for the host; None if numba is not installed.
+
+    It compiles at its first call with arguments of other types.
+
+    Args:
+        kind: the class of what programs have in its place, and which functions call.
+
+    Raises:
+        NotCompiledError: numba refuses the signatures, the options or, in a call, the function.
+    """
+    package = numba()
+    if package is None:
+        return None
+    # Files of numba's cache are those of programs without gridlane.
+    kept = {name: value for name, value in options.items() if name != "cache"}
+    with _placed():
+        _register(package, kind)
+        declared = [_signature(package, each) for each in signatures]
+        with _refused(package):
+            dispatcher = package.jit(declared or None, **kept)(_with_numbas(package, function))
+    for name in _CALLED_FROM_C:
+        setattr(dispatcher, name, _in_its_place(package, getattr(dispatcher, name)))
+    return dispatcher
+
+
+def _in_its_place(package: ModuleType, method: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **named: Any) -> Any:
+        with _placed(), _refused(package):
+            return method(*args, **named)
+
+    return call
+
+
+@contextmanager
+def _refused(package: ModuleType) -> Generator[None]:
+    try:
+        yield
+    except (package.core.errors.NumbaError, KeyError, NotImplementedError) as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise NotCompiledError(
+            next((line for line in lines[1:] if line.strip()), lines[0])
+        ) from error
+
+
+@cache
+def _register(package: ModuleType, kind_of_functions: type[Any]) -> None:
+    """Teach numba what functions of the host name: other such functions, and gridlane's types."""
+    types, typeof = package.core.types, package.core.typing.typeof.typeof_impl
+
+    def function(value: Any, context: Any) -> Any:
+        return types.Dispatcher(value.dispatcher)
+
+    def kind(value: ArgType, context: Any) -> Any:
+        return types.NumberClass(_type(package, value))
+
+    with suppress(ValueError):  # numba imports what it needs for an exception at the first one
+        package.njit(_fails)()
+    typeof.register(kind_of_functions)(function)
+    typeof.register(ScalarType)(kind)
+    typeof.register(ComplexType)(kind)
+
+
+def _with_numbas(package: ModuleType, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose globals name numba and its prange, not gridlane's, which is range."""
+    if not isinstance(function, FunctionType):
+        return function
+    toplevel = sys.modules.get("gridlane.cuda.numba_compat.toplevel")
+    spaces = function.__globals__
+    changed = {
+        name: package if spaces[name] is toplevel else package.prange
+        for name in function.__code__.co_names
+        if name in spaces
+        and (spaces[name] is toplevel or (name == "prange" and spaces[name] is range))
+    }
+    if not changed:
+        return function
+    made = FunctionType(
+        function.__code__,
+        {**spaces, **changed},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    return functools.update_wrapper(made, function)
+
+
+def _fails() -> None:
+    raise ValueError
+
+
+def _signature(package: ModuleType, declared: Any) -> Any:
+    if isinstance(declared, str):
+        return declared
+    if isinstance(declared, Signature):
+        args = [_type(package, each) for each in declared.args]
+        return _type(package, declared.return_type)(*args) if declared.return_type else tuple(args)
+    return tuple([_type(package, each) for each in declared])
+
+
+def _type(package: ModuleType, kind: Any) -> Any:
+    """numba's type for one of gridlane's."""
+    types = package.core.types
+    if isinstance(kind, ScalarType | ComplexType | NoneType):
+        return getattr(types, _NAMES.get(str(kind), str(kind)))
+    if isinstance(kind, ArrayType):
+        return types.Array(_type(package, kind.element), kind.ndim, kind.layout)
+    raise NotCompiledError(f"numba has no type {kind}")
