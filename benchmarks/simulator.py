@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,9 @@ def timed(way: str, name: str, folder: Path, cache: Path) -> dict[str, dict[str,
         env={**os.environ, "GRIDLANE_CACHE_DIR": str(cache), "GRIDLANE_DEVICE": "cpu"},
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith('{"program"')]
-    found = json.loads(lines[-1]) if lines else {"error": done.stderr.strip().splitlines()[-1:]}
+    found: dict[str, Any] = {"error": done.stderr.strip().splitlines()[-1:]}
+    if lines:
+        found = json.loads(lines[-1])
     if "error" in found:
         raise SystemExit(f"{name}, {way}: {found['error']}")
     return found
