@@ -68,6 +68,29 @@ def test_graphs_that_allocate_and_choose(cc):  # noqa: F811
         assert (found.returncode, found.stdout) == (0, "48 1 1\n36 7 1 1\n1\n8 2\n"), found
 
 
+THRUST = """1 0 999 499500
+998001
+498501 0
+499500
+999 999
+18 10
+7 22
+3006 9
+1000
+334 6
+3 1 20
+8 2.5 0 6
+6
+"""
+"""What nvcc's build of the same source prints."""
+
+
+def test_thrust_of_the_host(cc):  # noqa: F811
+    cc("-w", HERE / "thrust_host.cu", "-o", "program")
+    found = run("./program")
+    assert (found.returncode, found.stdout) == (0, THRUST), found
+
+
 def test_the_driver_alone(prefix, tmp_path):  # noqa: F811
     """A section of device code and no runtime: the loader finds all that the program needs."""
     (tmp_path / "driver.c").write_text(

@@ -162,7 +162,17 @@ def _members(node: Node, tag: str, indent: str) -> Iterator[str]:
             yield f"{indent}    {member.text};"
 
 
+_ATTRIBUTES = {
+    **dict.fromkeys(
+        ("cudaStreamAttribute", "cudaKernelNodeAttribute"), "enum cudaLaunchAttributeID"
+    ),
+    **dict.fromkeys(("CU_STREAM_ATTRIBUTE_", "CU_KERNEL_NODE_ATTRIBUTE_"), "CUlaunchAttributeID"),
+}
+"""The beginnings of constants that are of an enumeration, which C++ tells from numbers."""
+
+
 def _constants() -> Iterator[str]:
     for name, value in constants().items():
-        cast = _HANDLES.get(name)
+        of = next((kind for start, kind in _ATTRIBUTES.items() if name.startswith(start)), None)
+        cast = _HANDLES.get(name) or of
         yield f"#define {name} {f'(({cast})({value}))' if cast else f'({value})'}"

@@ -106,7 +106,7 @@ def _digest() -> str:
     for each in archive.sources():
         made.update(each)
     shared = (INCLUDE / name for name in (*_SHARED, *_PARTS))
-    for path in (*sorted(_HEADERS.rglob("*.h")), *shared):
+    for path in (*sorted(_HEADERS.rglob("*.h")), *shared, Path(headers.__file__)):
         made.update(path.read_bytes())
     return made.hexdigest()
 

@@ -1,6 +1,9 @@
 // thrust's iterators and algorithms for the host, as declarations.
 #pragma once
 #include "thrust/gridlane_parts.h"
+#ifdef GRIDLANE_PROGRAM
+#include "thrust/gridlane_program.h"
+#else
 
 namespace thrust {
 
@@ -219,3 +222,4 @@ template <typename I_> reverse_iterator<I_> make_reverse_iterator(I_ i)
 }
 
 }  // namespace thrust
+#endif

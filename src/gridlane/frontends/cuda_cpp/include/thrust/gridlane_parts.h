@@ -186,6 +186,7 @@ using thrust::uniform_int_distribution;
 using thrust::uniform_real_distribution;
 }  // namespace random
 
+#ifndef GRIDLANE_PROGRAM  // whole programs have it in gridlane_memory.h
 // --- memory of the device, which the host names
 
 template <typename T> class device_reference {
@@ -286,5 +287,6 @@ public:
     template <typename... B_> iterator erase(const B_ &...) { return iterator(); }
 };
 template <typename T, typename A_ = void> using universal_vector = device_vector<T, A_>;
+#endif
 
 }  // namespace thrust
