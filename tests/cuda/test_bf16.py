@@ -142,3 +142,13 @@ def test_conversions_to_integers(device):
     np.testing.assert_array_equal(out[2], np.clip(np.rint(exact), -(2**15), 2**15 - 1))
     np.testing.assert_array_equal(out[3], np.clip(np.trunc(exact), 0, 255))
     np.testing.assert_array_equal(out[4], np.trunc(exact))
+
+
+def test_conversions_have_cudas_names_too():
+    assert bf16.ll2bfloat16_rn is bf16.int64_to_bfloat16_rn
+    assert bf16.bfloat162ushort_rz is bf16.bfloat16_to_uint16_rz
+    assert bf16.float2bfloat16 is bf16.float32_to_bfloat16
+    assert bf16.bfloat162float is bf16.bfloat16_to_float32
+    assert bf16.double2bfloat16 is bf16.float64_to_bfloat16
+    assert bf16.short_as_bfloat16 is bf16.int16_as_bfloat16
+    assert not hasattr(bf16, "char2bfloat16_rn")  # CUDA has none

@@ -6,6 +6,7 @@ from tests.devices import DEVICES
 
 from gridlane.core.encoding import NotEncodable
 from gridlane.cuda import float32, int32, int64
+from gridlane.cuda.host.warnings import NumbaWarning
 from gridlane.cuda.numba_compat.mlir import cuda, types
 from gridlane.cuda.numba_compat.mlir.experimental import (
     consteval,
@@ -192,11 +193,15 @@ def test_annotations_are_a_signature():
         ({"opt_lvel": 1}, ValueError, "invalid options: opt_lvel.; did you mean opt_level"),
         ({"opt_level": "3"}, TypeError, "Expected opt_level to be of type <class 'int'>, got 3"),
         ({"opt_level": 4}, ValueError, "between 0 and 3"),
-        ({"dump_mlir": True}, NotImplementedError, "prints a stage of NVIDIA's MLIR compiler"),
         ({"chip": "90"}, ValueError, "a processor is 'sm_90'"),
         ({"help": True}, SystemExit, "experimental_ast_transforms"),
     ],
 )
-def test_options(options, error, words):
+def test_wrong_options(options, error, words):
     with pytest.raises(error, match=words):
         cuda.jit(**options)(lambda x: None)
+
+
+def test_options_that_print_stages_of_its_compiler_warn():
+    with pytest.warns(NumbaWarning, match="dump_mlir prints a stage of .* inspect_ir"):
+        cuda.jit(dump_mlir=True)(undefined)

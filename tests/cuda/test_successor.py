@@ -5,11 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from tests.devices import DEVICES
 
+from gridlane import cuda
+from gridlane.core.errors import MissingError
 from gridlane.cuda.numba_compat.internals import INTERNALS, reaches_into_compiler
+from gridlane.cuda.numba_compat.mlir import cuda as mlir_cuda
+from gridlane.cuda.numba_compat.mlir import types
 from gridlane.cuda.numba_compat.modules import MODULES, SUCCESSOR
 from gridlane.cuda.numba_compat.testing import CUDATestCase
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
 
 PROGRAM = """
 import sys
@@ -107,9 +115,9 @@ def test_a_module_is_public_or_a_part_of_the_compiler():
     assert SUCCESSOR.keys() <= MODULES.keys() and all(INTERNALS.values())
 
 
-@pytest.mark.parametrize("module", sorted({*SUCCESSOR.values()}))
-def test_every_replacement_can_be_imported(module):
-    __import__(module)
+def test_every_replacement_can_be_imported():
+    for module in {*SUCCESSOR.values()}:
+        __import__(module)
 
 
 def test_tools_collect_the_tests_of_programs_only():
@@ -117,3 +125,49 @@ def test_tools_collect_the_tests_of_programs_only():
         pass
 
     assert Mine.__test__ and not CUDATestCase.__test__
+
+
+def smallest(out, x):
+    out[0] = np.nanmin(x)
+    out[1] = 1 if x[0] != x[0] else 0
+    out[2] = x[1] - x[2]
+
+
+@pytest.mark.parametrize("name", ["interp", *DEVICES])
+def test_fastmath_keeps_nan_and_infinity(name):
+    """As libnvvm, to which the package passes the option."""
+    current.choose(get_device(name))
+    out = np.zeros(3, np.float32)
+    kernel = mlir_cuda.jit(fastmath=True)(smallest)
+    kernel[1, 1](out, np.array([np.nan, np.inf, 2], np.float32))
+    assert out.tolist() == [2, 1, np.inf]
+
+
+def test_what_is_not_done_is_refused_by_name():
+    for module, name, words in (
+        (types, "f8E4M3FN", "no floats of 8 bits .* cuda_fp8.h"),
+        (types, "fp8_e5m2", "no floats of 8 bits .* cuda_fp8.h"),
+        (mlir_cuda, "tensor_map", "no tensor maps"),
+        (mlir_cuda, "inline_ptx", "link CUDA C.. or PTX by cuda.declare_device"),
+        (mlir_cuda.experimental, "struct", "a numpy record is a structure"),
+        (mlir_cuda, "compile_mlir", "a part of NVIDIA's MLIR compiler"),
+        (mlir_cuda, "frobnicate", "does not have numba_cuda_mlir.cuda.frobnicate"),
+    ):
+        with pytest.raises(MissingError, match=words):
+            getattr(module, name)
+
+
+def test_vectors_of_float16_have_cudas_names():
+    assert mlir_cuda.half2 is mlir_cuda.float16x2 is mlir_cuda.vector_types.half2
+    assert not hasattr(cuda, "half2")  # numba has none
+
+
+def test_literal_unroll_takes_a_range():
+    @mlir_cuda.jit
+    def kernel(x):
+        for i in mlir_cuda.misc.special.literal_unroll(range(3)):
+            x[i] = i + 1
+
+    out = np.zeros(3, np.int32)
+    kernel[1, 1](out)
+    assert out.tolist() == [1, 2, 3]

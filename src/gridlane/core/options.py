@@ -21,6 +21,7 @@ class KernelOptions:
 
     Attributes:
         fastmath: every fast-math freedom on float ops.
+        finite: with fastmath, no operand and no result is NaN or infinite.
         fma: multiplications and additions may contract, as CUDA does by default.
         debug: bounds checks, assertions and raises report an exception to the host.
         opt: optimise the machine code.
@@ -44,6 +45,7 @@ class KernelOptions:
     floats: str = "float64"
     stack: int = 0
     chip: str = ""
+    finite: bool = True
 
 
 @dataclass(frozen=True, slots=True)

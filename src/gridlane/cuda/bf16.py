@@ -269,3 +269,22 @@ htanh_approx = htanh
 def hrcp(a):
     """``1 / a``."""
     return bfloat16(float32(1) / float32(bfloat16(a)))
+
+
+# --- CUDA's names of the conversions
+
+_TYPES = {"short": "int16", "ushort": "uint16", "int": "int32", "uint": "uint32", "ll": "int64"}
+_TYPES |= {"ull": "uint64", "char": "int8", "uchar": "uint8", "float": "float32"}
+_TYPES |= {"double": "float64"}
+_NAMES = {
+    name: numba
+    for short, kind in _TYPES.items()
+    for tail in ("", "_rn", "_rz", "_rd", "_ru")
+    for name, numba in (
+        (f"{short}2bfloat16{tail}", f"{kind}_to_bfloat16{tail}"),
+        (f"bfloat162{short}{tail}", f"bfloat16_to_{kind}{tail}"),
+        (f"{short}_as_bfloat16", f"{kind}_as_bfloat16"),
+        (f"bfloat16_as_{short}", f"bfloat16_as_{kind}"),
+    )
+}
+globals().update({name: globals()[numba] for name, numba in _NAMES.items() if numba in globals()})

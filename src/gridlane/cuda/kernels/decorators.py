@@ -43,6 +43,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
             int32)``.
         device: a function that kernels call.
         fastmath: every freedom with floating-point operations.
+        finite: False where NaN and infinity keep their meaning under ``fastmath``, as under nvcc's
+            ``--use_fast_math``.
         debug: bounds checks, and exceptions of the kernel reach the host.
         opt: False for unoptimised code.
         launch_bounds: the largest number of threads of a block; then, for a GPU, the number of
@@ -88,6 +90,7 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
         _warn("debug and lineinfo are mutually exclusive; debug has the lines as well.")
     compile_options = KernelOptions(
         fastmath=bool(options.get("fastmath")),
+        finite=options.get("finite") is None or bool(options["finite"]),
         fma=options.get("fma") is None or bool(options["fma"]),
         debug=debug,
         opt=opt,

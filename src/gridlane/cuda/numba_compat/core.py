@@ -23,8 +23,8 @@ _EXTENDING = {
 def __getattr__(name: str) -> Any:
     if name in _EXTENDING:
         return import_module(f"gridlane.cuda.extending.{_EXTENDING[name]}".removesuffix("."))
-    if name == "typing":
-        return import_module("gridlane.cuda.numba_compat.typing")
+    if name in ("special", "typing"):
+        return import_module(f"gridlane.cuda.numba_compat.{name}")
     if name.startswith("__"):
         raise AttributeError(name)
     raise missing(name, "numba.core")

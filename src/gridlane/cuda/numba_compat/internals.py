@@ -51,6 +51,60 @@ INTERNALS: dict[str, tuple[str, str]] = {
 }
 
 
+# Names of the compiler in modules that have others too.
+INTERNAL_NAMES: dict[str, tuple[str, str, str]] = {
+    "compiler": (
+        """
+            CUFunc CodeLibrary CompileResult ExternFunction ExternMLIRLibrary
+            ExternMLIRLibraryFunction ExternalCodeLibrary MLIRDispatcher compile_cubin
+            compile_mlir compile_result declare_mlir_library extern_function_dummy_lowering
+            mlir_target apply_ast_transforms
+        """,
+        "what its compilation passes on",
+        f"{_COMPILE}; {_INSPECT}",
+    ),
+    "cuda": (
+        """
+            compile_cubin compile_mlir intrin
+        """,
+        "its MLIR and machine code",
+        f"{_COMPILE}; {_EXTEND}",
+    ),
+    "errors": (
+        "ISSUES_URL MultipleIntrinsicFunctionsError UnsupportedIntrinsicTypeError ensure_verifies"
+        " handle_lowering_error",
+        "its reports of defects",
+        "gridlane's errors have the line of the kernel",
+    ),
+    "extending": (
+        """
+            LoweringRegistry Registry WholeFunctionPlanner canonical_call_key lowering_registry
+            make_overload_attribute_template make_overload_template mlir_data_manager
+            refresh_registries register register_planner require_launch_config
+            set_required_dynamic_shared_memory typing_registry
+        """,
+        "its registries of lowerings to MLIR",
+        _EXTEND,
+    ),
+    "models": (
+        """
+            AggregateTypeModel ContextAwareDataModelManager UnicodeTypeModel mlir_data_manager
+            register_fp8_models
+        """,
+        "its models of types in MLIR",
+        "cuda.extending.register_model gives a type its members",
+    ),
+    "tools": (
+        """
+            create_numba_cuda_stubs generate_libdevice_stubs generate_mangled_name
+            get_cuda_runtime_version get_cuda_toolkit_path get_max_active_clusters
+            get_max_ptx_version replace_numba_cuda_in_numba_install resolve_gpu_target
+            resolve_target_options
+        """,
+        "its search for NVIDIA's tools",
+        _RUN,
+    ),
+}
 # Modules of numba's compiler, in either package: under ``core``, ``cuda`` or ``np``.
 _NAMES = """
     analysis annotations arraymath arrayobj base bytecode byteflow callconv cloudpickle codegen
@@ -74,6 +128,9 @@ def reaches_into_compiler(fullname: str) -> str | None:
         return _error(fullname, part, instead)
     if root not in (ROOT, "numba"):
         return None
+    owned = INTERNAL_NAMES.get(names[0] if root == ROOT else "")
+    if owned is not None and len(names) == 2 and names[1] in owned[0].split():
+        return _error(fullname, owned[1], owned[2])
     if not _NUMBA.isdisjoint(names[1:]) or rest.endswith(_NUMBA_IN_CORE):
         return _error(fullname, "which is numba's compiler of bytecode", f"{_EXTEND}; {_INSPECT}")
     return None

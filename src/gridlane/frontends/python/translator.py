@@ -32,6 +32,8 @@ from gridlane.ir.op import FastMath, Op
 from gridlane.ir.types import Type
 from gridlane.ir.values import Function, Region, Value
 
+_WITH_NANS = FastMath.FAST & ~(FastMath.NNAN | FastMath.NINF)
+
 
 @dataclass(slots=True)
 class Snapshot:
@@ -106,7 +108,8 @@ class Translator:
         self.place = place
         self.b = Builder(unit.module, target)
         self.b.loc = self.locate(self.source.node)
-        self.b.fast = FastMath.FAST if unit.options.fastmath else FastMath.NONE
+        fast = FastMath.FAST if unit.options.finite else _WITH_NANS
+        self.b.fast = fast if unit.options.fastmath else FastMath.NONE
         self.env: Environment = {}
         self.inlining: list[ast.AST] = []
         self.copy: Copy = ()
@@ -126,7 +129,7 @@ class Translator:
         code = function.__code__
         self.activation = Activation(frozenset((*code.co_varnames, *code.co_cellvars)))
         self.contract = (
-            FastMath.FAST
+            fast
             if unit.options.fastmath
             else (FastMath.CONTRACT if unit.options.fma else FastMath.NONE)
         )

@@ -6,7 +6,8 @@ from typing import Any
 
 from gridlane import cuda
 from gridlane.cuda.numba_compat.devicearray import DeviceNDArray
-from gridlane.cuda.numba_compat.mlir import experimental, types
+from gridlane.cuda.numba_compat.mlir import experimental, types, vector_types
+from gridlane.cuda.numba_compat.mlir.faces import face
 from gridlane.cuda.numba_compat.mlir.jitting import jit
 from gridlane.frontends.python.consteval_stubs import current_target_options, local_array_from
 from gridlane.frontends.python.pointer_stubs import carray, farray
@@ -15,13 +16,14 @@ from gridlane.frontends.python.stubs import literal_unroll, local, shared
 HAS_NUMBA = False
 """Whether it builds on numba, which it never does."""
 
+_found = face("cuda", cuda)
 local_array, shared_array = local.array, shared.array
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__all__":
+    if name == "__all__":  # not before the names are wanted: they load modules
         return sorted({*cuda.__all__, *_OWN} - {"HAS_NUMBA"})
-    return getattr(cuda, name)
+    return _OWN[name] if name in _OWN else _found(name)
 
 
 def __dir__() -> list[str]:
@@ -40,4 +42,6 @@ _OWN = {
     "local_array_from": local_array_from,
     "shared_array": shared_array,
     "types": types,
+    "vector_types": vector_types,
+    **vector_types.HALVES,
 }

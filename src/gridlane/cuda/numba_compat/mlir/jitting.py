@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.argtypes import ArgType, Signature, from_numpy, none
-from gridlane.core.errors import UnsupportedError
 from gridlane.core.suggestions import did_you_mean
+from gridlane.cuda.host.warnings import NumbaWarning
 from gridlane.cuda.kernels.decorators import jit as numba_jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.cuda.kernels.jit_options import JitOptions, processor_of
@@ -31,7 +32,7 @@ ACCEPTED: dict[str, tuple[type, ...]] = {
 _SHOWING = "inspect_ir(), inspect_llvm() and inspect_asm() show what gridlane compiles"
 _SOURCE = "inspect_transformed_source() shows a kernel without its compile-time parts"
 
-# Options that print stages of its compiler, with what shows the like.
+# Options that print stages of its compiler, which cause a warning with what shows the like.
 PRINTING: dict[str, str] = {
     **dict.fromkeys(("dump_ast", "dump_ast_after_all"), _SOURCE),
     **dict.fromkeys(("dump", "dump_cubin", "dump_llvmir", "dump_mlir", "dump_ptx"), _SHOWING),
@@ -69,7 +70,6 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         ValueError: an option is unknown, or its value out of range.
         TypeError: an option has a value of another type; or a function has a signature and
             annotations that are one as well.
-        UnsupportedError: an option prints a stage of the compiler, which gridlane does not have.
     """
     reads = options.pop("annotations_as_signatures", True)
     own = _own_options(options)
@@ -108,9 +108,12 @@ def _own_options(options: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(_listed(f"Expected opt_level to be between 0 and 3, got {level}"))
     for name, instead in PRINTING.items():
         if options.get(name):
-            raise UnsupportedError(
-                f"cuda.jit: {name} prints a stage of NVIDIA's MLIR compiler; gridlane has a "
-                f"compiler of its own: {instead}"
+            warnings.warn(
+                NumbaWarning(
+                    f"cuda.jit: {name} prints a stage of NVIDIA's MLIR compiler, and has no effect "
+                    f"here: {instead}"
+                ),
+                stacklevel=3,
             )
     return _translated(options)
 
@@ -122,6 +125,8 @@ def _translated(options: dict[str, Any]) -> dict[str, Any]:
         made["opt"] = options["opt_level"] > 0
     if options.get("fast_math") is not None:
         made["fastmath"] = options["fast_math"]
+    if made.get("fastmath"):
+        made.setdefault("finite", False)  # as libnvvm, which keeps NaN and infinity
     if options.get("cc") is not None:
         made["chip"] = processor_of(options["cc"])
     return made

@@ -7,7 +7,7 @@ from typing import Any
 
 from gridlane.cuda.host.device import get_current_device
 from gridlane.cuda.kernels.jit_options import processor_of as format_arch
-from gridlane.cuda.names import missing
+from gridlane.cuda.numba_compat.mlir.faces import face
 
 _ARCH = re.compile(r"sm_([1-9]\d?)(\d)[af]?")
 
@@ -32,10 +32,5 @@ def parse_compute_capability(compute_cap: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise missing(name, "numba_cuda_mlir.tools")
-
-
+__getattr__ = face("tools")
 __all__ = ["format_arch", "get_gpu_compute_capability", "parse_compute_capability"]

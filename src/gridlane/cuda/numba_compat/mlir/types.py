@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gridlane.core.argtypes import ArgType
 from gridlane.cuda import types
+from gridlane.cuda.numba_compat.mlir.faces import face
 from gridlane.cuda.numba_compat.typing import signature
 from gridlane.cuda.types import (
     CPointer,
@@ -32,8 +32,17 @@ bool = boolean
 ptr, ptr_to = voidptr, CPointer
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(types, name)
+def grid_constant(type: ArgType) -> ArgType:
+    """The type: a parameter of a kernel is a constant of the grid on every device."""
+    return type
+
+
+def alignas(type: ArgType, align: int) -> ArgType:
+    """The type: what alignment it needs here follows from itself."""
+    return type
+
+
+__getattr__ = face("types", types)
 
 
 def __dir__() -> list[str]:

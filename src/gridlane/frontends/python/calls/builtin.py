@@ -260,9 +260,11 @@ def _len(t: Translator, obj: Operand) -> Operand:
 
 @handles(literal_unroll, params="items")
 def _literal_unroll(t: Translator, items: Operand) -> Operand:
-    """A tuple; a loop over it is unrolled anyway."""
-    if not isinstance(items, TupleOperand):
-        raise t.fail(TypingError, f"literal_unroll() takes a tuple, not {items.type_name}")
+    """A tuple, a loop over which is unrolled anyway; or a range, whose items have one type."""
+    if not isinstance(items, TupleOperand | RangeOperand):
+        raise t.fail(
+            TypingError, f"literal_unroll() takes a tuple or a range, not {items.type_name}"
+        )
     return items
 
 
