@@ -293,3 +293,18 @@ def test_arguments_by_name_and_defaults():
     ):
         with pytest.raises(ArgumentError, match=words):
             kernel[1, 1](*args, **keywords)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_arguments_after_a_star_are_a_tuple(count):
+    @cuda.jit
+    def kernel(out, *values):
+        if cuda.grid(1) == 0:
+            out[0] = len(values)
+            for value in values:
+                out[1] += value
+
+    out = np.zeros(2)
+    kernel[1, 1](out, *[1, 2.5, np.int8(3)][:count])
+    kernel.forall(1)(out, *[1, 2.5, np.int8(3)][:count])
+    assert out.tolist() == [count, 2 * sum([1, 2.5, 3][:count])]

@@ -316,3 +316,31 @@ def test_whole_warps(device, element):
     np.testing.assert_array_equal(got[0].T, [z, y])
     np.testing.assert_array_equal(got[1].T, [twos[:, 0], x, y])
     np.testing.assert_array_equal(got[2].T, [threes[:, 2], x, twos[:, 1], w])
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_two_components_are_a_complex_number(device):
+    @cuda.jit
+    def kernel(out, z, pairs):
+        pairs[0] = cuda.float32x2(z[0])
+        pairs[1] = cuda.float32x2(-z[1])
+        v = pairs[0]
+        out[0] = complex(v)
+        out[1] = np.complex64(v) * np.complex64(1j)
+        out[2] = complex(cuda.int32x2(3, -4))
+
+    z = np.array([1 + 2j, 3 - 4j], np.complex64)
+    out, pairs = np.zeros(3, np.complex64), np.zeros(2, cuda.float32x2)
+    with gridlane.device(device):
+        kernel[1, 1](out, z, pairs)
+    assert out.tolist() == [1 + 2j, -2 + 1j, 3 - 4j]
+    assert pairs.tolist() == [(1, 2), (-3, 4)]
+
+
+def test_three_components_are_no_complex_number():
+    @cuda.jit
+    def kernel(out, v):
+        out[0] = complex(v)
+
+    with pytest.raises(TypingError, match="not float32x3"):
+        kernel.compile((cuda.types.complex64[:], cuda.float32x3))

@@ -31,6 +31,7 @@ from gridlane.cuda.kernels.inspection import Inspection
 from gridlane.cuda.kernels.kernel import Kernel
 from gridlane.cuda.kernels.launch import (
     Configured,
+    Packing,
     check_convertible,
     current_launch_config,
 )
@@ -44,6 +45,7 @@ from gridlane.launch.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 # Grids that depend on the data would fill the table of configured launches without bound.
 _MOST_CONFIGURED = 1024
 _FEW_BLOCKS = 128
+_STARRED = inspect.Parameter.VAR_POSITIONAL
 _FITTING = 256
 """Threads of a block where ``forall`` is given none."""
 
@@ -57,6 +59,7 @@ class Dispatcher(Inspection, Named):
         py_func: the Python function.
         overloads: the compiled kernels by their tuple of argument types.
         targetoptions: the options given to ``jit``.
+        starred: the number of the parameter ``*args``; None where there is none.
     """
 
     def __init__(
@@ -82,6 +85,8 @@ class Dispatcher(Inspection, Named):
         self.launch_bounds = _first(self.targetoptions.get("launch_bounds"))
         parameters = signature_of(py_func).parameters
         self._parameters = tuple(parameters)
+        stars = [n for n, each in enumerate(parameters.values()) if each.kind is _STARRED]
+        self.starred = stars[0] if stars else None
         self._defaults = {
             n: each.default for n, each in parameters.items() if each.default is not each.empty
         }
@@ -156,7 +161,8 @@ class Dispatcher(Inspection, Named):
         own = Stream(queue.native) if isinstance(queue, Stream) else queue
         if not isinstance(sharedmem, Integral):
             raise TypeError(f"sharedmem must be a number of bytes, got {sharedmem!r}")
-        return Configured(self, grid, block, own, int(sharedmem))
+        kind = Configured if self.starred is None else Packing
+        return kind(self, grid, block, own, int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise: kernels need a grid and a block; device functions are called from kernels."""

@@ -298,6 +298,17 @@ class Configured(Launching, Launcher):
     __slots__ = SLOTS
 
 
+class Packing(Configured):
+    """A kernel with ``*args``, which gets the arguments from there on as one tuple."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Launch it."""
+        first: int = self.dispatcher.starred  # type: ignore[attr-defined]  # a Dispatcher's
+        return super().__call__(*args[:first], args[first:], **keywords)
+
+
 def _holds_host_array(arg: Any) -> bool:
     if isinstance(arg, tuple):
         return any(map(_holds_host_array, arg))

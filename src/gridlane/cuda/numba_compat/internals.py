@@ -128,8 +128,9 @@ def reaches_into_compiler(fullname: str) -> str | None:
         return _error(fullname, part, instead)
     if root not in (ROOT, "numba"):
         return None
-    owned = INTERNAL_NAMES.get(names[0] if root == ROOT else "")
-    if owned is not None and len(names) == 2 and names[1] in owned[0].split():
+    place = ".".join(names[:-1]).removesuffix(".experimental") if root == ROOT else ""
+    owned = INTERNAL_NAMES.get(place)
+    if owned is not None and names[-1] in owned[0].split():
         return _error(fullname, owned[1], owned[2])
     if not _NUMBA.isdisjoint(names[1:]) or rest.endswith(_NUMBA_IN_CORE):
         return _error(fullname, "which is numba's compiler of bytecode", f"{_EXTEND}; {_INSPECT}")

@@ -160,7 +160,9 @@ def cast_vector(t: Translator, operand: TupleOperand, kind: argtypes.VectorType)
 
 
 def to_complex(t: Translator, operand: Operand, part: DType) -> ComplexNumber:
-    """A number as a complex number of two floats of type ``part``."""
+    """A number, or a vector of two, as a complex number of two floats of type ``part``."""
+    if isinstance(operand, Vector) and len(operand.numbers) == 2:
+        return ComplexNumber(*[t.b.cast(number.value, part) for number in operand.numbers])
     if isinstance(operand, ComplexNumber):
         return ComplexNumber(t.b.cast(operand.real, part), t.b.cast(operand.imag, part))
     number = scalar(t, operand, "a number")

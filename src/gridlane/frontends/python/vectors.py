@@ -10,7 +10,13 @@ from itertools import product
 from gridlane.core import argtypes
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python.conversion import cast_scalar
-from gridlane.frontends.python.operands import Operand, Scalar, TupleOperand, Vector
+from gridlane.frontends.python.operands import (
+    ComplexNumber,
+    Operand,
+    Scalar,
+    TupleOperand,
+    Vector,
+)
 from gridlane.frontends.python.translator import Translator
 
 LETTERS = ("xyzw", "rgba")
@@ -50,6 +56,8 @@ def _numbers_in(t: Translator, kind: argtypes.VectorType, argument: Operand) -> 
         return argument.numbers
     if isinstance(argument, Scalar):
         return (argument,)
+    if isinstance(argument, ComplexNumber):
+        return Scalar(argument.real), Scalar(argument.imag)
     advice = "; unpack it, as in *t" if isinstance(argument, TupleOperand) else ""
     raise t.fail(
         TypingError, f"{kind}() takes numbers and vectors, not {argument.type_name}{advice}"

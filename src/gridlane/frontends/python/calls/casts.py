@@ -19,6 +19,7 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    Vector,
 )
 from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, flatten, spec_of
 from gridlane.frontends.python.times import make_time
@@ -90,6 +91,8 @@ def _bool(t: Translator, x: Operand | None) -> Operand:
 @handles(complex, params="real=, imag=")
 def _complex(t: Translator, real: Operand | None, imag: Operand | None) -> Operand:
     real = t.integer(0) if real is None else real
+    if isinstance(real, Vector) and imag is None and len(real.numbers) == 2:
+        real, imag = real.numbers
     parts = [real] if imag is None else [real, imag]
     specs = [spec_of(item) for item in parts]
     if not all(isinstance(spec, ScalarSpec | ComplexSpec) for spec in specs):
