@@ -157,6 +157,15 @@ def test_what_is_not_done_is_refused_by_name():
             getattr(module, name)
 
 
+def test_its_cuda_has_all_names_of_numbas():
+    """Names of modules of the compiler are among them, as that of events."""
+    assert mlir_cuda.event is cuda.event
+    own = {"HAS_NUMBA", "jit"}
+    assert not [
+        n for n in cuda.__all__ if n not in own and getattr(mlir_cuda, n) is not getattr(cuda, n)
+    ]
+
+
 def test_vectors_of_float16_have_cudas_names():
     assert mlir_cuda.half2 is mlir_cuda.float16x2 is mlir_cuda.vector_types.half2
     assert not hasattr(cuda, "half2")  # numba has none

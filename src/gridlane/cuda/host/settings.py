@@ -17,6 +17,7 @@ ENABLE_CUDASIM = 0
 CUDA_LOW_OCCUPANCY_WARNINGS = 0  # there is no occupancy on this device
 CUDA_WARN_ON_IMPLICIT_COPY = 0  # host arrays need no copies on this device
 CUDA_ARRAY_INTERFACE_SYNC = 1
+CUDA_DUMP_NVVM = ""
 CUDA_DEBUGINFO_DEFAULT = 0  # debug= of kernels without the option
 CUDA_DEALLOCS_COUNT = 0  # frees do not wait, but in defer_cleanup
 CUDA_DEALLOCS_RATIO = 0.0

@@ -71,8 +71,10 @@ INTERNAL_NAMES: dict[str, tuple[str, str, str]] = {
         f"{_COMPILE}; {_EXTEND}",
     ),
     "errors": (
-        "ISSUES_URL MultipleIntrinsicFunctionsError UnsupportedIntrinsicTypeError ensure_verifies"
-        " handle_lowering_error",
+        """
+            ForceLiteralArg ISSUES_URL MultipleIntrinsicFunctionsError
+            UnsupportedIntrinsicTypeError ensure_verifies handle_lowering_error
+        """,
         "its reports of defects",
         "gridlane's errors have the line of the kernel",
     ),
@@ -114,6 +116,7 @@ _NAMES = """
     memory_management ndarray npdatetime npdatetime_helpers npyimpl nvvm optional options postproc
     pythonapi registry rewrites serialize sigutils ssa target target_extension targetconfig tracing
     transforms typeconv typed_passes typeinfer ufunc_db unsafe untyped_passes
+    CUDACompiler CUDAFlags CompilerBase PassManager _Linker _compat ext_types run_frontend
 """
 _NUMBA = frozenset(_NAMES.split())
 _NUMBA_IN_CORE = "core.compiler", "np.compiler"

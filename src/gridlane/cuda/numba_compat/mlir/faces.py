@@ -47,14 +47,14 @@ def face(name: str, *sources: ModuleType) -> Callable[[str], Any]:
     def found(wanted: str) -> Any:
         if wanted.startswith("__"):
             raise AttributeError(f"module {module!r} has no attribute {wanted!r}")
-        refused = reaches_into_compiler(f"{module}.{wanted}")
-        if refused is not None:
-            raise MissingError(refused)
         if f"{module}.{wanted}" in MODULES:
             return import_module(MODULES[f"{module}.{wanted}"])
         for source in sources:
             if hasattr(source, wanted):
                 return getattr(source, wanted)
+        refused = reaches_into_compiler(f"{module}.{wanted}")
+        if refused is not None:
+            raise MissingError(refused)
         error = missing(wanted, module)
         instead = REFUSED.get(wanted)
         raise error if instead is None else MissingError(f"{error}: {instead}")
