@@ -273,9 +273,18 @@ def hrcp(a):
 
 # --- CUDA's names of the conversions
 
-_TYPES = {"short": "int16", "ushort": "uint16", "int": "int32", "uint": "uint32", "ll": "int64"}
-_TYPES |= {"ull": "uint64", "char": "int8", "uchar": "uint8", "float": "float32"}
-_TYPES |= {"double": "float64"}
+_TYPES = {
+    "char": "int8",
+    "double": "float64",
+    "float": "float32",
+    "int": "int32",
+    "ll": "int64",
+    "short": "int16",
+    "uchar": "uint8",
+    "uint": "uint32",
+    "ull": "uint64",
+    "ushort": "uint16",
+}
 _NAMES = {
     name: numba
     for short, kind in _TYPES.items()
