@@ -18,29 +18,39 @@ from gridlane.core.kernel_names import readable
 from gridlane.frontends.cuda_cpp.texts import with_users_lines
 
 SOURCE = Path(__file__).parent / "programs" / "failing.cu"
+FAULTING = SOURCE.with_name("faulting.cu")
 UNREAD = "of this program failed, and it asked for no error since (cudaGetLastError)"
 needs_compilers = pytest.mark.skipif(
     sys.platform != "linux" or not shutil.which("g++"), reason="g++ is not installed"
 )
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
+def built(factory, source):
     pytest.importorskip("ziglang", reason="ziglang, which compiles CUDA C++, is not installed")
-    prefix = installed.prefix(tmp_path_factory)
+    prefix = installed.prefix(factory)
 
     def make(part):
-        build(parse([str(SOURCE), "-o", str(part)]), prefix)
+        build(parse([str(source), "-o", str(part)]), prefix)
 
-    return installed.once(tmp_path_factory, "failing", make)
+    return installed.once(factory, source.stem, make)
 
 
-def run(program, mode, **settings):
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return built(tmp_path_factory, SOURCE)
+
+
+@pytest.fixture(scope="module")
+def faulting(tmp_path_factory):
+    return built(tmp_path_factory, FAULTING)
+
+
+def run(program, mode, code=0, **settings):
     kept = {k: v for k, v in os.environ.items() if k.startswith(("GRIDLANE_CACHE", "XDG_"))}
     found = subprocess.run(
         [str(program), mode], env={**kept, **settings}, capture_output=True, text=True, timeout=200
     )
-    assert found.returncode == 0, found
+    assert found.returncode == code, found
     return found
 
 
@@ -91,6 +101,26 @@ def test_a_kernel_that_is_not_translated(program):
     line, _ = run(program, "unknown").stderr.splitlines()
     assert line.startswith("gridlane: the kernel unknown was not launched: ")
     assert "cp.mystery" in line and of_line(23) in line
+
+
+@needs_compilers
+def test_faults_of_kernels(faulting):
+    """Sticky until the device is reset; the second time without Python up to the fault."""
+    for _ in range(2):
+        found = run(faulting, "kernel")
+        bad, good = "cudaErrorIllegalAddress", "cudaSuccess"
+        assert found.stdout.split() == [good, bad, bad, good, good]
+        (line,) = found.stderr.splitlines()
+        assert line.startswith("gridlane: the kernel away failed: it used the address 0x")
+        assert f"{FAULTING}:9:" in line and "GRIDLANE_DEVICE=interp" in line
+
+
+@needs_compilers
+def test_faults_of_the_host(faulting):
+    """They go to the program's own handler, or end it."""
+    found = run(faulting, "own", 3)
+    assert found.stdout.endswith("own handler: 11 at 0x10\n")
+    assert run(faulting, "none", -11).stdout == found.stdout.rpartition("own")[0]
 
 
 TRAP = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry stop() { trap; }\n"

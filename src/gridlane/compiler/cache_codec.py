@@ -28,7 +28,7 @@ PLAIN: dict[str, type] = {
 }
 SHAPED = (
     *("code", "params", "block", "errors", "prints", "symbols", "notes", "needs", "buffers"),
-    *("cluster", "constants"),
+    *("cluster", "constants", "places"),
 )
 
 
@@ -50,6 +50,7 @@ def to_json(artifact: Artifact) -> bytes:
     fields["needs"] = artifact.needs
     fields["buffers"] = artifact.buffers
     fields["constants"] = artifact.constants.hex()
+    fields["places"] = [_place(each) for each in artifact.places]
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -79,6 +80,7 @@ def from_json(metadata: bytes, code: bytes) -> Artifact:
             needs=_texts(fields["needs"]),
             buffers=_places(fields["buffers"]),
             constants=bytes.fromhex(_checked(fields["constants"], str)),
+            places=tuple(map(_loc, _list(fields["places"]))),
         )
     except KeyError as error:
         raise ValueError(f"no {error}") from None

@@ -36,7 +36,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     if "asm" in dump:
         print(machine.assembly(code.text, made, level), file=sys.stderr)
     if not code.turns:
-        return artifact(machine.object_code(code.text, made, level), 0)
+        return artifact(machine.object_code(code.placed, made, level), 0)
     object_code, optimised = machine.object_and_text(code.text, made, level)
     return artifact(object_code, frame_bytes(optimised, code.turn, code.turns))
 
@@ -87,6 +87,7 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
             symbols=code.symbols,
             uses_dynamic_shared=code.uses_dynamic_shared,
             needs=made.needs,
+            places=code.places,
         )
 
     return code, artifact

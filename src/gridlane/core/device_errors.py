@@ -12,6 +12,7 @@ from typing import NoReturn
 from gridlane.core.artifact import KernelErrorSite
 from gridlane.core.error_table import TABLE, Row
 from gridlane.core.errors import DeviceError, KernelError
+from gridlane.core.kernel_names import readable
 from gridlane.core.source import UNKNOWN, Loc, describe, users
 
 INVALID_VALUE = 1
@@ -33,6 +34,7 @@ NOT_PERMITTED = 800
 NOT_SUPPORTED = 801
 NOT_CAPTURED = 900
 
+FAULT_ADVICE = "run it on the device `interp` (GRIDLANE_DEVICE=interp), which checks each access"
 _UNKNOWN = Row(
     "CUDA_ERROR_UNKNOWN", "", "a failure that gridlane has no words for", "update gridlane"
 )
@@ -65,6 +67,26 @@ def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
     name = f"{kind.upper()}_NO_DEVICE" if kind else "NO_DEVICE"
     # What a library raised is in the words; its traceback is of no use to the program.
     raise DeviceError(name, NO_DEVICE, f"{row.meaning}: {what}", advice or row.advice) from None
+
+
+class KernelFault(DeviceError):
+    """A kernel used memory that its process does not have. ``kernel`` is its name, ``loc`` the
+    place, in the user's files if any is; ``address`` is what it used."""
+
+    kernel: str = ""
+    loc: Loc = UNKNOWN
+    address: int = 0
+
+
+def kernel_fault(kernel: str, loc: Loc, address: int) -> KernelFault:
+    """The exception of a fault of a kernel."""
+    row, place = TABLE[ILLEGAL_ADDRESS], users(loc)
+    lines = [f"{row.meaning}: {readable(kernel)} used the address {address:#x}"]
+    if place.line:
+        lines.append(describe(place))
+    error = KernelFault(row.name, ILLEGAL_ADDRESS, "\n".join(lines), FAULT_ADVICE)
+    error.kernel, error.loc, error.address = kernel, place, address
+    return error
 
 
 class KernelStop(KernelError):

@@ -20,7 +20,7 @@ struct device_file {
 };
 struct kernel_file {
     uint32_t kind, parameters, pieces, bytes, most_grid[3], most_shared, entry, code;
-    int64_t arena, work;
+    int64_t arena, work, entry_offset, code_size; /* the last two of machine code, or 0 */
 };
 enum { DEVICE_FILE = 1, KERNEL_FILE = 2 };
 
@@ -211,6 +211,10 @@ static struct gl_plan *read_plan(struct gl_ready_file *file)
     words[1] = (int64_t)(uintptr_t)pool;
     words[2] = head.arena;
     words[3] = head.work;
+    if (head.code_size > 0) { /* where a fault is the kernel's */
+        words[5] = words[0] - head.entry_offset;
+        words[6] = words[5] + head.code_size;
+    }
     made->parameters = head.parameters;
     made->pieces = head.pieces;
     made->bytes = head.bytes;

@@ -26,13 +26,14 @@ from gridlane.core.embedding import is_guest
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime.drivers.cpu import CpuKernel
 from gridlane.runtime.drivers.cpu_native import pool
+from gridlane.runtime.drivers.cpu_places import code_range
 
 AHEAD = (1 << 64) - 2
 """GL_AHEAD."""
 _PACKAGE = Path(__file__).parents[2]
 _START = struct.Struct("<8sI")
 _DEVICE = struct.Struct("<4I")
-_KERNEL = struct.Struct("<10I2q")
+_KERNEL = struct.Struct("<10I4q")
 _DEVICE_FILE, _KERNEL_FILE = 1, 2
 _VARIABLES = "GRIDLANE_", "CUDA_"
 
@@ -85,6 +86,7 @@ def keep(
     kernel = _KERNEL.pack(
         *(_KERNEL_FILE, len(function.params), len(pieces) // 16, len(constants), *limits),
         *(len(entry), len(artifact.code), artifact.scratch + artifact.static_shared, artifact.work),
+        *code_range(artifact.code, artifact.entry),
     )
     kernel += pieces + constants + entry + artifact.code
     for key, data in ((bytes(names.kernel), kernel), (bytes(names.device), device)):
@@ -93,7 +95,7 @@ def keep(
 
 def encode(key: bytes, data: bytes) -> bytes:
     """The bytes of a file."""
-    return _START.pack(b"gl-ready", 1) + sha256(key + data).digest() + data
+    return _START.pack(b"gl-ready", 2) + sha256(key + data).digest() + data
 
 
 def _is_plain(number: int, function: Function, bound: CpuKernel) -> bool:

@@ -13,6 +13,7 @@ from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.table import enums
+from gridlane.core.device_errors import KernelFault
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import ALONE, Dim3
 from gridlane.runtime.protocol import Device
@@ -77,7 +78,7 @@ class Launch:
         plan = kernel.fitting(plan, self.grid, packed)
         try:
             plan.launch(self.grid, packed, self.shared, stream.queue, (function, keep))
-        except KernelError as error:
+        except (KernelError, KernelFault) as error:
             context.fault(error)
         except DeviceError as error:
             raise streams.faulted(context, error) from None

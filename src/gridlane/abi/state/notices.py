@@ -14,7 +14,7 @@ import threading
 from gridlane.abi.failure import NOT_READY, STICKY, failure_of
 from gridlane.core import trace
 from gridlane.core.config import config
-from gridlane.core.device_errors import KernelStop
+from gridlane.core.device_errors import FAULT_ADVICE, KernelFault, KernelStop
 from gridlane.core.errors import CompileError
 from gridlane.core.kernel_names import readable
 from gridlane.core.source import Loc, users
@@ -91,7 +91,8 @@ def fault(error: BaseException) -> None:
     """Note that a kernel failed."""
     with _process.lock:
         _process.unread.value += 1
-    name = readable(error.kernel) if isinstance(error, KernelStop) else "of a launch"
+    is_named = isinstance(error, KernelStop | KernelFault)
+    name = readable(error.kernel) if is_named else "of a launch"
     _write(f"gridlane: the kernel {name} failed: {_words(error)}")
 
 
@@ -111,6 +112,10 @@ def _words(error: BaseException) -> str:
         (x, y, z), (bx, by, bz) = error.thread, error.block
         where = f"thread ({x}, {y}, {z}) of block ({bx}, {by}, {bz})"
         return f"{_line(error.text)} ({', '.join([where, *_place(error.loc)])})"
+    if isinstance(error, KernelFault):
+        what = f"it used the address {error.address:#x}, which is outside of all memory"
+        place = ", ".join(_place(error.loc)) or "at an unknown line"
+        return f"{what} ({place}); {FAULT_ADVICE}"
     if isinstance(error, CompileError):
         places = [*(loc for _, loc in error.related), error.loc]
         place = ", ".join(_place(places[0]))

@@ -12,20 +12,23 @@ from typing import NoReturn
 import numpy as np
 
 from gridlane.core.artifact import Artifact
-from gridlane.core.cpu_abi import NO_MEMORY, STOPPED
+from gridlane.core.cpu_abi import FAULTED, NO_MEMORY, STOPPED
 from gridlane.core.device_errors import (
     INVALID_DEVICE,
     INVALID_IMAGE,
     OUT_OF_MEMORY,
     fail,
     kernel_exception,
+    kernel_fault,
 )
 from gridlane.core.errors import KernelError
 from gridlane.core.processors import available_processors
+from gridlane.core.source import UNKNOWN
 from gridlane.memory import shared_pages
 from gridlane.memory.host import HostResource, address_of
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.cpu_native import Linked, missing, pool
+from gridlane.runtime.drivers.cpu_places import code_range, place_at
 from gridlane.runtime.host_device import HostDevice, HostKernel, MachineCode, machine_uuid
 from gridlane.runtime.observing import COPIES, copy_on_caller, launch_on_caller, seam
 from gridlane.runtime.printing import line
@@ -64,6 +67,10 @@ class CpuKernel(HostKernel):
         plan[2] = artifact.scratch + artifact.static_shared
         plan[3] = artifact.work
         plan[4] = id(self._print)
+        offset, size = code_range(artifact.code, artifact.entry)
+        if size:  # a fault is the kernel's if the instruction is there
+            plan[5] = plan[0] - offset
+            plan[6] = plan[5] + size
         self._plan = plan
         self._plan_address = plan.ctypes.data
         self._run = self._pool.launch
@@ -92,6 +99,10 @@ class CpuKernel(HostKernel):
                 f"{self.artifact.name} was stopped before its end, by an exception in a thread "
                 "that waited for it"
             )
+        if code == FAULTED:
+            number = place_at(self.artifact.code, report[2])
+            loc = self.artifact.places[number - 1] if number else UNKNOWN
+            raise kernel_fault(self.artifact.name, loc, report[3] & (1 << 64) - 1)
         if code == NO_MEMORY:
             size = self.artifact.scratch + self.artifact.static_shared
             fail(OUT_OF_MEMORY, f"{size} bytes that each worker needs for {self.artifact.name}")

@@ -5,11 +5,12 @@ It needs no C compiler on the user's machine and holds no Python lock. A launch 
     i32 gridlane_launch(ptr plan, ptr params, i32 gx, i32 gy, i32 gz, i32 shared, ptr report)
 
 A plan (one per loaded kernel, 64 bytes): 0 ptr entry, 8 ptr pool, 16 i64 scratch and static shared
-bytes, 24 i64 work of a block (rough operations), 32 ptr the Python function that prints.
+bytes, 24 i64 work of a block (rough operations), 32 ptr the Python function that prints, 40 ptr the
+code, 48 ptr its end, 0 if they are not known.
 
-The launch returns the kernel's error code, 0 for none, STOPPED or NO_MEMORY for a launch that was
-stopped (see cpu_stop.py). The report (40 bytes): 0 i32 thread, 8 i64 block, 16 the Python exception
-that stopped the launch, as three pointers.
+The launch returns the kernel's error code, 0 for none, STOPPED, NO_MEMORY or FAULTED for a launch
+that was stopped (see cpu_stop.py and cpu_faults.py). The report (40 bytes): 0 i32 thread, 8 i64
+block, 16 the Python exception that stopped the launch, as three pointers, or the fault.
 
 The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 least blocks to take at
 once, 88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 120 i64 shares, 128 i32
@@ -31,7 +32,7 @@ spin a while for the next job, then park.
 from __future__ import annotations
 
 from gridlane.core import cpu_abi as abi
-from gridlane.runtime.drivers import cpu_stop
+from gridlane.runtime.drivers import cpu_faults, cpu_stop
 
 _PAUSE = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
@@ -402,4 +403,4 @@ def text(machine: str) -> str:
         ("$CONTEXT_BYTES", abi.CONTEXT_BYTES),
     ):
         replaced = replaced.replace(name, str(number))
-    return replaced + cpu_stop.text(machine)
+    return replaced + cpu_stop.text(machine) + cpu_faults.text(machine)

@@ -8,10 +8,11 @@ in a kernel's code, which holds no lock and owns nothing: it calls Python, and l
 Each thread that runs kernels has a record (64 bytes, reused by a later thread when it ends):
 
     0 i64 thread, 8 ptr frame or null, 16 ptr next record, 24 i64 launches begun, 32 i32 whether
-    a stop is requested, 36 i32 whether a thread has it, 40 ptr context of its launch
+    a stop is requested, 36 i32 whether a thread has it, 40 ptr context of its launch, 48 ptr the
+    stack of its handlers of faults or null
 
-A frame lies on the stack of a running launch: 0 ptr context, 64 jmp_buf. A record has its frame
-while the thread is in a kernel, and none while a kernel calls Python.
+A frame lies on the stack of a running launch: 0 ptr context, 8 ptr plan, 64 jmp_buf. A record has
+its frame while the thread is in a kernel, and none while a kernel calls Python.
 
 A monitor thread checks every $TICK_US microseconds whether Python's main thread is still in the
 launch of the previous check. If so, the monitor signals it, and the handler runs Python's own
@@ -83,6 +84,7 @@ define internal void @unblock() {
 
 ; A thread ends: the next may have its record.
 define internal void @release_record(ptr %record) {
+  call void @end_fault_stack(ptr %record)
   %taken.p = getelementptr i8, ptr %record, i64 36
   store atomic i32 0, ptr %taken.p release, align 4
   ret void
@@ -135,6 +137,7 @@ own:
   store atomic i64 %self, ptr %mine monotonic, align 8
   %s = call i32 @pthread_setspecific(i64 %key, ptr %mine)
   call void @unblock()
+  call void @begin_fault_stack(ptr %mine)
   %main = load i64, ptr @main_thread
   %is.main = icmp eq i64 %self, %main
   br i1 %is.main, label %note, label %out
@@ -162,6 +165,8 @@ entry:
   %stop.p = getelementptr i8, ptr %context, i64 40
   %entry.p = load ptr, ptr %plan
   store ptr %context, ptr %frame
+  %frame.plan = getelementptr i8, ptr %frame, i64 8
+  store ptr %plan, ptr %frame.plan
   %buffer = getelementptr i8, ptr %frame, i64 64
   %left = call i32 @_setjmp(ptr %buffer) returns_twice
   %back = icmp ne i32 %left, 0
@@ -181,6 +186,10 @@ all:
   call void %entry.p(ptr %params, ptr %context, i64 0, i64 %total, ptr %arena)
   br label %done
 again:
+  %now = load atomic i32, ptr %stop.p monotonic, align 4
+  %over = icmp ne i32 %now, 0
+  br i1 %over, label %done, label %share.it
+share.it:
   %least = load i64, ptr %least.p
   %shares = load i64, ptr %shares.p
   %taken = load atomic i64, ptr %next.p monotonic, align 8
@@ -529,6 +538,7 @@ entry:
 first:
   store i32 1, ptr @keyed
   %k = call i32 @pthread_key_create(ptr @key, ptr @release_record)
+  call void @catch_faults()
   br i1 %signals, label %take, label %out
 take:
   %old = call ptr @signal(i32 $SIGNAL, ptr @on_signal)

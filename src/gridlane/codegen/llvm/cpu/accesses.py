@@ -20,6 +20,8 @@ MOST_IN_LINE = 96
 MOST_OF_SOME_LANES = 8
 """Kernels with at most so many of some lanes keep them in line: each has a branch for each lane."""
 
+MARK = " ; place "
+"""In front of the number of a place; see places.py."""
 _ACCESS = re.compile(
     r"\bcall (?P<result>\S.*?) @llvm\.masked\.(?P<kind>gather|scatter)\.[\w.]+"
     r"\((?P<operands>.*), <\d+ x i1> (?P<mask>splat \(i1 true\)|%[\w.]+)"
@@ -34,14 +36,17 @@ def outline_accesses(lines: list[str], machine: Machine) -> tuple[list[str], lis
     """The lines of a kernel with calls in place of such accesses, and the functions called."""
     if machine.architecture != X86 or "avx512f" in machine.has:
         return lines, []
-    found = [_ACCESS.search(line) for line in lines]
+    parts = [line.partition(MARK) for line in lines]
+    found = [_ACCESS.search(part[0]) for part in parts]
     whole = [each is not None and each["mask"].startswith("splat") for each in found]
     some = sum(each is not None for each in found) - sum(whole)
     moved = {True: sum(whole) > MOST_IN_LINE, False: some > MOST_OF_SOME_LANES}
     functions: dict[str, str] = {}
     made = [
-        line if access is None or not moved[all_lanes] else _called(line, access, functions)
-        for line, access, all_lanes in zip(lines, found, whole, strict=True)
+        line
+        if access is None or not moved[all_lanes]
+        else _called(part[0], access, functions) + part[1] + part[2]
+        for line, part, access, all_lanes in zip(lines, parts, found, whole, strict=True)
     ]
     return made, list(functions.values())
 

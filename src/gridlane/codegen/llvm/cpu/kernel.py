@@ -25,6 +25,7 @@ from gridlane.codegen.llvm.cpu.exchanges import exchanges, may_exchange
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.cpu.layout import WARP, Layout, choose
 from gridlane.codegen.llvm.cpu.moves import stored_vectors
+from gridlane.codegen.llvm.cpu.places import with_places, without_marks
 from gridlane.codegen.llvm.cpu.plan import Planner
 from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.codegen.llvm.machine import Machine
@@ -32,6 +33,7 @@ from gridlane.codegen.llvm.outline import outlined
 from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar_name
 from gridlane.core import cpu_abi as abi
 from gridlane.core.artifact import ParamSlot
+from gridlane.core.source import Loc
 from gridlane.ir.op import Op
 from gridlane.ir.ops.control import Loop
 from gridlane.ir.ops.floating import flushes
@@ -76,6 +78,13 @@ class KernelCode:
     layout: Layout
     uses_dynamic_shared: bool
     turns: int
+    places: tuple[Loc, ...] = ()
+    marked: str = ""
+
+    @property
+    def placed(self) -> str:
+        """``text`` with the places of instructions; without those of coroutines."""
+        return self.text if self.turns else with_places(self.marked)
 
     @property
     def turn(self) -> str:
@@ -129,8 +138,9 @@ def _emitted(
     entry = f"{kernel.name}.kernel"  # no library has a function of such a name
     functions = _outlined(state, entry)
     scratch = _round_up(state.scratch, abi.ARENA_ALIGN) + state.shared_spare
+    marked = _module_text(state, entry, functions, scratch)
     return KernelCode(
-        _module_text(state, entry, functions, scratch),
+        without_marks(marked),
         entry,
         static_shared=state.shared_bytes,
         scratch=scratch,
@@ -140,6 +150,8 @@ def _emitted(
         layout=layout,
         uses_dynamic_shared=any(isinstance(op, DynamicShared) for op in ops),
         turns=layout.chunks if state.turns else 0,
+        places=tuple(state.places.values()),
+        marked=marked,
     )
 
 

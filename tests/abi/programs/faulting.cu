@@ -1,0 +1,41 @@
+// Kernels that reach memory that is not there, beside handlers of the program's own.
+#include <cstdio>
+#include <cstdlib>
+#include <csignal>
+#include <cstring>
+
+__global__ void away(int *x, long step)
+{
+    x[threadIdx.x * step] = 7; /* line 9 */
+}
+
+static void handler(int number, siginfo_t *info, void *)
+{
+    printf("own handler: %d at %p\n", number, info->si_addr);
+    fflush(stdout);
+    _Exit(3);
+}
+
+int main(int count, char **words)
+{
+    struct sigaction action = {};
+    int *x;
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO;
+    if (!strcmp(words[1], "own"))
+        sigaction(SIGSEGV, &action, nullptr);
+    cudaMalloc(&x, 4096);
+    for (int n = 0; n < 3; n++)
+        away<<<2, 32>>>(x, 1);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    away<<<2, 32>>>(x, 1L << 40);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    printf("%s\n", cudaGetErrorName(cudaMemset(x, 0, 4)));
+    printf("%s\n", cudaGetErrorName(cudaDeviceReset()));
+    cudaMalloc(&x, 4096);
+    away<<<2, 32>>>(x, 1);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    fflush(stdout);
+    if (strcmp(words[1], "kernel"))
+        *(volatile int *)16 = 1;
+}
