@@ -123,6 +123,18 @@ def test_faults_of_the_host(faulting):
     assert run(faulting, "none", -11).stdout == found.stdout.rpartition("own")[0]
 
 
+@needs_compilers
+def test_writes_behind_the_end(faulting):
+    """Also without Python, the second time."""
+    for _ in range(2):
+        lines = run(faulting, "behind").stderr.splitlines()
+        text = "gridlane: memory of {0} bytes was written behind its end, at byte {0}:"
+        ends = [each.partition(":")[2].split()[2] for each in lines]
+        assert sorted(ends, key=int) == ["100", "4096", "1048576"]
+        assert all(text.format(end) in "\n".join(lines) for end in ends)
+        assert run(faulting, "behind", GRIDLANE_QUIET="1").stderr == ""
+
+
 TRAP = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry stop() { trap; }\n"
 
 

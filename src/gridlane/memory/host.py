@@ -9,6 +9,8 @@ from collections import deque
 import numpy as np
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
+from gridlane.memory import guards
+from gridlane.memory.guards import check_guard, set_guard
 from gridlane.memory.resource import ALIGNMENT, Buffer, goes_with_owner
 
 HUGE = 2 << 20
@@ -55,13 +57,35 @@ class OwnPage:
         start: its address.
     """
 
-    __slots__ = ("_pages", "start")
+    __slots__ = ("_address", "_end", "_pages", "start")
 
-    def __init__(self, start: int, pages: _Pages) -> None:
+    def __init__(self, start: int, pages: _Pages, address: int, size: int) -> None:
         self.start, self._pages = start, pages
+        self._address, self._end = address, address + size
+        set_guard(self._end, start + PAGE - self._end)
 
     def __del__(self) -> None:
+        check_guard(self._address, self._end, self.start + PAGE - self._end)
         self._pages.free.append(self.start)
+
+
+class OwnMemory:
+    """The memory of a larger buffer.
+
+    Attributes:
+        start, end: its addresses.
+    """
+
+    __slots__ = ("_address", "_behind", "_memory", "end", "start")
+
+    def __init__(self, memory: np.ndarray, address: int, size: int) -> None:
+        self._memory, self._address, self._behind = memory, address, address + size
+        self.start = address_of(memory)
+        self.end = self.start + memory.nbytes
+        set_guard(self._behind, self.end - self._behind)
+
+    def __del__(self) -> None:
+        check_guard(self._address, self._behind, self.end - self._behind)
 
 
 class HostBuffer(Buffer):
@@ -74,8 +98,8 @@ class HostBuffer(Buffer):
         owner = self.owner
         if isinstance(owner, OwnPage):
             return owner.start, owner.start + PAGE
-        start = address_of(owner)
-        return start, start + owner.nbytes
+        assert isinstance(owner, OwnMemory)
+        return owner.start, owner.end
 
 
 class HostResource:
@@ -103,16 +127,17 @@ class HostResource:
                 # A byte is free before the next page, so that no two buffers touch.
                 place = start // PAGE % 16 * ALIGNMENT
                 address = start + place if place + size < PAGE else start
-                return HostBuffer(address, size, OwnPage(start, pages))
+                return HostBuffer(address, size, OwnPage(start, pages, address, size))
         elif self._small:
             align = PAGE
         if size >= 2 * HUGE:
             align = HUGE
-        room = size + align + (PAGE if align > ALIGNMENT else 0)
+        room = size + guards.BYTES + align + (PAGE if align > ALIGNMENT else 0)
         try:
             memory = np.empty(room if size < _MOST else _MOST, np.uint8)
         except MemoryError:
             fail(OUT_OF_MEMORY, f"{size} bytes")
-        return HostBuffer(-(-address_of(memory) // align) * align, size, memory)
+        address = -(-address_of(memory) // align) * align
+        return HostBuffer(address, size, OwnMemory(memory, address, size))
 
     deallocate = staticmethod(goes_with_owner)

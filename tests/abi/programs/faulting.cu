@@ -24,6 +24,18 @@ int main(int count, char **words)
     action.sa_flags = SA_SIGINFO;
     if (!strcmp(words[1], "own"))
         sigaction(SIGSEGV, &action, nullptr);
+    if (!strcmp(words[1], "behind")) { /* two are freed, and one is not */
+        int sizes[] = { 100, 4096, 1 << 20 };
+        cudaMalloc(&x, 4); /* the first one is Python's */
+        cudaFree(x);
+        for (int n = 0; n < 3; n++) {
+            cudaMalloc(&x, sizes[n]);
+            away<<<1, 1>>>(x + sizes[n] / 4, 0);
+            if (n)
+                cudaFree(x);
+        }
+        return 0;
+    }
     cudaMalloc(&x, 4096);
     for (int n = 0; n < 3; n++)
         away<<<2, 32>>>(x, 1);

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "hot_lanes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -67,10 +68,47 @@ static uint32_t new_chunk(struct gl_shared *all, uint32_t unit)
     return number;
 }
 
+static uint64_t address_of(const struct gl_shared *all, uint32_t number, uint32_t index)
+{
+    return (uint64_t)(uintptr_t)all->region + (uint64_t)(number - 1) * CHUNK +
+           (uint64_t)index * all->chunks[number - 1].unit;
+}
+
+/* --- guards; see memory/guards.py --- */
+
+static uint8_t guard_of(int n)
+{
+    return (uint8_t)(0xa5 ^ (7 * n & 0xff));
+}
+
+static void set_guard(uint64_t end)
+{
+    for (int n = 0; n < GUARD; n++)
+        ((uint8_t *)(uintptr_t)end)[n] = guard_of(n);
+}
+
+/* Note that bytes of a guard have changed, and set it again. */
+static void check_guard(uint64_t start, uint64_t size)
+{
+    const uint8_t *end = (const uint8_t *)(uintptr_t)(start + size);
+    const char *quiet = getenv("GRIDLANE_QUIET");
+    int n = 0;
+    while (n < GUARD && end[n] == guard_of(n))
+        n++;
+    if (n == GUARD)
+        return;
+    if (!quiet || !*quiet || !strcmp(quiet, "0"))
+        fprintf(stderr,
+                "gridlane: memory of %llu bytes was written behind its end, at byte %llu: a kernel "
+                "or a copy goes too far; GRIDLANE_DEVICE=interp names the line\n",
+                (unsigned long long)size, (unsigned long long)size + (unsigned)n);
+    set_guard(start + size);
+}
+
 static uint64_t take(struct gl_shared *all, size_t size, uint64_t context)
 {
     uint32_t unit;
-    unsigned class = class_of(size, &unit);
+    unsigned class = class_of(size + GUARD, &unit);
     uint32_t number = all->partial[class];
     if (!number) {
         number = new_chunk(all, unit);
@@ -86,8 +124,9 @@ static uint64_t take(struct gl_shared *all, size_t size, uint64_t context)
     if (!chunk->free)
         unlink_chunk(all, class, number);
     *block = (struct block){ context, (uint32_t)size, NONE, LIVE };
-    return (uint64_t)(uintptr_t)all->region + (uint64_t)(number - 1) * CHUNK +
-           (uint64_t)index * chunk->unit;
+    uint64_t start = address_of(all, number, index);
+    set_guard(start + size);
+    return start;
 }
 
 /* A chunk without blocks goes back, unless it is the only one of its class with room. */
@@ -97,6 +136,7 @@ static void give(struct gl_shared *all, uint32_t number, uint32_t index)
     struct block *block = &chunk->blocks[index];
     uint32_t unit;
     unsigned class = class_of(chunk->unit, &unit);
+    check_guard(address_of(all, number, index), block->size);
     block->state = FREE;
     block->next = chunk->free;
     if (!chunk->free)
@@ -354,7 +394,23 @@ static int large(uint64_t number, uint64_t *told)
 
 static void free_large(uint64_t start, uint64_t size)
 {
-    munmap((void *)(uintptr_t)start, size);
+    check_guard(start, size);
+    munmap((void *)(uintptr_t)start, size + GUARD);
+}
+
+/* What the program has not freed. */
+__attribute__((destructor)) static void check_live(void)
+{
+    struct gl_shared *all = shared();
+    if (!all || gl_process.forked || pthread_mutex_trylock(&all->lock))
+        return;
+    for (uint32_t number = 1; number <= all->fresh; number++) {
+        struct chunk *chunk = &all->chunks[number - 1];
+        for (uint32_t n = 0; chunk->blocks && n < chunk->count; n++)
+            if (chunk->blocks[n].state != FREE)
+                check_guard(address_of(all, number, n), chunk->blocks[n].size);
+    }
+    pthread_mutex_unlock(&all->lock);
 }
 
 static int take_turn(struct gl_shared *all, int waits)
@@ -441,7 +497,7 @@ int gl_allocate_large(void *made, size_t size)
     if (!made || size <= MOST || size >= END || !is_ahead(needed))
         return 0;
     void *start =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, size + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED)
         return 0;
     struct gl_shared *all = locked();
@@ -449,10 +505,11 @@ int gl_allocate_large(void *made, size_t size)
     int done = is_ahead(needed) &&
                put_in(&all->maps[OF_DEVICES], (uintptr_t)start, size, GL_DEVICE);
     pthread_mutex_unlock(&all->lock);
+    set_guard((uintptr_t)start + size);
     if (done)
         memcpy(made, &start, sizeof start);
     else
-        munmap(start, size);
+        munmap(start, size + GUARD);
     return done;
 }
 

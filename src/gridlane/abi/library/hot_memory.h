@@ -7,8 +7,9 @@
 enum {
     CHUNK = 1 << 20,  /* bytes that blocks of one size share */
     UNIT = 256,       /* the alignment of blocks */
+    GUARD = 32,       /* bytes behind each allocation that are looked at when it is freed */
     MOST = 256 << 10, /* the largest block; larger allocations are Python's */
-    CLASSES = 36,
+    CLASSES = 37,
     NONE = 0 /* no chunk: numbers are one more than indices */
 };
 static const uint64_t END = 1ull << 56; /* no program has memory from here on; see abi/raw.py */
