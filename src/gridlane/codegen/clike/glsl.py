@@ -17,6 +17,7 @@ from gridlane.core.dtypes import DType, b1, f32, i32, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, math
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
+from gridlane.ir.types import Space
 
 _BITS: dict[tuple[DType, DType], str] = {
     (f32, u32): "floatBitsToUint",
@@ -32,6 +33,9 @@ _MIX = """\
 #else
 #define mix(on_false, on_true, condition) ((condition) ? (on_true) : (on_false))
 #endif"""
+
+
+_WITHIN = "WITHIN("
 
 
 class Glsl(Words):
@@ -97,6 +101,14 @@ class Glsl(Words):
     def call_atomic(self, name: str, element: str, *operands: str) -> str:
         return f"{name}({', '.join((element, *operands))})"
 
+    def _element(self, place: Place) -> str:
+        """A word. OpenGL keeps accesses to buffers in them, and leaves those to other memory
+        undefined: a wild index of that is one of its last word."""
+        element = super()._element(place)
+        if place.space in (Space.GLOBAL, Space.GENERIC):
+            return element
+        return f"{_WITHIN}{element.replace('[', ', ', 1).removesuffix(']')})"
+
     def exchange_if(self, state: Emission, place: Place, expected: str, desired: str) -> Pair:
         call = self.call_atomic("atomicCompSwap", self._element(state, place), expected, desired)
         seen = state.let(u32, call)
@@ -117,6 +129,8 @@ class Glsl(Words):
         for binding, name in further_heaps(state):
             where = f"layout(std430, binding = {binding}) coherent buffer"
             head.append(f"{where} {name.capitalize()} {{ uint {name}[]; }};")
+        if any(_WITHIN in line for line in (*state.declarations.values(), *state.lines)):
+            head.append(f"#define {_WITHIN}array, at) array[min(at, uint(array.length()) - 1u)]")
         words, is_dynamic = shared_bytes(state) // 4, "dynamic" in state.uses
         if words or is_dynamic:  # an array has at least one element
             count = f"{words or 1} + DYNAMIC_WORDS" if is_dynamic else f"{words}"

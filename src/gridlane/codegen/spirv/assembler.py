@@ -50,6 +50,8 @@ class Assembler:
         self.body: list[Words] = []
         self.interface: list[int] = []
         self._known: dict[Words, int] = {}
+        self.values: dict[int, Words] = {}
+        """The bits of constants, by their ids."""
         self._spec_constants: dict[int, int] = {}
         self.glsl = self.fresh()
 
@@ -82,7 +84,9 @@ class Assembler:
 
     def constant(self, type_: int, *words: int) -> int:
         """A constant of a type, by the words of its bits."""
-        return self.shared(Opcode.Constant, (type_,), words)
+        made = self.shared(Opcode.Constant, (type_,), words)
+        self.values[made] = words
+        return made
 
     def spec_constant(self, type_: int, number: int, default: int) -> int:
         """A constant that the pipeline sets, by its number."""

@@ -13,6 +13,7 @@ from gridlane.codegen.spirv.emission import Emission
 from gridlane.codegen.spirv.opcodes import (
     Access,
     Capability,
+    Glsl,
     Opcode,
     Scope,
     Storage,
@@ -181,6 +182,7 @@ def word_pointer(state: Emission, spot: Spot) -> int:
     assert place is not None
     element = code.scalar(unsigned(place.bits))
     index = spot.word or code.shifted_down(u32, spot.at, (place.bits // 8).bit_length() - 1)
+    index = _within(state, place, index, 4 if place.quads else 1)
     type_ = code.pointer_type(_STORAGE[place.space], element)
     array = array_of(state, place)
     if not place.quads:
@@ -194,6 +196,7 @@ def load_quad(state: Emission, spot: Spot) -> list[int]:
     code, place = state.code, spot.place
     assert place is not None and place.quads
     index = spot.word or code.shifted_down(u32, spot.at, 2)
+    index = _within(state, place, index, 4)
     type_ = _quad(code)
     pointer = code.result(
         Opcode.AccessChain,
@@ -213,6 +216,31 @@ def _quad(code: Code) -> int:
 # ---- the variables
 
 
+def _within(state: Emission, place: Place, index: int, group: int) -> int:
+    """An index of words that lies in a place: a wild one is that of its last word. Vulkan keeps
+    accesses to buffers in them, and leaves those to other memory undefined: Mesa's device on the
+    CPU ends the process.
+
+    Args:
+        group: the words of an element of the array.
+    """
+    code = state.code
+    if place.dynamic:
+        type_ = code.scalar(u32)
+        last = code.spec_op(type_, Opcode.ISub, _dynamic_length(state, place), code.const(1, u32))
+        return code.ext(Glsl.UMin, u32, index, last)
+    count = _count(place) * group
+    known = code.values.get(index)
+    if known is not None and known[0] < count:
+        return index
+    return code.ext(Glsl.UMin, u32, index, code.const(count - 1, u32))
+
+
+def _count(place: Place) -> int:
+    """The elements of the array of a place without dynamic shared memory."""
+    return max(1, place.size // 16 if place.quads else -(-place.size // (place.bits // 8)))
+
+
 def array_of(state: Emission, place: Place) -> int:
     """The variable that holds a place."""
     if place not in state.arrays:
@@ -222,10 +250,8 @@ def array_of(state: Emission, place: Place) -> int:
 
 def _declared(state: Emission, place: Place) -> int:
     code = state.code
-    element, count = code.scalar(unsigned(place.bits)), -(-place.size // (place.bits // 8))
-    if place.quads:
-        element, count = _quad(code), place.size // 16
-    length = code.const(max(1, count), u32)
+    element = _quad(code) if place.quads else code.scalar(unsigned(place.bits))
+    length = code.const(_count(place), u32)
     if place.dynamic:
         length = _dynamic_length(state, place)
     array = code.type(Opcode.TypeArray, element, length)
