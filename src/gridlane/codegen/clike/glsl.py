@@ -12,7 +12,13 @@ from typing import ClassVar
 
 from gridlane.codegen.clike.emission import Emission, Pair, Place
 from gridlane.codegen.clike.literals import float_literal
-from gridlane.codegen.clike.words import Words, constant_words, further_heaps, shared_bytes
+from gridlane.codegen.clike.words import (
+    ARRAYS,
+    Words,
+    constant_words,
+    further_heaps,
+    shared_bytes,
+)
 from gridlane.core.dtypes import DType, b1, f32, i32, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, math
@@ -36,6 +42,7 @@ _MIX = """\
 
 
 _WITHIN = "WITHIN("
+_OWN = tuple(f"{ARRAYS[space]}[" for space in (Space.SHARED, Space.LOCAL, Space.CONSTANT))
 
 
 class Glsl(Words):
@@ -101,11 +108,11 @@ class Glsl(Words):
     def call_atomic(self, name: str, element: str, *operands: str) -> str:
         return f"{name}({', '.join((element, *operands))})"
 
-    def _element(self, place: Place) -> str:
+    def _element(self, state: Emission, place: Place) -> str:
         """A word. OpenGL keeps accesses to buffers in them, and leaves those to other memory
         undefined: a wild index of that is one of its last word."""
-        element = super()._element(place)
-        if place.space in (Space.GLOBAL, Space.GENERIC):
+        element = super()._element(state, place)
+        if not element.startswith(_OWN):
             return element
         return f"{_WITHIN}{element.replace('[', ', ', 1).removesuffix(']')})"
 
