@@ -6,7 +6,7 @@ import sys
 
 from gridlane.backends import backend
 from gridlane.backends.record import Fact
-from gridlane.codegen.llvm import machine
+from gridlane.codegen.llvm import apart, machine
 from gridlane.codegen.llvm.cpu import emit_kernel
 from gridlane.codegen.llvm.cpu.flushing import has_mode
 from gridlane.codegen.llvm.cpu.turns import frame_bytes
@@ -36,7 +36,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     if "asm" in dump:
         print(machine.assembly(code.text, made, level), file=sys.stderr)
     if not code.turns:
-        return artifact(machine.object_code(code.placed, made, level), 0)
+        return artifact(apart.object_code(code.placed, made, level), 0)
     object_code, optimised = machine.object_and_text(code.text, made, level)
     return artifact(object_code, frame_bytes(optimised, code.turn, code.turns))
 

@@ -90,7 +90,7 @@ def _initialise() -> None:
 
 
 @cache
-def _initialise_all() -> None:
+def initialise_all() -> None:
     """Register the targets of other architectures as well."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -138,7 +138,7 @@ def _named(text: str) -> Machine:
     if own or architecture == here.architecture:
         triple, library = here.triple, None
     else:
-        _initialise_all()
+        initialise_all()
         triple, library = _TRIPLES[architecture], False
     if len(changes) != len(choice.changes):
         library = f"+{LIBMVEC}" in choice.changes

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
+from weakref import WeakKeyDictionary
 
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.source import UNKNOWN, Loc
@@ -76,7 +77,8 @@ class FunctionSource:
         return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
 
 
-_CACHE: dict[tuple[types.CodeType, str], FunctionSource] = {}
+_CACHE: WeakKeyDictionary[types.CodeType, dict[str, FunctionSource]] = WeakKeyDictionary()
+"""By the code, as long as it lives, and by its file: codes of two files may be equal."""
 
 
 def source_of(function: types.FunctionType) -> FunctionSource:
@@ -86,10 +88,11 @@ def source_of(function: types.FunctionType) -> FunctionSource:
         UnsupportedError: there is no source, as for functions typed at a prompt or made by exec.
     """
     code = function.__code__
-    key = (code, code.co_filename)
-    found = _CACHE.get(key)
+    of_files = _CACHE.get(code)
+    found = None if of_files is None else of_files.get(code.co_filename)
     if found is None:
-        found = _CACHE[key] = _parse(function)
+        found = _parse(function)
+        _CACHE.setdefault(code, {})[code.co_filename] = found
     return found
 
 
