@@ -151,6 +151,26 @@ def set_in(*way, value):
     return change
 
 
+def array(**changes):
+    """Give the first actor an array of 4 int64, but for some changes."""
+    table = {"offset": 0, "shape": [4], "strides": [8], "dtype": "<i8", "readonly": False}
+
+    def change(whole):
+        whole["memory"] = [[0, 32]]
+        whole["actors"][0]["arrays"] = [{"memory": 0, **table, **changes}]
+
+    return change
+
+
+def indexed(ctx, state, number: Number, values):
+    values[0] += number.value
+    ctx.reply(number)
+
+
+indexed.__name__ = "total"
+indexing = actors.kernel(state=Total, replies=Number)(indexed)
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [
@@ -162,11 +182,32 @@ def set_in(*way, value):
         (set_in("actors", 0, "number", value=9), "an actor's number"),
         (set_in("subscriptions", value=[["#", 7]]), "a subscriber that is no actor"),
         (set_in("topics", value=[["a..b", 3]]), "a class without layout"),
+        (set_in("topics", 0, 1, value=0), "a class without layout"),
+        (set_in("topics", 0, 0, value=""), "no topic: words"),
+        (set_in("subscriptions", 0, 0, value="<f8"), "no pattern of topics"),
+        (set_in("actors", 0, "queues", "code", value=1 << 31), "no number of an error"),
+        (set_in("actors", 0, "queues", "handled", value=1 << 40), "no number of 32 bits"),
+        (set_in("actors", 0, "first", value=[0, 8]), "state of total has another size"),
+        (set_in("dead", 0, 1, 1, value=0), "is no checkpoint of a runtime: IndexError"),
+        (set_in("dead", 0, 1, 0, value=0), "no checkpoint of a runtime.* not a valid Reason"),
+        (set_in("next_number", value=(1 << 64) - 1), "the number of the next actor"),
+        (array(readonly=-1), "whether an array is read-only"),
+        (array(shape=[-4]), "no number of 64 bits"),
+        (array(shape=[1 << 62, 4], strides=[0, 8]), "an array's shape"),
+        (array(shape=[4, 4]), "an array's strides"),
+        (array(offset=8), "does not lie in its memory"),
+        (array(shape=[3], offset=4), "elements are not where int64 lies"),
+        (array(dtype="O"), "objects of Python"),
     ],
 )
 def test_wrong_snapshots(written, tmp_path, change, match):
+    given = indexing if change.__qualname__.startswith("array.") else total
     with pytest.raises(CheckpointError, match=match):
-        restore(changed(written, tmp_path, change))
+        restore(changed(written, tmp_path, change), (given,))
+
+
+def test_an_array_of_a_launch(written, tmp_path):
+    restore(changed(written, tmp_path, array()), (indexing,))
 
 
 # ---- classes

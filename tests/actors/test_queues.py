@@ -11,7 +11,7 @@ from tests.actors.samples import Number, Total, ordered, total
 from tests.actors.waiting import until
 
 from gridlane import actors
-from gridlane.actors import QueueFull, Reason
+from gridlane.actors import QueueFull, Reason, home
 from gridlane.actors.topics import matches
 
 
@@ -101,6 +101,24 @@ def test_more_dead_letters_than_are_kept_are_counted():
         facts = runtime.metrics()
         assert (facts["dead"], facts["dead_lost"], facts["dead_total"]) == (3, 2, 5)
         assert [each.message(Number).value for each in runtime.dead_letters()] == [2, 3, 4]
+
+
+def test_letters_that_come_while_others_are_taken_are_for_the_next_call(on_cpu, full, monkeypatch):
+    """While an actor makes them as fast as they are read, the call ends."""
+    read, most = home.read_dead, 10
+
+    def another(*taken):
+        nonlocal most
+        most -= 1
+        assert most, "the call goes on for ever"
+        full.send(Number(5), on_full="dead")
+        return read(*taken)
+
+    full.send(Number(4), on_full="dead")
+    full.send(Number(4), on_full="dead")
+    monkeypatch.setattr(home, "read_dead", another)
+    for _ in range(3):
+        assert len(on_cpu.dead_letters()) == 2
 
 
 def test_a_reply_for_a_full_outbox_is_dead(on_cpu):

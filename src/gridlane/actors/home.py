@@ -208,10 +208,13 @@ class Home:
     # --- dead letters ---
 
     def take_dead(self) -> list[DeadLetter]:
-        """All dead letters, which are taken."""
+        """The dead letters that there are now, which are taken; not those that come meanwhile."""
         self.require_open()
         found: list[DeadLetter] = []
-        while (taken := self.engine.dead()) is not None:
+        for _ in range(self.engine.facts()["dead"]):
+            taken = self.engine.dead()
+            if taken is None:  # another thread takes them, too
+                break
             found.append(read_dead(*taken))
         return found
 

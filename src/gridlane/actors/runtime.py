@@ -443,7 +443,8 @@ class Runtime(Checkpoints, Lattices, Telemetry):
     # --- dead letters ---
 
     def dead_letters(self) -> list[DeadLetter]:
-        """Take all dead letters, the oldest first."""
+        """Take the dead letters that there are at the call, the oldest first: at most as many as
+        the runtime keeps. Those that come meanwhile are for the next call."""
         return self._home.take_dead()
 
     def replay(self, letter: DeadLetter, timeout: float | None = None) -> None:

@@ -61,7 +61,10 @@ class Supervisor:
     def settle(self, instance: Instance) -> None:
         """Follow up the failures that there are; that of ``instance`` is on its return."""
         with fork_waits(), self._lock:
-            while (number := self._engine.failed(0.0)) is not None:
+            for _ in range(1 + len(self._directory.by_number)):  # more fail meanwhile
+                number = self._engine.failed(0.0)
+                if number is None:
+                    break
                 self._follow(number)
         until = time.monotonic() + 5
         while instance.control.error and time.monotonic() < until:

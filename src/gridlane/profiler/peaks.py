@@ -1,15 +1,16 @@
 """What a device can do at most: bytes of memory and floating-point operations in a second.
 
-Two small kernels measure it, once for each device of a machine; a file keeps the result.
+Two small kernels measure it for each device of a machine; a file keeps the results of some days.
 """
 
 from __future__ import annotations
 
 import platform
 import struct
+import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,7 +28,14 @@ from gridlane.runtime.protocol import Device
 OWN = "gridlane_peak_"
 """How the kernels' names begin; profiles leave them out."""
 
-_MAGIC = b"gl-peak1"
+_MAGIC = b"gl-peak2"
+_ENTRY = struct.Struct("<4d")
+_DAY_S = 86_400
+_KEPT_S = 30 * _DAY_S
+"""The age of a measurement that counts no more: the machine may be another one by then."""
+_AGAIN_S = 3600
+"""The age of the last measurement after which another one is made."""
+_clock = time.time
 _BLOCK = 256
 _ELEMENTS = {"cpu": 1 << 24, "cuda": 1 << 26}
 """Elements of 4 bytes of each of two arrays, so that no cache holds them."""
@@ -62,23 +70,58 @@ class Peaks:
 
 
 def peaks(device: Device) -> Peaks | None:
-    """A device's peaks, measured at the first call for a device of this machine; None for the
-    interpreter, and if the device fails."""
+    """A device's peaks: the best of what was measured in the last days, as other work of the
+    machine makes a measurement worse, and nothing makes it better. It is measured again an hour
+    after the last time. None for the interpreter, and if the device fails.
+    """
     if device.name == "interp":
         return None
-    path = _path(device)
-    if path is not None:
-        data = driver_cache.load(path, _MAGIC)
-        if len(data) == 24:
-            return Peaks(*struct.unpack("<3d", data))
+    path, now = _path(device), _clock()
+    kept = [] if path is None else _kept(path, now)
+    if kept and now - kept[-1].time < _AGAIN_S:
+        return _best_of(kept)
     try:
         found = _measure(device)
     except (GridlaneError, KernelStop):
-        return None
+        return _best_of(kept) if kept else None
     if path is not None:
-        kept = found.bytes_per_second, found.flops_per_second, found.wide_flops_per_second
-        driver_cache.store(path, _MAGIC, struct.pack("<3d", *kept))
-    return found
+        kept = _with(kept, _Measured(now, found))
+        data = b"".join(_ENTRY.pack(each.time, *astuple(each.peaks)) for each in kept)
+        driver_cache.store(path, _MAGIC, data)
+    return _best_of(kept) if kept else found
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """The best of a day.
+
+    Attributes:
+        time: of the last measurement, in seconds since 1970.
+    """
+
+    time: float
+    peaks: Peaks
+
+
+def _kept(path: Path, now: float) -> list[_Measured]:
+    """What the file keeps that is not too old, the oldest first."""
+    data = driver_cache.load(path, _MAGIC)
+    if len(data) % _ENTRY.size:
+        return []
+    found = [_Measured(time, Peaks(*rest)) for time, *rest in _ENTRY.iter_unpack(data)]
+    return [each for each in found if 0 <= now - each.time < _KEPT_S]
+
+
+def _with(kept: list[_Measured], last: _Measured) -> list[_Measured]:
+    """The best of each day, with another measurement."""
+    if not kept or kept[-1].time // _DAY_S != last.time // _DAY_S:
+        return [*kept, last]
+    return [*kept[:-1], _Measured(last.time, _best_of([kept[-1], last]))]
+
+
+def _best_of(kept: list[_Measured]) -> Peaks:
+    columns = zip(*(astuple(each.peaks) for each in kept), strict=True)
+    return Peaks(*map(max, columns))
 
 
 def _path(device: Device) -> Path | None:

@@ -18,7 +18,7 @@ from gridlane.core.device_errors import (
 from gridlane.runtime.protocol import Block, Explain, Limits
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
-from gridlane.runtime.reporting import Owner, ReportBlock
+from gridlane.runtime.reporting import Owner, Owners, ReportBlock
 
 LONGEST_GRID = 2**31 - 1
 """The limit of blocks along x; along y and z it is CUDA's 65535."""
@@ -28,6 +28,11 @@ class KernelDevice(Protocol):
     """The device interface that a kernel uses."""
 
     limits: Limits
+
+    @property
+    def owners(self) -> Owners:
+        """Whose launches the default stream's are."""
+        ...
 
     @property
     def default_stream(self) -> HostDrivenStream[Any]:

@@ -10,6 +10,8 @@ from gridlane.actors.actor import Actor
 from gridlane.actors.checkpoint.lattices import SavedLattice
 from gridlane.actors.checkpoint.saving import put_back, read, save
 from gridlane.actors.checkpoint.snapshot import SavedActor
+from gridlane.actors.checkpoint.table import WRONG
+from gridlane.actors.errors import CheckpointError
 from gridlane.actors.home import Home
 from gridlane.actors.instance import Instance
 from gridlane.actors.keys import Numbers
@@ -88,8 +90,13 @@ class Checkpoints(Protocol):
                 *(snapshot, given, runtime._home, runtime._place_saved),
                 runtime._place_saved_lattice,
             )
-        except BaseException:
+        except BaseException as error:
             runtime.close()
+            if isinstance(error, WRONG):  # a checkpoint that was written makes none of these
+                raise CheckpointError(
+                    f"{path} has the right checksum, and is no checkpoint of a runtime: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
             raise
         runtime._numbers = Numbers(snapshot.next_number)
         return runtime

@@ -201,7 +201,7 @@ def _reason_of(letter: bytes) -> int:
 
 def _load(instance: Instance, saved: SavedActor) -> None:
     queues = saved.queues
-    if len(saved.now) != instance.program.state.itemsize:
+    if {len(saved.now), len(saved.first)} != {instance.program.state.itemsize}:
         raise CheckpointError(f"the state of {saved.name} has another size in the checkpoint")
     try:
         if instance.residence is not None:
@@ -255,6 +255,9 @@ class _Arrays:
         low, high = geometry.extent_of(saved.shape, saved.strides, dtype.itemsize)
         if high > low and not 0 <= saved.offset + low <= saved.offset + high <= piece.size:
             raise ValueError("it does not lie in its memory")
+        steps = [stride for n, stride in zip(saved.shape, saved.strides, strict=True) if n > 1]
+        if any(each % dtype.alignment for each in (saved.offset, *steps)):
+            raise ValueError(f"its elements are not where {dtype} lies")
         return DeviceNDArray(
             *(saved.shape, saved.strides, dtype, 0, piece),
             *(piece.address + saved.offset, saved.readonly),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import struct
 from typing import Any
 
@@ -31,10 +32,11 @@ LIFECYCLES = [
 ]
 """Of actors in checkpoints; the others are on their way to an end."""
 _SIZE = struct.Struct("<Q")
-_WRONG = (
+WRONG = (
     *(KeyError, TypeError, ValueError, IndexError, AttributeError),
-    *(TypingError, RecursionError, OverflowError),
+    *(TypingError, RecursionError, OverflowError, MemoryError),
 )
+"""What code raises that meets values which no checkpoint has."""
 
 
 class _Data:
@@ -103,7 +105,7 @@ def read_table(path: Any, text: bytes, data: memoryview) -> Snapshot:
     """
     try:
         return _snapshot(json.loads(text), data)
-    except _WRONG as error:
+    except WRONG as error:
         raise CheckpointError(
             f"{path} has the right checksum, and is no table of a checkpoint: "
             f"{type(error).__name__}: {error}"
@@ -126,7 +128,8 @@ def _snapshot(table: Any, data: memoryview) -> Snapshot:
     used = {each for actor in actors for each in (actor.message, actor.state, actor.replies)}
     used |= {each.state for each in lattices}
     topics = [(_text(name), _number(number)) for name, number in table["topics"]]
-    _require((used | {each for _, each in topics}) - {0} <= set(layouts), "a class without layout")
+    used = used - {0} | {each for _, each in topics}
+    _require(used <= set(layouts), "a class without layout")
     subscriptions = [(_text(how), _number(each)) for how, each in table["subscriptions"]]
     _require({each for _, each in subscriptions} <= numbers, "a subscriber that is no actor")
     memory = [_bytes(each, data) for each in table["memory"]]
@@ -135,6 +138,7 @@ def _snapshot(table: Any, data: memoryview) -> Snapshot:
     for array in arrays:
         _require(0 <= array.memory < len(memory), "an array without memory")
     physical, logical, lost, total = map(_number, table["facts"])
+    _require(_number(table["next_number"]) < 1 << 63, "the number of the next actor")
     return Snapshot(
         device=_text(table["device"]),
         classes=layouts,
@@ -152,7 +156,7 @@ def _snapshot(table: Any, data: memoryview) -> Snapshot:
 def _actor(table: Any, data: memoryview) -> SavedActor:
     queues, options = table["queues"], table["options"]
     lists = {name: _items(queues[name], data) for name in ("inbox", "outbox", "outputs")}
-    high, out_high = map(_number, queues["highs"])
+    high, out_high = map(_count, queues["highs"])
     physical, logical, node = map(_number, table["clock"])
     counters = tuple(map(_number, table["counters"]))
     _require(len(counters) == len(COUNTERS), "the number of counters")
@@ -172,10 +176,10 @@ def _actor(table: Any, data: memoryview) -> SavedActor:
         arrays=tuple([_array(each) for each in table["arrays"]]),
         queues=SavedQueues(
             **lists,
-            handled=_number(queues["handled"]),
+            handled=_count(queues["handled"]),
             headers=_bytes(queues["headers"], data),
             subscriber=_number(queues["subscriber"]),
-            code=int(queues["code"]),
+            code=_code(queues["code"]),
             error=_text(queues["error"]),
             highs=(high, out_high),
         ),
@@ -218,8 +222,18 @@ def _argument(table: Any) -> tuple[str, Any]:
 
 
 def _array(table: Any) -> SavedArray:
-    shape, strides = (tuple(map(int, table[name])) for name in ("shape", "strides"))
-    return SavedArray(**table | {"shape": shape, "strides": strides})
+    shape, strides = tuple(map(_number, table["shape"])), tuple(map(_whole, table["strides"]))
+    _require(len(shape) == len(strides), "an array's strides")
+    _require(isinstance(table["readonly"], bool), "whether an array is read-only")
+    _require(math.prod(shape) < 1 << 63, "an array's shape")
+    return SavedArray(
+        memory=_number(table["memory"]),
+        offset=_number(table["offset"]),
+        shape=shape,
+        strides=strides,
+        dtype=table["dtype"],
+        readonly=table["readonly"],
+    )
 
 
 def _items(place: Any, data: memoryview) -> list[bytes]:
@@ -241,6 +255,24 @@ def _bytes(place: Any, data: memoryview) -> bytes:
 def _number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 64:
         raise TypeError(f"{value!r} is no number of 64 bits")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not -1 << 63 <= value < 1 << 63:
+        raise TypeError(f"{value!r} is no whole number of 64 bits")
+    return value
+
+
+def _count(value: Any) -> int:
+    if _number(value) >= 1 << 32:
+        raise ValueError(f"{value!r} is no number of 32 bits")
+    return value
+
+
+def _code(value: Any) -> int:
+    if not -1 << 31 <= _whole(value) < 1 << 31:
+        raise ValueError(f"{value!r} is no number of an error")
     return value
 
 
