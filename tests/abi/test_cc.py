@@ -88,6 +88,13 @@ def test_the_programs_of_nvcc(cc, name):
                 assert found.stdout == "\n".join(lines)
 
 
+def test_kernels_that_wait_for_the_host(cc):
+    cc(HERE / "waits_for_host.cu", "-o", "program")
+    for _ in range(2):  # at first Python does launches that C does the second time
+        found = run("./program", GRIDLANE_SPIN_LIMIT="1")
+        assert (found.returncode, found.stdout) == (0, "well\n"), found
+
+
 @pytest.mark.parametrize("name", mostly_nightly(SINGLE))
 def test_single_files(cc, name):
     """Programs in the style of public samples, which compare with the host."""

@@ -152,3 +152,9 @@ class Artifact:
     def raises(self) -> bool:
         """Whether the program can raise: the host then waits for launches on the default stream."""
         return bool(self.errors) and not self.errors[0].late
+
+    @property
+    def spins(self) -> bool:
+        """Whether the program has a loop or a barrier that may wait for ever, with an error of its
+        own for that: for other threads, or for the host."""
+        return any(each.late and each.exception == "RuntimeError" for each in self.errors)

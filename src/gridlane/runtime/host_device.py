@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NoReturn, Self
 
-from gridlane.core import dlpack_abi
+from gridlane.core import dlpack_abi, epochs
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.core.options import Target
@@ -37,6 +37,8 @@ class HostDevice:
     Attributes:
         is_plain: whether C may do its work: its memory is the process's, and its kernels are
             machine code.
+        shares_memory: whether the program has memory that host and kernels use at once, so that a
+            kernel may wait for the host: mapped, managed, or pinned by CUDA's interface.
     """
 
     name: str
@@ -47,6 +49,7 @@ class HostDevice:
     timed_by: Literal["device", "host"] = "host"
     several_buffers: bool | None = None
     is_plain = False
+    shares_memory = False
     # Kernels may use all instructions of an NVIDIA device of this generation.
     compute_capability = (8, 0)
 
@@ -82,7 +85,14 @@ class HostDevice:
             return self._pinned.allocate(size)
         if not self.host_visible:
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has memory of its own")
+        self.note_shared()
         return self.allocate(size)
+
+    def note_shared(self) -> None:
+        """Note that the program has memory which the host uses while kernels run."""
+        if self.is_plain and not self.shares_memory:
+            self.shares_memory = True
+            epochs.code.changed()
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy within the device; the bytes may overlap."""
@@ -101,7 +111,8 @@ class HostDevice:
         raise NotImplementedError
 
     def register_host(self, address: int, size: int) -> None:
-        """Do nothing: copies need no pinned memory, and pinning makes none faster."""
+        """Note that the host shares the memory; copies need no pinning, which makes none faster."""
+        self.note_shared()
 
     def adopt(self, address: int, size: int) -> Buffer:
         """Refuse foreign memory: no other library allocates on this device."""
@@ -151,6 +162,7 @@ class HostDevice:
     def synchronize(self, owner: object = None) -> None:
         """Wait for all streams; raise the first error, but none of a stream of another owner's."""
         wait_for_all()
+        self.default_stream.raise_error()
         for each in live_streams():
             others = owner is not None and each.queue.owner not in (None, owner)
             if each.device is self and not others:
@@ -171,6 +183,17 @@ class HostDevice:
     def attributes(self) -> dict[str, int]:
         """The CUDA attributes of a device of this generation."""
         return attributes_of(self.limits, self.compute_capability)
+
+
+def note_shared(device: object) -> None:
+    """Note that a program has memory which the host uses while kernels of a device run."""
+    if isinstance(device, HostDevice):
+        device.note_shared()
+
+
+def shares_memory(device: object) -> bool:
+    """Whether a program has memory that the host uses while kernels of a device run."""
+    return isinstance(device, HostDevice) and device.shares_memory
 
 
 def machine_uuid() -> str:

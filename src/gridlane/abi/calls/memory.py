@@ -14,6 +14,7 @@ from gridlane.abi.state.memory import Allocation
 from gridlane.abi.table import constants
 from gridlane.core.errors import DeviceError
 from gridlane.memory.resource import HostMemory
+from gridlane.runtime.host_device import note_shared
 
 ALREADY_REGISTERED, NOT_REGISTERED = 712, 713
 PITCH = 512
@@ -80,6 +81,7 @@ def host_memory(size: int, flags: int) -> int:
         if error.number != NOT_SUPPORTED:
             raise
         kind, buffer = "pinned", context.device.allocate_host(size, "pinned")
+    note_shared(context.device)
     made = Allocation(buffer.address, size, "host", context, buffer, flags)
     made.mapped = kind == "mapped"
     return memory.add(made).address

@@ -19,6 +19,7 @@ from gridlane.core.config import config
 from gridlane.core.embedding import is_guest
 from gridlane.core.endings import at_end
 from gridlane.runtime.queues.host_queue import is_quiet
+from gridlane.runtime.queues.host_stream import LEFT
 
 DEVICE, CONTEXT, NO_ERROR, READY, QUIET, IDLE, UNCAPTURED, ALLOCATES = (1 << n for n in range(8))
 
@@ -140,7 +141,7 @@ def tell(address: int) -> int:
         knows = CONTEXT
         knows |= DEVICE if known.device >= 0 else 0
         knows |= _of_work(context)
-        if context is not None and hot_memory.is_fit(context):
+        if context is not None and not LEFT and hot_memory.is_fit(context):
             knows |= READY | (ALLOCATES if hot_memory.watch(context) else 0)
     if not threads.last():
         knows |= NO_ERROR

@@ -28,7 +28,7 @@ from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import Dim3
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
-from gridlane.runtime.host_device import HostKernel, MachineCode
+from gridlane.runtime.host_device import HostKernel, MachineCode, shares_memory
 
 _LAUNCHES: tuple[tuple[Api, str], ...] = (
     ("driver", "cuLaunchKernel"),
@@ -165,6 +165,7 @@ def _fill(made: _Known, function: Function, block: Dim3) -> None:
     if (
         code is None
         or takes_number
+        or (artifact.spins and shares_memory(device))  # it may wait for the host
         or artifact.param_bytes > _MOST_BYTES
         or static > limits.max_shared
     ):

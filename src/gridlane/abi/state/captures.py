@@ -25,12 +25,11 @@ from gridlane.abi.failure import (
 )
 from gridlane.abi.state.contexts import Context, refuse_all
 from gridlane.abi.state.graphs import Graph, Node
-from gridlane.abi.state.streams import LEGACY, Event, Stream, Work, close_lane
+from gridlane.abi.state.streams import LEGACY, NON_BLOCKING, Event, Stream, Work, close_lane
 from gridlane.abi.table import enums
 from gridlane.core import epochs
 
 GLOBAL, THREAD_LOCAL, RELAXED = enums()["CUstreamCaptureMode"].values.values()
-NON_BLOCKING = enums()["CUstream_flags"].values["CU_STREAM_NON_BLOCKING"]
 
 _numbers = itertools.count(1)
 _active: set[Capture] = set()

@@ -17,6 +17,7 @@ from gridlane.core.device_errors import KernelFault
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import ALONE, Dim3
 from gridlane.runtime.protocol import Device
+from gridlane.runtime.queues.host_stream import DefaultHostStream
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +77,8 @@ class Launch:
             if not keep:  # else it has the launch's number, or memory of the module
                 self._packed[context.device] = packed
         plan = kernel.fitting(plan, self.grid, packed)
+        if isinstance(stream.queue, DefaultHostStream):
+            stream.queue.owner = context
         try:
             plan.launch(self.grid, packed, self.shared, stream.queue, (function, keep))
         except (KernelError, KernelFault) as error:

@@ -13,6 +13,7 @@ from gridlane.abi.state.handles import Handles
 from gridlane.abi.state.modules import Function, Module
 from gridlane.frontends.ptx import PtxModule
 from gridlane.modules import Code, ModuleKernel
+from gridlane.runtime.host_device import note_shared
 from gridlane.runtime.protocol import Device
 
 _UNIFIED = re.compile(r"\.attribute\s*\(\s*\.unified\b")
@@ -49,6 +50,8 @@ class Library:
         with _lock:
             if key not in self._texts:
                 made = self._image(device)
+                if managed(made):
+                    note_shared(device)
                 if managed(made) and not device.host_visible:
                     fail(
                         NOT_SUPPORTED,

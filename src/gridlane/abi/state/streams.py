@@ -13,12 +13,14 @@ from gridlane.abi.failure import INVALID_CONTEXT, fail, failure_of
 from gridlane.abi.state import contexts
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
+from gridlane.abi.table import enums
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
 from gridlane.runtime.queues.host_event import HostEvent
 from gridlane.runtime.queues.host_queue import Mark as HostMark
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
+NON_BLOCKING = enums()["CUstream_flags"].values["CU_STREAM_NON_BLOCKING"]
 LEGACY, PER_THREAD = 1, 2
 """The handles of the two default streams; 0 is the legacy one as well."""
 
@@ -83,6 +85,7 @@ class Stream:
     def __post_init__(self) -> None:
         if isinstance(self.queue, OwnHostStream):
             self.queue.queue.owner = self.context
+            self.queue.queue.apart = bool(self.flags & NON_BLOCKING)
 
     @property
     def native(self) -> protocol.Stream:

@@ -189,7 +189,12 @@ def _instead(value: Any) -> str:
 def is_in_place(value: np.ndarray) -> bool:
     """Whether a host array is over memory that the device uses in place: mapped or managed. Sums of
     such arrays have the same class, but ordinary memory."""
-    if not hasattr(type(value), "__gridlane_array__") or current.device().host_visible:
+    return not current.device().host_visible and is_shared(value)
+
+
+def is_shared(value: np.ndarray) -> bool:
+    """Whether a host array is in mapped or managed memory."""
+    if not hasattr(type(value), "__gridlane_array__"):
         return False
     return allocation.holds(geometry.address_of(value))
 

@@ -25,7 +25,7 @@ from gridlane.core.errors import ArgumentError, CompileError, DeviceError, Gridl
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.streams import Stream
 from gridlane.cuda.kernels import showing
-from gridlane.cuda.kernels.argument_types import KEYS, typeof
+from gridlane.cuda.kernels.argument_types import KEYS, is_shared, typeof
 from gridlane.cuda.kernels.expected import expected_buffers
 from gridlane.cuda.kernels.foreign import user_argument
 from gridlane.cuda.kernels.overlaps import Writebacks, share
@@ -40,6 +40,8 @@ from gridlane.launch.dimensions import Dim3, check_shape
 from gridlane.launch.launcher import Launcher
 from gridlane.launch.packing import packer
 from gridlane.launch.plan import Plan
+from gridlane.runtime import protocol
+from gridlane.runtime.queues.host_stream import LEFT, DefaultHostStream
 
 if TYPE_CHECKING:
     from gridlane.cuda.kernels.kernel import Kernel
@@ -206,7 +208,7 @@ class Launching(ProcessBound):
         if not reading.converts and not dispatcher.extensions and not traced:
             # A traced launch takes the slow path each time.
             route.remember(self, key, reading, args, given)
-        if stream.capturing and (back or reading.waits):
+        if stream.capturing and (back or (reading.waits and any(map(_is_waited_for, args)))):
             fail(
                 NOT_CAPTURED,
                 f"{dispatcher.__name__}: a launch with a host array is waited for",
@@ -215,7 +217,7 @@ class Launching(ProcessBound):
         if traced:
             plan.tell(dispatcher.__name__, self.griddim, self.sharedmem, len(back))
         stream.launch(plan.kernel, params, self.gx, self.gy, self.gz, self.sharedmem, args)
-        if back or (reading.waits and not stream.inline):
+        if back or ((LEFT or not stream.inline) and _is_finished_here(reading, stream, args)):
             stream.synchronize()
             for write in back:
                 write()
@@ -313,6 +315,22 @@ def _holds_host_array(arg: Any) -> bool:
     if isinstance(arg, tuple):
         return any(map(_holds_host_array, arg))
     return isinstance(arg, np.ndarray)
+
+
+def _is_finished_here(reading: Reading, stream: protocol.Stream, args: tuple[Any, ...]) -> bool:
+    """Whether a launch that goes on behind the caller is waited for: its results are in the
+    caller's arrays, or it can raise and is on the default stream of a device of the host."""
+    if isinstance(stream, DefaultHostStream) and reading.plan.kernel.artifact.raises:
+        return True
+    return reading.waits and any(map(_is_waited_for, args))
+
+
+def _is_waited_for(arg: Any) -> bool:
+    """Whether an argument holds an array of the host that is in no memory which the host uses while
+    kernels run."""
+    if isinstance(arg, tuple):
+        return any(map(_is_waited_for, arg))
+    return isinstance(arg, np.ndarray) and not is_shared(arg)
 
 
 def _converted(

@@ -21,6 +21,7 @@ from gridlane.cuda.kernels.reading import Launch, Reading
 from gridlane.launch import compact, current
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
+from gridlane.runtime.queues.host_stream import LEFT
 from gridlane.runtime.queues.turns import TURNS
 
 Arguments = tuple[Any, ...]
@@ -53,6 +54,9 @@ def _at_once(launch: Launch, args: Arguments) -> None:
         launch._launch_slowly(args)
         return
     if BUSY:
+        if LEFT:
+            launch._launch_slowly(args)
+            return
         wait_for_streams()
     try:
         with TURNS.lock:
@@ -68,7 +72,7 @@ def _any(launch: Launch, args: Arguments, limits: Limits) -> Variant:
 def _remember_inline(
     launch: Launch, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
-    if launch.stream.inline:
+    if launch.stream.inline and not reading.plan.kernel.artifact.spins:
         launch._fast[key] = reading
 
 

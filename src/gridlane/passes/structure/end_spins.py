@@ -20,24 +20,25 @@ from gridlane.passes.structure.release_first import is_spin
 
 _BETWEEN = 1 << 6
 """Iterations between two looks at the clock."""
+_FOR_EVER = 1 << 62
+"""Nanoseconds. The error stays: by it the CPU knows the kernels that may wait for the host."""
 _ROUND = 300
 """Nanoseconds of an iteration where there is no clock: what a GPU takes for an atomic at least."""
 
 
 def end_spins(module: Module) -> None:
     """Give the spin loops of a module's functions a limit of time."""
-    _limit_all(module, _ByClock)
+    _limit_all(module, _ByClock, config().spin_nanoseconds or _FOR_EVER)
 
 
 def count_spins(module: Module) -> None:
     """Give them a limit of iterations that take about that time, for devices without a clock."""
-    _limit_all(module, _ByCount)
-
-
-def _limit_all(module: Module, kind: type[_Limits]) -> None:
     limit = config().spin_nanoseconds
-    if not limit:
-        return
+    if limit:
+        _limit_all(module, _ByCount, limit)
+
+
+def _limit_all(module: Module, kind: type[_Limits], limit: int) -> None:
     for function in module.functions.values():
         if any(is_spin(op, of_warps=True) for op in function.body.walk()):
             kind(module, Builder(module, function), limit).region(function.body)

@@ -165,22 +165,10 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         """Append a launch. A launch that can raise is waited for on the default stream, as on every
         other device. Hot."""
         if self.is_default and kernel.raises:
+            args = kernel, (params, gx, gy, gz, shared), keep
             with self._waited():
-                self._launch(kernel, params, gx, gy, gz, shared, keep)
-        else:
-            self._launch(kernel, params, gx, gy, gz, shared, keep)
-
-    def _launch(
-        self,
-        kernel: Recordable,
-        params: bytes,
-        gx: int,
-        gy: int,
-        gz: int,
-        shared: int,
-        keep: object,
-    ) -> None:
-        if self._recorded is not None or self.context.deferred_queues or self.device.runs_parts:
+                self.append(Piece(_record, args, in_parts=kernel.in_parts))
+        elif self._recorded is not None or self.context.deferred_queues or self.device.runs_parts:
             args = kernel, (params, gx, gy, gz, shared), keep
             self.append(Piece(_record, args, in_parts=kernel.in_parts))
         else:

@@ -78,7 +78,10 @@ class HostQueue(SoftwareQueue[HostPiece]):
             that ends that wait.
         owner: who is told an error of the work before a caller takes it.
         stopping: whether its thread may be asked to stop a launch, which the next piece is not.
+        apart: whether its work and the default stream's are in no order.
     """
+
+    apart = False
 
     def __init__(self, device: _Stoppable) -> None:
         super().__init__()

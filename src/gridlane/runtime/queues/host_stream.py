@@ -1,5 +1,5 @@
-"""Streams of devices whose work runs on host threads: the default stream runs on the caller; others
-have a thread each.
+"""Streams of devices whose work runs on host threads: the default stream runs on the caller, except
+for kernels that may wait for the host; others have a thread each.
 
 The default stream has CUDA's legacy meaning: its work waits for every other stream, and as it runs
 on the caller, other streams' later work comes after it.
@@ -12,8 +12,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from threading import get_ident
+from time import perf_counter_ns
 from typing import Protocol
 
+from gridlane.core import epochs
 from gridlane.core.device_errors import NOT_PERMITTED, KernelStop, fail
 from gridlane.core.endings import at_end
 from gridlane.runtime.protocol import BoundKernel
@@ -21,6 +23,8 @@ from gridlane.runtime.queues.host_queue import (
     BUSY,
     HostPiece,
     HostQueue,
+    Mark,
+    Owner,
     Work,
     is_busy,
     own_queue,
@@ -74,9 +78,14 @@ def live_streams() -> list[OwnHostStream]:
 
 
 class StreamDevice(Protocol):
-    """The device interface that these streams use."""
+    """The device interface that these streams use.
+
+    Attributes:
+        shares_memory: whether the host has memory that kernels use while they run.
+    """
 
     name: str
+    shares_memory: bool
 
     def upload(self, target: int, source: memoryview) -> None:
         """Copy host bytes to the device."""
@@ -190,11 +199,21 @@ class OwnHostStream(HostStream):
         return self._queue
 
     def _submit(self, piece: HostPiece) -> None:
+        if LEFT:
+            self._follow()
         self._queue.put(piece)
 
     def _submit_all(self, pieces: tuple[HostPiece, ...]) -> None:
+        if LEFT:
+            self._follow()
         if pieces:
             self._queue.put_all(pieces)
+
+    def _follow(self) -> None:
+        """Let later work come after that of default streams which the caller has left."""
+        for queue in () if self._queue.apart else tuple(LEFT):
+            if queue.pending and queue is not own_queue():
+                _put_after(self._queue, queue)
 
     def synchronize(self) -> None:
         """Wait for the work so far; raise the first error of it."""
@@ -215,19 +234,107 @@ class OwnHostStream(HostStream):
         self._queue.raise_error()
 
 
-class DefaultHostStream(HostStream):
-    """The stream whose work runs at once, on the caller. Other streams keep their own errors."""
+class _LeftQueue(HostQueue):
+    """The queue of what a default stream does behind the caller."""
 
-    inline = True
+    def put(self, piece: HostPiece) -> None:
+        """Append work. C does nothing by its own word from now on; see ``abi/library/hot.py``."""
+        super().put(piece)
+        if self not in LEFT:
+            LEFT.add(self)
+            epochs.state.changed()
+            if not self.pending:  # somebody may have found that before
+                self.forget_if_empty()
+
+    def forget_if_empty(self) -> None:
+        """As for every queue."""
+        super().forget_if_empty()
+        if not self.pending and self in LEFT:
+            LEFT.discard(self)
+            epochs.state.changed()
+
+
+LEFT: set[HostQueue] = set()
+"""The queues of default streams whose work the caller has left to a thread, and that nobody has
+found empty since."""
+
+
+def _put_after(queue: HostQueue, other: HostQueue) -> None:
+    """Let the later work of a queue come after the present work of another."""
+    mark = Mark(perf_counter_ns, other)
+    other.put((mark, True))
+    queue.put((mark.wait, True))
+
+
+class DefaultHostStream(HostStream):
+    """The stream whose work runs at once, on the caller. Other streams keep their own errors.
+
+    A kernel that may wait for the host is left to a thread, if the host shares memory with kernels,
+    and so is the work that comes after it, until there is a moment without work.
+
+    Attributes:
+        owner: who is told an error of work that is left to a thread.
+    """
 
     def __init__(self, device: StreamDevice) -> None:
         super().__init__(device, default=True)
+        self.owner: Owner | None = None
+        self._left: _LeftQueue | None = None
+
+    @property
+    def inline(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
+        """Whether the caller does the work."""
+        return not LEFT or self.queue is None
+
+    @property
+    def queue(self) -> HostQueue | None:
+        """The queue of the work that is left to a thread, while there is any."""
+        left = self._left
+        return left if left is not None and left.pending else None
+
+    @property
+    def failure(self) -> BaseException | None:
+        """The error of work that was left to a thread."""
+        return None if self._left is None else self._left.error
 
     def _submit(self, piece: HostPiece) -> None:
+        if (LEFT or self.device.shares_memory) and self._is_left(piece):
+            return
         if BUSY and TURNS.holder != get_ident():
             wait_for_streams()
         with TURNS.lock:
             piece[0]()
+
+    def _may_wait(self, piece: HostPiece) -> bool:
+        """Whether a piece is a kernel that may wait for what the host writes."""
+        work = piece[0]
+        return (
+            self.device.shares_memory
+            and isinstance(work, partial)
+            and work.func is _run
+            and work.args[0].artifact.spins
+        )
+
+    def _is_left(self, piece: HostPiece) -> bool:
+        """Leave a piece to the thread, behind the work of all streams, if it has to be. What a
+        callback or a holder of the turn does is done at once."""
+        left = self._left
+        if left is not None and left in LEFT and not left.pending:
+            left.forget_if_empty()
+        if own_queue() is not None or TURNS.holder == get_ident():
+            return False
+        if not (self.queue is not None or self._may_wait(piece)):
+            return False
+        if left is None:
+            left = self._left = _LeftQueue(self.device)
+            weakref.finalize(self, HostQueue.end, left).atexit = False
+        left.owner = self.owner
+        for other in tuple(BUSY):
+            if other is not left and not other.apart and other.has_work():
+                _put_after(left, other)
+        with TURNS.lock:  # behind what other threads do on the default stream
+            left.put(piece)
+        return True
 
     def write(self, target: int, source: memoryview) -> None:
         """Copy to the device, after the work so far."""
@@ -248,4 +355,6 @@ class DefaultHostStream(HostStream):
         return not is_busy() and not TURNS.is_taken()
 
     def raise_error(self) -> None:
-        """Do nothing: its work raises on the caller."""
+        """Raise the error of work that was left to a thread; other work raises on the caller."""
+        if self._left is not None:
+            self._left.raise_error()
