@@ -210,12 +210,12 @@ class ReportingDevice(HostDrivenDevice[S]):
 
     def flush(self) -> None:
         """Write the lines that kernels printed; called when work is done."""
-        if self.unread:
+        if self.unread.launches:
             self.unread.flush()
 
     def check(
         self, handle: int | None = None, late: bool = False, owner: Owner | None = None
     ) -> None:
         """Raise the first error that a kernel reported; see ``HostDrivenDevice``."""
-        if self.unread:
+        if self.unread.launches:
             self.unread.check(handle, late, owner)

@@ -110,31 +110,34 @@ class Unreads:
     Args:
         owners: of the device.
         is_past: whether the work with a number is done.
+
+    Attributes:
+        launches: of each block the last one.
     """
 
     def __init__(self, owners: Owners, is_past: Callable[[int], bool]) -> None:
         self._owners, self._is_past = owners, is_past
-        self._unread: dict[ReportBlock, Unread[Any]] = {}
+        self.launches: dict[ReportBlock, Unread[Any]] = {}
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
-        return len(self._unread)
+        return len(self.launches)
 
     def note(self, block: ReportBlock, launch: Unread[Any]) -> None:
         """Note a launch that is submitted. Hot."""
         with self._lock:
-            self._unread[block] = launch
+            self.launches[block] = launch
 
     def flush(self) -> None:
         """Write the lines that kernels printed whose work is done."""
-        for block, launch in tuple(self._unread.items()):
+        for block, launch in tuple(self.launches.items()):
             if launch.kernel.artifact.prints and self._is_past(launch.point):
                 with self._lock:
                     block.report.flush()
 
     def check(self, handle: int | None, late: bool, owner: Owner | None) -> None:
         """Raise the first error that is due; see ``HostDrivenDevice.check``."""
-        for block, launch in tuple(self._unread.items()):
+        for block, launch in tuple(self.launches.items()):
             if owner is not None:
                 if launch.owner is not owner:
                     continue
@@ -144,18 +147,18 @@ class Unreads:
                 # Asked before the report is read: what is past by then is in it.
                 past = not late and self._is_past(launch.point)
                 stop = block.report.stop(late)
-                if past and stop is None and self._unread.get(block) is launch:
+                if past and stop is None and self.launches.get(block) is launch:
                     if launch.kernel.artifact.prints:
                         block.report.flush()
-                    del self._unread[block]
+                    del self.launches[block]
             raise_stop(launch.kernel, stop)
 
     def forget(self) -> None:
         """Drop all errors."""
         with self._lock:
-            for block in self._unread:
+            for block in self.launches:
                 block.report.stop()
-            self._unread.clear()
+            self.launches.clear()
 
 
 def raise_stop(kernel: Reporter, stop: KernelStop | None) -> None:
