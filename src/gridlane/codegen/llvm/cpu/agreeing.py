@@ -50,6 +50,7 @@ class LoopShapes(Shapes):
 
     def side_by_side(self, function: Function) -> set[Value]:
         """Those of the kernel."""
+        self.grains = self.around.grains
         return self.around.interleaved
 
     def of(self, value: Value) -> Shape:

@@ -63,6 +63,7 @@ class Shapes(Uniformity[Shape]):
     Attributes:
         layout: the block, and how its threads lie in chunks.
         interleaved: local arrays stored lane by lane, and the pointers into them.
+        grains: by such arrays, the bytes of their elements as they are accessed.
     """
 
     unseen = Shape(Kind.BLOCK, 0, _TOP_ALIGN)
@@ -70,12 +71,14 @@ class Shapes(Uniformity[Shape]):
 
     def __init__(self, function: Function, layout: Layout) -> None:
         self.layout = layout
+        self.grains: dict[Value, int] = {}
         self.interleaved = self.side_by_side(function)
         super().__init__(function)
 
     def side_by_side(self, function: Function) -> set[Value]:
         """The local arrays of a function whose lanes lie side by side."""
-        return _interleaved(function)
+        self.grains = _interleaved(function)
+        return set(self.grains)
 
     def transfer(self, op: Op) -> tuple[Shape, ...]:
         """The shapes of an op's results."""
@@ -259,7 +262,7 @@ def _same_address(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
 
 def _local(shapes: Shapes, op: memory.LocalArray) -> tuple[Shape, ...]:
     if op.results[0] in shapes.interleaved:
-        return (Shape(Kind.LINEAR, op.element.size),)
+        return (Shape(Kind.LINEAR, shapes.grains[op.results[0]]),)
     return (Shape(Kind.LINEAR, op.pitch),)
 
 
@@ -367,24 +370,34 @@ _RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
 }
 
 
-def _interleaved(function: Function) -> set[Value]:
-    """Local arrays whose address only serves loads and stores of their element, through offsets:
-    their lanes can lie side by side, so that a uniform index makes a vector access."""
-    arrays = {
-        op.results[0]
+def _interleaved(function: Function) -> dict[Value, int]:
+    """Local arrays whose address only serves loads and stores of numbers of one size, through
+    offsets: their lanes can lie side by side, so that a uniform index makes a vector access. For
+    each the bytes of these numbers, whatever the array was declared as."""
+    sizes: dict[Value, set[int]] = {
+        op.results[0]: set()
         for op in function.body.walk()
         if isinstance(op, memory.LocalArray) and isinstance(op.element, DType | PointerType)
     }
-    root = {value: value for value in arrays}
+    root = {value: value for value in sizes}
     escaped: set[Value] = set()
     for op in function.body.walk():
         for operand in op.operands():
             source = root.get(operand)
             if source is None:
                 continue
-            accesses = isinstance(op, memory.Load | memory.Store) and op.pointer is operand
-            if isinstance(op, memory.Offset) and op.pointer is operand:
+            element = memory.element_of(op, operand)
+            stored = isinstance(op, memory.Store) and op.value is operand
+            if isinstance(op, memory.Recast) and isinstance(op.type.element, DType | PointerType):
                 root[op.results[0]] = source
-            elif not accesses or (isinstance(op, memory.Store) and op.value is operand):
+            elif isinstance(op, memory.Offset | memory.Load | memory.Store) and not stored:
+                sizes[source].add(element.size)
+                if isinstance(op, memory.Offset):
+                    root[op.results[0]] = source
+            else:
                 escaped.add(source)
-    return arrays - escaped
+    return {
+        array: min(found)
+        for array, found in sizes.items()
+        if len(found) == 1 and array not in escaped
+    }
