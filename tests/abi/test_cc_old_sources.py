@@ -97,7 +97,7 @@ def test_the_driver_alone(prefix, tmp_path):  # noqa: F811
         '__attribute__((section(".nv_fatbin"))) const char empty[16] = {0};\n'
         "int cuInit(unsigned), cuDeviceGetCount(int *), printf(const char *, ...);\n"
         "int main(void) { int n = -1, e = cuInit(0); cuDeviceGetCount(&n);"
-        ' printf("%d %d\n", e, n); return empty[0]; }\n'
+        ' printf("%d %d\\n", e, n); return empty[0]; }\n'
     )
     words = ["cc", "driver.c", f"-L{prefix}/lib", "-lcuda", "-o", "driver"]
     subprocess.run(words, cwd=tmp_path, check=True, timeout=100)

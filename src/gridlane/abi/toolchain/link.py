@@ -91,7 +91,7 @@ def advice(told: str) -> str:
         return ""
     return (
         "\ngridlane has the driver, the runtime and NVRTC, and no cuBLAS, cuFFT, cuRAND or the "
-        f"like, nor thrust's and cub's for the host: {found[1] or found[2]} is of one; call a "
+        f"like, nor cub's for the host: {found[1] or found[2]} is of one; call a "
         "kernel, or a library of the host, instead"
     )
 
