@@ -116,7 +116,7 @@ _NAMES = """
     memory_management ndarray npdatetime npdatetime_helpers npyimpl nvvm optional options postproc
     pythonapi registry rewrites serialize sigutils ssa target target_extension targetconfig tracing
     transforms typeconv typed_passes typeinfer ufunc_db unsafe untyped_passes
-    CUDACompiler CUDAFlags CompilerBase PassManager _Linker _compat ext_types run_frontend
+    CUDACompiler CUDAFlags CompilerBase PassManager _Linker _compat ext_types run_frontend utils
 """
 _NUMBA = frozenset(_NAMES.split())
 _NUMBA_IN_CORE = "core.compiler", "np.compiler"

@@ -79,6 +79,7 @@ NUMBA: dict[str, str] = {
     "numba.tests": f"{_HERE}.core",
     "numba.tests.support": f"{_HERE}.support",
     "numba.types": "gridlane.cuda.types",
+    "numba.types.types": "gridlane.cuda.types",
 }
 
 _CUDA = "numba.cuda"

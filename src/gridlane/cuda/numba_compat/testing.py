@@ -97,6 +97,12 @@ def cc_X_or_above(major: int, minor: int) -> bool:
     return get_current_device().compute_capability >= (major, minor)
 
 
+def _get_device_compute_capability() -> tuple[int, int]:  # pyright: ignore[reportUnusedFunction]
+    """As numba's private name, which its tests import."""
+    major, minor = get_current_device().compute_capability
+    return major, minor
+
+
 def _needs_capability(major: int, minor: int) -> Decorator:
     return lambda test: _needs(cc_X_or_above(major, minor), f"requires cc >= {major}.{minor}")(test)
 
