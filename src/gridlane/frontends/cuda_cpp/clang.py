@@ -22,7 +22,7 @@ from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
 from gridlane.frontends.cuda_cpp.options import for_clang
 from gridlane.frontends.cuda_cpp.overlay import headers, overlay
 from gridlane.frontends.cuda_cpp.precompiled import compile_behind
-from gridlane.frontends.cuda_cpp.process import run_compiler
+from gridlane.frontends.cuda_cpp.process import encoded, run_compiler
 from gridlane.frontends.cuda_cpp.texts import (
     made_ptx,
     prerequisites,
@@ -128,7 +128,7 @@ class Clang:
             # In a file of its own: of a text by a pipe clang takes the current folder for its own,
             # and searches that first.
             text = Path(folder, "made.cu")
-            text.write_bytes(with_table(source).encode(errors="surrogateescape"))
+            text.write_bytes(encoded(with_table(source)))
             status, told = compile_behind(
                 (
                     *self.words,

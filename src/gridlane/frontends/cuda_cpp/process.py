@@ -14,6 +14,19 @@ from gridlane.core.errors import CompileError
 _POSIX = os.name == "posix"
 
 
+def encoded(text: str) -> bytes:
+    """The bytes of a source, which may have some that are no UTF-8, as its file has them.
+
+    Raises:
+        CompileError: it is no text.
+    """
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError as error:
+        place = text.count("\n", 0, error.start) + 1
+        raise CompileError(f"the source is no text at its line {place}: {error}") from None
+
+
 def run_compiler(words: Sequence[str], text: str = "", patience: float = 1) -> tuple[int, str]:
     """Run a compiler on a text; its exit status and its messages.
 
@@ -24,11 +37,7 @@ def run_compiler(words: Sequence[str], text: str = "", patience: float = 1) -> t
         CompileError: it does not start, or runs longer than that. It is ended then, with the
             processes that it has started. Or the words or the text are none.
     """
-    try:
-        given = text.encode(errors="surrogateescape")  # files have bytes of other encodings
-    except UnicodeEncodeError as error:
-        place = text.count("\n", 0, error.start) + 1
-        raise CompileError(f"the source is no text at its line {place}: {error}") from None
+    given = encoded(text)
     for word in words:
         if "\0" in word:
             raise CompileError(f"{word!r} is no option: options are texts without NUL characters")
