@@ -23,7 +23,7 @@ RESULTS = ROOT / "benchmarks/suites/results.json"
 PAGE = ROOT / "docs/cuda-suites.md"
 
 KINDS = {
-    "right": "ran, and its own check passed, or its results are those of a GPU",
+    "right": "its own check passed, or it prints a difference from the host of rounding alone",
     "ran": "ran to its end; it has no check",
     "fault": "its result is undefined by the program's own fault, which the reason shows",
     "long": "its size is fixed, and it did not end within the limit of time",
