@@ -34,6 +34,7 @@ from gridlane.interp import (
 )
 from gridlane.interp.cooperative import Meeting, waits_for_grid
 from gridlane.interp.memory import POISON, Fault, Memory
+from gridlane.interp.naming import array_of
 from gridlane.interp.parting import resume_all
 from gridlane.interp.poison import Poison, has_undefined
 from gridlane.interp.shadow import ShadowMemory
@@ -269,7 +270,7 @@ def run_op(frame: Frame, op: Op, mask: Array) -> None:
         try:
             made = OBSERVE[kind](frame, op, mask, *operands)
         except Fault as fault:
-            raise _located(fault, frame.block, op, mask) from None
+            raise _located(fault, frame, op, mask) from None
     results = op.results
     if len(results) == 1:
         made = (made,)
@@ -279,9 +280,11 @@ def run_op(frame: Frame, op: Op, mask: Array) -> None:
         values[value] = merged(mask, new, old)
 
 
-def _located(fault: Fault, block: Block, op: Op, mask: Array) -> KernelError:
+def _located(fault: Fault, frame: Frame, op: Op, mask: Array) -> KernelError:
     """The error to raise for a bad access."""
+    block = frame.block
     thread = block.thread(int(np.flatnonzero(mask)[fault.position]))
     place = f"block {block.index}, thread {thread}"
-    text = f"{op.name}: {fault.reason} (at {op.loc}; {place})"
+    array = array_of(frame, op, mask, fault.position)
+    text = f"{op.name}: {fault.reason}{array} (at {op.loc}; {place})"
     return KernelError("\n".join(filter(None, (text, describe(op.loc)))))

@@ -1,0 +1,60 @@
+"""The array of the caller's that a bad access was made by: its name, the index and the shape."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gridlane.interp.state import Frame
+from gridlane.interp.values import Array
+from gridlane.ir.op import Op
+from gridlane.ir.ops.memory import FieldPointer, Offset, Recast
+from gridlane.ir.values import Param, Value
+
+
+def array_of(frame: Frame, op: Op, mask: Array, position: int) -> str:
+    """The array in words; "" if the pointer is not one of an argument's by arithmetic alone.
+
+    Args:
+        position: of the lane among those that run.
+    """
+    params = frame.block.launch.module.kernel.params
+    root = _root(getattr(op, "pointer", None))
+    param = next((each for each in params if each.value is root), None)
+    if param is None or not param.value.name or param.path[-1:] != ("data",):
+        return ""
+    lane = int(np.flatnonzero(mask)[position])
+    shape = _numbers(frame, params, param, "shape", lane)
+    strides = _numbers(frame, params, param, "strides", lane)
+    if not shape:
+        return f"; the array is {param.value.name}"
+    text = f"; the array is {param.value.name}, of shape {tuple(shape)}"
+    if len(shape) != 1 or not strides or not strides[0]:
+        return text
+    distance = _address(frame, op, lane) - _lane(frame, param.value, lane)
+    if distance % strides[0]:
+        return text
+    return f"{text}, and the index {distance // strides[0]}"
+
+
+def _root(pointer: Value | None) -> Value | None:
+    while pointer is not None and isinstance(pointer.op, Offset | FieldPointer | Recast):
+        pointer = pointer.op.pointer
+    return pointer
+
+
+def _numbers(frame: Frame, params: list[Param], param: Param, what: str, lane: int) -> list[int]:
+    """The lengths or strides of an argument's axes."""
+    start = (*param.path[:-1], what)
+    own = [each for each in params if each.argument == param.argument]
+    found = [each.value for each in own if each.path[:-1] == start and each.value in frame.values]
+    return [_lane(frame, value, lane) for value in found]
+
+
+def _address(frame: Frame, op: Op, lane: int) -> int:
+    return _lane(frame, op.pointer, lane)  # type: ignore[attr-defined]  # it has a root
+
+
+def _lane(frame: Frame, value: Value, lane: int) -> int:
+    lanes = frame.values[value]
+    assert isinstance(lanes, np.ndarray)
+    return int(lanes[lane])
