@@ -8,7 +8,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from tests import on_vulkan
+from tests import on_shaders, on_vulkan
 from tests.cuda.fakes import FakeCompiler, FakeDevice
 from tests.runtime.vulkan import recording
 
@@ -115,6 +115,35 @@ def test_calls_of_a_cached_launch_on_vulkan(monkeypatch, own_stream):
     assert set(python) - {"<listcomp>"} <= ours | drivers
     assert python.count("launch") == 2 and len(python) <= 17, python
     assert len(native) <= 13, native  # one asks whether a signal handler has interrupted a launch
+    device.synchronize()
+
+
+@pytest.mark.parametrize("name", on_shaders.found())
+def test_calls_of_a_cached_launch_on_one_buffer(name):
+    """The calls on devices whose memory is one buffer: without tables, no block is composed."""
+    device = get_device(name)
+    device.synchronize()
+    current.choose(device)
+
+    @cuda.jit
+    def kernel(x, y, out, n):
+        out[0] = n
+
+    x = cuda.to_device(np.zeros(8, np.float32))
+
+    def run():
+        kernel[4, 32](x, x, x, 8)
+
+    for _ in range(3):
+        run()
+    device.synchronize()
+    run()
+    python, native = calls_of(run)
+    ours = {"__getitem__", "_later", "device", "<lambda>", "_device_key", "_int_key", "pack"}
+    drivers = {"launch", "record", "_submit", "enter", "_dispatch", "mark"}
+    assert set(python) - {"<listcomp>"} <= ours | drivers
+    assert python.count("launch") == 2 and len(python) <= 18, python
+    assert len(native) <= 16, native
     device.synchronize()
 
 

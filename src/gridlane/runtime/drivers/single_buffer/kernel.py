@@ -122,6 +122,7 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
     def __init__(self, kernel: SingleBufferKernel) -> None:
         super().__init__(kernel)
         self._of_several = bool(self.artifact.buffers)
+        self._has_constants = bool(self.artifact.constants)
         self._numbers = buffers_reader(self.artifact.params)
 
     def _prepare(self, shared: int) -> Any:
@@ -140,7 +141,8 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
         buffers = FIRST_ALONE
         if queue.several_buffers or self._of_several:
             buffers = self._buffers(params)
-        params = self.artifact.parameter_block(params)
+        if self._has_constants:
+            params = self.artifact.parameter_block(params)
         if not kernel.reports:
             queue.launch(prepared, params, grid, 0, shared, buffers)
             stream.point = queue.mark()

@@ -165,6 +165,7 @@ class VulkanBound(HostDrivenBound[VulkanKernel, VulkanStream, int]):
     def __init__(self, kernel: VulkanKernel, block: Block) -> None:
         super().__init__(kernel)
         self.block = block
+        self._has_constants = bool(self.artifact.constants)
 
     def _prepare(self, shared: int) -> int:
         return number(self.kernel.pipeline(self.block, shared))
@@ -178,7 +179,8 @@ class VulkanBound(HostDrivenBound[VulkanKernel, VulkanStream, int]):
         shared: int,
     ) -> None:
         kernel = self.kernel
-        params = kernel.artifact.parameter_block(params)
+        if self._has_constants:
+            params = self.artifact.parameter_block(params)
         if not kernel.reports:
             stream.recorder.launch(stream, kernel.name, prepared, params, grid, 0)
             return
