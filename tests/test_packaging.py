@@ -69,7 +69,7 @@ def test_what_a_release_says_of_its_forge(tmp_path):
     subprocess.run([*script, f"{forge}/", "v0.1.0"], check=True)
     urls = tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]["urls"]
     assert urls["Source"] == f"{forge}/tree/v0.1.0" and urls["Issues"] == f"{forge}/issues"
-    text, code = (tmp_path / "README.md").read_text(), "double[4, 256](values)"
+    text, code = (tmp_path / "README.md").read_text(), "add[4, 256](x, y, out)"
     assert code in text
     links = re.findall(r"\]\(([^)\s]+)\)", text.replace(code, ""))
     assert len(links) > 20
