@@ -5,9 +5,15 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parent)]
+
+import kernel_names
 
 from gridlane import cuda
 from gridlane.core.vector_names import NAMES as VECTORS
@@ -132,10 +138,24 @@ def type_table() -> str:
 
 
 def kernel_page() -> str:
-    """Names that have a meaning inside of kernels."""
-    parts = ["# gridlane.cuda in kernels", "Using one of these outside of a kernel is an error."]
-    for name, value in sorted(NAMESPACE.items(), key=lambda item: item[0].lower()):
-        parts += stub_entry(f"cuda.{name}", value, level=2)
+    """Names that have a meaning inside of kernels, by what they are for."""
+    types, left = kernel_names.signatures(), dict(NAMESPACE)
+    parts = [
+        "# gridlane.cuda in kernels",
+        "Using one of these outside of a kernel is an error. Under `gridlane run` they are "
+        "`numba.cuda`'s. An *index* is an integer, or a tuple of them; *T* is any type of numbers.",
+    ]
+    groups = {**kernel_names.GROUPS, "More": ()}
+    for title, names in groups.items():
+        names = names or sorted(left, key=str.lower)
+        if not names:
+            continue
+        parts.append(f"## {title}")
+        if title in kernel_names.EXAMPLES:
+            parts.append(kernel_names.TEXTS[title])
+            parts.append(f"```python\n{kernel_names.EXAMPLES[title].strip()}\n```")
+        for name in names:
+            parts += stub_entry(f"cuda.{name}", left.pop(name), 3, types)
     parts += ["## Random numbers", "Of `gridlane.cuda.random`; states are made on the host."]
     for name in sorted(vars(random)):
         if name.startswith(("create_", "init_", "xoroshiro128p_")) and not name.endswith("type"):
@@ -144,7 +164,9 @@ def kernel_page() -> str:
     return page(parts)
 
 
-def stub_entry(title: str, value: Any, level: int) -> Iterator[str]:
+def stub_entry(
+    title: str, value: Any, level: int, types: dict[str, list[str]] | None = None
+) -> Iterator[str]:
     if isinstance(value, (ModuleType, type)) or not hasattr(value, "__doc__"):
         return
     text = inspect.cleandoc(value.__doc__ or "")
@@ -152,11 +174,12 @@ def stub_entry(title: str, value: Any, level: int) -> Iterator[str]:
     called = first.startswith(title + "(")
     yield f"{'#' * level} {title}"
     if called:
-        yield f"```python\n{first}\n```"
+        typed = (types or {}).get(title.removeprefix("cuda."), [first])
+        yield "```python\n" + "\n".join(dict.fromkeys(typed)) + "\n```"
     yield prose(rest if called else text)
     for name, member in sorted(getattr(value, "__dict__", {}).items()):
         if hasattr(member, "name") and str(getattr(member, "name", "")).startswith(title + "."):
-            yield from stub_entry(f"{title}.{name}", member, level + 1)
+            yield from stub_entry(f"{title}.{name}", member, level + 1, types)
 
 
 def actors_page() -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 
 from gridlane import actors, cuda
@@ -14,14 +16,18 @@ from gridlane.core.vector_names import NAMES
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def pages() -> dict[str, str]:
-    path = ROOT / "scripts" / "site" / "reference.py"
-    spec = importlib.util.spec_from_file_location("site_reference", path)
+def loaded(name: str) -> ModuleType:
+    path = ROOT / "scripts" / "site" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"site_{name}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.pages()
+    return module
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return loaded("reference").pages()
 
 
 def test_every_name_is_there(pages: dict[str, str]) -> None:
@@ -43,3 +49,21 @@ def test_every_entry_has_a_text(pages: dict[str, str]) -> None:
 
 def test_no_address_of_an_object(pages: dict[str, str]) -> None:
     assert not any(" at 0x" in text for text in pages.values())
+
+
+def test_every_name_of_kernels_has_a_group(pages: dict[str, str]) -> None:
+    assert "## More" not in pages["cuda-kernels"]
+    assert "def " not in pages["cuda-kernels"].replace("\ndef ", "")  # signatures, not code
+    assert "shfl_sync(mask: integer, value: T, src_lane: integer) -> T" in pages["cuda-kernels"]
+
+
+NAMES_OF_KERNELS = loaded("kernel_names")
+
+
+@pytest.mark.parametrize("group", NAMES_OF_KERNELS.GROUPS)
+def test_the_example_of_a_group(group: str, tmp_path: Path) -> None:
+    text = NAMES_OF_KERNELS.EXAMPLES[group]
+    assert any(re.search(rf"cuda\.{name}\b", text) for name in NAMES_OF_KERNELS.GROUPS[group])
+    file = tmp_path / "example.py"  # kernels are compiled from their file
+    file.write_text(text)
+    exec(compile(text, file, "exec"), {"np": np, "cuda": cuda, "__name__": "example"})
