@@ -314,7 +314,7 @@ def test_lists_are_to_be_arrays(value):
     "value, words",
     [
         ({1: 2}, "pass the arrays and numbers in it, or a namedtuple of them"),
-        ("text", r"pass the array np\.array\(\[x\]\)"),
+        ("text", r"pass np\.array\(\[x\]\), and read its element 0; where the text is a choice"),
         ({1}, r"pass np\.array\(list\(x\)\)"),
         (abs, "call it in the kernel by its global name"),
         (dict, "a type is a constant of a kernel"),

@@ -54,7 +54,7 @@ def test_capabilities_that_are_none(cc):
 
 def test_what_the_device_runs():
     text = shown(scale, "inspect_native")
-    assert ".target" not in text and "scale:" in text
+    assert ".target" not in text and "scale.kernel:" in text
     assert "nvptx" not in shown(scale, "inspect_native", stage="llvm")
     assert list(scale.inspect_native().values()) == [text]
     with pytest.raises(ValueError, match="stage='ptx'; it is 'asm' or 'llvm'"):

@@ -16,7 +16,7 @@ from gridlane.core.errors import LaunchError
 from gridlane.core.launch_queue import RECORD
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.ptx import PtxModule, PtxSource
-from gridlane.frontends.ptx.translate import FURTHER
+from gridlane.frontends.ptx.further import FURTHER
 from gridlane.launch.dimensions import ALONE, Dim3
 from gridlane.launch.kernel import Compile, Kernel, compile_for
 from gridlane.launch.plan import Plan

@@ -8,10 +8,11 @@ from typing import NoReturn
 
 from gridlane.core.config import config
 from gridlane.frontends.ptx.declarations import Declared
+from gridlane.frontends.ptx.further import FURTHER
 from gridlane.frontends.ptx.module import PtxFunction, PtxModule
 from gridlane.frontends.ptx.pieces import Piece, pieces
 from gridlane.frontends.ptx.roots import Root
-from gridlane.frontends.ptx.translate import FURTHER, translate_root
+from gridlane.frontends.ptx.translate import translate_root
 from gridlane.ir.types import Space
 from gridlane.ir.values import Function, Module
 from gridlane.passes.optimise.fold_signs import fold_signs

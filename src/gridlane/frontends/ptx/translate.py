@@ -12,6 +12,7 @@ from gridlane.frontends.ptx.addresses import Numbering, Place
 from gridlane.frontends.ptx.data import ModuleData
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.function import FunctionTranslation
+from gridlane.frontends.ptx.further import FURTHER
 from gridlane.frontends.ptx.module import PtxFunction, PtxModule
 from gridlane.frontends.ptx.roots import Root
 from gridlane.frontends.ptx.types import unsigned
@@ -20,10 +21,6 @@ from gridlane.ir.ops import graph, memory
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param
 from gridlane.passes.structure.recursion import cycles_of
-
-FURTHER = "data", "heap", "gridid", "launches"
-"""What a kernel gets behind its own arguments, each under its number there: the module's memory,
-that of malloc, the number of the launch, and the memory for launches of its own."""
 
 
 def translate(module: PtxModule, name: str) -> Module:
