@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.literals import TARGETS, code, target_for
+from benchmarks.literals import TARGETS, TYPES, code, target_for
 
+from gridlane import compiler, cuda
 from gridlane.core.compact import ANY, Variant
+from gridlane.core.options import KernelOptions
 
 COMPACT = Variant(compact=True)
 MOST = [
@@ -24,6 +26,22 @@ MOST = [
 @pytest.mark.parametrize("name, variant, groups, most", MOST)
 def test_literals_do_not_become_long_texts(name, variant, groups: int, most: float) -> None:
     assert len(code(groups, target_for(TARGETS[name], variant))) / 1000 <= most
+
+
+def scaled_places(x, out):
+    """Indices by literals of float64, and the quotient of 64-bit integers."""
+    i = cuda.grid(1)
+    if i < out.size:
+        place = int(x[i] * 0.5 + 1.25) % x.size
+        out[i] = place / 3
+
+
+@pytest.mark.parametrize("variant", [COMPACT, ANY], ids=["compact", "any"])
+@pytest.mark.parametrize("name", ["wgsl", "glsl"])
+def test_integers_of_64_bits_become_float64_in_a_short_text(name, variant) -> None:
+    module = compiler.translate(scaled_places, TYPES, KernelOptions())
+    text = compiler.generate(module, target_for(TARGETS[name], variant)).code
+    assert len(text) <= 24_000
 
 
 @pytest.mark.parametrize("name", ["wgsl", "glsl"])

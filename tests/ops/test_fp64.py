@@ -9,6 +9,7 @@ from tests.passes.test_fp64_ways import (
     EMULATED,
     close_to_integers,
     columns_of,
+    from_integers,
     numbers,
     through_pairs,
     to_integers,
@@ -16,7 +17,7 @@ from tests.passes.test_fp64_ways import (
 
 from gridlane.conformance.cases import over
 from gridlane.conformance.special import grid_of, special
-from gridlane.core.dtypes import INTEGERS, f32, f64
+from gridlane.core.dtypes import INTEGERS, f32, f64, i64, u64
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import arith, math
@@ -83,6 +84,15 @@ def test_pairs_become_integers_as_binary64_does(device: str) -> None:
     wanted = run_on("interp", *launch).arrays[2:]
     got = run_on(device, *launch, options=KernelOptions(fp64="emulate")).arrays[2:]
     assert_same(got, wanted, [str(dtype) for dtype in INTEGERS])
+
+
+@pytest.mark.parametrize("device", WITHOUT)
+@pytest.mark.parametrize("dtype", [i64, u64], ids=str)
+def test_integers_become_the_pairs_of_their_binary64(dtype, device: str) -> None:
+    case, wanted = from_integers(dtype)
+    launch = (case.module, case.grid, case.block, case.arrays)
+    got = run_on(device, *launch, options=KernelOptions(fp64="emulate")).arrays[1:]
+    assert np.array_equal(got, wanted)
 
 
 @pytest.mark.parametrize("device", WITHOUT)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from tests.passes.legalizing import copied, ops_of, run, types_in, values_of
@@ -9,7 +11,7 @@ from tests.passes.legalizing import copied, ops_of, run, types_in, values_of
 from gridlane.conformance import cases, effects
 from gridlane.conformance.special import grid_of, special
 from gridlane.core import config
-from gridlane.core.dtypes import INTEGERS, b1, bf16, f16, f32, f64, i32
+from gridlane.core.dtypes import INTEGERS, b1, bf16, f16, f32, f64, i32, i64, u64
 from gridlane.core.errors import TargetError
 from gridlane.core.options import FP64
 from gridlane.core.source import Loc
@@ -160,6 +162,54 @@ def test_pairs_become_integers_as_binary64_does() -> None:
     made = run(in_way(case.module, "emulate"), case)
     for n, (one, other) in enumerate(zip(run(case.module, case)[2:-1], made[2:-1], strict=True)):
         assert np.array_equal(one, other), INTEGERS[n]
+
+
+def nearest(number: int, bits: int) -> int:
+    """The nearest number with so many bits, of two the even one."""
+    unit = 1 << max(number.bit_length() - bits, 0)
+    return round(Fraction(number, unit)) * unit
+
+
+def pair_of(number: int) -> tuple[int, int]:
+    """The two floats of 24 bits whose sum is nearest to the binary64 of an integer."""
+    double = nearest(number, 53)
+    first = nearest(double, 24)
+    total = first + nearest(double - first, 24)
+    first = nearest(total, 24)
+    return first, total - first
+
+
+def from_integers(dtype):
+    """A case that converts integers of 64 bits, and the pairs that it must give: next to powers of
+    two, to the ends of the type, and to the middle of two floats and of two binary64."""
+    rng = np.random.default_rng(6)
+    numbers = {0, dtype.min, dtype.max, *(dtype.max - (1 << n) for n in (9, 10, 11, 38, 39, 40))}
+    for power in range(64):
+        for place in (23, 24, 25, 47, 48, 49, 52, 53, 54):
+            part = 1 << max(power - place, 0)
+            last = 1 << max(power - 23, 0)
+            for number in ((1 << power) + part, (1 << power) - part, (1 << power) + last - part):
+                numbers |= {number - 1, number, number + 1}
+    for number in rng.integers(0, 2**64, 400, np.uint64):
+        size = int(number) >> int(rng.integers(64))
+        numbers |= {size, int(number) >> 40 << 40 | (1 << 39) + int(rng.integers(-3000, 3000))}
+    numbers |= {-number for number in numbers}
+    fitting = sorted(number for number in numbers if dtype.min <= number <= dtype.max)
+
+    def build(b, x):
+        wide = b.cast(x, f64)
+        hi = b.cast(wide, f32)
+        return [hi, b.cast(b.sub(wide, b.cast(hi, f64)), f32)]
+
+    case = cases.over("cast", "", [dtype], [np.array(fitting, dtype.numpy)], build)
+    return case, np.float32([pair_of(number) for number in fitting]).T
+
+
+@pytest.mark.parametrize("dtype", [i64, u64], ids=str)
+def test_integers_become_the_pairs_of_their_binary64(dtype) -> None:
+    case, wanted = from_integers(dtype)
+    made = run(in_way(case.module, "emulate"), case)[1:3]
+    assert np.array_equal(made, wanted), [column[(made != wanted).any(0)][:5] for column in made]
 
 
 SPECIAL = np.float32([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30, 3.9, -3.9])

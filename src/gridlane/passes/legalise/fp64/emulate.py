@@ -133,8 +133,11 @@ class _Pairs(OverBits):
             (hi, _) = self.expressions(op.value)
             return [(hi.cast(to).value,)]
         (value,) = self.expressions(op.value) if source is not f64 else (None,)
-        if value is None or value.dtype in (i64, u64):
+        if value is None:
             return self.cast_over_bits(op)
+        if value.dtype in (i64, u64):
+            name = f"from.{value.dtype}"
+            return [values(called_pair(self.writer, name, pairs.from_wide, value))]
         if value.dtype in WORDS:
             return [values(pairs.from_integer(self.writer, value.cast(WORDS[value.dtype])))]
         return [values(pairs.alone(self.writer, value.cast(f32)))]

@@ -12,10 +12,11 @@ from gridlane.passes.legalise.math.doubled import Pair
 from gridlane.passes.legalise.math.expression import FORMATS, Expression, Writer
 
 Formula = Callable[..., Pair | Expression]
+Operand = Pair | Expression
 
 
-def called(w: Writer, name: str, formula: Callable[..., Pair], *operands: Pair) -> Pair:
-    """A call of the function that computes a formula of pairs."""
+def called(w: Writer, name: str, formula: Callable[..., Pair], *operands: Operand) -> Pair:
+    """A call of the function that computes a formula of pairs and other scalars."""
     return Pair(*_called(w, name, formula, operands))
 
 
@@ -26,24 +27,34 @@ def called_for(w: Writer, name: str, formula: Callable[..., Expression], a: Pair
 
 
 def _called(
-    w: Writer, name: str, formula: Formula, operands: tuple[Pair, ...]
+    w: Writer, name: str, formula: Formula, operands: tuple[Operand, ...]
 ) -> tuple[Expression, ...]:
     module, name = w.builder.module, f"gridlane.pairs.{name}"
-    function = library_function(
-        module, name, lambda: _written(module, name, formula, len(operands))
-    )
-    parts = tuple([part.value for pair in operands for part in (pair.hi, pair.lo)])
+    function = library_function(module, name, lambda: _written(module, name, formula, operands))
+    parts = tuple([part.value for operand in operands for part in _parts(operand)])
     return tuple([w.wrap(value) for value in w.builder.call(function, parts)])
 
 
-def _written(module: Module, name: str, formula: Formula, count: int) -> Function:
-    params = [Param(Value(f32, None, f"x{n}")) for n in range(2 * count)]
+def _parts(operand: Operand) -> tuple[Expression, ...]:
+    return (operand,) if isinstance(operand, Expression) else (operand.hi, operand.lo)
+
+
+def _written(
+    module: Module, name: str, formula: Formula, operands: tuple[Operand, ...]
+) -> Function:
+    types = [part.dtype for operand in operands for part in _parts(operand)]
+    params = [Param(Value(type_, None, f"x{n}")) for n, type_ in enumerate(types)]
     function = Function(name, params)
     w = Writer(Builder(module, function), FORMATS[f32])
-    parts = [w.wrap(param.value) for param in params]
-    made = formula(w, *[Pair(*parts[n : n + 2]) for n in range(0, 2 * count, 2)])
-    results = (made,) if isinstance(made, Expression) else (made.hi, made.lo)
-    function.results = tuple([result.dtype for result in results])
-    w.builder.return_(tuple([result.value for result in results]))
+    parts = iter([w.wrap(param.value) for param in params])
+    made = formula(
+        w,
+        *[
+            next(parts) if isinstance(operand, Expression) else Pair(next(parts), next(parts))
+            for operand in operands
+        ],
+    )
+    function.results = tuple([result.dtype for result in _parts(made)])
+    w.builder.return_(tuple([result.value for result in _parts(made)]))
     function.body.ops[:0] = w.constants.values()
     return function

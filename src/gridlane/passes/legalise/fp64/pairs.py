@@ -6,12 +6,13 @@ result on the first parts alone is infinite, NaN or a zero by underflow, it is t
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import f32, i32, u32
+from gridlane.core.dtypes import f32, i32, i64, u32, u64
 from gridlane.passes.legalise.fp64.pair_functions import called
 from gridlane.passes.legalise.math.doubled import Pair, choose, product, quick_sum, two_sum
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _INFINITY = float("inf")
+_BIAS, _FRACTION = 127, 23
 
 
 def alone(w: Writer, x: Expression) -> Pair:
@@ -112,7 +113,30 @@ def with_sign(w: Writer, a: Pair, sign: Pair) -> Pair:
 
 
 def from_integer(w: Writer, x: Expression) -> Pair:
-    """The exact pair of an i32 or u32: both of its halves are exact in f32."""
-    upper = (x & ~0xFFFF).cast(f32)
-    lower = (x & 0xFFFF).reread(u32).cast(f32)
-    return two_sum(upper, lower)
+    """The exact pair of an i32 or u32."""
+    return two_sum(*_halves(x))
+
+
+def _halves(x: Expression) -> tuple[Expression, Expression]:
+    """An i32 or u32 as the sum of two numbers that are exact in f32."""
+    return (x & ~0xFFFF).cast(f32), (x & 0xFFFF).reread(u32).cast(f32)
+
+
+def from_wide(w: Writer, x: Expression) -> Pair:
+    """The pair of an i64 or u64: of the nearest binary64, whose last five bits it may lack."""
+    size = abs(x).reread(u64) if x.dtype is i64 else x
+    zeros = size.leading_zeros()
+    top = size << zeros
+    upper, lower = (top >> 32).cast(u32), top.cast(u32)
+    # The significand: 24 bits, then 29, rounded to nearest even by the 11 that are left.
+    first = upper >> 8
+    rest = (upper & 0xFF) << 21 | lower >> 11
+    rest = rest + (((lower & 0x7FF) + 0x3FF + (rest & 1)) >> 11)
+    up = (rest + (2**28 - 1) + (first & 1)) >> 29
+    second, third = _halves((rest - (up << 29)).reread(i32))
+    unit = (w.const(_BIAS + 11, u32) - zeros.cast(u32)) << _FRACTION
+    if x.dtype is i64:
+        unit = unit | (x >> 63).cast(u32) << 31
+    power = unit.reread(f32)
+    # The rounding of the second part may make it half of the first part's last place.
+    return quick_sum((first + up).cast(f32) * power * 2.0**29, (second + third) * power)
