@@ -103,6 +103,24 @@ def test_names_of_templates(primary):
     assert (host_array(x, values) == values * np.float32(2.5)).all()
 
 
+def test_a_static_variable_that_the_host_alone_writes(primary):
+    source = b"""
+    static __constant__ int factor;
+    extern "C" __global__ void k(int *x) { x[threadIdx.x] *= factor; }
+    """
+    program = made(source)
+    good(nvrtc.nvrtcCompileProgram(program, 1, [OLD]))
+    module = good(cu.cuModuleLoadData(text(program, "PTX")))
+    address, size = good(cu.cuModuleGetGlobal(module, b"factor"))
+    assert size == 4
+    good(cu.cuMemcpyHtoD(address, np.array([3], np.int32).ctypes.data, 4))
+    values = np.arange(8, dtype=np.int32)
+    x = device_array(values)
+    kernel = good(cu.cuModuleGetFunction(module, b"k"))
+    good(cu.cuLaunchKernel(kernel, 1, 1, 1, 8, 1, 1, 0, 0, ((x,), (ctypes.c_void_p,)), 0))
+    assert (host_array(x, values) == 3 * values).all()
+
+
 def test_headers_of_a_program():
     source = b"""
     #include "deep/first.h"

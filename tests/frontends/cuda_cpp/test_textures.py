@@ -337,7 +337,7 @@ def test_references(device):
     )
     texture.TextureReference(module.get_texref("line"), linear, texture.TextureDescriptor())
     module.get_texref("image").bind(image(colours, how, readMode=1))
-    module.get_texref("_ZL6volume").bind(image(volume, model.Texture([])))
+    module.get_texref("volume").bind(image(volume, model.Texture([])))
     module.get_texref("canvas").bind(surface(canvas))
     out, seen = np.zeros(8, F), np.zeros((8, 4), F)
     module.get_function("reads")(1, 8, (out, seen))

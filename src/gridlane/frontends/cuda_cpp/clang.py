@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -19,10 +20,11 @@ from pathlib import Path
 
 from gridlane.core.errors import CompileError
 from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
-from gridlane.frontends.cuda_cpp.options import for_clang
+from gridlane.frontends.cuda_cpp.options import ClangOptions, for_clang
 from gridlane.frontends.cuda_cpp.overlay import headers, overlay
 from gridlane.frontends.cuda_cpp.precompiled import compile_behind
 from gridlane.frontends.cuda_cpp.process import encoded, run_compiler
+from gridlane.frontends.cuda_cpp.statics import is_ir, marked, may_define, with_plain_names
 from gridlane.frontends.cuda_cpp.texts import (
     made_ptx,
     prerequisites,
@@ -51,6 +53,9 @@ _ALWAYS = (
     # nvcc takes these; programs have them.
     *("-Wno-c++11-narrowing", "-Wno-register", "-Wno-reserved-user-defined-literal"),
 )
+_IR_FIRST = "-emit-llvm", "-Xclang", "-disable-llvm-passes"
+_OF_IR = "-O2", "-S", "-nogpulib", "-Wno-unknown-cuda-version", "-Qunused-arguments"
+_PROGRAM = "-DGRIDLANE_PROGRAM"
 _LIBCXX = (
     "ABI_VERSION=1",
     "ABI_NAMESPACE=__1",
@@ -129,13 +134,10 @@ class Clang:
             # and searches that first.
             text = Path(folder, "made.cu")
             text.write_bytes(encoded(with_table(source)))
+            through = Path(folder, "made.ll") if self._has_statics(source, given) else None
+            first, words = through or made, _IR_FIRST if through else ()
             status, told = compile_behind(
-                (
-                    *self.words,
-                    *_ALWAYS,
-                    f"--cuda-gpu-arch=sm_{given.arch}",
-                    f"--cuda-feature=+ptx{_isa(given.arch)}",
-                ),
+                (*self.words, *_ALWAYS, f"--cuda-gpu-arch=sm_{given.arch}", _feature(given.arch)),
                 [word for word in given.words if not word.startswith(_MARK)],
                 ("-isystem", str(INCLUDE), *self.host, *textures(source)),
                 (
@@ -143,16 +145,17 @@ class Clang:
                     *(word for word in given.words if word.startswith(_MARK)),
                     *("-iquote", str(Path(source.name).parent)),
                     *overlay(source.code, Path(source.name).parent, given.folders, Path(folder)),
-                    *("-MD", "-MT", "made", "-MF", str(read), "-o", str(made), str(text)),
+                    *("-MD", "-MT", "made", "-MF", str(read), *words, "-o", str(first), str(text)),
                 ),
             )
+            if not status and through is not None:
+                status, more = self._from_ir(through, made, given)
+                told += more
             if status:
                 raise CompileError(
                     f"clang does not compile {source.name}:\n{told.strip()}{_advice(told)}"
                 )
-            whole = made_ptx(made, "clang")
-            whole = with_users_lines(whole, (str(INCLUDE), *_folders(self.host)))
-            ptx, names = read_table(with_statics(whole), source.expressions)
+            ptx, names = read_table(self._read_ptx(made, given), source.expressions)
             headers = None
             if read.is_file():
                 named = prerequisites(read.read_text())
@@ -160,6 +163,46 @@ class Clang:
         if headers is not None:
             headers = settled(source, headers, (str(INCLUDE), *_folders(self.host)))
         return Compiled(ptx, told, names, headers)
+
+    def _has_statics(self, source: CppSource, given: ClangOptions) -> bool:
+        """Whether the source or a header of the user's may have static variables of the device."""
+        if any(word.startswith("-i") for word in given.words):
+            return True
+        own = headers(source.code, Path(source.name).parent, given.folders)
+        return may_define((source.code, *given.words, *(text for _, text in own)))
+
+    def _from_ir(self, ir: Path, made: Path, given: ClangOptions) -> tuple[int, str]:
+        """Compile a source's IR, with its static variables marked; the status and the messages."""
+        text = ir.read_text("utf-8", "surrogateescape") if ir.is_file() else ""
+        if not is_ir(text):
+            return 0, ""  # an option asks for something else
+        ir.write_text(marked(text), "utf-8", "surrogateescape")
+        target = ("--target=nvptx64-nvidia-cuda", f"-march=sm_{given.arch}", _feature(given.arch))
+        return run_compiler(
+            (
+                *(*self.words, *target, *_OF_IR, *_of_backend(given.words)),
+                *("-x", "ir", "-o", str(made), str(ir)),
+            )
+        )
+
+    def _read_ptx(self, made: Path, given: ClangOptions) -> str:
+        """The PTX, by the user's lines and with the names that nvcc has."""
+        whole = made_ptx(made, "clang")
+        whole = with_statics(with_users_lines(whole, (str(INCLUDE), *_folders(self.host))))
+        # The host's part of a program has registered clang's own names.
+        has_host = given.is_relocatable or _PROGRAM in given.words
+        return whole if has_host else with_plain_names(whole)
+
+
+def _feature(arch: str) -> str:
+    return f"--cuda-feature=+ptx{_isa(arch)}"
+
+
+def _of_backend(words: Sequence[str]) -> Iterator[str]:
+    """The options that take part behind the IR."""
+    for before, word in pairwise(("", *words)):
+        if before == "-mllvm" or word == "-mllvm" or word.startswith(("-O", "-f")):
+            yield word
 
 
 def _advice(told: str) -> str:

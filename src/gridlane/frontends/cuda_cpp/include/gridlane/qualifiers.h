@@ -5,7 +5,12 @@
 #define __device__ __attribute__((device))
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
+#ifdef __CUDA_ARCH__
+// The annotation tells these from what is merely const, in LLVM's IR; see statics.py.
+#define __constant__ __attribute__((constant, annotate("gridlane:constant")))
+#else
 #define __constant__ __attribute__((constant))
+#endif
 #if defined(GRIDLANE_MANAGED)
 #define __managed__ __attribute__((managed))
 #elif defined(GRIDLANE_PROGRAM) && !defined(__CUDA_ARCH__)
