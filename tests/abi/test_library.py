@@ -11,6 +11,7 @@ import pytest
 from tests.abi import installed
 from tests.devices import DEVICES
 
+from gridlane.abi.library import entry
 from gridlane.abi.library.build import _ALIKE, _ROOM, LIBRARIES, build
 
 HERE = Path(__file__).parent
@@ -224,6 +225,52 @@ def test_no_python_to_open(part, library, tmp_path, monkeypatch):
     assert "no Python to compile kernels with" in found.stderr
     assert "/nonexistent/part" in found.stderr and "Fatal" not in found.stderr
     assert "gridlane install" in found.stderr and "Traceback" not in found.stderr
+
+
+MISMATCHED = """
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+int main(void)
+{
+    void *made;
+    int count;
+    printf("%d ", cudaMalloc(&made, 64));
+    printf("%d ", cudaGetDeviceCount(&count));
+    printf("%d ", cuInit(0));
+    printf("%d\\n", cudaDeviceSynchronize());
+    return 0;
+}
+"""
+
+
+def test_libraries_of_another_version(library, tmp_path, monkeypatch):
+    """Libraries with another mark answer each call with an error, and one line says what to run."""
+    from gridlane.abi.library import build as building
+
+    source = tmp_path / "mismatched.c"
+    source.write_text(MISMATCHED)
+    program = tmp_path / "mismatched"
+    linked = [library / each for each in ("libcuda.so.1", "libcudart.so.13")]
+    words = ["cc", f"-I{library / 'include'}", source, "-o", program, *linked]
+    subprocess.run(list(map(str, words)), check=True, timeout=300)
+    monkeypatch.setattr(building, "mark", lambda: "of another version")
+    other = tmp_path / "other"
+    for each in (each for each in LIBRARIES if each.file in ("libcuda.so.1", "libcudart.so.13")):
+        build(each, other, "-O0")
+    found = run(program, other)
+    assert found.stdout == "803 803 803 803\n"  # cudaErrorSystemDriverMismatch
+    assert len(found.stderr.splitlines()) == 1 and "gridlane install --force" in found.stderr
+
+
+def test_libraries_from_before_there_were_marks(capsys, monkeypatch):
+    """They take no answer but an exception, and nothing of theirs is touched."""
+    monkeypatch.setattr(entry, "_told", set())
+    for _ in range(2):
+        with pytest.raises(ImportError, match="another version"):
+            entry.begin(0, 8)  # an address that ends the process if it is read
+    told = capsys.readouterr().err
+    assert told.count("gridlane install --force") == 1 == len(told.splitlines())
 
 
 @pytest.mark.parametrize(

@@ -305,7 +305,7 @@ def test_a_key_is_of_all_that_decides_the_code(tmp_path):
         each.parent.mkdir(parents=True, exist_ok=True)
         each.write_text("1")
     words = {"GL_PACKAGE": package, "GL_SITE": site, "GL_LLVM": llvm}
-    words |= {"GL_LIBPYTHON": "p", "GL_VERSION": "3"}
+    words |= {"GL_LIBPYTHON": "p", "GL_VERSION": "3", "GL_MARK": "m"}
     defined = [f'-D{name}="{value}"' for name, value in words.items()]
     texts = [HERE / "ready_keys.c", LIBRARY / "ready_key.c", LIBRARY / "digest.c"]
     command = ["cc", *defined, f"-I{LIBRARY}", *map(str, texts), "-o", str(program), "-lpthread"]

@@ -100,6 +100,7 @@ static pthread_mutex_t finding = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t at_end_of_thread;
 static object *entry;      /* the module gridlane.abi.library.entry */
 static int ready;          /* 1 when entered, -1 when it cannot be */
+static uint64_t refusal = GL_NO_PYTHON; /* what calls return where it cannot be */
 
 static void tell(const char *what, const char *why)
 {
@@ -291,10 +292,15 @@ static int enter_first(void)
     py.clear();
     entry = py.import("gridlane.abi.library.entry");
     if (entry) {
-        object *done = py.call_method(entry, "begin", "iK", embedded,
-                                       (unsigned long long)(uintptr_t)gl_hot_table());
-        if (done)
+        object *done = py.call_method(entry, "begin", "iKs", embedded,
+                                       (unsigned long long)(uintptr_t)gl_hot_table(), GL_MARK);
+        if (done) {
+            if (py.to_u64(done)) { /* it said so */
+                refusal = GL_MISMATCH;
+                entry = NULL;
+            }
             py.drop(done);
+        }
     }
     if (py.occurred()) {
         tell("gridlane cannot be imported from " GL_SITE, NULL);
@@ -429,7 +435,7 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
     if (gl_process.ended)
         return GL_DEINITIALIZED;
     if (known < 0 || (!known && !enter_once()))
-        return GL_NO_PYTHON;
+        return refusal;
     if (!py.is_initialized())
         return GL_DEINITIALIZED; /* the process ended its own Python */
     begin_thread();

@@ -13,6 +13,7 @@ enum { /* nvrtcResult: NVRTC_ERROR_INTERNAL_ERROR */
     GL_NOT_INITIALIZED = 11,
     GL_DEINITIALIZED = 11,
     GL_NO_PYTHON = 11,
+    GL_MISMATCH = 11,
     GL_UNKNOWN = 11
 };
 #else
@@ -20,6 +21,7 @@ enum { /* CUresult */
     GL_NOT_INITIALIZED = 3,
     GL_DEINITIALIZED = 4,
     GL_NO_PYTHON = 802,
+    GL_MISMATCH = 803, /* CUDA_ERROR_SYSTEM_DRIVER_MISMATCH */
     GL_NOT_READY = 600,
     GL_UNKNOWN = 999
 };

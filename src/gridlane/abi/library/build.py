@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from gridlane.abi.library.mark import mark
 from gridlane.abi.library.stubs import stubs
 from gridlane.abi.table.functions import Api
 from gridlane.core.errors import CompileError
@@ -172,6 +173,7 @@ def _command_of(more: Mapping[str, str]) -> list[str]:
         "GL_SITE": str(_site()),
         "GL_PACKAGE": str(_PACKAGE),
         "GL_LLVM": str(_llvm()),
+        "GL_MARK": mark(),
         **more,
     }
     return [

@@ -24,6 +24,7 @@ from gridlane.abi.library import (
     ready,
     registration,
 )
+from gridlane.abi.library.mark import mark as own_mark
 from gridlane.abi.state import threads
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
@@ -44,13 +45,23 @@ _texts: dict[bytes, Any] = {}
 """The texts that C has pointers to; they live as long as the process."""
 
 
-def begin(embedded: int, table: int = 0) -> None:
-    """Prepare for calls from C.
+def begin(embedded: int, table: int = 0, mark: str = "") -> int:
+    """Prepare for calls from C; 1 where the library does not fit this Python, else 0.
 
     Args:
         embedded: whether the process had no Python before.
         table: the address of what C can be told by, or 0; see ``hot.py``.
+        mark: that of the sources that the library was made of. Libraries of versions before
+            there were marks pass none.
+
+    Raises:
+        ImportError: the library has no mark; it takes no answer but that.
     """
+    if mark != own_mark():
+        _tell_mismatch()
+        if not mark:
+            raise ImportError("the library is of another version of gridlane")
+        return 1
     if embedded:
         sys.argv = ["gridlane"]
         import_module("signal")  # it takes SIGINT at its first import, which the caller undoes
@@ -59,6 +70,17 @@ def begin(embedded: int, table: int = 0) -> None:
     else:
         _tell_scope()
     hot.begin(table)
+    return 0
+
+
+def _tell_mismatch() -> None:
+    """Say once that a library of this process is of another version."""
+    if "libraries" not in _told:
+        _told.add("libraries")
+        trace.write(
+            "gridlane: the CUDA libraries of this program were installed by another version of "
+            'gridlane: run "gridlane install --force", with the --prefix that they are in'
+        )
 
 
 _FOREIGN = {"cupy": "CuPy", "torch": "PyTorch"}

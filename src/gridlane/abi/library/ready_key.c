@@ -205,6 +205,7 @@ static int make_key(void)
     add_text(&digest, GL_LIBPYTHON);
     add_text(&digest, GL_SITE);
     add_text(&digest, GL_VERSION);
+    add_text(&digest, GL_MARK);
     add_text(&digest, key.environment);
     add_processor(&digest);
     int done = add_folder(&digest, AT_FDCWD, GL_PACKAGE, is_source, DEEPEST) &&
