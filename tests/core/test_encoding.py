@@ -23,6 +23,7 @@ from gridlane.core.argtypes import (
     EnumType,
     NestedArrayType,
     NoneType,
+    OptionalType,
     Signature,
     TimeType,
     TupleType,
@@ -60,6 +61,7 @@ EXAMPLES = {
     "ArrayType": (int32[:, ::1], ArrayType(float32, 1, "F", readonly=True)),
     "TupleType": (PAIR, TupleType((int32,), Swapped._fields, Swapped)),
     "EnumType": (EnumType.of(Color), EnumType.of(Shade)),
+    "OptionalType": (OptionalType(int32), OptionalType(PAIR)),
     "CPointerType": (CPointerType(int32), CPointerType(None)),
     "NoneType": (none, NoneType("void")),
     "Signature": (none(int32), int32(float32, PAIR)),
@@ -67,7 +69,11 @@ EXAMPLES = {
     "Loc": (Loc("a", 1), Loc("b", 2, 3, 4, "f", Loc("c", 5))),
     "KernelOptions": (
         KernelOptions(),
-        KernelOptions(True, False, True, False, True, 32, (128, 2), "exact", "float32", 4096),
+        KernelOptions(
+            *(True, False, True, False, True, 32, (128, 2), "exact", "float32", 4096),
+            chip="sm_90",
+            finite=False,
+        ),
     ),
     "Target": (
         Target("cpu"),

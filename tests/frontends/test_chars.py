@@ -523,7 +523,7 @@ def test_refused(function):
     [
         (np.zeros(2, ">U3"), r"bytes are swapped; pass array.astype\('<U3'\)"),
         (np.zeros(2, [("a", "S0"), ("b", "i4")]), "width 0"),
-        ("abc", r"object of type str; .* pass the array np.array\(\[x\]\)"),
+        ("abc", r"object of type str; .* pass np.array\(\[x\]\), and read its element 0"),
         (b"abc", "object of type bytes"),
         (np.str_("abc"), "object of type str_"),
         ((np.bytes_(b"abc"), 1), "object of type bytes_"),

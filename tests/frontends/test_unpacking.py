@@ -125,7 +125,7 @@ def test_a_tuple_of_several_types_is_unrolled():
         for x in literal_unroll(out):
             out[0] += x
 
-    with pytest.raises(TypingError, match="takes a tuple, not array"):
+    with pytest.raises(TypingError, match="takes a tuple or a range, not array"):
         launch(wrong, 1, 1, (1, 2), out)
 
 

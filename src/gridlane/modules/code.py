@@ -11,6 +11,7 @@ from gridlane.frontends.ptx import PtxModule
 from gridlane.frontends.ptx.data import entry_at
 from gridlane.memory.resource import Buffer
 from gridlane.modules.kernel import ModuleKernel
+from gridlane.modules.launches import KernelAt
 from gridlane.modules.memory import ModuleMemory
 from gridlane.modules.native import NativeModule, compiles_ptx
 from gridlane.runtime.protocol import Device
@@ -60,7 +61,7 @@ class Code:
             if found is None:
                 # A kernel that led back here would live until a collection of garbage.
                 way = partial(_goes_to_driver, self._via, self.native)
-                whole = weakref.WeakMethod(self.kernel_at)
+                whole: weakref.WeakMethod[KernelAt] = weakref.WeakMethod(self.kernel_at)
                 made = ModuleKernel(self.module, name, self.memory, self.native, way, whole)
                 found = self._kernels[name] = made
             return found

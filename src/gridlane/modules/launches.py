@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.core.errors import KernelError, LaunchError, PtxError, TargetError
@@ -25,13 +25,30 @@ from gridlane.core.launch_queue import (
     Kind,
 )
 from gridlane.launch.dimensions import Dim3
+from gridlane.launch.kernel import Kernel
+from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.protocol import BoundKernel, Device, Explain, LoadedKernel
 
-if TYPE_CHECKING:
-    from gridlane.modules.kernel import ModuleKernel
 
-KernelAt = Callable[[int], "ModuleKernel"]
+class Child(Protocol):
+    """The interface of a kernel that is launched: ``modules.kernel.ModuleKernel``."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the PTX."""
+        ...
+
+    def plan(self, block: Dim3, device: Device) -> tuple[Kernel, Plan]:
+        """The kernel by its way to a device, and its plan for blocks of a shape."""
+        ...
+
+    def packed(self, plan: Plan, block: bytes) -> tuple[bytes, Any]:
+        """The parameter block of the code, and what the launch keeps alive."""
+        ...
+
+
+KernelAt = Callable[[int], Child]
 """The kernel of the module at an address.
 
 Raises:
