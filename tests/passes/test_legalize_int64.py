@@ -11,7 +11,8 @@ from tests.passes.legalizing import check, ops_of, tried, values_of
 from tests.property.random_ir import random_program
 
 from gridlane.conformance import cases, effects
-from gridlane.core.dtypes import FLOATS, i64, u64
+from gridlane.conformance.special import grid_of
+from gridlane.core.dtypes import FLOATS, i32, i64, u64
 from gridlane.core.errors import TargetError
 from gridlane.ir.ops import arith, atomic, control, memory
 from gridlane.ir.values import Module
@@ -95,6 +96,41 @@ def test_numbers_near_halves_of_floats(dtype) -> None:
         return [b.value(arith.Cast(value, to)) for to in FLOATS]
 
     check(cases.over("cast", "ties", [dtype], [numbers.view(dtype.numpy)], build), legalize)
+
+
+NUMBERS = 0, 1, -1, 1 << 31, 1 << 32, -(1 << 31), -(1 << 32), 0x7FFFFFFF00000001, -(2**63), 12345
+PLACES = 0, 1, 11, 31, 32, 33, 52, 63, 64, 65, 96, 127, 128, 0x7FFFFFFF
+
+
+@pytest.mark.parametrize("dtype", WIDE, ids=str)
+def test_shifts_by_known_and_by_other_places(dtype) -> None:
+    def build(b, x, *amounts):
+        known = [b.const(places, i32) for places in (*PLACES, -1, -31, -64)]
+        known += [b.const(places, u64) for places in (*PLACES, 2**32, 2**32 + 5, 2**64 - 1)]
+        return [b.value(op(x, n)) for op in (arith.Shl, arith.Shr) for n in (*known, *amounts)]
+
+    places = [*PLACES, -1, -31, -64]
+    numbers = np.array(NUMBERS, np.int64).view(dtype.numpy)
+    columns = grid_of(numbers, np.array(places, np.int32), np.array(places, np.int64))
+    check(cases.over("shl", "", [dtype, i32, i64], columns, build), legalize)
+
+
+@pytest.mark.parametrize("dtype", WIDE, ids=str)
+def test_operations_with_known_words(dtype) -> None:
+    known = [number if dtype is i64 else number % 2**64 for number in NUMBERS]
+    binary = (arith.Add, arith.Sub, arith.And, arith.Or, arith.Xor, arith.Eq, arith.Ne)
+    binary += (arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Min, arith.Max)
+
+    def build(b, x):
+        constants = [b.const(number, dtype) for number in known]
+        pairs = [(x, n) for n in constants] + [(n, x) for n in constants]
+        pairs += [(n, m) for n in constants[:5] for m in constants[:5]]
+        made = [b.value(op(*pair)) for op in binary for pair in pairs]
+        test = b.value(arith.Lt(x, constants[-1]))
+        return made + [b.select(test, n, m) for n, m in pairs]
+
+    column = np.array([*NUMBERS, 2, -2, 12346], np.int64).view(dtype.numpy)
+    check(cases.over("add", "", [dtype], [column], build), legalize)
 
 
 def test_an_index_that_was_extended_is_taken_as_it_was() -> None:

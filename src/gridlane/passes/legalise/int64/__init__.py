@@ -32,6 +32,7 @@ from gridlane.passes.legalise.int64.wide import (
     choose,
     constant,
     high_product,
+    known,
     low_word,
     popcount,
     reverse,
@@ -177,6 +178,10 @@ class _Words(Representation):
         return [values(choose(below, lhs, rhs))]
 
     def shift(self, op: arith.Shl | arith.Shr) -> Sequence[Parts]:
+        if isinstance(op.amount.op, arith.Const) and is_wide(op.value.type):
+            # Read as unsigned, a negative amount is beyond the width.
+            places = int(op.amount.op.value) % (1 << scalar(op.amount).bits)
+            return [values(self._shifted(op, min(places, 64)))]
         by = self.amount(op.amount)
         if not is_wide(op.value.type):
             return [again(self, op, self.one(op.value), by.value)]
@@ -185,10 +190,20 @@ class _Words(Representation):
             return [values(value << by)]
         return [values(value.shift_with_sign(by) if op.value.type is i64 else value >> by)]
 
+    def _shifted(self, op: arith.Shl | arith.Shr, places: int) -> Wide:
+        value = self.wide(op.value)
+        if isinstance(op, arith.Shl):
+            return value.left_by(places)
+        if op.value.type is i64:
+            return value.right_with_sign_by(places)
+        return value.right_by(places)
+
     def amount(self, value: Value) -> Expression:
         """The amount of a shift as a u32; an amount beyond a u32 is beyond every width."""
         if is_wide(value.type):
             whole = self.wide(value)
+            if known(whole.hi) == 0:
+                return whole.lo
             return self.writer.select(whole.hi.equals(0), whole.lo, u32.max)
         own = scalar(value).unsigned
         return self.expressions(value)[0].reread(own).cast(u32)

@@ -1,6 +1,6 @@
 """64-bit integers as two words: arithmetic that wraps as the ops on i64 and u64 do.
 
-Shifts rely on the IR's: an amount of 32 or more, read as unsigned, gives 0 or the sign.
+Shifts of a word are by less than a word, which shader languages define without a select.
 """
 
 from __future__ import annotations
@@ -12,6 +12,16 @@ from gridlane.ir.ops import arith
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 WORD = 32
+_ONES = 0xFFFFFFFF
+
+
+class _Places:
+    """The amount of a shift: its part below a word, 31 less that, and whether the amount is a word
+    or more, and two words or more."""
+
+    def __init__(self, amount: Expression) -> None:
+        self.places, self.others = amount & (WORD - 1), ~amount & (WORD - 1)
+        self.far, self.past = amount >= WORD, amount >= 2 * WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +32,22 @@ class Wide:
     hi: Expression
 
     def __and__(self, other: Wide) -> Wide:
-        return Wide(self.lo & other.lo, self.hi & other.hi)
+        return Wide(_and(self.lo, other.lo), _and(self.hi, other.hi))
 
     def __or__(self, other: Wide) -> Wide:
-        return Wide(self.lo | other.lo, self.hi | other.hi)
+        return Wide(_or(self.lo, other.lo), _or(self.hi, other.hi))
 
     def __xor__(self, other: Wide) -> Wide:
-        return Wide(self.lo ^ other.lo, self.hi ^ other.hi)
+        return Wide(_xor(self.lo, other.lo), _xor(self.hi, other.hi))
 
     def __invert__(self) -> Wide:
         return Wide(~self.lo, ~self.hi)
 
     def __add__(self, other: Wide) -> Wide:
+        if known(self.lo) == 0 or known(other.lo) == 0:  # no carry
+            return Wide(_sum(self.lo, other.lo), _sum(self.hi, other.hi))
         lo = self.lo + other.lo
-        return Wide(lo, self.hi + other.hi + (lo < self.lo).cast(u32))
+        return Wide(lo, _sum(self.hi, other.hi) + (lo < self.lo).cast(u32))
 
     def __sub__(self, other: Wide) -> Wide:
         borrow = (self.lo < other.lo).cast(u32)
@@ -50,23 +62,54 @@ class Wide:
 
     def __lshift__(self, amount: Expression) -> Wide:
         """Shift left by a u32."""
-        over = self.lo << (amount - WORD)  # 0 for amounts below 32, where the difference wraps
-        carried = (self.hi << amount) | (self.lo >> (WORD - amount))
-        return Wide(self.lo << amount, carried | over)
+        pick, zero, near = self.lo.writer.select, self.lo.writer.const(0, u32), _Places(amount)
+        moved = self.lo << near.places
+        carried = (self.hi << near.places) | ((self.lo >> 1) >> near.others)
+        high = pick(near.far, pick(near.past, zero, moved), carried)
+        return Wide(pick(near.far, zero, moved), high)
 
     def __rshift__(self, amount: Expression) -> Wide:
         """Shift right by a u32, filling with zeros."""
-        over = self.hi >> (amount - WORD)
-        carried = (self.lo >> amount) | (self.hi << (WORD - amount))
-        return Wide(carried | over, self.hi >> amount)
+        return self._moved_right(amount, self.hi, self.lo.writer.const(0, u32))
 
     def shift_with_sign(self, amount: Expression) -> Wide:
         """Shift right by a u32, filling with the sign."""
         signed = self.hi.reread(i32)
-        beyond = (signed >> (amount - WORD)).reread(u32)
-        carried = (self.lo >> amount) | (self.hi << (WORD - amount))
-        lo = self.lo.writer.select(amount >= WORD, beyond, carried)
-        return Wide(lo, (signed >> amount).reread(u32))
+        return self._moved_right(amount, signed, (signed >> (WORD - 1)).reread(u32))
+
+    def _moved_right(self, amount: Expression, high: Expression, fill: Expression) -> Wide:
+        pick, near = self.lo.writer.select, _Places(amount)
+        moved = (high >> near.places).reread(u32)
+        carried = (self.lo >> near.places) | ((self.hi << 1) << near.others)
+        low = pick(near.far, pick(near.past, fill, moved), carried)
+        return Wide(low, pick(near.far, fill, moved))
+
+    def left_by(self, places: int) -> Wide:
+        """Shift left by a number that is known; 64 and more give 0."""
+        zero = self.lo.writer.const(0, u32)
+        if places >= WORD:
+            return Wide(zero, _left(self.lo, places - WORD))
+        carried = _right(self.lo, WORD - places)
+        return Wide(_left(self.lo, places), _or(_left(self.hi, places), carried))
+
+    def right_by(self, places: int) -> Wide:
+        """Shift right by a number that is known, filling with zeros."""
+        zero = self.lo.writer.const(0, u32)
+        if places >= WORD:
+            return Wide(_right(self.hi, places - WORD), zero)
+        return Wide(self._across(places), _right(self.hi, places))
+
+    def right_with_sign_by(self, places: int) -> Wide:
+        """Shift right by a number that is known, filling with the sign."""
+        signed = self.hi.reread(i32)
+        high = (signed >> min(places, WORD - 1)).reread(u32)
+        if places >= WORD:
+            return Wide((signed >> min(places - WORD, WORD - 1)).reread(u32), high)
+        return Wide(self._across(places), high)
+
+    def _across(self, places: int) -> Expression:
+        """The low word after a shift right by less than a word."""
+        return _or(_right(self.lo, places), _left(self.hi, WORD - places))
 
     def is_negative(self) -> Expression:
         """Whether the sign bit is set."""
@@ -78,13 +121,21 @@ class Wide:
 
     def equals(self, other: Wide) -> Expression:
         """Whether all bits are equal."""
+        if _same(self.lo, other.lo):
+            return self.hi.equals(other.hi)
+        if _same(self.hi, other.hi):
+            return self.lo.equals(other.lo)
         return self.lo.equals(other.lo) & self.hi.equals(other.hi)
 
     def below(self, other: Wide, signed: bool) -> Expression:
         """self < other."""
         ours, theirs = self.hi, other.hi
+        if _same(ours, theirs):
+            return self.lo < other.lo
         if signed:
             ours, theirs = ours.reread(i32), theirs.reread(i32)
+        if known(other.lo) == 0:
+            return ours < theirs
         return (ours < theirs) | (ours.equals(theirs) & (self.lo < other.lo))
 
     def magnitude(self) -> Wide:
@@ -98,10 +149,59 @@ class Wide:
         return pick(self.hi.equals(0), low, self.hi.leading_zeros())
 
 
+def _left(x: Expression, places: int) -> Expression:
+    if places >= WORD or known(x) == 0:
+        return x.writer.const(0, u32)
+    return x << places if places else x
+
+
+def _right(x: Expression, places: int) -> Expression:
+    if places >= WORD or known(x) == 0:
+        return x.writer.const(0, u32)
+    return x >> places if places else x
+
+
+def known(x: Expression) -> int | None:
+    """The value of a word that is a constant."""
+    return int(x.value.op.value) if isinstance(x.value.op, arith.Const) else None
+
+
+def _same(a: Expression, b: Expression) -> bool:
+    return a.value is b.value or (known(a) is not None and known(a) == known(b))
+
+
+def _sum(a: Expression, b: Expression) -> Expression:
+    if 0 in (known(a), known(b)):
+        return b if known(a) == 0 else a
+    return a + b
+
+
+def _and(a: Expression, b: Expression) -> Expression:
+    for one, other in ((a, b), (b, a)):
+        if known(one) in (0, _ONES):
+            return one if known(one) == 0 else other
+    return a & b
+
+
+def _or(a: Expression, b: Expression) -> Expression:
+    for one, other in ((a, b), (b, a)):
+        if known(one) in (0, _ONES):
+            return other if known(one) == 0 else one
+    return a | b
+
+
+def _xor(a: Expression, b: Expression) -> Expression:
+    if 0 in (known(a), known(b)):
+        return b if known(a) == 0 else a
+    return a ^ b
+
+
 def choose(condition: Expression, on_true: Wide, on_false: Wide) -> Wide:
     """Select one of two numbers."""
     pick = condition.writer.select
-    return Wide(pick(condition, on_true.lo, on_false.lo), pick(condition, on_true.hi, on_false.hi))
+    words = ((on_true.lo, on_false.lo), (on_true.hi, on_false.hi))
+    lo, hi = (a if _same(a, b) else pick(condition, a, b) for a, b in words)
+    return Wide(lo, hi)
 
 
 def constant(w: Writer, number: int) -> Wide:
