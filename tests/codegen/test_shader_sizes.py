@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from benchmarks.literals import TARGETS, TYPES, code, target_for
 
@@ -41,7 +43,35 @@ def scaled_places(x, out):
 def test_integers_of_64_bits_become_float64_in_a_short_text(name, variant) -> None:
     module = compiler.translate(scaled_places, TYPES, KernelOptions())
     text = compiler.generate(module, target_for(TARGETS[name], variant)).code
-    assert len(text) <= 24_000
+    assert len(text) <= 22_000
+
+
+def remainders(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i] * 0.5 % 1.25
+
+
+def exponentials(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = math.exp(x[i] * 0.5)
+
+
+def sines(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = math.sin(x[i] * 0.5)
+
+
+OF_BITS = [(remainders, 27), (exponentials, 34), (sines, 53)]
+
+
+@pytest.mark.parametrize("name", ["wgsl", "glsl"])
+@pytest.mark.parametrize("kernel, most", OF_BITS, ids=lambda item: getattr(item, "__name__", None))
+def test_functions_of_the_bits_of_binary64_are_short(kernel, most: int, name: str) -> None:
+    module = compiler.translate(kernel, TYPES, KernelOptions())
+    assert len(compiler.generate(module, TARGETS[name]).code) / 1000 <= most
 
 
 @pytest.mark.parametrize("name", ["wgsl", "glsl"])

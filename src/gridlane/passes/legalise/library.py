@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gridlane.core.dtypes import i64, u64
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control
 from gridlane.ir.types import Type
@@ -16,6 +17,7 @@ from gridlane.ir.values import Function, Module, Param, Region, Value
 
 LEAST_OPS = 24
 """The size below which a function is no library function and is inlined."""
+_OPS_OF_WIDE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,20 @@ def library_function(module: Module, name: str, write: Callable[[], Function]) -
         function = _declared(name, _SIGNATURES[name])
     else:
         function = write()
-        function.is_library = sum(1 for _ in function.body.walk()) >= LEAST_OPS
+        function.is_library = _size(function) >= LEAST_OPS
         if function.is_library:
             types = tuple([param.value.type for param in function.params])
             _SIGNATURES[name] = _Signature(types, function.results)
     module.functions[name] = function
     return function
+
+
+def _size(function: Function) -> int:
+    """The number of ops; one on 64-bit integers counts as the ops on words that it may become."""
+    return sum(
+        _OPS_OF_WIDE if any(value.type in (i64, u64) for value in op.results) else 1
+        for op in function.body.walk()
+    )
 
 
 def _declared(name: str, signature: _Signature) -> Function:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import i32, u64
+from gridlane.core.dtypes import i32, u32, u64
 from gridlane.passes.legalise.fp64.bits import (
     BIAS,
     FRACTION,
@@ -21,6 +21,7 @@ from gridlane.passes.legalise.fp64.bits import (
     shifted_out,
     unpacked,
 )
+from gridlane.passes.legalise.fp64.functions import called_for_several
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _ROOM = 10
@@ -45,11 +46,6 @@ def add(w: Writer, a: Expression, b: Expression) -> Expression:
 def _moved_up(w: Writer, x: Expression) -> Expression:
     size = magnitude(x)
     return w.select(size < HIDDEN, size, (size & (HIDDEN - 1)) | HIDDEN) << _ROOM
-
-
-def subtract(w: Writer, a: Expression, b: Expression) -> Expression:
-    """a - b."""
-    return add(w, a, b ^ SIGN)
 
 
 def multiply(w: Writer, a: Expression, b: Expression) -> Expression:
@@ -136,8 +132,8 @@ def multiply_add(w: Writer, a: Expression, b: Expression, c: Expression) -> Expr
     addend = (z.significand >> 2, w.const(0, u64))
     e = _product_exponent(w, x, y)
     apart = e - z.exponent
-    product = _shifted_pair_out(w, product, (-apart).most(0))
-    addend = _shifted_pair_out(w, addend, apart.most(0))
+    product = _moved_right(w, product, (-apart).most(0))
+    addend = _moved_right(w, addend, apart.most(0))
     opposite = (sign ^ z.sign).differs(0)
     m, turned = _sum(w, product, addend, opposite)
     zero = (m[0] | m[1]).equals(0)
@@ -156,19 +152,20 @@ Pair = tuple[Expression, Expression]
 """128 bits: (upper half, lower half)."""
 
 
-def _shifted_pair_out(w: Writer, m: Pair, by: Expression) -> Pair:
+def _moved_right(w: Writer, m: Pair, by: Expression) -> Pair:
     """A pair shifted right; the last bit records the lost bits, as in ``shifted_out``."""
-    high, low = m
-    amount = by.least(128).cast(u64)
-    over = high >> (amount - 64)  # 0 for amounts below 64, where the difference wraps
-    moved = (low >> amount) | (high << (64 - amount)) | over
-    moved = w.select(amount.equals(0), low, moved)
-    kept = high >> amount
-    lost_low = w.select(amount >= 64, low, low & ((w.const(1, u64) << amount) - 1))
-    beyond = high & ((w.const(1, u64) << (amount - 64)) - 1)
-    lost = lost_low | w.select(amount > 64, beyond, w.const(0, u64))
-    lost = w.select(amount >= 128, high | low, lost)
-    return kept, moved | lost.differs(0).cast(u64)
+    high, low = called_for_several(w, "shift.out", _shifted_pair_out, *m, by)
+    return high, low
+
+
+def _shifted_pair_out(w: Writer, high: Expression, low: Expression, by: Expression) -> Pair:
+    amount = by.least(128).reread(u32)
+    beyond = amount - 64
+    # A shift by 64 or more gives 0, and so does one by a difference that wraps.
+    moved = (low >> amount) | (high << (w.const(64, u32) - amount)) | (high >> beyond)
+    lost = (moved << amount).differs(low)
+    lost = lost | ((amount >= 64) & (moved << beyond).differs(high))
+    return high >> amount, moved | lost.cast(u64)
 
 
 def _sum(w: Writer, a: Pair, b: Pair, opposite: Expression) -> tuple[Pair, Expression]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gridlane.core.dtypes import i32, u32, u64
+from gridlane.passes.legalise.fp64.functions import called, called_for_several
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 FRACTION = 52
@@ -59,12 +60,16 @@ def field(x: Expression) -> Expression:
 
 def unpacked(w: Writer, x: Expression) -> Number:
     """The unpacked number, with its leading bit at 63; the significand of zero is 0."""
+    return Number(x & SIGN, *called_for_several(w, "unpack", _unpacked, x))
+
+
+def _unpacked(w: Writer, x: Expression) -> tuple[Expression, Expression]:
     size = magnitude(x)
     raw = w.select(size < HIDDEN, size, (size & (HIDDEN - 1)) | HIDDEN)
     zeros = raw.leading_zeros()
     exponent = field(x).most(1) + ROUNDED_OFF - zeros.cast(i32)
     exponent = w.select(size.equals(0), w.const(NEVER, i32), exponent)
-    return Number(x & SIGN, exponent, raw << zeros)
+    return exponent, raw << zeros
 
 
 def shifted_out(w: Writer, m: Expression, by: Expression) -> Expression:
@@ -76,7 +81,10 @@ def shifted_out(w: Writer, m: Expression, by: Expression) -> Expression:
 
 def put_together(w: Writer, number: Number) -> Expression:
     """Pack a number into the bits of the nearest binary64, ties to even."""
-    e, m = number.exponent, number.significand
+    return called(w, "pack", _packed, number.exponent, number.significand) | number.sign
+
+
+def _packed(w: Writer, e: Expression, m: Expression) -> Expression:
     zeros = m.leading_zeros()
     e, m = e - zeros.cast(i32), m << zeros
     small = e <= 0
@@ -89,7 +97,7 @@ def put_together(w: Writer, number: Number) -> Expression:
     placed = w.select(small, w.const(0, u64), (e - 1).cast(u64) << FRACTION)
     made = placed + whole + up.cast(u64)
     made = w.select(e >= 0x7FF, w.const(INFINITE, u64), made)
-    return w.select(m.equals(0), w.const(0, u64), made) | number.sign
+    return w.select(m.equals(0), w.const(0, u64), made)
 
 
 def order(w: Writer, x: Expression) -> Expression:

@@ -7,26 +7,23 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i64, u64
-from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, math, memory, warp
 from gridlane.ir.types import Type
-from gridlane.ir.values import Function, Module, Param, Value
+from gridlane.ir.values import Module, Value
 from gridlane.passes.legalise.atomics import swap_until_done
 from gridlane.passes.legalise.fp64 import arithmetic, conversion
 from gridlane.passes.legalise.fp64.bits import SIGN, is_nan, is_zero, magnitude, order
+from gridlane.passes.legalise.fp64.functions import Formula, called
 from gridlane.passes.legalise.int64 import holds
-from gridlane.passes.legalise.library import library_function
 from gridlane.passes.legalise.math import legalize_math
-from gridlane.passes.legalise.math.expression import FORMATS, Expression, Writer
+from gridlane.passes.legalise.math.expression import Expression, Writer
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, again
 
-Formula = Callable[..., Expression]
 FormulaOfTwo = Callable[[Writer, Expression, Expression], Expression]
 
 ARITHMETIC: dict[type[Op], Formula] = {
     arith.Add: arithmetic.add,
-    arith.Sub: arithmetic.subtract,
     arith.Mul: arithmetic.multiply,
     arith.Div: arithmetic.divide,
     arith.Fma: arithmetic.multiply_add,
@@ -51,34 +48,10 @@ def compute_exactly(module: Module) -> None:
     Exact(module).run()
 
 
-def function_for(w: Writer, name: str, formula: Formula, types: Sequence[DType]) -> Function:
-    """The module's function for a formula, written on first use."""
-    module = w.builder.module
-    name = f"gridlane.soft.{name}"
-
-    def write() -> Function:
-        params = [Param(Value(type_, None, f"x{n}")) for n, type_ in enumerate(types)]
-        function = Function(name, params)
-        inner = Writer(Builder(module, function), FORMATS[f64])
-        made = formula(inner, *[inner.wrap(param.value) for param in params])
-        function.results = (made.dtype,)
-        inner.builder.return_((made.value,))
-        function.body.ops[:0] = inner.constants.values()
-        return function
-
-    return library_function(module, name, write)
-
-
-def called(w: Writer, name: str, formula: Formula, *operands: Expression) -> Expression:
-    """A call of the function for a formula."""
-    types = [operand.dtype for operand in operands]
-    function = function_for(w, name, formula, types)
-    (made,) = w.builder.call(function, tuple([operand.value for operand in operands]))
-    return w.wrap(made)
-
-
 def computed(w: Writer, op: type[Op], *operands: Expression) -> Expression:
-    """Compute an op of ``ARITHMETIC`` on bits."""
+    """Compute an op of ``ARITHMETIC`` on bits; a difference by the function that adds."""
+    if op is arith.Sub:
+        return computed(w, arith.Add, operands[0], operands[1] ^ SIGN)
     return called(w, op.name, ARITHMETIC[op], *operands)
 
 
@@ -237,7 +210,7 @@ class Exact(Representation):
 
     RULES: ClassVar[dict[type[Op], Rule]] = {
         arith.Const: const,
-        **dict.fromkeys(ARITHMETIC, function_of_bits),
+        **dict.fromkeys((*ARITHMETIC, arith.Sub), function_of_bits),
         **dict.fromkeys((arith.Min, arith.Max), pick),
         **dict.fromkeys((arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge), compare),
         arith.Neg: neg,
