@@ -64,7 +64,7 @@ def sines(x, out):
         out[i] = math.sin(x[i] * 0.5)
 
 
-OF_BITS = [(remainders, 27), (exponentials, 34), (sines, 53)]
+OF_BITS = [(remainders, 24), (exponentials, 32), (sines, 50)]
 
 
 @pytest.mark.parametrize("name", ["wgsl", "glsl"])

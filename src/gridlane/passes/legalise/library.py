@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from gridlane.core.dtypes import i64, u64
 from gridlane.ir.op import Op
-from gridlane.ir.ops import control
+from gridlane.ir.ops import arith, control
 from gridlane.ir.types import Type
 from gridlane.ir.values import Function, Module, Param, Region, Value
 
 LEAST_OPS = 24
 """The size below which a function is no library function and is inlined."""
-_OPS_OF_WIDE = 3
+_OPS_OF_WIDE: dict[type[Op], int] = {arith.MulHi: 24}
+"""The ops on words that an op on 64-bit integers becomes at least, where they are more than 3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,9 @@ def library_function(module: Module, name: str, write: Callable[[], Function]) -
 def _size(function: Function) -> int:
     """The number of ops; one on 64-bit integers counts as the ops on words that it may become."""
     return sum(
-        _OPS_OF_WIDE if any(value.type in (i64, u64) for value in op.results) else 1
+        _OPS_OF_WIDE.get(type(op), 3)
+        if any(value.type in (i64, u64) for value in op.results)
+        else 1
         for op in function.body.walk()
     )
 

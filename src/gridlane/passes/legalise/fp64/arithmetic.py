@@ -24,6 +24,9 @@ from gridlane.passes.legalise.fp64.bits import (
 from gridlane.passes.legalise.fp64.functions import called_for_several
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
+Pair = tuple[Expression, Expression]
+"""128 bits: (upper half, lower half)."""
+
 _ROOM = 10
 """Places by which the significands of a sum are shifted left, leaving one bit for the carry."""
 
@@ -52,13 +55,23 @@ def multiply(w: Writer, a: Expression, b: Expression) -> Expression:
     """a * b."""
     x, y = unpacked(w, a), unpacked(w, b)
     sign = x.sign ^ y.sign
-    low = x.significand * y.significand
-    m = x.significand.high_product(y.significand) | low.differs(0).cast(u64)
+    high, low = _product(w, x, y)
+    m = high | low.differs(0).cast(u64)
     made = put_together(w, Number(sign, x.exponent + y.exponent - (BIAS - 1), m))
     infinite = is_infinite(a) | is_infinite(b)
     made = w.select(infinite, sign | INFINITE, made)
     undefined = is_nan(a) | is_nan(b) | (infinite & (is_zero(a) | is_zero(b)))
     return w.select(undefined, w.const(NAN, u64), made)
+
+
+def _product(w: Writer, x: Number, y: Number) -> Pair:
+    """The product of the significands."""
+    high, low = called_for_several(w, "product", _multiplied, x.significand, y.significand)
+    return high, low
+
+
+def _multiplied(w: Writer, a: Expression, b: Expression) -> Pair:
+    return a.high_product(b), a * b
 
 
 _QUOTIENT_BITS = 57
@@ -126,8 +139,7 @@ def multiply_add(w: Writer, a: Expression, b: Expression, c: Expression) -> Expr
     """a * b + c, rounded once."""
     x, y, z = (unpacked(w, value) for value in (a, b, c))
     sign = x.sign ^ y.sign
-    high = x.significand.high_product(y.significand)
-    low = x.significand * y.significand
+    high, low = _product(w, x, y)
     product = (high >> 1, (low >> 1) | (high << 63))  # its last bits are 0
     addend = (z.significand >> 2, w.const(0, u64))
     e = _product_exponent(w, x, y)
@@ -146,10 +158,6 @@ def multiply_add(w: Writer, a: Expression, b: Expression, c: Expression) -> Expr
 def _product_exponent(w: Writer, x: Number, y: Number) -> Expression:
     zero = x.significand.equals(0) | y.significand.equals(0)
     return w.select(zero, w.const(NEVER, i32), x.exponent + y.exponent - BIAS)
-
-
-Pair = tuple[Expression, Expression]
-"""128 bits: (upper half, lower half)."""
 
 
 def _moved_right(w: Writer, m: Pair, by: Expression) -> Pair:

@@ -17,23 +17,23 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, math, memory, warp
 from gridlane.ir.types import Type
 from gridlane.ir.values import Module, Value
-from gridlane.passes.legalise.fp64 import arithmetic, pair_rounding, pairs
+from gridlane.passes.legalise.fp64 import pair_rounding, pairs
 from gridlane.passes.legalise.fp64.exact import (
     ARITHMETIC,
     Exact,
-    called,
     computed,
     from_scalar,
     saturated,
     to_scalar,
 )
+from gridlane.passes.legalise.fp64.functions import called, called_for_several
 from gridlane.passes.legalise.fp64.pair_functions import called as called_pair
 from gridlane.passes.legalise.fp64.pair_functions import called_for
 from gridlane.passes.legalise.fp64.shared import IN_MEMORY, OverBits, needs_f32
 from gridlane.passes.legalise.int64 import holds
 from gridlane.passes.legalise.math import FUNCTIONS, function_for
-from gridlane.passes.legalise.math.doubled import Pair, choose
-from gridlane.passes.legalise.math.expression import Expression
+from gridlane.passes.legalise.math.doubled import Pair
+from gridlane.passes.legalise.math.expression import Expression, Writer
 from gridlane.passes.legalise.representation import Parts, Rule
 
 
@@ -77,18 +77,11 @@ class _Pairs(OverBits):
 
     def bits(self, value: Value) -> Expression:
         pair = self.pair(value)
-        hi, lo = (from_scalar(self.writer, part) for part in (pair.hi, pair.lo))
-        # An infinity has no second part, nor has a zero, whose sign the sum would lose.
-        made = called(self.writer, "add", arithmetic.add, hi, lo)
-        return self.writer.select(pair.lo.equals(0.0), hi, made)
+        return called(self.writer, "from.pair", _bits_of_pair, pair.hi, pair.lo)
 
     def held(self, bits: Expression) -> Parts:
-        w = self.writer
-        hi = to_scalar(w, bits, f32)
-        back = from_scalar(w, hi)
-        rest = to_scalar(w, computed(w, arith.Sub, bits, back), f32)
-        whole = abs(hi) < float("inf")
-        return values(choose(whole, Pair(hi, rest), pairs.alone(w, hi)))
+        hi, lo = called_for_several(self.writer, "to.pair", _pair_of_bits, bits)
+        return hi.value, lo.value
 
     # ---- on pairs
 
@@ -195,6 +188,19 @@ class _Pairs(OverBits):
             (memory.Load, memory.Store, atomic.Atomic, atomic.AtomicCas), OverBits.refuse
         ),
     }
+
+
+def _bits_of_pair(w: Writer, hi: Expression, lo: Expression) -> Expression:
+    first, second = (from_scalar(w, part) for part in (hi, lo))
+    # An infinity has no second part, nor has a zero, whose sign the sum would lose.
+    return w.select(lo.equals(0.0), first, computed(w, arith.Add, first, second))
+
+
+def _pair_of_bits(w: Writer, bits: Expression) -> tuple[Expression, Expression]:
+    hi = to_scalar(w, bits, f32)
+    rest = to_scalar(w, computed(w, arith.Sub, bits, from_scalar(w, hi)), f32)
+    whole = abs(hi) < float("inf")
+    return hi, w.select(whole, rest, w.const(0.0, f32))
 
 
 WORDS: dict[DType, DType] = {

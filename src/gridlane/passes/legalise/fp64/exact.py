@@ -226,17 +226,21 @@ class Exact(Representation):
     }
 
 
-def _ordered_below(w: Writer, a: Expression, b: Expression) -> Expression:
-    return below(w, a, b) | equal(w, a, b)
+def _below(w: Writer, a: Expression, b: Expression) -> Expression:
+    return called(w, "lt", below, a, b)
+
+
+def _equal(w: Writer, a: Expression, b: Expression) -> Expression:
+    return called(w, "eq", equal, a, b)
 
 
 COMPARISONS: dict[type[Op], FormulaOfTwo] = {
-    arith.Eq: equal,
-    arith.Ne: lambda w, a, b: ~equal(w, a, b),
-    arith.Lt: below,
-    arith.Le: _ordered_below,
-    arith.Gt: lambda w, a, b: below(w, b, a),
-    arith.Ge: lambda w, a, b: _ordered_below(w, b, a),
+    arith.Eq: _equal,
+    arith.Ne: lambda w, a, b: ~_equal(w, a, b),
+    arith.Lt: _below,
+    arith.Le: lambda w, a, b: _below(w, a, b) | _equal(w, a, b),
+    arith.Gt: lambda w, a, b: _below(w, b, a),
+    arith.Ge: lambda w, a, b: _below(w, b, a) | _equal(w, a, b),
 }
 
 Kind = atomic.AtomicKind
