@@ -32,6 +32,7 @@ class KernelOptions:
         floats: one of ``FLOATS``.
         stack: bytes of a thread's stack, where functions call themselves; 0 for GRIDLANE_STACK's.
         chip: the processor that the program names, for what it evaluates at compile time.
+        finite: whether ``fastmath`` may take it that no value is NaN or infinite.
     """
 
     fastmath: bool = False

@@ -1,5 +1,6 @@
 // thrust's iterators for whole programs: what they give is computed where it is read.
 #pragma once
+#ifdef GRIDLANE_PROGRAM
 #include "thrust/gridlane_memory.h"
 
 namespace thrust {
@@ -260,3 +261,4 @@ template <typename... A_> using chosen = std::conditional_t<
 }  // namespace gridlane
 
 }  // namespace thrust
+#endif

@@ -1,5 +1,6 @@
 // thrust's memory of the device for whole programs: references, pointers and vectors.
 #pragma once
+#ifdef GRIDLANE_PROGRAM
 #include <cstdio>
 #include <initializer_list>
 #include <iostream>  // programs count on it
@@ -320,3 +321,4 @@ public:
 template <typename T, typename A_ = void> using universal_vector = device_vector<T, A_>;
 
 }  // namespace thrust
+#endif

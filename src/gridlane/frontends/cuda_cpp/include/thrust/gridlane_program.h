@@ -1,6 +1,7 @@
 // thrust's algorithms for whole programs. Those that visit each element by itself have a thread for
 // each; folds, scans and sorts work on chunks; what depends on all elements before runs in one thread.
 #pragma once
+#ifdef GRIDLANE_PROGRAM
 #include "thrust/gridlane_iterators.h"
 
 namespace thrust {
@@ -393,3 +394,4 @@ template <typename I_> I_ next(const I_ &i, ptrdiff_t n = 1) { return i + n; }
 template <typename I_> void advance(I_ &i, ptrdiff_t n) { i += n; }
 
 }  // namespace thrust
+#endif
