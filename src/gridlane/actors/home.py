@@ -208,7 +208,7 @@ class Home:
     # --- dead letters ---
 
     def take_dead(self) -> list[DeadLetter]:
-        """The dead letters that there are now, which are taken; not those that come meanwhile."""
+        """Take the dead letters of this moment; those that come meanwhile stay."""
         self.require_open()
         found: list[DeadLetter] = []
         for _ in range(self.engine.facts()["dead"]):

@@ -443,7 +443,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
     # --- dead letters ---
 
     def dead_letters(self) -> list[DeadLetter]:
-        """Take the dead letters that there are at the call, the oldest first: at most as many as
+        """Take the dead letters of the moment of the call, the oldest first: at most as many as
         the runtime keeps. Those that come meanwhile are for the next call."""
         return self._home.take_dead()
 
