@@ -468,7 +468,7 @@ def test_the_page_runs_a_kernel(page: Chromium) -> None:
     body = "document.querySelector(`#${name} button`).click();"
     run(page, body, name="add_int32")
     page.wait_for("!document.querySelector('#add_int32 pre').hidden")
-    shown = run(page, "return document.querySelector('#add_int32 pre').textContent")
+    shown = run(page, "return document.querySelector('#add_int32').textContent")
     assert "out = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …" in shown
     run(page, body, name="picky")
     page.wait_for("!document.querySelector('#picky pre').hidden")

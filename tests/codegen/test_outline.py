@@ -42,6 +42,8 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return original(text, *rest)
 
     monkeypatch.setattr(machine, "object_code", noted)
+    # In this process, however many it has compiled.
+    monkeypatch.setattr("gridlane.codegen.llvm.apart.FIRST", 1 << 30)
     return found
 
 
@@ -185,15 +187,18 @@ def test_split_ops_and_the_types_of_values(op: str, small_pieces: None, texts: l
     case = by_op()[op][0]
     assert_right(case, run(case, "host", KernelOptions(opt=False)), expected(case), "host")
     types = {
-        f"%{made.name}": str(made.type)
+        (function.name, f"%{made.name}"): str(made.type)
         for function in llvm.parse_assembly(texts[-1]).functions
         for block in function.blocks
         for made in block.instructions
         if made.name
     }
-    for name, instruction in MADE.findall(texts[-1]):
-        found = result_type(instruction)
-        assert found.replace(" ", "") == types[name].replace(" ", ""), instruction
+    for function in functions_of(texts[-1]):
+        owner = re.search(r'@"?([^"(]+)"?\(', function)
+        assert owner is not None
+        for name, instruction in MADE.findall(function):
+            found = result_type(instruction)
+            assert found.replace(" ", "") == types[owner[1], name].replace(" ", ""), instruction
 
 
 @given(seed=seeds, size=sizes)

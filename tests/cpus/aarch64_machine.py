@@ -99,8 +99,10 @@ def _linked(launches: list[Launch], processor: str, folder: Path) -> Path:
         objects[-1].write_bytes(launch.artifact.code)
     names = [launch.artifact.entry for launch in launches]
     table = folder / "table.c"
-    declared = "".join(f"extern void {name}(void);\n" for name in names)
-    table.write_text(f"{declared}void *entries[] = {{{', '.join(names)}}};\n")
+    # The names of entries are none of C's.
+    declared = "".join(f'extern void e{n}(void) asm("{name}");\n' for n, name in enumerate(names))
+    entries = ", ".join(f"e{n}" for n in range(len(names)))
+    table.write_text(f"{declared}void *entries[] = {{{entries}}};\n")
     program, listed = folder / "program", folder / "objects"
     listed.write_text("\n".join(map(str, objects)))
     command = [COMPILER, "-O1", MAIN, table, f"@{listed}", "-lm", "-lpthread", "-o", program]

@@ -7,6 +7,7 @@ import math
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from gridlane.core import trace
@@ -47,6 +48,26 @@ def _launched(cooperative: bool, cluster: Dim3) -> Callable[[Compile], Compile]:
     return around
 
 
+def _load(
+    source: PtxSource, at: weakref.WeakMethod[KernelAt], device: Device, artifact: Artifact
+) -> LoadedKernel:
+    """Load code; that of a kernel which launches kernels with what runs these."""
+    loaded = device.load(artifact)
+    number = len(source.entry.params) + _LAUNCHES
+    slot = next((each for each in artifact.params if each.argument == number), None)
+    if slot is None:
+        return loaded
+    whole = at()
+    assert whole is not None, "the module lives as long as something can be compiled of it"
+    return wrap(device, loaded, slot, _stride(source.module), whole)
+
+
+def _stride(module: PtxModule) -> int:
+    """Bytes of a record of a launch: with room for the parameters of any kernel of a module."""
+    most = max(packed_size(module.functions[each].params) for each in module.entries)
+    return RECORD + -(-most // 16) * 16
+
+
 class ModuleKernel:
     """A kernel. It compiles for a device at its first launch there.
 
@@ -66,7 +87,9 @@ class ModuleKernel:
         goes_to_driver: Callable[[Device], bool],
         at: weakref.WeakMethod[KernelAt],
     ) -> None:
-        self.source, self._at = PtxSource(module, name), at
+        self.source = PtxSource(module, name)
+        # Nothing that it holds leads back to the kernel: it ends with its module.
+        self._loader = partial(_load, self.source, at)
         # Where PTX says f64 it means binary64, also on devices without it.
         options = KernelOptions(fp64="exact")
         self._memory, self._goes_to_driver = memory, goes_to_driver
@@ -92,29 +115,10 @@ class ModuleKernel:
             made = (
                 self._native.kernel(self.source, self._options, around)
                 if native
-                else Kernel(self.source, (), self._options, around(compile_for), self._load)
+                else Kernel(self.source, (), self._options, around(compile_for), self._loader)
             )
             found = self._kernels.setdefault(key, made)
         return found
-
-    def _load(self, device: Device, artifact: Artifact) -> LoadedKernel:
-        """Load code; that of a kernel which launches kernels with what runs these."""
-        loaded = device.load(artifact)
-        number = len(self.source.entry.params) + _LAUNCHES
-        slot = next((each for each in artifact.params if each.argument == number), None)
-        if slot is None:
-            return loaded
-        at = self._at()
-        assert at is not None, "the module lives as long as something can be compiled of it"
-        return wrap(device, loaded, slot, self._stride, at)
-
-    @property
-    def _stride(self) -> int:
-        """Bytes of a record of a launch: with room for the parameters of any kernel of the
-        module."""
-        module = self.source.module
-        most = max(packed_size(module.functions[each].params) for each in module.entries)
-        return RECORD + -(-most // 16) * 16
 
     def packed(self, plan: Plan, block: bytes) -> tuple[bytes, tuple[Buffer | int, ...]]:
         """The parameter block of the code, and what the launch keeps alive; see ``further``.

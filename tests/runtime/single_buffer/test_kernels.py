@@ -179,13 +179,13 @@ def test_parameter_blocks_fill_the_arena(device):
     artifact = kernel(device, f"sum: ptr, {many}, last: u32", body, (1, 1, 1))
     data = to_device(device, np.zeros(1, np.uint32))
     bound = device.load(artifact).bind((1, 1, 1))
-    for _ in range(50):  # 200 kB
+    for _ in range(70):  # 280 kB
         bound.launch(params(artifact, data, *range(500), 3), 1, 1, 1, 0)
-    assert words(device, data).tolist() == [150]
-    with pytest.raises(DeviceError, match="70000 bytes of parameters; the most is 65"):
-        bound.launch(bytes(70000), 1, 1, 1, 0)
+    assert words(device, data).tolist() == [210]
+    with pytest.raises(DeviceError, match="140000 bytes of parameters; the most is 13"):
+        bound.launch(bytes(140000), 1, 1, 1, 0)
     bound.launch(params(artifact, data, *range(500), 1), 1, 1, 1, 0)
-    assert words(device, data).tolist() == [151]
+    assert words(device, data).tolist() == [211]
 
 
 def test_a_dropped_kernel_finishes_first(device):

@@ -144,8 +144,8 @@ def test_parameters_of_any_size(idle):
     idle.synchronize()
     artifact = kernel(*STEP)
     bound = idle.load(artifact).bind((64, 1, 1))
-    with pytest.raises(DeviceError, match="65537 bytes of parameters; the most is 65536"):
-        bound.launch(bytes(65537), 1, 1, 1, 0)
+    with pytest.raises(DeviceError, match="131073 bytes of parameters; the most is 131072"):
+        bound.launch(bytes(131073), 1, 1, 1, 0)
     buffer = to_device(idle, np.zeros(64, np.uint32))
     bound.launch(params(artifact, buffer, 5) + bytes(60000), 1, 1, 1, 0)
     assert (words(idle, buffer) == 5).all()

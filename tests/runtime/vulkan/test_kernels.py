@@ -161,14 +161,14 @@ def test_parameter_blocks_fill_the_arena(device):
     artifact = kernel(f"out_: uint64_t, {many}, last: uint32_t", body)
     data = to_device(device, np.zeros(1, np.uint32))
     bound = device.load(artifact).bind((1, 1, 1))
-    for _ in range(50):  # 200 kB
+    for _ in range(70):  # 280 kB
         bound.launch(params(artifact, data, *range(500), 3), 1, 1, 1, 0)
-    assert words(device, data).tolist() == [150]
-    huge = bytes(70000)
-    with pytest.raises(DeviceError, match="70000 bytes of parameters; the most is 65536"):
+    assert words(device, data).tolist() == [210]
+    huge = bytes(140000)
+    with pytest.raises(DeviceError, match="140000 bytes of parameters; the most is 131072"):
         bound.launch(huge, 1, 1, 1, 0)
     bound.launch(params(artifact, data, *range(500), 1), 1, 1, 1, 0)
-    assert words(device, data).tolist() == [151]
+    assert words(device, data).tolist() == [211]
 
 
 def test_warps_are_subgroups_only_where_that_is_known(device):

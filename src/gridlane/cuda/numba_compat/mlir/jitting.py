@@ -143,7 +143,8 @@ def annotated(function: Any) -> Signature | None:
     """The signature that a function's annotations are; None where a parameter has no type.
 
     >>> from gridlane.cuda import float32, int64
-    >>> def scale(x: float32[::1], n: int): ...
+    >>> def scale(x, n): ...
+    >>> scale.__annotations__ = {"x": float32[::1], "n": int}
     >>> annotated(scale) == Signature(none, (float32[::1], int64))
     True
     """
