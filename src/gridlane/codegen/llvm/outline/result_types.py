@@ -12,7 +12,7 @@ def _words(text: str) -> frozenset[str]:
 
 _FLAGS = _words(
     "nuw nsw nusw exact disjoint nneg inbounds samesign volatile atomic weak tail notail "
-    "fast nnan ninf nsz arcp contract afn reassoc"
+    "fast nnan ninf nsz arcp contract afn reassoc fastcc"
 )
 _CONVERSIONS = _words(
     "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint inttoptr bitcast "
