@@ -65,7 +65,10 @@ class OwnPage:
         set_guard(self._end, start + PAGE - self._end)
 
     def __del__(self) -> None:
-        check_guard(self._address, self._end, self.start + PAGE - self._end)
+        try:
+            check_guard(self._address, self._end, self.start + PAGE - self._end)
+        except TypeError:  # the interpreter ends, and has set the globals to None
+            return
         self._pages.free.append(self.start)
 
 
@@ -85,7 +88,10 @@ class OwnMemory:
         set_guard(self._behind, self.end - self._behind)
 
     def __del__(self) -> None:
-        check_guard(self._address, self._behind, self.end - self._behind)
+        try:
+            check_guard(self._address, self._behind, self.end - self._behind)
+        except TypeError:  # the interpreter ends, and has set the globals to None
+            return
 
 
 class HostBuffer(Buffer):

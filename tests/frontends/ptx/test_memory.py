@@ -290,6 +290,7 @@ def meet(device: str, body: str) -> np.ndarray:
     given, made = cuda.to_device(np.zeros(128, np.uint32)), cuda.to_device(np.zeros(128, np.uint32))
     kernel = cuda.RawModule(code=text_of(body)).get_function("k")
     kernel(4, 32, (given, made))
+    cuda.synchronize()  # a launch that waits may be left to a thread
     return made.copy_to_host()
 
 
