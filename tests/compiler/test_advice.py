@@ -79,6 +79,11 @@ def unknown(m, v, n):
 
 
 @says()
+def by_the_lane_as_well(m, v, n):
+    v[cuda.threadIdx.x * 16 - 16 * cuda.laneid] = n  # what a lane's number adds is not known
+
+
+@says()
 def in_shared_memory(m, v, n):
     tile = cuda.shared.array((32, 32), float32)
     t = cuda.threadIdx.x
