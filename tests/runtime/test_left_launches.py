@@ -120,6 +120,15 @@ def test_its_error_is_raised_by_a_wait(flag, monkeypatch):
         cuda.default_stream().synchronize()
 
 
+def test_its_error_is_raised_by_a_copy_to_the_host(flag, monkeypatch):
+    out, kernel = counter(), limited(monkeypatch, 50_000_000, 70)
+    kernel[1, 1](flag, out)
+    with pytest.raises(RuntimeError, match="waited in this loop"):
+        out.copy_to_host()
+    assert out.copy_to_host() == 0
+    cuda.synchronize()
+
+
 def test_without_a_limit_it_waits_for_the_host_as_well(flag, monkeypatch):
     out, kernel = counter(), limited(monkeypatch, 0, 60)
     kernel[1, 1](flag, out)

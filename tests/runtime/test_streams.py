@@ -41,6 +41,20 @@ def test_an_error_drops_what_follows_and_surfaces_once():
     assert seen == ["always", "after"]
 
 
+def test_who_reads_is_told_the_error_once():
+    stream = Stream()
+    data = DEVICE.allocate(4)
+    DEVICE.fill(data.address, 7, 4)
+    stream.submit(lambda: 1 / 0)
+    target = bytearray(4)
+    with pytest.raises(ZeroDivisionError):
+        stream.read(memoryview(target), data.address)
+    assert target == bytes(4)
+    stream.read(memoryview(target), data.address)
+    assert target == bytes([7] * 4)
+    stream.synchronize()
+
+
 def test_default_stream_waits_for_others_and_leaves_their_errors():
     stream, seen = Stream(), []
     stream.submit(lambda: (time.sleep(0.02), seen.append(1)))

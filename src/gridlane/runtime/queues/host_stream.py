@@ -156,8 +156,10 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
         self.device.upload(target, source)
 
     def read(self, target: memoryview, source: int) -> None:
-        """Copy to the host, after the work so far."""
+        """Copy to the host, after the work so far; raise the first error of that, as who reads an
+        array would take it for what the work left there."""
         self.drain()
+        self.raise_error()
         self.device.download(target, source)
 
     def submit(self, work: Work, always: bool = False) -> None:
@@ -317,11 +319,11 @@ class DefaultHostStream(HostStream):
 
     def _is_left(self, piece: HostPiece) -> bool:
         """Leave a piece to the thread, behind the work of all streams, if it has to be. What a
-        callback or a holder of the turn does is done at once."""
+        callback does is done at once."""
         left = self._left
         if left is not None and left in LEFT and not left.pending:
             left.forget_if_empty()
-        if own_queue() is not None or TURNS.holder == get_ident():
+        if own_queue() is not None:
             return False
         if not (self.queue is not None or self._may_wait(piece)):
             return False
@@ -345,6 +347,7 @@ class DefaultHostStream(HostStream):
     def read(self, target: memoryview, source: int) -> None:
         """Copy to the host, after the work so far."""
         self.drain()
+        self.raise_error()
         with TURNS.lock:
             self.device.download(target, source)
 
