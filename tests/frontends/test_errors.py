@@ -94,11 +94,11 @@ def plain_function(a, n):
 
 
 def numpy_array(a, n):
-    a[0] = np.zeros(3)[n]
+    a[0] = np.arange(3)[n]
 
 
 def numpy_full(a, n):
-    a[0] = np.full(3, 1.0)[n]
+    a[0] = np.full(n, 1.0)[n]
 
 
 def host_function(a, n):
@@ -106,7 +106,7 @@ def host_function(a, n):
 
 
 def whole_array(a, n):
-    b = a + 1
+    b = a + (1, 2)
 
 
 def array_truth(a, n):
@@ -280,11 +280,16 @@ CASES = [
     (array_attribute, TypingError, "has no attribute sorted; it has shape", "a.sorted"),
     (plain_function, UnsupportedError, "decorate it with @cuda.jit(device=True)", "plain(n)"),
     (host_function, UnsupportedError, "cannot be called in a kernel", "random.random()"),
-    (numpy_array, UnsupportedError, "numpy.zeros cannot be called in a kernel; cuda.local", None),
-    (numpy_full, UnsupportedError, "numpy.full cannot be called in a kernel; cuda.local", None),
-    (whole_array, TypingError, "index the arrays, as in a[i]", "a + 1"),
+    (numpy_array, UnsupportedError, "numpy.arange cannot be called in a kernel; cuda.local", None),
+    (
+        numpy_full,
+        TypingError,
+        "the shape of the array must be a constant integer",
+        "np.full(n, 1.0)",
+    ),
+    (whole_array, TypingError, "index other arrays, as in a[i]", "a + (1, 2)"),
     (array_truth, TypingError, "an array has no truth value", "a"),
-    (array_comparison, TypingError, "array(float64, 1d, C) > int64 is not defined", "a > n"),
+    (array_comparison, TypingError, "an array has no truth value; compare", "a > n"),
     (float_index, TypingError, "an integer index is required here, not float64", "a[n / 2]"),
     (too_many_indices, TypingError, "2 indices for an array of 1 dimensions", "a[n, n]"),
     (float_bits, TypingError, "& takes integers and bools, not float64", "a[1] & 1"),

@@ -10,6 +10,7 @@ from gridlane.core.dtypes import i64
 from gridlane.core.errors import NameLookupError, TypingError
 from gridlane.core.suggestions import did_you_mean
 from gridlane.frontends.python import enums
+from gridlane.frontends.python.array_expressions import memory_needed, viewed
 from gridlane.frontends.python.chars import of_constant
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import strides_of
@@ -18,10 +19,12 @@ from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.indexing import place_of, record_place
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
+    ArrayExpression,
     ArrayView,
     BoundMethod,
     Chars,
     ComplexNumber,
+    Elements,
     EnumMember,
     EnumVariable,
     Operand,
@@ -59,6 +62,8 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         return item_of(t, record_place(t, base, name))
     if isinstance(base, RecordValue):
         return field_of(t, base, name)
+    if isinstance(base, ArrayExpression):
+        return _of_expression(t, base, name)
     if isinstance(base, ArrayView):
         found = _ARRAY.get(name)
         if found is not None:
@@ -99,6 +104,20 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         + (f"; it has {known}" if known else "")
         + close,
     )
+
+
+def _of_expression(t: Translator, base: ArrayExpression, name: str) -> Operand:
+    """What is known of an expression without its elements, its transpose, or a reduction."""
+    found = _SHAPED.get(name)
+    if found is not None:
+        return found(t, base)
+    if name == "T":
+        return viewed(t, base, lambda each: transposed(t, each))
+    if name in REDUCED:
+        return BoundMethod(base, name)
+    if name in _ARRAY or name in ARRAY_METHODS:
+        raise memory_needed(t, base, f".{name}")
+    raise t.fail(TypingError, f"{base.type_name} has no attribute {name}")
 
 
 def _has(record: RecordView | RecordValue, name: str) -> bool:
@@ -161,7 +180,7 @@ def extent(value: Value) -> Scalar:
     return Scalar(value, 0, EXTENT)
 
 
-def size(t: Translator, base: ArrayView) -> Scalar:
+def size(t: Translator, base: Elements) -> Scalar:
     """The number of elements."""
     total = t.b.const(1, i64)
     for one in base.shape:
@@ -187,11 +206,11 @@ def _strides(t: Translator, base: ArrayView) -> Operand:
     return TupleOperand(tuple([Scalar(value) for value in strides_of(t, base)]))
 
 
-def _itemsize(t: Translator, base: ArrayView) -> Scalar:
+def _itemsize(t: Translator, base: Elements) -> Scalar:
     return t.integer(memory_type(base.type.element).size)
 
 
-def _nbytes(t: Translator, base: ArrayView) -> Scalar:
+def _nbytes(t: Translator, base: Elements) -> Scalar:
     return extent(t.b.mul(size(t, base).value, _itemsize(t, base).value))
 
 
@@ -208,22 +227,23 @@ def transposed(t: Translator, base: ArrayView) -> ArrayView:
     return ArrayView(turned, base.pointer, base.shape[::-1], base.strides[::-1])
 
 
-_ARRAY: dict[str, Callable[[Translator, ArrayView], Operand]] = {
+_SHAPED: dict[str, Callable[[Translator, Elements], Operand]] = {
     "shape": lambda t, base: extents(base.shape),
     "ndim": lambda t, base: t.integer(base.type.ndim),
     "size": size,
-    "strides": _strides,
     "itemsize": _itemsize,
     "nbytes": _nbytes,
-    "T": transposed,
-    "ctypes": _ctypes,
     "dtype": lambda t, base: Static(base.type.element),
 }
+_ARRAY: dict[str, Callable[[Translator, ArrayView], Operand]] = {
+    **_SHAPED,
+    "strides": _strides,
+    "T": transposed,
+    "ctypes": _ctypes,
+}
 
-ARRAY_METHODS = (
-    *("view", "reshape", "ravel", "transpose", "copy", "item", "fill"),
-    *("sum", "prod", "min", "max", "mean", "var", "std", "all", "any", "argmin", "argmax"),
-)
+REDUCED = ("sum", "prod", "min", "max", "mean", "var", "std", "all", "any", "argmin", "argmax")
+ARRAY_METHODS = (*("view", "reshape", "ravel", "transpose", "copy", "item", "fill"), *REDUCED)
 
 
 RANGE_PARTS = ("start", "stop", "step")

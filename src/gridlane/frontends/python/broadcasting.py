@@ -1,12 +1,16 @@
-"""Loops over the elements of a view, and the operands that broadcast to it."""
+"""Loops over the elements of a view, and the operands that broadcast to it: numbers, arrays, and
+expressions of arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from gridlane.core.dtypes import b1, i64
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python.operands import ArrayView, Operand
+from gridlane.frontends.python.calls.registry import HANDLERS
+from gridlane.frontends.python.conversion import cast_to
+from gridlane.frontends.python.operands import ArrayView, Elements, Operand
 from gridlane.frontends.python.overlaps import Order
 from gridlane.frontends.python.places import address, load
 from gridlane.frontends.python.raising import stop
@@ -22,7 +26,7 @@ def require_broadcast(t: Translator, value: Operand, shape: Sequence[Value]) -> 
     Raises:
         TypingError: it never does.
     """
-    if not isinstance(value, ArrayView):
+    if not isinstance(value, Elements):
         return
     if value.type.ndim > len(shape):
         raise t.fail(TypingError, f"{value.type} does not fit in a view of {len(shape)} dimensions")
@@ -50,12 +54,43 @@ def stop_where(t: Translator, wrong: Value, message: str) -> None:
 
 def item_for(t: Translator, value: Operand, indices: list[Value]) -> Operand:
     """The operand's value for an element of the array that it broadcasts to."""
-    if not isinstance(value, ArrayView):
+    if not isinstance(value, Elements):
         return value
     own = indices[len(indices) - value.type.ndim :]
     pairs = zip(own, value.shape, strict=True)
-    inner = [_broadcast(t, index, extent) for index, extent in pairs]
-    return load(t, address(t, value, inner), value.type.element)
+    return element(t, value, [_broadcast(t, index, extent) for index, extent in pairs])
+
+
+def element(t: Translator, value: Elements, indices: list[Value]) -> Operand:
+    """The element of an array or of an expression, by one index in range for each axis."""
+    if isinstance(value, ArrayView):
+        return load(t, address(t, value, indices), value.type.element, value.type.readonly)
+    made = applied(t, value.function, value.operands, value.shape, indices)
+    return cast_to(t, made, value.element)
+
+
+def applied(
+    t: Translator,
+    function: Any,
+    operands: Sequence[Operand],
+    shape: Sequence[Value],
+    indices: list[Value],
+) -> Operand:
+    """A function of numpy's on an element of each operand: that at the indices in the shape to
+    which they broadcast."""
+    items = [_operand_item(t, each, shape, indices) for each in operands]
+    return HANDLERS[function].emit(t, *items)
+
+
+def _operand_item(
+    t: Translator, value: Operand, shape: Sequence[Value], indices: list[Value]
+) -> Operand:
+    if not isinstance(value, Elements):
+        return value
+    missing = len(shape) - value.type.ndim
+    rows = zip(indices[missing:], value.shape, shape[missing:], strict=True)
+    inner = [index if own is whole else _broadcast(t, index, own) for index, own, whole in rows]
+    return element(t, value, inner)
 
 
 def loop_in(
@@ -78,6 +113,8 @@ def _broadcast(t: Translator, index: Value, extent: Value) -> Value:
     known = constant(extent)
     if known is not None:
         return t.b.const(0, i64) if known == 1 else index
+    if constant(index) == 0:
+        return index
     one = t.b.eq(extent, t.b.const(1, i64))
     return t.b.select(one, t.b.const(0, i64), index)
 

@@ -13,6 +13,7 @@ from gridlane.frontends.python.operands import (
     BoundMethod,
     Chars,
     ComplexNumber,
+    Elements,
     EnumMember,
     EnumVariable,
     LocalFunction,
@@ -304,7 +305,7 @@ def truth(t: Translator, operand: Operand) -> Value:
         )
     if isinstance(operand, TupleOperand):
         return b.const(bool(operand.items), _B1)
-    if isinstance(operand, ArrayView):
+    if isinstance(operand, Elements):
         raise t.fail(
             TypingError,
             "an array has no truth value; compare an element, or test its size with len()",

@@ -14,7 +14,7 @@ from gridlane.core.options import KernelOptions
 from gridlane.core.source import Loc
 from gridlane.frontends.python.doubles import Cause, is_double
 from gridlane.frontends.python.source import parameter_names, source_of
-from gridlane.frontends.python.translation import translate_unit
+from gridlane.frontends.python.translation import translate_unit, with_memory
 from gridlane.frontends.python.unit import Unit
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
@@ -44,8 +44,13 @@ def explain(
     Raises:
         CompileError: the kernel is outside the dialect or its types do not fit; located.
     """
-    unit = Unit(Module(), options, causes={})
-    translate_unit(unit, function, args)
+
+    def attempt(stored: set[Loc]) -> Unit:
+        unit = Unit(Module(), options, causes={}, stored=stored)
+        translate_unit(unit, function, args)
+        return unit
+
+    unit = with_memory(attempt)
     module = unit.module
     lines = {(op.loc.file, op.loc.line): op.loc for op in _doubles(module)}
     causes: dict[tuple[Loc, str], Cause] = {}

@@ -9,6 +9,7 @@ from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import CompileError
 from gridlane.core.exports import Export
 from gridlane.core.options import KernelOptions
+from gridlane.core.source import Loc
 from gridlane.frontends.python.abi import layout_of, result_values, store_result, taken
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.device_function import DeviceFunction
@@ -17,7 +18,7 @@ from gridlane.frontends.python.rules import RULES
 from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.source import source_of
 from gridlane.frontends.python.specs import spec_of
-from gridlane.frontends.python.translation import tidy
+from gridlane.frontends.python.translation import tidy, with_memory
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unit import Unit
 from gridlane.ir.types import Space, Type, pointer
@@ -44,9 +45,14 @@ def translate_exported(
     Raises:
         CompileError: the function is outside the dialect or its types do not fit; located.
     """
-    unit = Unit(Module(), options, around or Surroundings())
+    around = around or Surroundings()
+
+    def attempt(stored: set[Loc]) -> tuple[Unit, ArgType]:
+        unit = Unit(Module(), options, around, stored=stored)
+        return unit, _translated(unit, function, signature)
+
     try:
-        kind = _translated(unit, function, signature)
+        unit, kind = with_memory(attempt)
     except CompileError as error:
         raise error.with_traceback(None) from None
     layout = layout_of(kind)

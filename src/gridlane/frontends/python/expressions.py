@@ -11,6 +11,7 @@ from typing import Any
 from gridlane.core.dtypes import b1
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python import joins
+from gridlane.frontends.python.array_expressions import are_arrays, of_arrays
 from gridlane.frontends.python.attributes import attribute, method_of
 from gridlane.frontends.python.calls.dispatch import call
 from gridlane.frontends.python.calls.extended import extended_member, extended_operator
@@ -122,7 +123,12 @@ def _chained(t: Translator, node: ast.Compare, operands: list[Operand]) -> Opera
     """A comparison after its first operands. What comes behind one that fails does not run."""
     number = len(operands)
     operands.append(t.expr(node.comparators[number - 1]))
-    first = Scalar(_compare_one(t, type(node.ops[number - 1]), *operands[-2:]))
+    kind = type(node.ops[number - 1])
+    if len(node.ops) == 1:
+        made = _compare_arrays(t, kind, *operands)
+        if made is not None:
+            return made
+    first = Scalar(_compare_one(t, kind, *operands[-2:]))
     rest = node.comparators[number:]
     if not rest:
         return first
@@ -131,6 +137,16 @@ def _chained(t: Translator, node: ast.Compare, operands: list[Operand]) -> Opera
     result = _further(t, True, first, read, names_in(rest)[1], before)
     t.env = before
     return result
+
+
+def _compare_arrays(
+    t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operand
+) -> Operand | None:
+    """A comparison of arrays, element by element; None where there is none."""
+    if not are_arrays((lhs, rhs)):
+        return None
+    made = extended_operator(t, (FUNCTIONS[kind],), _in_order(kind, lhs, rhs))
+    return made or of_arrays(t, kind, lhs, rhs)
 
 
 def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operand) -> Value:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from enum import EnumType
-from typing import Any
+from typing import Any, TypeGuard
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import chars
+from gridlane.frontends.python.array_expressions import memory_needed, viewed
+from gridlane.frontends.python.broadcasting import element
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert, integer, strides_of
 from gridlane.frontends.python.operands import (
+    ArrayExpression,
     ArrayView,
     Chars,
+    Elements,
     Operand,
     Pointer,
     RangeOperand,
@@ -32,6 +36,7 @@ from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.specs import CharsSpec, FunctionSpec, flatten, rebuild, spec_of
 from gridlane.frontends.python.stubs import Dim3Stub
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.unchanged import settle
 from gridlane.frontends.python.vectors import unchanged
 from gridlane.frontends.python.views import IndexPart, make_view
 from gridlane.ir.builder import constant
@@ -54,6 +59,8 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
         return chars.item(t, base, integer(t, index, "an integer index"))
     if isinstance(base, Static):
         return _static_subscript(t, base, index)
+    if isinstance(base, ArrayExpression):
+        return _expression_item(t, base, index.items if _is_tuple(index) else (index,))
     return item_of(t, place_of(t, base, index))
 
 
@@ -86,8 +93,25 @@ def _constant_slice(t: Translator, index: SliceOperand, what: str) -> slice:
     return slice(*known)
 
 
-def element_at(t: Translator, array: ArrayView, index: Scalar) -> Operand:
+def _is_tuple(index: Operand) -> TypeGuard[TupleOperand]:
+    return isinstance(index, TupleOperand)
+
+
+def _expression_item(t: Translator, array: ArrayExpression, items: tuple[Operand, ...]) -> Operand:
+    """An element of an expression of arrays, or the expression of views of them."""
+    parts = _index_parts(t, array, items)
+    indices = [part for part in parts if isinstance(part, Scalar)]
+    if len(indices) < len(parts):
+        return viewed(t, array, lambda each: make_view(t, each, parts, checked))
+    settle(t, array)
+    own = [checked(t, part, n, array) for part, n in zip(indices, array.shape, strict=True)]
+    return element(t, array, own)
+
+
+def element_at(t: Translator, array: Elements, index: Scalar) -> Operand:
     """``array[index]`` for an index that is in range."""
+    if isinstance(array, ArrayExpression):
+        return _expression_item(t, array, (index,))
     return item_of(t, _array_place(t, array, (index,)))
 
 
@@ -113,6 +137,8 @@ def place_of(t: Translator, base: Operand, index: Operand) -> Place:
         raise t.fail(TypingError, "a tuple cannot be changed; make a new one, or use a local array")
     number = isinstance(base, Scalar)
     instead = "; to write a result, pass an array of one element" if number else ""
+    if isinstance(base, ArrayExpression):
+        raise memory_needed(t, base, "a store to an element")
     raise t.fail(TypingError, f"{base.type_name} cannot be indexed{instead}")
 
 
@@ -177,7 +203,7 @@ def _field_view(t: Translator, array: ArrayView, name: str) -> Place:
     return Place(place.element, place.pointer, view, place.readonly)
 
 
-def _index_parts(t: Translator, array: ArrayView, items: tuple[Operand, ...]) -> list[IndexPart]:
+def _index_parts(t: Translator, array: Elements, items: tuple[Operand, ...]) -> list[IndexPart]:
     """The subscript's items with an ellipsis expanded and missing axes filled with ``:``."""
     full = SliceOperand(None, None, None)
     axes = sum(not _is_new_axis(item) and not _is_ellipsis(item) for item in items)
@@ -209,7 +235,7 @@ def _is_new_axis(item: Operand) -> bool:
     return isinstance(item, Static) and item.object is None
 
 
-def _index(t: Translator, array: ArrayView, item: Operand) -> Scalar:
+def _index(t: Translator, array: Elements, item: Operand) -> Scalar:
     if isinstance(item, ArrayView) and item.type.ndim == 0:
         item = item_of(t, _array_place(t, item, ()))  # as numpy's, an index without axes
     if not isinstance(item, Scalar):
@@ -232,7 +258,7 @@ def checked(
     t: Translator,
     index: Scalar,
     extent: Value,
-    array: ArrayView | None,
+    array: Elements | None,
     told: str = "tuple index out of range",
 ) -> Value:
     """An index as i64, counted from the end where it is negative; in debug mode checked against the

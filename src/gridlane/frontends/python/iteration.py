@@ -7,7 +7,7 @@ from gridlane.core.errors import TypingError
 from gridlane.frontends.python import bounds
 from gridlane.frontends.python.indexing import element_at, tuple_item
 from gridlane.frontends.python.operands import (
-    ArrayView,
+    Elements,
     EnumerateOperand,
     Operand,
     RangeOperand,
@@ -54,7 +54,7 @@ def length(t: Translator, operand: Operand) -> Value:
         TypingError: the operand cannot be iterated over.
     """
     b = t.b
-    if isinstance(operand, ArrayView):
+    if isinstance(operand, Elements):
         if not operand.shape:
             raise t.fail(TypingError, "a 0-d array cannot be iterated over; read it with a[()]")
         return operand.shape[0]
@@ -78,7 +78,7 @@ def length(t: Translator, operand: Operand) -> Value:
 
 def item_at(t: Translator, operand: Operand, index: Scalar) -> Operand:
     """Item ``index`` of something that ``length`` accepts; the index is in range."""
-    if isinstance(operand, ArrayView):
+    if isinstance(operand, Elements):
         return element_at(t, operand, index)
     if isinstance(operand, TupleOperand):
         return tuple_item(t, operand, index, checked=False)

@@ -8,10 +8,17 @@ from dataclasses import replace
 
 from gridlane.core.errors import CompileError
 from gridlane.core.source import Loc
+from gridlane.frontends.python.array_expressions import memory_needed
 from gridlane.frontends.python.conversion import convert
 from gridlane.frontends.python.frames import Carrier, Environment, Frame, UnboundYet, unbound
 from gridlane.frontends.python.liveness import Flow
-from gridlane.frontends.python.operands import Conflict, Operand, Scalar, TupleOperand
+from gridlane.frontends.python.operands import (
+    ArrayExpression,
+    Conflict,
+    Operand,
+    Scalar,
+    TupleOperand,
+)
 from gridlane.frontends.python.parts import put_together, taken_apart
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
@@ -29,6 +36,7 @@ from gridlane.frontends.python.specs import (
     suffixes,
 )
 from gridlane.frontends.python.translator import Translator
+from gridlane.ir.builder import constant
 from gridlane.ir.ops import control
 from gridlane.ir.values import Region
 
@@ -129,8 +137,17 @@ def merge(
     spec = t.unify(lhs, rhs, name) if lhs is not None and rhs is not None else None
     if spec is None:
         both = _merged_parts(t, name, region, operand, other_region, other)
+        if both is None:
+            _require_stored(t, name, operand, other)
         return both or Conflict((operand.type_name, other.type_name))
     return through(t, name, spec, ((region, operand), (other_region, other)))
+
+
+def _require_stored(t: Translator, name: str, *sides: Operand) -> None:
+    """Refuse an expression of arrays where a variable has other arrays as well."""
+    for side in sides:
+        if isinstance(side, ArrayExpression):
+            raise memory_needed(t, side, f"the variable {name!r}, which has several arrays,")
 
 
 def _merged_parts(
@@ -162,7 +179,7 @@ def through(
     t: Translator, name: str, spec: Spec, ends: tuple[tuple[Region, Operand], ...]
 ) -> Operand:
     """Pass an operand out of regions through IR variables. A part that is the same value in all of
-    them, made outside of them, stays that value."""
+    them, made outside of them, stays that value, and one constant integer stays that constant."""
     b = t.b
     flat = []
     for region, operand in ends:
@@ -173,6 +190,10 @@ def through(
         values = [values[number] for values in flat]
         if len(values) == 2 and values[0] is values[1]:
             parts.append(values[0])
+            continue
+        known = constant(values[0])
+        if type(known) is int and all(constant(each) == known for each in values[1:]):
+            parts.append(b.const(known, type_))  # type: ignore[arg-type]  # an integer's
             continue
         var = b.variable(name + tail, type_)
         for (region, _), value in zip(ends, values, strict=True):
@@ -335,6 +356,7 @@ def save(t: Translator, frame: Frame, leaves: bool = False) -> None:
             frame.retry = True
             continue
         spec = spec_of(now)
+        _require_stored(t, name, now)
         if spec is None or carrier.fixed is not None:
             _learn(t, frame, carrier, None, now)
             continue

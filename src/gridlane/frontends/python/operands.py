@@ -7,6 +7,7 @@ value: functions, types, modules, None, strings.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -172,6 +173,53 @@ class ArrayView(Operand):
     @property
     def type_name(self) -> str:
         return str(self.type)
+
+
+@dataclass(slots=True, eq=False)
+class ArrayExpression(Operand):
+    """A function of numpy's on arrays, element by element: an array without memory, whose elements
+    are computed where they are read.
+
+    Attributes:
+        function: of numpy's, with a handler in ``calls/registry``.
+        element: the type of its results.
+        place: where it is written.
+        operands: numbers, arrays and further expressions, which broadcast.
+        extents: of the result.
+    """
+
+    function: Any
+    element: argtypes.ArgType
+    place: Loc
+    operands: tuple[Operand, ...]
+    extents: tuple[Scalar, ...]
+
+    @property
+    def type(self) -> argtypes.ArrayType:
+        """The type that it has as an array in memory."""
+        return argtypes.ArrayType(self.element, len(self.extents), "C")
+
+    @property
+    def shape(self) -> tuple[Value, ...]:
+        """The extents as values."""
+        return tuple([extent.value for extent in self.extents])
+
+    @property
+    def type_name(self) -> str:
+        return str(self.type)
+
+
+Elements = ArrayView | ArrayExpression
+"""What has elements and a shape."""
+
+
+def arrays_in(value: Operand) -> Iterator[ArrayView]:
+    """The arrays that an operand reads: itself, or those of an expression."""
+    if isinstance(value, ArrayView):
+        yield value
+    elif isinstance(value, ArrayExpression):
+        for each in value.operands:
+            yield from arrays_in(each)
 
 
 @dataclass(slots=True, eq=False)

@@ -8,11 +8,19 @@ from collections.abc import Callable
 
 from gridlane.core.dtypes import DType, b1
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python import bounds, complexes, division, promotion, times, vectors
+from gridlane.frontends.python import (
+    array_expressions,
+    bounds,
+    complexes,
+    division,
+    promotion,
+    times,
+    vectors,
+)
 from gridlane.frontends.python.conversion import cast_scalar
 from gridlane.frontends.python.operands import (
-    ArrayView,
     ComplexNumber,
+    Elements,
     Operand,
     Scalar,
     TupleOperand,
@@ -141,8 +149,8 @@ def mismatch(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> TypingEr
     """The error of an operator whose operands do not fit."""
     if isinstance(lhs, UserValue) or isinstance(rhs, UserValue):
         advice = "; implement it with @overload of the function in operator"
-    elif isinstance(lhs, ArrayView) or isinstance(rhs, ArrayView):
-        advice = "; a kernel computes on elements: index the arrays, as in a[i]"
+    elif isinstance(lhs, Elements) or isinstance(rhs, Elements):
+        advice = "; it takes numbers and arrays of them; index other arrays, as in a[i]"
     else:
         advice = "; it takes numbers"
     return TypingError(
@@ -182,7 +190,9 @@ _OF_NUMBERS: dict[type[ast.operator], Emit] = {
     ast.MatMult: _matmul,
 }
 BINARY: dict[type[ast.operator], Emit] = {
-    kind: times.binary(SYMBOLS[kind], vectors.binary(SYMBOLS[kind], emit))
+    kind: array_expressions.binary(
+        kind, times.binary(SYMBOLS[kind], vectors.binary(SYMBOLS[kind], emit))
+    )
     for kind, emit in _OF_NUMBERS.items()
 }
 
@@ -241,7 +251,7 @@ def _one(t: Translator, symbol: str, operand: Operand) -> Scalar:
 
 
 UNARY: dict[type[ast.unaryop], Callable[[Translator, Operand], Operand]] = {
-    ast.USub: times.unary("-", vectors.unary(negative)),
-    ast.UAdd: times.unary("+", vectors.unary(positive)),
-    ast.Invert: times.unary("~", vectors.unary(invert)),
+    ast.USub: array_expressions.unary(ast.USub, times.unary("-", vectors.unary(negative))),
+    ast.UAdd: array_expressions.unary(ast.UAdd, times.unary("+", vectors.unary(positive))),
+    ast.Invert: array_expressions.unary(ast.Invert, times.unary("~", vectors.unary(invert))),
 }

@@ -1,4 +1,5 @@
-"""The operands that ranges, slices, f-strings, methods and their like are made of. They have no
+"""The operands that ranges, slices, expressions of arrays, f-strings, methods and their like are
+made of. They have no
 spec, and go through branches part by part."""
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from dataclasses import fields
 from typing import Any, cast
 
 from gridlane.frontends.python.operands import (
+    ArrayExpression,
     BoundMethod,
     EnumerateOperand,
     FormattedText,
@@ -20,6 +22,7 @@ from gridlane.frontends.python.operands import (
 )
 
 _COMPOSED = (
+    ArrayExpression,
     BoundMethod,
     EnumerateOperand,
     FormattedText,
@@ -30,6 +33,7 @@ _COMPOSED = (
     ZipOperand,
 )
 PASSED = (
+    ArrayExpression,
     EnumerateOperand,
     RangeOperand,
     ReversedOperand,

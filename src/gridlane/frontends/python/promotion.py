@@ -184,6 +184,17 @@ def numpy_floating_pair(lhs: DType, rhs: DType) -> DType:
 
 
 @cache
+def numpy_quotient(lhs: DType, rhs: DType) -> DType:
+    """The type of ``np.true_divide``: float64 of integers of any width.
+
+    >>> from gridlane.core.dtypes import i8, i32
+    >>> numpy_quotient(i8, i8), numpy_quotient(i8, f32), numpy_quotient(i32, f32)
+    (f64, f32, f64)
+    """
+    return unify(lhs, rhs) if lhs.is_float or rhs.is_float else f64
+
+
+@cache
 def complex_part(operand: DType) -> DType:
     """The type of the parts when a complex variable holds a number of this type."""
     return unify(numpy_floating(operand), f32)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
+from gridlane.frontends.python.array_expressions import in_place, memory_needed
 from gridlane.frontends.python.assignment import assign_to
 from gridlane.frontends.python.attributes import attribute, set_attribute
 from gridlane.frontends.python.calls.extended import extended_operator
@@ -19,6 +20,8 @@ from gridlane.frontends.python.loops import for_, while_
 from gridlane.frontends.python.names import named
 from gridlane.frontends.python.operands import (
     NONE,
+    ArrayExpression,
+    ArrayView,
     Operand,
     Scalar,
     Static,
@@ -55,7 +58,14 @@ def _augmented(t: Translator, node: ast.AugAssign) -> None:
         kind = type(node.op)
         functions = IN_PLACE[kind], FUNCTIONS[kind]
         made = extended_operator(t, functions, [lhs, rhs])
-        return made or BINARY[kind](t, value_of(t, lhs), value_of(t, rhs))
+        if made is not None:
+            return made
+        lhs, rhs = value_of(t, lhs), value_of(t, rhs)
+        if in_place(t, kind, lhs, rhs):
+            return lhs
+        if isinstance(lhs, ArrayExpression):
+            raise memory_needed(t, lhs, "an operator in place")
+        return BINARY[kind](t, lhs, rhs)
 
     if isinstance(target, ast.Name):
         lhs = named(t, target.id)
@@ -67,12 +77,16 @@ def _augmented(t: Translator, node: ast.AugAssign) -> None:
         with t.at(target):
             place = place_of(t, value_of(t, base), value_of(t, index))
             old = item_of(t, place)
-        store(t, place, operation(t, old, t.expr(node.value)))
+        made = operation(t, old, t.expr(node.value))
+        if made is not old or not isinstance(old, ArrayView):  # else it is stored
+            store(t, place, made)
         return
     base = value_of(t, t.expr(target.value))
     with t.at(target):
         old = attribute(t, base, target.attr)
-    set_attribute(t, base, target.attr, operation(t, old, t.expr(node.value)))
+    made = operation(t, old, t.expr(node.value))
+    if made is not old or not isinstance(old, ArrayView):
+        set_attribute(t, base, target.attr, made)
 
 
 def _expression(t: Translator, node: ast.Expr) -> None:

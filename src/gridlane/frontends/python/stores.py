@@ -19,7 +19,9 @@ from gridlane.frontends.python.broadcasting import (
 from gridlane.frontends.python.chars_memory import store_chars
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.extensions import EXTENSIONS, is_users
+from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
+    ArrayExpression,
     ArrayView,
     Chars,
     ComplexNumber,
@@ -29,6 +31,7 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
     UserValue,
     Vector,
+    arrays_in,
 )
 from gridlane.frontends.python.optionals import value_of
 from gridlane.frontends.python.overlaps import (
@@ -41,9 +44,10 @@ from gridlane.frontends.python.overlaps import (
 )
 from gridlane.frontends.python.places import Place, address, load
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.unchanged import settle
 from gridlane.frontends.python.vector_memory import store_vector
 from gridlane.ir.builder import constant
-from gridlane.ir.ops import arith
+from gridlane.ir.ops import arith, memory
 from gridlane.ir.types import Space
 from gridlane.ir.values import Value
 
@@ -143,8 +147,11 @@ def _holds_array(kind: argtypes.ArgType) -> bool:
 def broadcast_store(t: Translator, view: ArrayView, value: Operand) -> None:
     """``view[...] = value``: a number for every element, or an array or tuple of as many axes or
     fewer, element by element."""
-    order: Order | bool = True
-    if isinstance(value, ArrayView) and share(view, value):
+    order: Order | bool | None = True
+    if isinstance(value, ArrayExpression):
+        settle(t, value)
+        order = _common_order(t, view, [value])
+    elif isinstance(value, ArrayView) and share(view, value):
         order = order_of(t, view, value)
         value = value if order else _held(t, view, value)
     if isinstance(value, TupleOperand) and not _is_element(view, value):
@@ -209,6 +216,13 @@ def _elements(
     return TupleOperand(tuple(items))
 
 
+def local_array(t: Translator, kind: argtypes.ArgType, shape: tuple[int, ...]) -> ArrayView:
+    """A new array of the thread, with any values."""
+    start = t.b.value(memory.LocalArray(memory_type(kind), max(1, prod(shape))))
+    extents = tuple([t.b.const(extent, i64) for extent in shape])
+    return ArrayView(argtypes.ArrayType(kind, len(shape), "C"), start, extents)
+
+
 def fill_view(
     t: Translator,
     view: ArrayView,
@@ -235,8 +249,8 @@ def _common_order(t: Translator, view: ArrayView, operands: list[Operand]) -> Or
     """
     moved: list[Order] = []
     is_broadcast = False
-    for each in operands:
-        if isinstance(each, ArrayView) and share(view, each):
+    for each in [array for operand in operands for array in arrays_in(operand)]:
+        if share(view, each):
             order = order_of(t, view, each)
             if order is True:
                 is_broadcast |= not covers(view, each)

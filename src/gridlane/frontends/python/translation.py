@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
+from typing import TypeVar
 
 from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import CompileError
 from gridlane.core.options import KernelOptions
+from gridlane.core.source import Loc
 from gridlane.frontends.python.device_function import Link
 from gridlane.frontends.python.functions import compile_device, compile_kernel
 from gridlane.frontends.python.recursion import end_recursion
 from gridlane.frontends.python.results import result_type, spec_of_type
 from gridlane.frontends.python.rules import RULES
 from gridlane.frontends.python.scope import Surroundings
-from gridlane.frontends.python.unit import Instance, Unit
+from gridlane.frontends.python.unchanged import require_unchanged
+from gridlane.frontends.python.unit import Instance, MemoryNeeded, Unit
 from gridlane.ir.values import Function, Module
 from gridlane.passes.optimise.promote import drop_dead
 from gridlane.passes.structure.fresh_arrays import freshen_local_arrays
@@ -44,14 +48,39 @@ def translate(
     """
     if not is_kernel:
         return translate_device(function, args, options)[0]
-    unit = Unit(Module(), options, around or Surroundings(), links=links)
-    unit.texts = unit.texts if texts is None else texts
-    try:
+    around = around or Surroundings()
+
+    def attempt(stored: set[Loc]) -> Unit:
+        unit = Unit(Module(), options, around, links=links, stored=stored)
+        unit.texts = unit.texts if texts is None else texts
         translate_unit(unit, function, args)
+        return unit
+
+    try:
+        return with_memory(attempt).module
     except CompileError as error:
         # The frames of the translator say nothing to the user.
         raise error.with_traceback(None) from None
-    return unit.module
+
+
+Made = TypeVar("Made")
+
+
+def with_memory(attempt: Callable[[set[Loc]], Made]) -> Made:
+    """The result of an attempt, with the places of expressions of arrays that need memory: those
+    that earlier attempts found.
+
+    Raises:
+        CompileError: as the attempt.
+    """
+    stored: set[Loc] = set()
+    while True:
+        try:
+            return attempt(stored)
+        except MemoryNeeded as error:
+            if not error.is_bounded or error.place in stored:
+                raise
+            stored.add(error.place)
 
 
 def translate_unit(unit: Unit, function: types.FunctionType, args: tuple[ArgType, ...]) -> None:
@@ -64,19 +93,24 @@ def translate_device(
     function: types.FunctionType, args: tuple[ArgType, ...], options: KernelOptions
 ) -> tuple[Module, ArgType]:
     """The IR of a device function for argument types, and the type of its result."""
-    unit = Unit(Module(), options)
     specs = tuple([spec_of_type(kind) for kind in args])
-    try:
+
+    def attempt(stored: set[Loc]) -> tuple[Module, ArgType]:
+        unit = Unit(Module(), options, stored=stored)
         compiled = compile_device(unit, RULES, Instance(function, specs, options.floats))
+        tidy(unit, compiled.function)
+        return unit.module, result_type(compiled.result)
+
+    try:
+        return with_memory(attempt)
     except CompileError as error:
         raise error.with_traceback(None) from None
-    tidy(unit, compiled.function)
-    return unit.module, result_type(compiled.result)
 
 
 def tidy(unit: Unit, root: Function) -> None:
     """Make local arrays fresh, erase dead ops and unreachable functions and globals."""
     unit.prune(root)
+    require_unchanged(unit)
     freshen_local_arrays(unit.module)
     for function in unit.module.functions.values():
         drop_dead(function.body)

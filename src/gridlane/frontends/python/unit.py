@@ -6,15 +6,16 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
-from gridlane.core.errors import ConstantError
+from gridlane.core.errors import ConstantError, UnsupportedError
 from gridlane.core.options import KernelOptions
 from gridlane.core.source import Loc
 from gridlane.frontends.python.doubles import Cause
+from gridlane.frontends.python.operands import ArrayExpression
 from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.specs import Spec
 from gridlane.ir.ops import control, memory
 from gridlane.ir.types import Space, Type
-from gridlane.ir.values import ErrorSite, Function, Global, Module
+from gridlane.ir.values import ErrorSite, Function, Global, Module, Region
 
 
 class LiteralNeeded(ConstantError):
@@ -60,6 +61,26 @@ class Opened:
     called: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Where an expression of arrays is translated: the function, the region, and how many ops this
+    had then."""
+
+    function: Function
+    region: Region
+    ops: int
+
+
+class MemoryNeeded(UnsupportedError):
+    """The expression of arrays at ``place`` is used as no expression can be. It is translated again
+    with memory of its own where its size is known (``is_bounded``)."""
+
+    def __init__(self, message: str, loc: Loc, place: Loc, is_bounded: bool) -> None:
+        super().__init__(message, loc)
+        self.place = place
+        self.is_bounded = is_bounded
+
+
 @dataclass(slots=True, eq=False)
 class Unit:
     """A module during its translation.
@@ -78,6 +99,8 @@ class Unit:
         links: the code that defines declared functions which have none of their own.
         foreign: the modules of such code, and their functions once they are translated;
             ``foreign_globals``: the symbols of their variables.
+        expressions: those of arrays that are read later, so that nothing may change their operands.
+        stored: the places of expressions that have memory.
     """
 
     module: Module
@@ -96,6 +119,8 @@ class Unit:
     links: tuple[Any, ...] = ()
     foreign: dict[Any, Any] = field(default_factory=dict)
     foreign_globals: dict[Any, str] = field(default_factory=dict)
+    expressions: dict[ArrayExpression, Made] = field(default_factory=dict[ArrayExpression, Made])
+    stored: set[Loc] = field(default_factory=set[Loc])
 
     def function_name(self, wanted: str) -> str:
         """A name that no function of the module has yet."""

@@ -33,6 +33,7 @@ from gridlane.frontends.python.operands import (
     ArrayView,
     Chars,
     ComplexNumber,
+    Elements,
     EnumerateOperand,
     Operand,
     RangeOperand,
@@ -172,12 +173,12 @@ def two_way(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> S
     return Scalar(t.b.select(wins, b.value, a.value))
 
 
-@handles(min, params="*")
+@handles(min, params="*", unstored=True)
 def _min(t: Translator, *operands: Operand) -> Operand:
     return _extreme(t, "min", ast.Lt, list(operands))
 
 
-@handles(max, params="*")
+@handles(max, params="*", unstored=True)
 def _max(t: Translator, *operands: Operand) -> Operand:
     return _extreme(t, "max", ast.Gt, list(operands))
 
@@ -244,7 +245,7 @@ def _pow(t: Translator, base: Operand, exp: Operand) -> Operand:
 # ---- sequences
 
 
-@handles(len, params="obj")
+@handles(len, params="obj", unstored=True)
 def _len(t: Translator, obj: Operand) -> Operand:
     if isinstance(obj, Static) and isinstance(obj.object, str | bytes):
         return t.integer(len(obj.object))
@@ -253,7 +254,7 @@ def _len(t: Translator, obj: Operand) -> Operand:
     items = static_items(t, obj)
     if items is not None:
         return t.integer(len(items))
-    if not isinstance(obj, ArrayView | RangeOperand):
+    if not isinstance(obj, Elements | RangeOperand):
         raise t.fail(TypingError, f"{obj.type_name} has no length")
     return extent(length(t, obj))
 
@@ -309,20 +310,20 @@ def _range_type(numbers: list[Scalar]) -> DType:
     return u64 if all(not kind.is_signed for kind in kinds) else i64
 
 
-@handles(enumerate, params="iterable, start=")
+@handles(enumerate, params="iterable, start=", unstored=True)
 def _enumerate(t: Translator, iterable: Operand, start: Operand | None) -> Operand:
     first = t.integer(0) if start is None else cast_scalar(t, integer(t, start), i64)
     return EnumerateOperand(iterable, first)
 
 
-@handles(zip, params="*")
+@handles(zip, params="*", unstored=True)
 def _zip(t: Translator, *operands: Operand) -> Operand:
     if not operands:
         return TupleOperand(())
     return ZipOperand(operands)
 
 
-@handles(reversed, params="sequence")
+@handles(reversed, params="sequence", unstored=True)
 def _reversed(t: Translator, sequence: Operand) -> Operand:
     return ReversedOperand(sequence)
 
@@ -338,7 +339,7 @@ def _tuple(t: Translator, iterable: Operand | None) -> Operand:
     return TupleOperand(tuple(items))
 
 
-@handles(sum, params="iterable, start=")
+@handles(sum, params="iterable, start=", unstored=True)
 def _sum(t: Translator, iterable: Operand, start: Operand | None) -> Operand:
     items = static_items(t, iterable)
     total: Operand = t.integer(0) if start is None else start

@@ -10,6 +10,7 @@ import numpy as np
 
 from gridlane.core import argtypes
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
+from gridlane.frontends.python.array_expressions import apply, are_arrays, memory_needed
 from gridlane.frontends.python.calls.casts import cast_call
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.calls.elementwise import elementwise, fills_array
@@ -29,6 +30,7 @@ from gridlane.frontends.python.device_function import (
 from gridlane.frontends.python.foreign import call_foreign
 from gridlane.frontends.python.lexical import walk_own
 from gridlane.frontends.python.operands import (
+    ArrayExpression,
     BoundMethod,
     LocalFunction,
     Operand,
@@ -71,6 +73,11 @@ def call(
             arguments, keywords = _values(t, arguments, keywords)
         if handler.elementwise and fills_array(handler, arguments, keywords):
             return elementwise(t, handler, arguments)
+        whole = np.absolute if target is abs else target
+        if isinstance(whole, np.ufunc) and not keywords and are_arrays(arguments):
+            return apply(t, whole, bind(t, handler, arguments, keywords))  # type: ignore[arg-type]  # all given
+        if not handler.unstored:
+            _require_stored(t, handler, [*arguments, *keywords.values()])
         return handler.emit(t, *bind(t, handler, arguments, keywords))
     device = device_function_of(target)
     if device is not None:
@@ -94,6 +101,13 @@ def call(
     if kind is not None:
         return cast_call(t, kind, arguments, keywords)
     raise _not_callable(t, target)
+
+
+def _require_stored(t: Translator, handler: Handler, arguments: list[Operand]) -> None:
+    """Refuse expressions of arrays for a function that needs their memory."""
+    for each in arguments:
+        if isinstance(each, ArrayExpression):
+            raise memory_needed(t, each, f"{handler.name}()")
 
 
 def _is_own(target: Any, handler: Handler | None) -> bool:
@@ -202,7 +216,7 @@ _INSTEAD: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((list, dict, set), "cuda.local.array(n, dtype) is a thread's own array"),
     ((open, input), "read on the host, and pass an array"),
     (
-        (np.zeros, np.ones, np.empty, np.full, np.array, np.arange, np.zeros_like, np.empty_like),
+        (np.array, np.arange),
         "cuda.local.array(shape, dtype) is a thread's own array, to be filled in a loop",
     ),
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gridlane.frontends.python.calls.registry import Handler
-from gridlane.frontends.python.operands import ArrayView, Operand
+from gridlane.frontends.python.operands import ArrayExpression, ArrayView, Operand
 from gridlane.frontends.python.stores import fill_view
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.unchanged import settle
 
 
 def fills_array(handler: Handler, arguments: list[Operand], keywords: dict[str, Operand]) -> bool:
@@ -19,5 +20,8 @@ def elementwise(t: Translator, handler: Handler, arguments: list[Operand]) -> Op
     argument, which is filled and is the result."""
     *operands, out = arguments
     assert isinstance(out, ArrayView)
+    for each in operands:
+        if isinstance(each, ArrayExpression):
+            settle(t, each)
     fill_view(t, out, operands, lambda values: handler.emit(t, *values))
     return out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import reduce
-from math import prod
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
@@ -24,6 +23,7 @@ from gridlane.frontends.python.operands import (
     BoundMethod,
     Chars,
     ComplexNumber,
+    Elements,
     Operand,
     RecordView,
     Scalar,
@@ -32,11 +32,11 @@ from gridlane.frontends.python.operands import (
 from gridlane.frontends.python.places import Place, load
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.records import record_value
-from gridlane.frontends.python.stores import broadcast_store, store
+from gridlane.frontends.python.stores import broadcast_store, local_array, store
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vector_memory import viewed
 from gridlane.ir.builder import constant
-from gridlane.ir.ops import arith, memory
+from gridlane.ir.ops import arith
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
 
@@ -62,9 +62,10 @@ def call_method(
         return _chars_method(t, receiver, method.name, arguments)
     if isinstance(receiver, TupleOperand):
         return _tuple_method(t, receiver, method.name, arguments)
-    assert isinstance(receiver, ArrayView)
+    assert isinstance(receiver, Elements)
     reduce = REDUCTIONS.get(method.name)
     if reduce is None:
+        assert isinstance(receiver, ArrayView)
         return _ARRAY[method.name](t, receiver, arguments)
     if arguments:
         raise t.fail(
@@ -217,10 +218,7 @@ def _copy(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
             "copy() needs extents that are known when the kernel is compiled; copy to a "
             "cuda.local.array in a loop",
         )
-    element = memory_type(array.type.element)
-    start = t.b.value(memory.LocalArray(element, max(1, prod(extents))))  # type: ignore[arg-type]
-    kind = argtypes.ArrayType(array.type.element, array.type.ndim, "C")
-    made = ArrayView(kind, start, array.shape)
+    made = local_array(t, array.type.element, tuple(extents))  # type: ignore[arg-type]  # known
     broadcast_store(t, made, array)
     return made
 

@@ -185,9 +185,9 @@ def _register_operators() -> None:
 @handles(np.true_divide, params="x1, x2")
 def _true_divide(t: Translator, x1: Operand, x2: Operand) -> Operand:
     if isinstance(x1, ComplexNumber) or isinstance(x2, ComplexNumber):
-        return complexes.divide(t, *complexes.both(t, x1, x2, promotion.numpy_complex))
+        return complexes.divide(t, *complexes.both(t, x1, x2, promotion.complex_part))
     a, b = _number(t, x1, "true_divide"), _number(t, x2, "true_divide")
-    dtype = t.promoted(promotion.numpy_floating_pair, a.dtype, b.dtype)
+    dtype = t.promoted(promotion.numpy_quotient, a.dtype, b.dtype)
     return division.true_divide(t, cast_scalar(t, a, dtype), cast_scalar(t, b, dtype))
 
 

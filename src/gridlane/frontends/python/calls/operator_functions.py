@@ -6,6 +6,7 @@ import ast
 import operator
 from typing import Any
 
+from gridlane.frontends.python.array_expressions import in_place, of_arrays
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.compare import OPS, compare, contains, identical
 from gridlane.frontends.python.conversion import truth
@@ -59,10 +60,18 @@ IN_PLACE: dict[type[ast.operator], Any] = {
 
 def _register() -> None:
     for kind, name in _BINARY.items():
-        in_place = getattr(operator, "i" + name.rstrip("_"))
-        register((getattr(operator, name), in_place), f"operator.{name}", BINARY[kind], "a, b")
+
+        def changed(
+            t: Translator, a: Operand, b: Operand, kind: type[ast.operator] = kind
+        ) -> Operand:
+            return a if in_place(t, kind, a, b) else BINARY[kind](t, a, b)
+
+        own = getattr(operator, "i" + name.rstrip("_"))
+        register((own,), f"operator.{own.__name__}", changed, "a, b", unstored=True)
+        every = getattr(operator, name)
+        register((every,), f"operator.{name}", BINARY[kind], "a, b", unstored=True)
     for unary, name in _UNARY.items():
-        register((getattr(operator, name),), f"operator.{name}", UNARY[unary], "a")
+        register((getattr(operator, name),), f"operator.{name}", UNARY[unary], "a", unstored=True)
     register((operator.inv,), "operator.inv", UNARY[ast.Invert], "a")
     assert set(_COMPARE) == set(OPS)
     for relation, name in _COMPARE.items():
@@ -70,9 +79,10 @@ def _register() -> None:
         def emit(
             t: Translator, a: Operand, b: Operand, relation: type[ast.cmpop] = relation
         ) -> Operand:
-            return Scalar(compare(t, relation, a, b))
+            found = of_arrays(t, relation, a, b)
+            return found or Scalar(compare(t, relation, a, b))
 
-        register((getattr(operator, name),), f"operator.{name}", emit, "a, b")
+        register((getattr(operator, name),), f"operator.{name}", emit, "a, b", unstored=True)
 
 
 _register()
@@ -103,12 +113,12 @@ def _contains(t: Translator, a: Operand, b: Operand) -> Operand:
     return Scalar(contains(t, b, a))
 
 
-@handles(operator.getitem, params="a, b")
+@handles(operator.getitem, params="a, b", unstored=True)
 def _getitem(t: Translator, a: Operand, b: Operand) -> Operand:
     return subscript(t, a, b)
 
 
-@handles(operator.setitem, params="a, b, c")
+@handles(operator.setitem, params="a, b, c", unstored=True)
 def _setitem(t: Translator, a: Operand, b: Operand, c: Operand) -> Operand:
     store(t, place_of(t, a, b), c)
     return NONE

@@ -16,28 +16,31 @@ from gridlane.frontends.python.calls.registry import HANDLERS, Handler, handles
 from gridlane.frontends.python.conversion import cast_to, integer
 from gridlane.frontends.python.indexing import element_at, subscript
 from gridlane.frontends.python.operands import (
+    ArrayExpression,
     ArrayView,
     ComplexNumber,
+    Elements,
     Operand,
     Scalar,
     Time,
     TupleOperand,
 )
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.unchanged import settle
 from gridlane.ir.ops import arith
 
-Reduce = Callable[[Translator, ArrayView], Operand]
+Reduce = Callable[[Translator, Elements], Operand]
 
 
-@handles(reductions.element_of)
+@handles(reductions.element_of, unstored=True)
 def _element_of(t: Translator, array: Operand, index: Operand) -> Operand:
     """The element of an array at a place in C order, without a check."""
-    assert isinstance(array, ArrayView)
+    assert isinstance(array, Elements)
     b, place = t.b, integer(t, index, "an index")
-    if array.type.layout == "C" or array.type.ndim < 2:
+    if array.type.ndim == 1:
+        return element_at(t, array, place)
+    if isinstance(array, ArrayView) and (array.type.layout == "C" or array.type.ndim == 0):
         kind = argtypes.ArrayType(array.type.element, 1, array.type.layout, array.type.readonly)
-        if array.type.ndim == 1:
-            return element_at(t, array, place)
         flat = ArrayView(kind, array.pointer, (b.const(1, i64),))
         return element_at(t, flat, place)
     left, found = b.cast(place.value, i64), list[Operand]()
@@ -48,11 +51,14 @@ def _element_of(t: Translator, array: Operand, index: Operand) -> Operand:
 
 
 def _call(t: Translator, function: Any, *arguments: Operand) -> Operand:
+    for each in arguments:
+        if isinstance(each, ArrayExpression):
+            settle(t, each)
     return call_device(t, reductions.FUNCTIONS[function], list(arguments), {})
 
 
 def _number(
-    t: Translator, array: ArrayView, value: int, integers: DType | None, halves: DType | None
+    t: Translator, array: Elements, value: int, integers: DType | None, halves: DType | None
 ) -> Operand:
     """A number of the type of a sum: of 64 bits for integers, or ``integers``; of an array of
     float16 ``halves``, or float16."""
@@ -78,7 +84,7 @@ def _with(
 ) -> Reduce:
     """A reduction that begins with a number, or with no time where ``spans`` are reduced too."""
 
-    def reduce(t: Translator, array: ArrayView) -> Operand:
+    def reduce(t: Translator, array: Elements) -> Operand:
         element = array.type.element
         if spans and isinstance(element, argtypes.TimeType) and element.is_span:
             return _call(t, function, array, Time(element, t.b.const(value, i64)))
@@ -88,7 +94,7 @@ def _with(
 
 
 def _ordered(function: Any) -> Reduce:
-    def reduce(t: Translator, array: ArrayView) -> Operand:
+    def reduce(t: Translator, array: Elements) -> Operand:
         if not isinstance(array.type.element, argtypes.ScalarType | argtypes.TimeType):
             raise t.fail(TypingError, f"{array.type} holds nothing that has an order")
         return _call(t, function, array)
@@ -105,7 +111,7 @@ _quotient = _with(reductions.mean, 0, f64, f32, spans=True)
 _mean_of_numbers = _with(reductions.mean_of_numbers, 0, f64, f32)
 
 
-def _mean(t: Translator, array: ArrayView) -> Operand:
+def _mean(t: Translator, array: Elements) -> Operand:
     """A mean of floats is a float of their type, as in numba; that without NaNs is not."""
     found, element = _quotient(t, array), array.type.element
     is_float = isinstance(element, argtypes.ScalarType) and element.dtype.is_float
@@ -114,7 +120,7 @@ def _mean(t: Translator, array: ArrayView) -> Operand:
     return found
 
 
-def _variance(t: Translator, array: ArrayView) -> Operand:
+def _variance(t: Translator, array: Elements) -> Operand:
     element = array.type.element
     is_complex = isinstance(element, argtypes.ComplexType)
     function = reductions.variance_of_complex if is_complex else reductions.variance
@@ -123,7 +129,7 @@ def _variance(t: Translator, array: ArrayView) -> Operand:
     return _call(t, function, array, _quotient(t, array) if is_half else _mean(t, array))
 
 
-def _variance_of_numbers(t: Translator, array: ArrayView) -> Operand:
+def _variance_of_numbers(t: Translator, array: Elements) -> Operand:
     _number(t, array, 1, None, None)
     if isinstance(array.type.element, argtypes.ComplexType):
         raise t.fail(UnsupportedError, "nanvar() of complex numbers cannot be compiled")
@@ -136,7 +142,7 @@ def of_items(t: Translator, function: Any, array: Operand, name: str, *more: Ope
     Raises:
         TypingError: it is something else.
     """
-    if not isinstance(array, ArrayView) or array.type.ndim != 1:
+    if not isinstance(array, Elements) or array.type.ndim != 1:
         raise t.fail(
             TypingError,
             f"{name}() takes a tuple or an array of one dimension, not {array.type_name}",
@@ -187,11 +193,11 @@ def _register() -> None:
                     f"np.{name} reduces the whole array in a kernel, without an axis: write a loop "
                     "over the others",
                 )
-            if not isinstance(a, ArrayView):
+            if not isinstance(a, Elements):
                 raise t.fail(TypingError, f"np.{name} takes an array in a kernel")
             return reduce(t, a)
 
-        handler = Handler(f"np.{name}", emit, ("a", "axis"), 1)
+        handler = Handler(f"np.{name}", emit, ("a", "axis"), 1, unstored=True)
         HANDLERS[getattr(np, name)] = handler
         if name in ("min", "max"):
             HANDLERS[getattr(np, f"a{name}")] = handler

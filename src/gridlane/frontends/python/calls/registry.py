@@ -20,6 +20,7 @@ class Handler:
     ``params`` names the parameters; the last ``optional`` of them may be omitted. ``variadic``: any
     number of arguments, no keywords. ``elementwise``: a numpy function, which takes arrays too when
     one more array, to fill, comes last. ``optionals``: it takes operands that may be None itself.
+    ``unstored``: it takes expressions of arrays, which have no memory.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Handler:
     variadic: bool = False
     elementwise: bool = False
     optionals: bool = False
+    unstored: bool = False
 
 
 HANDLERS: dict[Any, Handler] = {}
@@ -44,6 +46,7 @@ def register(
     emit: Callable[..., Operand],
     params: str,
     optionals: bool = False,
+    unstored: bool = False,
 ) -> None:
     """Add a handler. ``params``: "a, b, c=" where = marks an optional one; "*" for any."""
     names = tuple(part.strip() for part in params.split(",") if part.strip())
@@ -56,12 +59,15 @@ def register(
         params == "*",
         name.startswith("np."),
         optionals,
+        unstored,
     )
     for item in objects:
         HANDLERS[item] = handler
 
 
-def handles(*objects: Any, params: str = "", optionals: bool = False) -> Callable[[Any], Any]:
+def handles(
+    *objects: Any, params: str = "", optionals: bool = False, unstored: bool = False
+) -> Callable[[Any], Any]:
     """Register the decorated function for objects; a stub brings its own name and parameters."""
 
     def add(emit: Any) -> Any:
@@ -70,7 +76,7 @@ def handles(*objects: Any, params: str = "", optionals: bool = False) -> Callabl
             name = getattr(item, "name", None)
             name = name if isinstance(name, str) else item.__name__
             name = f"np.{name}" if isinstance(item, np.ufunc) else name
-            register((item,), name, emit, params or own, optionals)
+            register((item,), name, emit, params or own, optionals, unstored)
         return emit
 
     return add

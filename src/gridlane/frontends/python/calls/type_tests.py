@@ -13,9 +13,9 @@ from gridlane.core.errors import TypingError
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.operands import (
     NONE,
-    ArrayView,
     Chars,
     ComplexNumber,
+    Elements,
     Operand,
     Scalar,
     Static,
@@ -25,7 +25,7 @@ from gridlane.frontends.python.optionals import inner_of, presence
 from gridlane.frontends.python.translator import Translator
 
 
-@handles(isinstance, params="obj, classinfo", optionals=True)
+@handles(isinstance, params="obj, classinfo", optionals=True, unstored=True)
 def _isinstance(t: Translator, obj: Operand, classinfo: Operand) -> Operand:
     """Whether the type of a value is a class or one of a tuple of classes. An integer of any width
     is an ``int``, a bool is a ``bool`` alone, as in numba."""
@@ -53,7 +53,7 @@ def _is_a(obj: Operand, wanted: Any) -> bool:
         return not isinstance(wanted, argtypes.ArgType) and isinstance(obj.object, wanted)
     if isinstance(obj, TupleOperand):
         return wanted in (tuple, object)
-    if isinstance(obj, ArrayView):
+    if isinstance(obj, Elements):
         return wanted in (np.ndarray, object) or wanted == obj.type
     if isinstance(obj, Chars):
         classes = (bytes, np.bytes_) if obj.type.is_bytes else (str, np.str_)
