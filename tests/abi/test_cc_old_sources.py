@@ -65,7 +65,10 @@ def test_graphs_that_allocate_and_choose(cc):  # noqa: F811
     cc("-w", HERE / "graph_nodes.cu", "-o", "program")
     for device in ("cpu", "interp"):
         found = run("./program", device)
-        assert (found.returncode, found.stdout) == (0, "48 1 1\n36 7 1 1\n1\n8 2\n"), found
+        assert (found.returncode, found.stdout) == (
+            0,
+            "48 1 1\n36 7 1 1\n1\n8 2\n0 64 0 64 1 1\n",
+        ), found
 
 
 THRUST = """1 0 999 499500
@@ -81,6 +84,7 @@ THRUST = """1 0 999 499500
 3 1 20
 8 2.5 0 6
 6
+3 1.5 39 n
 """
 """What nvcc's build of the same source prints."""
 
@@ -92,19 +96,21 @@ def test_thrust_of_the_host(cc):  # noqa: F811
 
 
 def test_the_driver_alone(prefix, tmp_path):  # noqa: F811
-    """A section of device code and no runtime: the loader finds all that the program needs."""
+    """A section of device code and no runtime: the loader finds all that the program needs, also
+    a name of CUDA 3.1, which is refused, as it has addresses of 32 bits."""
     (tmp_path / "driver.c").write_text(
         '__attribute__((section(".nv_fatbin"))) const char empty[16] = {0};\n'
         "int cuInit(unsigned), cuDeviceGetCount(int *), printf(const char *, ...);\n"
+        "int cuMemcpyDtoDAsync(unsigned, unsigned, unsigned, void *);\n"
         "int main(void) { int n = -1, e = cuInit(0); cuDeviceGetCount(&n);"
-        ' printf("%d %d\\n", e, n); return empty[0]; }\n'
+        ' printf("%d %d %d\\n", e, n, cuMemcpyDtoDAsync(0, 0, 4, 0)); return empty[0]; }\n'
     )
     words = ["cc", "driver.c", f"-L{prefix}/lib", "-lcuda", "-o", "driver"]
     subprocess.run(words, cwd=tmp_path, check=True, timeout=100)
     from gridlane.abi.library.elf import runtime_in
 
     assert runtime_in(tmp_path / "driver") == "none"
-    assert run(tmp_path / "driver", LD_LIBRARY_PATH=f"{prefix}/lib").stdout == "0 1\n"
+    assert run(tmp_path / "driver", LD_LIBRARY_PATH=f"{prefix}/lib").stdout == "0 1 801\n"
 
 
 BESIDE = r"""

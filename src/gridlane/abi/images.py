@@ -82,7 +82,7 @@ def module(units: Units, device: Device, name: str = "") -> PtxModule:
     """
     newer = not compiles_ptx(device)
     if len(units) == 1:
-        return parse_ptx(_text(units[0], device, newer), name)
+        return link([parse_ptx(_text(units[0], device, newer), name)]).module
     # NVIDIA's linker has made machine code of the first; its library for kernels that launch
     # kernels comes last, as PTX that is for few devices.
     texts = _parts(units, device, False) or (_parts(units, device, True) if newer else [])

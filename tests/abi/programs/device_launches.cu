@@ -1,4 +1,4 @@
-// Launches from kernels in a whole program: prints "10 11 12 13 20 0".
+// Launches from kernels in a whole program: prints "cudaSuccess no error", then "10 11 12 13 20 0".
 #include <cstdio>
 
 __global__ void append(int *log, int *count, int v) { log[(*count)++] = v; }
@@ -8,6 +8,8 @@ __global__ void middle(int *log, int *count, int v) {
     append<<<1, 1>>>(log, count, v + 1);
     append<<<1, 1>>>(log, count, v + 2);
     log[(*count)++] = v;
+    cudaError_t error = cudaGetLastError();
+    printf("%s %s\n", cudaGetErrorName(error), cudaGetErrorString(error));
 }
 
 int main() {

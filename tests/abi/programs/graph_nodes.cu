@@ -131,4 +131,36 @@ int main()
     printf("%d %d\n", h[0], h[1]); // the loop ended at 0, the branch put 2, case 2 added 4, twice
     CHECK(cudaGraphExecDestroy(run));
     CHECK(cudaGraphDestroy(graph));
+
+    // A node frees memory that the program has freed and a launch will allocate again. The memory
+    // counts as the graphs' until it is free and trimmed. A capture into a graph has no other result.
+    cudaGraph_t frees, captured;
+    cudaGraphExec_t allocation, release;
+    unsigned long long used[4] = {}, zero = 0;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphCreate(&frees, 0));
+    CHECK(cudaGraphCreate(&captured, 0));
+    CHECK(cudaGraphAddMemAllocNode(&nodes[0], graph, nullptr, 0, &memory));
+    CHECK(cudaGraphInstantiate(&allocation, graph, 0));
+    CHECK(cudaGraphLaunch(allocation, stream));
+    CHECK(cudaFreeAsync(memory.dptr, stream));
+    CHECK(cudaGraphAddMemFreeNode(&nodes[1], frees, nullptr, 0, memory.dptr));
+    CHECK(cudaGraphInstantiate(&release, frees, 0));
+    CHECK(cudaDeviceGraphMemTrim(0));
+    CHECK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &zero));
+    CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &used[0]));
+    CHECK(cudaGraphLaunch(allocation, stream));
+    CHECK(cudaGraphLaunch(release, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &used[1]));
+    CHECK(cudaDeviceGraphMemTrim(0));
+    CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &used[2]));
+    CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &used[3]));
+    const bool refused = cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &zero) == cudaErrorInvalidValue;
+    cudaGetLastError();
+    CHECK(cudaStreamBeginCaptureToGraph(stream, captured, nullptr, nullptr, 0, cudaStreamCaptureModeGlobal));
+    put<<<1, 1, 0, stream>>>(n, 3);
+    CHECK(cudaStreamEndCapture(stream, nullptr));
+    CHECK(cudaGraphGetNodes(captured, nullptr, &count));
+    printf("%llu %llu %llu %llu %d %zu\n", used[0], used[1], used[2], used[3], refused, count);
 }

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.devices import DEVICES
 from tests.frontends.ptx.linking import (
     ACCEPTED,
     CALLS_F,
@@ -531,3 +532,70 @@ def test_hostile_names(name):
         assert name in ("a.b", "é")
         return
     assert ran(made) == [3]
+
+
+TEXT_OF_ERROR = """.extern .func (.param .b64 r) {function}(.param .b32 error);
+.visible .entry k(.param .u64 p, .param .u32 error) {{
+  .reg .pred %q; .reg .b32 %r<3>; .reg .b64 %d<4>;
+  ld.param.u64 %d1, [p]; ld.param.u32 %r1, [error];
+  {{ .param .b32 a; .param .b64 b; st.param.b32 [a], %r1; call (b), {function}, (a);
+    ld.param.b64 %d2, [b]; }}
+again:
+  ld.u8 %r2, [%d2]; st.global.u8 [%d1], %r2; add.u64 %d1, %d1, 1; add.u64 %d2, %d2, 1;
+  setp.ne.u32 %q, %r2, 0;
+  @%q bra again;
+  ret;
+}}"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("prefix", ["cuda", "__cudaCDP2"])
+def test_texts_of_errors(prefix, device):
+    current.choose(get_device(device))
+    for function, error, text in (
+        ("GetErrorName", 0, "cudaSuccess"),
+        ("GetErrorName", 9, "cudaErrorInvalidConfiguration"),
+        ("GetErrorString", 0, "no error"),
+        ("GetErrorString", 12345, "unrecognized error code"),
+    ):
+        made = linked(TEXT_OF_ERROR.format(function=prefix + function))
+        x = np.zeros(64, np.uint8)
+        RawKernel(RawCode(made, ""), "k")(1, 1, (x, np.uint32(error)))
+        assert bytes(x).rstrip(b"\0").decode() == text
+
+
+def test_a_unit_defines_the_text_of_an_error_itself():
+    name = " cudaGetErrorName("
+    units = [
+        EXTERN_F + CALLS_F.replace(" f,", name[:-1] + ","),
+        f".visible .func (.param .b32 r) {F}",
+    ]
+    assert ran(linked(*(each.replace(" f(", name) for each in units))) == [7]
+
+
+def test_a_kernel_that_clang_declares_as_a_function():
+    first = """.extern .func child(.param .u64 p);
+    .visible .entry k(.param .u64 p) {
+      .reg .b64 %d<3>; .reg .pred %q;
+      ld.param.u64 %d1, [p]; mov.b64 %d2, child; setp.ne.u64 %q, %d2, 0;
+      @%q st.global.u32 [%d1], 3;
+      ret;
+    }
+    .visible .entry child(.param .u64 p) { ret; }"""
+    assert ran(linked(first, ".global .u32 y;")) == [3]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_number_that_chooses_the_work_of_a_node(device):
+    current.choose(get_device(device))
+    text = """.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+    .visible .entry k(.param .u64 p) {
+      .reg .b64 %d;
+      ld.param.u64 %d, [p];
+      { .param .b64 a; .param .b32 b; st.param.b64 [a], %d; st.param.b32 [b], 7;
+        call.uni cudaGraphSetConditional, (a, b); }
+      ret;
+    }"""
+    x = np.full(2, -1, np.int32)
+    RawKernel(RawCode(linked(text), ""), "k")(1, 1, (x,))
+    assert list(x) == [7, -1]

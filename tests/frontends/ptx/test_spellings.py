@@ -349,3 +349,13 @@ def test_parameters_of_128_bits(run):
     words = np.array([1, 2, 3, 400, 50, 6], np.uint64)  # a struct by value
     cuda.RawModule(code=head + code).get_function("k")(1, 32, (y, y, words))
     assert y[0] == 350
+
+
+def test_an_old_sum_of_a_product(run):
+    """Texts of PTX 3.1 and older do not say how it is rounded: as an fma, to nearest even."""
+    _, y = run("""
+        mov.f32 %f1, 0f3F800001;
+        mad.f32 %f2, %f1, %f1, 0fBF800002;
+        add.s64 %rd2, %rd2, %rd3;
+        st.global.f32 [%rd2], %f2;""")
+    assert (y.view(np.float32) == np.float32(2.0**-46)).all()

@@ -19,11 +19,27 @@ MEM_ALLOC, MEM_FREE = (TYPES[f"CU_GRAPH_NODE_TYPE_{name}"] for name in ("MEM_ALL
 
 @dataclass(slots=True)
 class _Noted:
-    """What is known of a block: the allocation by which programs find it, and whether a node of a
-    graph frees it."""
+    """What is known of a block.
+
+    Attributes:
+        allocation: that by which programs find it.
+        is_freed: whether a node of a graph frees it.
+        is_live: whether a launch allocated it, and none has freed it since.
+        is_used: whether a launch allocated it, since the device was trimmed.
+    """
 
     allocation: Allocation
     is_freed: bool = False
+    is_live: bool = False
+    is_used: bool = False
+
+
+@dataclass(slots=True)
+class Highest:
+    """The most bytes that graphs of a device used and reserved, since they were set to 0."""
+
+    used: int = 0
+    reserved: int = 0
 
 
 class Block:
@@ -43,6 +59,7 @@ class Block:
         memory.hidden.add(self.buffer)
         self.noted = _Noted(self._added())
         _blocks[self.buffer.address] = self
+        _note(context.ordinal)
         weakref.finalize(self, _drop, self.noted)
 
     def _added(self) -> Allocation:
@@ -54,6 +71,14 @@ class Block:
         found = memory.find(self.buffer.address, 0, self.context.ordinal)
         if found is not self.noted.allocation:
             self.noted.allocation = self._added()
+        self.noted.is_live = self.noted.is_used = True
+        _note(self.context.ordinal)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is allocated now: the program may have freed it."""
+        found = memory.find(self.buffer.address, 0, self.context.ordinal)
+        return self.noted.is_live and found is self.noted.allocation
 
 
 def _drop(noted: _Noted) -> None:
@@ -64,6 +89,38 @@ def _drop(noted: _Noted) -> None:
 
 
 _blocks: weakref.WeakValueDictionary[int, Block] = weakref.WeakValueDictionary()
+_highest: dict[int, Highest] = {}
+
+
+def highest(ordinal: int) -> Highest:
+    """The highest figures of a device."""
+    return _highest.setdefault(ordinal, Highest())
+
+
+def used(ordinal: int) -> int:
+    """The bytes of a device that launches of graphs allocated, until they are free and trimmed."""
+    return sum(each.size for each in _of(ordinal) if each.noted.is_used)
+
+
+def reserved(ordinal: int) -> int:
+    """The bytes of a device that graphs have for their allocations."""
+    return sum(each.size for each in _of(ordinal))
+
+
+def trim(ordinal: int) -> None:
+    """Count the memory that is free as unused. It ends with its graphs."""
+    for each in _of(ordinal):
+        each.noted.is_used = each.is_live
+
+
+def _of(ordinal: int) -> list[Block]:
+    return [each for each in list(_blocks.values()) if each.context.ordinal == ordinal]
+
+
+def _note(ordinal: int) -> None:
+    most = highest(ordinal)
+    most.used = max(most.used, used(ordinal))
+    most.reserved = max(most.reserved, reserved(ordinal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +152,20 @@ class Free:
         """Free memory in a stream; a block stays the graph's own."""
         if self.block is None:
             pools.free(self.address, stream)
+        else:
+            self.block.noted.is_live = False
 
 
 def freeing(address: int, context: Context) -> Free:
-    """The work that frees memory at an address.
+    """The work that frees memory at an address. A block may be free now, and allocated again by the
+    time that the work runs.
 
     Raises:
         Failure: INVALID_VALUE, no allocation begins there.
     """
-    memory.starting_at(address, context.ordinal, "device", "managed")
     block = _blocks.get(address)
-    if block is not None:
+    if block is None:
+        memory.starting_at(address, context.ordinal, "device", "managed")
+    else:
         block.noted.is_freed = True
     return Free(address, block)

@@ -87,11 +87,11 @@ def binary(t: Values, m: Match, o: Operands) -> None:
 
 
 @form("fma .rn [.ftz] [.sat] .f32", "d, a, b, c")
-@form("mad .rn [.ftz] [.sat] .f32", "d, a, b, c")
+@form("mad [.rn] [.ftz] [.sat] .f32", "d, a, b, c")
 @form("fma .rn .f64", "d, a, b, c")
 @form("mad .rn .f64", "d, a, b, c")
 def fma(t: Values, m: Match, o: Operands) -> None:
-    """A product and a sum, rounded once."""
+    """A product and a sum, rounded once; texts of PTX 3.1 and older may leave out how."""
     computed(t, m, o[0], t.b.fma, *o[1:])
 
 

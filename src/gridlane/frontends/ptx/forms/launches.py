@@ -177,6 +177,16 @@ def ordered(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     return [t.b.const(0, u32)]
 
 
+@function("cudaGraphSetConditional")
+def set_condition(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
+    """Set the number that chooses the work of a graph's node: it is at the address that is its
+    handle (abi/state/conditionals.py)."""
+    handle, value = arguments
+    address = t.b.recast(t.as_pointer(handle), pointer(u32, Space.GLOBAL))
+    t.b.store(address, t.as_type(value, u32), volatile=True)
+    return []
+
+
 # --- functions of the queue
 
 

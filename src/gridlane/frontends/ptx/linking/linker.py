@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gridlane.frontends.ptx.linking import symbols, targets
+from gridlane.frontends.ptx.linking import error_texts, symbols, targets
 from gridlane.frontends.ptx.linking.assembly import Assembly, Edit, Origin
 from gridlane.frontends.ptx.linking.renaming import Files, ending, renamed
 from gridlane.frontends.ptx.linking.symbols import Resolved, Symbol
@@ -42,12 +42,16 @@ class Linked:
 
 
 def link(units: Sequence[PtxModule]) -> Linked:
-    """One module of several units. A single one stays as it is.
+    """One module of several units. A single one stays as it is, unless it lacks a function of the
+    runtime for devices that gridlane links.
 
     Raises:
         PtxError: two units define one name, or declare it otherwise than it is defined; or their
             targets do not go together. Located, with both places.
     """
+    texts = error_texts.wanted(units)
+    if texts is not None:
+        units = (*units, texts)
     if len(units) == 1:
         return Linked(units[0], ({},))
     return _Linker(units).linked()

@@ -197,6 +197,9 @@ def _size(made: Made) -> int:
 def _check(symbol: Symbol, item: Item, kept: Symbol) -> None:
     """Raise PtxError if a declaration or definition is not what is kept."""
     given, wanted = item.made, kept.made
+    if symbol is kept and isinstance(given, PtxFunction) and isinstance(wanted, PtxFunction):
+        # clang declares a kernel as a .func that a kernel above it launches
+        given = replace(given, is_entry=given.is_entry or (wanted.is_entry and not given.results))
     if item.kind == "alias":
         given = symbol.made
     if symbol.linking == "common" and item is symbol.definition and isinstance(given, Declared):

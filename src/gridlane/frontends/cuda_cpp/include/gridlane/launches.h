@@ -10,6 +10,8 @@ __device__ cudaError_t cudaLaunchDevice(void *kernel, void *parameters, dim3 gri
 
 __device__ cudaError_t cudaGetLastError();
 __device__ cudaError_t cudaPeekAtLastError();
+__device__ const char *cudaGetErrorString(cudaError_t error);
+__device__ const char *cudaGetErrorName(cudaError_t error);
 __device__ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *made, unsigned flags);
 __device__ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 __device__ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
