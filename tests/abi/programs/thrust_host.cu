@@ -57,4 +57,15 @@ int main() {
     thrust::copy(h.begin(), h.begin() + 5, p); thrust::host_vector<int> back(p, p + 5); thrust::device_vector<float> f(3, 1.5f); f.push_back(2.5f); f.resize(6);
     printf("%d %g %g %zu\n", back[4], (float)f[3], (float)f[5], f.size());
     std::cout << d[3] << std::endl;
+    // Pairs and tuples are assigned on the device.
+    thrust::device_vector<thrust::pair<int, float>> pairs(40);
+    thrust::device_vector<thrust::tuple<int, char>> tuples(40);
+    thrust::device_vector<int> order(40);
+    thrust::sequence(order.begin(), order.end(), 39, -1);
+    thrust::transform(order.begin(), order.end(), pairs.begin(), [] __device__(int i) { return thrust::make_pair(i, i * 0.5f); });
+    thrust::transform(order.begin(), order.end(), tuples.begin(), [] __device__(int i) { return thrust::make_tuple(i, char('a' + i % 26)); });
+    thrust::sort_by_key(order.begin(), order.end(), thrust::make_zip_iterator(thrust::make_tuple(pairs.begin(), tuples.begin())));
+    thrust::pair<int, float> third = pairs[3];
+    thrust::tuple<int, char> last = tuples[39];
+    printf("%d %g %d %c\n", third.first, third.second, thrust::get<0>(last), thrust::get<1>(last));
 }
