@@ -13,6 +13,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent)]
 
+import host_names
 import kernel_names
 
 from gridlane import cuda
@@ -41,6 +42,10 @@ RETURNED = {
     "Streams and events": (
         ("gridlane.cuda.host.streams", "Stream"),
         ("gridlane.cuda.host.streams", "Event"),
+    ),
+    "Graphs": (
+        ("gridlane.cuda.host.graphs", "Graph"),
+        ("gridlane.cuda.host.graphs", "Executable"),
     ),
     "Devices": (
         ("gridlane.cuda.host.device", "CudaDevice"),
@@ -108,7 +113,7 @@ def host_page() -> str:
     for prefix, title in SECTIONS.items():
         names = [name for name, module in left.items() if module.startswith(prefix)]
         if names:
-            parts.append(f"## {title}")
+            parts += group(title, host_names.TEXTS, host_names.EXAMPLES)
         for name in sorted(names, key=str.lower):
             del left[name]
             parts += entry(f"cuda.{name}", getattr(cuda, name), level=3)
@@ -119,7 +124,7 @@ def host_page() -> str:
         parts.append("## More")
     for name in sorted(left):
         parts += entry(f"cuda.{name}", getattr(cuda, name), level=3)
-    parts += ["## Textures and surfaces", "Of `gridlane.cuda.texture`."]
+    parts += group("Textures and surfaces", host_names.TEXTS, host_names.EXAMPLES)
     for name in texture.__all__:
         if inspect.isclass(getattr(texture, name)):
             parts += entry(f"texture.{name}", getattr(texture, name), level=3)
@@ -150,10 +155,7 @@ def kernel_page() -> str:
         names = names or sorted(left, key=str.lower)
         if not names:
             continue
-        parts.append(f"## {title}")
-        if title in kernel_names.EXAMPLES:
-            parts.append(kernel_names.TEXTS[title])
-            parts.append(f"```python\n{kernel_names.EXAMPLES[title].strip()}\n```")
+        parts += group(title, kernel_names.TEXTS, kernel_names.EXAMPLES)
         for name in names:
             parts += stub_entry(f"cuda.{name}", left.pop(name), 3, types)
     parts += ["## Random numbers", "Of `gridlane.cuda.random`; states are made on the host."]
@@ -162,6 +164,14 @@ def kernel_page() -> str:
             function = getattr(random, name)
             parts += entry(name, getattr(function, "py_func", function), level=3)
     return page(parts)
+
+
+def group(title: str, texts: dict[str, str], examples: dict[str, str]) -> Iterator[str]:
+    """The heading of a group, what it is for, and its example."""
+    yield f"## {title}"
+    if title in examples:
+        yield texts[title]
+        yield f"```python\n{examples[title].strip()}\n```"
 
 
 def stub_entry(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +15,7 @@ import pytest
 from gridlane import actors, cuda
 from gridlane.core.vector_names import NAMES
 
+AS_NUMBA = "Compilation", "numba"
 ROOT = Path(__file__).parents[2]
 
 
@@ -57,13 +60,39 @@ def test_every_name_of_kernels_has_a_group(pages: dict[str, str]) -> None:
     assert "shfl_sync(mask: integer, value: T, src_lane: integer) -> T" in pages["cuda-kernels"]
 
 
-NAMES_OF_KERNELS = loaded("kernel_names")
+KERNELS, HOST = loaded("kernel_names"), loaded("host_names")
 
 
-@pytest.mark.parametrize("group", NAMES_OF_KERNELS.GROUPS)
+@pytest.mark.parametrize("group", KERNELS.GROUPS)
 def test_the_example_of_a_group(group: str, tmp_path: Path) -> None:
-    text = NAMES_OF_KERNELS.EXAMPLES[group]
-    assert any(re.search(rf"cuda\.{name}\b", text) for name in NAMES_OF_KERNELS.GROUPS[group])
-    file = tmp_path / "example.py"  # kernels are compiled from their file
+    text = KERNELS.EXAMPLES[group]
+    assert any(re.search(rf"cuda\.{name}\b", text) for name in KERNELS.GROUPS[group])
+    run(text, tmp_path)
+
+
+def test_every_group_of_the_host_has_an_example(pages: dict[str, str]) -> None:
+    page = pages["cuda-host"]
+    assert "## More" not in page
+    groups = set(re.findall(r"^## (.*)$", page, re.M)) - {"Types"}
+    assert groups == set(HOST.EXAMPLES) == set(HOST.TEXTS)
+    assert all(text.strip() in page for text in HOST.EXAMPLES.values())
+
+
+@pytest.mark.parametrize("group", [name for name in HOST.EXAMPLES if name not in AS_NUMBA])
+def test_the_example_of_a_group_of_the_host(group: str, tmp_path: Path) -> None:
+    run(HOST.EXAMPLES[group], tmp_path)
+
+
+@pytest.mark.parametrize("group", AS_NUMBA)
+def test_the_example_of_a_group_that_imports_numba(group: str, tmp_path: Path) -> None:
+    head = "import numpy as np\nfrom gridlane import cuda\ncuda.install_as_numba()\n"
+    file = tmp_path / "example.py"
+    file.write_text(head + HOST.EXAMPLES[group])
+    subprocess.run([sys.executable, file], check=True)  # numba stays replaced in a process
+
+
+def run(text: str, folder: Path) -> None:
+    """Run an example; kernels are compiled from their file."""
+    file = folder / "example.py"
     file.write_text(text)
     exec(compile(text, file, "exec"), {"np": np, "cuda": cuda, "__name__": "example"})
