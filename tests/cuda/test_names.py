@@ -103,12 +103,12 @@ try:
     devicearray.verify_cuda_ndarray_interface(1)
 except TypeError as error:
     assert "int is no device array" in str(error)
-for name in ("typed", "objmode"):
+for name in ("objmode", "pycc"):
     try:
         getattr(numba, name)
     except AttributeError as error:
         assert f"gridlane does not have numba.{name}" in str(error)
-for statement in ("from numba import objmode", "import numba.typed", "import numba.cuda.nvrtc"):
+for statement in ("from numba import objmode", "import numba.pycc", "import numba.cuda.nvrtc"):
     try:
         exec(statement)
     except ImportError as error:

@@ -46,6 +46,17 @@ class _Alias:
         sys.modules[module.__name__] = target
 
 
+class _Typed:
+    """A loader of the modules of numba's containers, which are those of the installed numba."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Return None: Python creates an empty module, which ``exec_module`` replaces."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Replace the module in sys.modules."""
+        sys.modules[module.__name__] = installed.typed(module.__name__)
+
+
 def alias(fullname: str, module: str) -> ModuleSpec:
     """The spec that binds an existing module to another name."""
     return ModuleSpec(fullname, _Alias(module), is_package=True)  # type: ignore[arg-type]
@@ -65,6 +76,8 @@ class NumbaFinder:
         module = MODULES.get(fullname)
         if module is not None:
             return alias(fullname, module)
+        if fullname == installed.TYPED or fullname.startswith(installed.TYPED + "."):
+            return ModuleSpec(fullname, _Typed(), is_package=True)  # type: ignore[arg-type]
         if fullname == _TESTS or fullname.startswith(_TESTS + "."):
             return _test_module(fullname)
         raise _absent(fullname)

@@ -1,4 +1,5 @@
-"""The numba that is installed, which compiles functions of ``njit`` for the host.
+"""The numba that is installed, which compiles functions of ``njit``, ``vectorize`` and
+``guvectorize`` for the host, and has the containers of ``numba.typed``.
 
 gridlane's modules have its modules' names. numba's are in sys.modules, in their place, only while
 numba loads or compiles; it imports modules of its own in both.
@@ -18,7 +19,19 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from gridlane.core.argtypes import ArgType, ArrayType, ComplexType, NoneType, ScalarType, Signature
+import numpy as np
+
+from gridlane.core.argtypes import (
+    ArgType,
+    ArrayType,
+    ComplexType,
+    NoneType,
+    ScalarType,
+    Signature,
+    TupleType,
+)
+from gridlane.core.errors import TypingError
+from gridlane.core.type_kinds import UnicodeType
 
 SHIM = str(Path(__file__).with_name("shim"))
 """The folder on the PYTHONPATH of child processes, where ``numba`` is gridlane's."""
@@ -26,13 +39,29 @@ _ROOT = "numba"
 _NAMES = {"bool": "boolean"}
 _CALLED_FROM_C = ("_compile_for_args", "typeof_pyval")
 """Methods of numba's dispatcher by which a call enters Python: for types that it has not met."""
+_OF_UFUNCS = {
+    "vectorize": ("_compile_for_args", "add", "at"),
+    "guvectorize": (
+        *("add", "build_ufunc", "find_ewise_function"),
+        *("_get_ewise_dtypes", "_get_function_type"),
+    ),
+}
+"""The methods in which numba compiles a loop, or finds types, for what a decorator makes."""
+TYPED = "numba.typed"
+"""numba's containers for the host."""
+_OF_CONTAINERS = {
+    "Dict": ("empty", "__init__", "_initialise_dict"),
+    "List": ("empty_list", "__init__", "_initialise_list"),
+    "Set": ("empty", "__init__", "_initialise_set"),
+}
+"""The methods of containers in which numba finds types; the first one takes them."""
 _lock = threading.RLock()
 _modules: dict[str, ModuleType] = {}
 _depth = 0
 _replaced = False
 
 
-class NotCompiledError(Exception):
+class NotCompiledError(TypingError):
     """numba refuses a function; the message is its."""
 
 
@@ -127,6 +156,99 @@ def compiled(
     return dispatcher
 
 
+def ufunc(
+    decorator: str,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    options: dict[str, Any],
+    kind: type[Any],
+) -> Any:
+    """What numba's ``vectorize`` or ``guvectorize`` makes of a function for the host.
+
+    Args:
+        args: of the decorator: a list of signatures or the function, and the layout.
+        kind: as for ``compiled``.
+
+    Raises:
+        NotCompiledError: numba refuses the signatures, the options or, in a call, the function.
+    """
+    package = numba()
+    assert package is not None
+    kept = {name: value for name, value in options.items() if name != "cache"}
+    with _placed():
+        _register(package, kind)
+        words = [
+            [_signature(package, one) for one in each] if isinstance(each, list) else each
+            for each in args
+        ]
+        with _refused(package):
+            made = getattr(package, decorator)(*words, **kept)(_with_numbas(package, function))
+    if isinstance(made, np.ufunc):  # of the target "parallel", which has all its loops
+        return made
+    for name in _OF_UFUNCS[decorator]:
+        setattr(made, name, _in_its_place(package, getattr(made, name)))
+    return made
+
+
+def typed(name: str = TYPED) -> ModuleType:
+    """The module of numba's containers, or one below it.
+
+    Raises:
+        ImportError: numba is not installed, does not load, or has no such module.
+    """
+    try:
+        package = numba()
+    except NotCompiledError as error:
+        raise ImportError(str(error), name=name) from error
+    if package is None:
+        raise ModuleNotFoundError(
+            f"{name} is numba's own, for the host, and numba is not installed: pip install numba",
+            name=name,
+        )
+    with _placed():
+        _prepare_containers(package)
+        return import_module(name)
+
+
+@cache
+def _prepare_containers(package: ModuleType) -> None:
+    """Let numba's containers take gridlane's types, and compile where numba's modules are."""
+    containers = import_module(TYPED)
+    for kind, (maker, *others) in _OF_CONTAINERS.items():
+        owner = getattr(containers, kind, None)
+        if owner is None:  # there is no Set in older versions
+            continue
+        made = _placing(_with_types(package, getattr(owner, maker).__func__))
+        setattr(owner, maker, classmethod(made))
+        for name in others:
+            setattr(owner, name, _placing(getattr(owner, name)))
+    dispatcher = package.core.dispatcher.Dispatcher
+    for name in _CALLED_FROM_C:
+        setattr(dispatcher, name, _placing(getattr(dispatcher, name)))
+    pickles = package.core.serialize.cloudpickle  # compiled code reads the types of containers
+    pickles.loads = _placing(pickles.loads)
+
+
+def _with_types(package: ModuleType, maker: Callable[..., Any]) -> Callable[..., Any]:
+    def numbas(value: Any) -> Any:
+        return _type(package, value) if isinstance(value, ArgType) else value
+
+    @functools.wraps(maker)
+    def make(*args: Any, **named: Any) -> Any:
+        return maker(*map(numbas, args), **{name: numbas(named[name]) for name in named})
+
+    return make
+
+
+def _placing(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(*args: Any, **named: Any) -> Any:
+        with _placed():
+            return method(*args, **named)
+
+    return call
+
+
 def _in_its_place(package: ModuleType, method: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **named: Any) -> Any:
         with _placed(), _refused(package):
@@ -208,4 +330,8 @@ def _type(package: ModuleType, kind: Any) -> Any:
         return getattr(types, _NAMES.get(str(kind), str(kind)))
     if isinstance(kind, ArrayType):
         return types.Array(_type(package, kind.element), kind.ndim, kind.layout)
+    if isinstance(kind, TupleType) and not kind.fields:
+        return types.Tuple([_type(package, each) for each in kind.items])
+    if isinstance(kind, UnicodeType):
+        return types.unicode_type
     raise NotCompiledError(f"numba has no type {kind}")

@@ -8,18 +8,18 @@ from typing import Any
 # Names outside ``__all__`` are names of the module all the same.
 from gridlane import cuda as cuda
 from gridlane.core.argtypes import from_numpy as from_dtype
+from gridlane.core.errors import MissingError
 from gridlane.cuda import types
 from gridlane.cuda.host import settings as config  # noqa: F401  # pyright: ignore[reportUnusedImport]  # numba.config
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.names import missing
 from gridlane.cuda.numba_compat import core as core
 from gridlane.cuda.numba_compat import core as np  # noqa: F401  # pyright: ignore[reportUnusedImport]  # numba.np
-from gridlane.cuda.numba_compat import errors
+from gridlane.cuda.numba_compat import errors, installed
 from gridlane.cuda.numba_compat.host import generated_jit as generated_jit
 from gridlane.cuda.numba_compat.host import get_num_threads, jit, njit, prange, set_num_threads
+from gridlane.cuda.numba_compat.host_ufuncs import guvectorize, vectorize
 from gridlane.cuda.types import none, void
-from gridlane.cuda.ufuncs.gufunc import guvectorize
-from gridlane.cuda.ufuncs.vectorization import vectorize
 from gridlane.frontends.python.pointer_stubs import carray, farray
 from gridlane.frontends.python.stubs import literal_unroll
 
@@ -35,6 +35,11 @@ globals().update({name: getattr(errors, name) for name in errors.__all__})
 def __getattr__(name: str) -> Any:
     if name == "extending":
         return import_module("gridlane.cuda.extending")
+    if name == "typed":
+        try:
+            return installed.typed()
+        except ImportError as error:
+            raise MissingError(str(error)) from error
     if name.startswith("__"):
         raise AttributeError(name)
     raise missing(name, "numba")
