@@ -33,9 +33,11 @@ int main(void)
     EXPECT(found == cudaDriverEntryPointSymbolNotFound && !entry);
     EXPECT(!cudaGetDriverEntryPointByVersion("cuGraphCreate", &entry, 5000, 0, &found));
     EXPECT(found == cudaDriverEntryPointVersionNotSufficent && !entry);
-    EXPECT(cudaGetDriverEntryPoint("cuNonsense", &entry, cudaEnableDefault, NULL) ==
-           cudaErrorSymbolNotFound);
-    EXPECT(cudaGetLastError() == cudaErrorSymbolNotFound && !cudaGetLastError());
+    entry = &found;
+    EXPECT(!cudaGetDriverEntryPoint("cuNonsense", &entry, cudaEnableDefault, NULL) && !entry);
+    entry = &found;
+    EXPECT(!cuGetProcAddress("cuFuncSetAttribute", &entry, 2000, 0, NULL) && !entry);
+    EXPECT(!cuGetProcAddress("cuFuncSetAttribute", &entry, 9000, 0, NULL) && entry);
     EXPECT(cudaGetDriverEntryPoint(NULL, &entry, 0, &found) == cudaErrorInvalidValue);
     EXPECT(cudaGetDriverEntryPoint("cuInit", NULL, 0, &found) == cudaErrorInvalidValue);
     EXPECT(cudaGetDriverEntryPoint("cuInit", &entry, 5, &found) == cudaErrorInvalidValue);

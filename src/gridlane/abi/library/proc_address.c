@@ -46,11 +46,7 @@ static int answer(const char *symbol, void **made, int version, uint64_t flags, 
 {
     if (!symbol || !made || flags & ~(uint64_t)(LEGACY | PER_THREAD))
         return INVALID_VALUE;
-    int found = find(symbol, version, flags, made);
-    if (status)
-        *status = found;
-    else if (found != FOUND)
-        return NOT_FOUND;
+    *status = find(symbol, version, flags, made);
     return SUCCESS;
 }
 
@@ -61,7 +57,8 @@ GL_EXPORT int cuGetProcAddress_v2(const char *symbol, void **made, int version, 
     const uint64_t words[] = { (uintptr_t)symbol, (uintptr_t)made, (uint64_t)version, flags,
                                (uintptr_t)status };
     uint64_t began = gl_began();
-    int code = answer(symbol, made, version, flags, status);
+    int unread;
+    int code = answer(symbol, made, version, flags, status ? status : &unread);
     gl_ended(began, &slot, words, 5, (uint64_t)code);
     return code;
 }
@@ -71,7 +68,9 @@ GL_EXPORT int cuGetProcAddress(const char *symbol, void **made, int version, uin
     static struct gl_slot slot = { "driver:__traced_cuGetProcAddress", 0 };
     const uint64_t words[] = { (uintptr_t)symbol, (uintptr_t)made, (uint64_t)version, flags };
     uint64_t began = gl_began();
-    int code = answer(symbol, made, version, flags, NULL);
+    int found = FOUND;
+    int code = answer(symbol, made, version, flags, &found);
+    code = found == FOUND ? code : NOT_FOUND;
     gl_ended(began, &slot, words, 4, (uint64_t)code);
     return code;
 }
