@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.devices import DEVICES
 
+import gridlane
 from gridlane import cuda
 from gridlane.core.errors import MissingError
 from gridlane.cuda.numba_compat.internals import INTERNALS, reaches_into_compiler
@@ -180,3 +181,63 @@ def test_literal_unroll_takes_a_range():
     out = np.zeros(3, np.int32)
     kernel[1, 1](out)
     assert out.tolist() == [1, 2, 3]
+
+
+def twice(x):
+    raise NotImplementedError
+
+
+def test_decorators_take_the_registries():
+    from gridlane.cuda.numba_compat.mlir import extending
+
+    registry = extending.typing_registry
+
+    @extending.overload(twice, typing_registry=registry, lowering_registry=None)
+    def choose(x):
+        return lambda x: x + x
+
+    @extending.register_jitable(typing_registry=registry)
+    def more(x):
+        return twice(x) + 1
+
+    extending.refresh_registries()
+
+    @mlir_cuda.jit
+    def kernel(out):
+        out[0] = more(out[0])
+
+    out = np.array([20])
+    with gridlane.device("cpu"):
+        kernel[1, 1](out)
+    assert out[0] == 41
+    with pytest.raises(TypeError, match="has the registries"):
+        extending.overload(twice, typing_registry=3)
+    with pytest.raises(MissingError, match="gridlane has a compiler of its own"):
+        registry.register_global(twice)
+
+
+@pytest.mark.parametrize("name", ["cpu", "interp", *[d for d in DEVICES if d == "vulkan"]])
+def test_complex32(name):
+    @mlir_cuda.jit
+    def kernel(out):
+        values = mlir_cuda.local.array(2, dtype=types.complex32)
+        values[0] = types.complex32(1.5, -2.0)
+        values[1] = values[0] * values[0] + values[0]
+        out[0] = values[1].real
+        out[1] = values.imag[1]
+
+    out = np.zeros(2, np.float16)
+    with gridlane.device(name):
+        kernel[1, 1](out)
+    assert out.tolist() == [-0.25, -8]
+    assert types.Complex("complex32", types.float16) is types.complex32
+    with pytest.raises(TypeError, match="numpy has no complex32"):
+        types.complex32(1.0)
+    with pytest.raises(TypeError, match="no complex type complex64 of two float16"):
+        types.Complex("complex64", types.float16)
+
+
+def test_types_of_constants():
+    kind = types.IntegerLiteral(10)
+    assert (kind.literal_value, kind.literal_type) == (10, types.int64)
+    assert types.StringLiteral("a").literal_value == "a"

@@ -152,7 +152,13 @@ class ComplexType(ArgType):
 
     @property
     def numpy(self) -> np.dtype:
-        """The numpy dtype."""
+        """The numpy dtype.
+
+        Raises:
+            TypeError: numpy has none of complex32.
+        """
+        if self.part is dtypes.f16:
+            raise TypeError(f"numpy has no {self.name}: it is a type of kernels")
         return np.dtype(f"c{self.part.size * 2}")
 
     @property
@@ -314,11 +320,13 @@ class VectorType(ArgType):
     """A short vector, ``float32x4``: 1 to 4 numbers of one type in one value.
 
     Called with numbers on the host it makes a numpy record, which a kernel takes as a vector.
-    ``numpy.zeros(n, float32x4)`` is an array of vectors.
+    ``numpy.zeros(n, float32x4)`` is an array of vectors. In a kernel one that ``cuda.vector.load``
+    reads may have more components, in ``extents`` of several axes.
     """
 
     element: ScalarType
     count: int
+    extents: tuple[int, ...] = ()
 
     @overload
     def __call__(self, *args: Number) -> Any: ...
@@ -334,7 +342,7 @@ class VectorType(ArgType):
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
-        return f"{self.element}x{self.count}"
+        return f"{self.element}x{'x'.join(map(str, self.extents or (self.count,)))}"
 
     @property
     def fields(self) -> str:
@@ -516,6 +524,7 @@ float16 = ScalarType("float16", dtypes.f16)
 bfloat16 = ScalarType("bfloat16", dtypes.bf16)
 float32 = ScalarType("float32", dtypes.f32)
 float64 = ScalarType("float64", dtypes.f64)
+complex32 = ComplexType("complex32", dtypes.f16)
 complex64 = ComplexType("complex64", dtypes.f32)
 complex128 = ComplexType("complex128", dtypes.f64)
 none = NoneType()
@@ -534,6 +543,11 @@ VECTORS: dict[str, VectorType] = {
     for kind in [VectorType(element, count) for count in vector_names.LENGTHS]
 }
 """The types of vectors by their names."""
+
+
+def complex_of(part: DType) -> ComplexType:
+    """The complex type whose parts are floats of a type."""
+    return next(kind for kind in (complex32, complex64, complex128) if kind.part is part)
 
 
 def scalar_of(dtype: DType) -> ScalarType:

@@ -121,6 +121,22 @@ def _is_bytes(kind: ArgType) -> bool:
     return isinstance(kind, CharsType) and kind.is_bytes
 
 
+def _complex(name: str, underlying_float: Any) -> ComplexType:
+    """The type of complex numbers of two floats.
+
+    Raises:
+        TypeError: there is none of this name.
+    """
+    known = {str(kind): kind for kind in _COMPLEX}
+    found = known.get(name)
+    if found is None or found.underlying_float != underlying_float:
+        raise TypeError(f"there is no complex type {name} of two {underlying_float}")
+    return found
+
+
+_COMPLEX = argtypes.complex32, argtypes.complex64, argtypes.complex128
+
+
 def _chars(count: int, /, *, letter: str) -> CharsType:
     """The type of strings of a width.
 
@@ -133,7 +149,9 @@ def _chars(count: int, /, *, letter: str) -> CharsType:
 Number = _kind("Number", "Integers, floats and complex numbers.", _is_number)
 Integer = _kind("Integer", "Integers.", _is_integer, base=Number)
 Float = _kind("Float", "Real floating-point numbers.", _is_float, base=Number)
-Complex = _kind("Complex", "Complex numbers.", lambda k: isinstance(k, ComplexType), base=Number)
+Complex = _kind(
+    "Complex", "Complex numbers.", lambda k: isinstance(k, ComplexType), _complex, Number
+)
 Boolean = _kind("Boolean", "Bools.", _is_boolean)
 BaseTuple = _kind("BaseTuple", "Tuples.", lambda k: isinstance(k, TupleType))
 Tuple = _kind("Tuple", "A tuple of types.", lambda k: isinstance(k, TupleType), _tuple, BaseTuple)
@@ -186,15 +204,24 @@ class Literal(ArgType):
 
 
 class IntegerLiteral(Literal, Integer):
-    """The type of a constant integer."""
+    """The type of a constant integer, which is an int64 where its type is not given."""
+
+    def __init__(self, value: int, kind: ArgType = argtypes.int64) -> None:
+        super().__init__(value, kind)
 
 
 class BooleanLiteral(Literal, Boolean):
     """The type of a constant bool."""
 
+    def __init__(self, value: bool, kind: ArgType = argtypes.boolean) -> None:
+        super().__init__(value, kind)
+
 
 class StringLiteral(Literal, UnicodeType):
     """The type of a constant str."""
+
+    def __init__(self, value: str, kind: ArgType | None = None) -> None:
+        super().__init__(value, kind or unicode_type)
 
 
 class Object(ArgType):

@@ -17,6 +17,7 @@ from gridlane.core.argtypes import (
     ScalarType,
     Signature,
     boolean,
+    complex32,
     complex64,
     complex128,
     float16,
@@ -184,4 +185,5 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "unicode_type",
     "unliteral",
     "void",
+    "complex32",
 ]

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 REASONS: dict[str, str] = {
-    r"between array\(.*is not defined in a kernel": (
-        "operators on whole arrays, whose results need memory that a kernel allocates; refused"
-    ),
-    r"numba_cuda_mlir\.cuda\.vector:": "`cuda.vector.load` and `store`; refused by name",
     r"CompilerBase|create_module_ptx|_codelibrary|FORCE_CUDA_CC|get_arch_option|cProfile": (
         "private names of numba's classes and modules"
     ),
@@ -19,7 +15,6 @@ REASONS: dict[str, str] = {
     r"process failed with code|subprocess failed": "a program of the test fails",
     r"assert .*cooperative": "expects `cooperative` of a kernel that only asks for its grid",
     r"\* and int64 is not defined|return a value of type": "arithmetic of addresses; refused",
-    r"subtests|index the array, as in a\[": "functions of numpy on whole arrays; refused",
     r"compile_for": "`compiler.compile_for`, which gridlane does not have",
     r"POINTER cannot be called|ltoir": "pointers of ctypes in kernels, and LTO-IR; refused",
     r"clang does not compile": "matches the words of an error or of a text",
@@ -47,9 +42,7 @@ REASONS: dict[str, str] = {
         "files of the cache in `__pycache__`; gridlane's cache has a folder of its own"
     ),
     r"external\.(ptx|ltoir) not found": "plans a link of files that do not exist",
-    r"takes 2 positional arguments but 3": "`types.Complex(...)` makes a type; here it is a class",
     r"inline='auto'": "`inline='auto'`",
-    r"C-contiguous array": "`view` of an array that is not C-contiguous; refused",
     r"a dtype is required here": "types of a program's own as element types; refused",
     r"RequireLiteralValue": "shared arrays whose shape is known when the kernel runs; refused",
     r"numpy\.\w+ cannot be called in a kernel|str\.\w+ cannot be called": (

@@ -80,10 +80,10 @@ INTERNAL_NAMES: dict[str, tuple[str, str, str]] = {
     ),
     "extending": (
         """
-            LoweringRegistry Registry WholeFunctionPlanner canonical_call_key lowering_registry
+            LoweringRegistry Registry WholeFunctionPlanner canonical_call_key
             make_overload_attribute_template make_overload_template mlir_data_manager
-            refresh_registries register register_planner require_launch_config
-            set_required_dynamic_shared_memory typing_registry
+            register register_planner require_launch_config
+            set_required_dynamic_shared_memory
         """,
         "its registries of lowerings to MLIR",
         _EXTEND,
@@ -138,6 +138,11 @@ def reaches_into_compiler(fullname: str) -> str | None:
     if not _NUMBA.isdisjoint(names[1:]) or rest.endswith(_NUMBA_IN_CORE):
         return _error(fullname, "which is numba's compiler of bytecode", f"{_EXTEND}; {_INSPECT}")
     return None
+
+
+def template_of_compiler(fullname: str) -> str:
+    """The error for what makes templates of the compiler's typing."""
+    return _error(fullname, "its typing and lowering of calls", _EXTEND)
 
 
 def _error(fullname: str, part: str, instead: str) -> str:

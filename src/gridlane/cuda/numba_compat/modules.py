@@ -97,6 +97,7 @@ SUCCESSOR: dict[str, str] = {
     f"{ROOT}.cuda": f"{_HERE}.mlir.cuda",
     f"{ROOT}.cuda.experimental": f"{_HERE}.mlir.experimental",
     f"{ROOT}.cuda.types": f"{_HERE}.mlir.types",
+    f"{ROOT}.cuda.vector": f"{_HERE}.mlir.vector",
     f"{ROOT}.cuda.vector_types": f"{_HERE}.mlir.vector_types",
     f"{ROOT}.decorators": "gridlane.cuda.kernels.decorators",
     f"{ROOT}.errors": f"{_HERE}.mlir.errors",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import b1, f32, i64
+from gridlane.core.dtypes import b1, i64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python.broadcasting import applied, require_broadcast, stop_where
 from gridlane.frontends.python.conversion import strides_of
@@ -163,7 +163,7 @@ def _result(
     if isinstance(made, Scalar):
         return argtypes.scalar_of(made.dtype)
     if isinstance(made, ComplexNumber):
-        return argtypes.complex64 if made.part is f32 else argtypes.complex128
+        return argtypes.complex_of(made.part)
     if isinstance(made, Time | Chars):
         return made.type
     raise t.fail(

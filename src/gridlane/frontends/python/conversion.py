@@ -157,7 +157,8 @@ def cast_vector(t: Translator, operand: TupleOperand, kind: argtypes.VectorType)
         )
     what = f"a number as a component of {kind}"
     numbers = [scalar(t, item, what) for item in operand.items]
-    return Vector(tuple([cast_scalar(t, one, kind.element.dtype) for one in numbers]))
+    items = tuple([cast_scalar(t, one, kind.element.dtype) for one in numbers])
+    return Vector(items, kind.extents)
 
 
 def to_complex(t: Translator, operand: Operand, part: DType) -> ComplexNumber:

@@ -329,10 +329,12 @@ class TupleOperand(Operand):
 class Vector(TupleOperand):
     """A short vector: a tuple of numbers of one type, with arithmetic."""
 
-    __slots__ = ()
+    __slots__ = ("extents",)
 
-    def __init__(self, items: tuple[Scalar, ...]) -> None:
+    def __init__(self, items: tuple[Scalar, ...], extents: tuple[int, ...] = ()) -> None:
         super().__init__(items, tuple("xyzw"[: len(items)]))
+        self.extents = extents
+        """Those of its axes, where it has several."""
 
     @property
     def numbers(self) -> tuple[Scalar, ...]:
@@ -342,7 +344,8 @@ class Vector(TupleOperand):
     @property
     def type(self) -> argtypes.VectorType:
         """The vector's type."""
-        return argtypes.VectorType(argtypes.scalar_of(self.numbers[0].dtype), len(self.items))
+        element = argtypes.scalar_of(self.numbers[0].dtype)
+        return argtypes.VectorType(element, len(self.items), self.extents)
 
     @property
     def type_name(self) -> str:

@@ -6,7 +6,7 @@ import ast
 import operator
 from collections.abc import Callable
 
-from gridlane.core.dtypes import DType, b1
+from gridlane.core.dtypes import DType, b1, i64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import (
     array_expressions,
@@ -22,6 +22,7 @@ from gridlane.frontends.python.operands import (
     ComplexNumber,
     Elements,
     Operand,
+    Pointer,
     Scalar,
     TupleOperand,
     UserValue,
@@ -136,6 +137,10 @@ def _other(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> Operand:
         made = complexes.BINARY.get(symbol)
         if made is not None:
             return made(t, *complexes.both(t, lhs, rhs))
+    if symbol in ("+", "-") and any(isinstance(side, Pointer) for side in sides):
+        moved = _moved(t, symbol, lhs, rhs)
+        if moved is not None:
+            return moved
     if symbol == "+" and isinstance(lhs, TupleOperand) and isinstance(rhs, TupleOperand):
         return TupleOperand(lhs.items + rhs.items)
     if symbol == "*" and isinstance(lhs, TupleOperand) and isinstance(rhs, Scalar):
@@ -143,6 +148,18 @@ def _other(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> Operand:
         if type(count) is int:
             return TupleOperand(lhs.items * count)
     raise mismatch(t, symbol, lhs, rhs)
+
+
+def _moved(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> Pointer | None:
+    """An address some elements further, as in C; None where the operands do not make one."""
+    if symbol == "+" and isinstance(rhs, Pointer):
+        lhs, rhs = rhs, lhs
+    if not isinstance(lhs, Pointer) or not isinstance(rhs, Scalar) or not rhs.dtype.is_integer:
+        return None
+    if lhs.type.element is None:
+        return None
+    count = t.b.cast(rhs.value, i64)
+    return Pointer(lhs.type, t.b.offset(lhs.pointer, t.b.neg(count) if symbol == "-" else count))
 
 
 def mismatch(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> TypingError:

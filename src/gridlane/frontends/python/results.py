@@ -75,7 +75,7 @@ def result_type(spec: Spec) -> ArgType:
     if isinstance(spec, MemberSpec):
         return argtypes.EnumType.of(spec.cls)
     if isinstance(spec, ComplexSpec):
-        return argtypes.complex64 if spec.part.bits == 32 else argtypes.complex128
+        return argtypes.complex_of(spec.part)
     if isinstance(spec, _TYPED):
         return spec.type
     if isinstance(spec, RecordValueSpec):

@@ -408,7 +408,7 @@ def suffixes(spec: Spec) -> list[str]:
         pairs = zip((*spec.defaults, *spec.captured), spec.items, strict=True)
         return [f"_{name}{tail}" for name, item in pairs for tail in suffixes(item)]
     if isinstance(spec, VectorSpec):
-        return [f"_{letter}" for letter in spec.type.fields]
+        return [f"_{number}" for number in range(spec.type.count)]
     if isinstance(spec, RecordValueSpec):
         pairs = zip(spec.type.fields, field_specs(spec.type), strict=True)
         return [f"_{name}{tail}" for (name, _, _), item in pairs for tail in suffixes(item)]
@@ -455,7 +455,7 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
     if isinstance(spec, VectorSpec):
         item = spec.item
         parts = [Scalar(next(values), item.lo, item.hi) for _ in range(spec.type.count)]
-        return Vector(tuple(parts))
+        return Vector(tuple(parts), spec.type.extents)
     if isinstance(spec, RecordSpec):
         return RecordView(spec.type, next(values), spec.readonly)
     if isinstance(spec, PointerSpec):

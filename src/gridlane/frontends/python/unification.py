@@ -146,10 +146,10 @@ def _unify_parts(lhs: PartsSpec, rhs: PartsSpec, promoted: Promoted) -> Spec | N
 def _unify_vectors(lhs: VectorSpec, rhs: VectorSpec, promoted: Promoted) -> Spec | None:
     """Vectors of as many components unify as the components do."""
     a, b = lhs.type, rhs.type
-    if a.count != b.count:
+    if a.count != b.count or a.extents != b.extents:
         return None
     dtype = promoted(promotion.unify, a.element.dtype, b.element.dtype)
-    return VectorSpec(argtypes.VectorType(argtypes.scalar_of(dtype), a.count))
+    return VectorSpec(argtypes.VectorType(argtypes.scalar_of(dtype), a.count, a.extents))
 
 
 def _unify_chars(lhs: CharsSpec | StaticSpec, rhs: CharsSpec | StaticSpec) -> Spec | None:

@@ -134,7 +134,10 @@ def binary(symbol: str, emit: Binary) -> Binary:
         if not (isinstance(lhs, Vector) or isinstance(rhs, Vector)):
             return emit(t, lhs, rhs)
         pairs = zip(*_sides(t, symbol, lhs, rhs), strict=True)
-        return _vector([emit(t, a, b) for a, b in pairs])
+        found = [side.extents for side in (lhs, rhs) if isinstance(side, Vector)]
+        if found[0] != found[-1]:
+            raise t.fail(TypingError, _mismatch(symbol, lhs, rhs))
+        return _vector([emit(t, a, b) for a, b in pairs], found[0])
 
     return each
 
@@ -145,15 +148,15 @@ def unary(emit: Unary) -> Unary:
     def each(t: Translator, operand: Operand) -> Operand:
         if not isinstance(operand, Vector):
             return emit(t, operand)
-        return _vector([emit(t, number) for number in operand.numbers])
+        return _vector([emit(t, number) for number in operand.numbers], operand.extents)
 
     return each
 
 
-def _vector(items: list[Operand]) -> Vector:
+def _vector(items: list[Operand], extents: tuple[int, ...]) -> Vector:
     numbers = [item for item in items if isinstance(item, Scalar)]
     assert len(numbers) == len(items)
-    return Vector(tuple(numbers))
+    return Vector(tuple(numbers), extents)
 
 
 def _sides(

@@ -30,11 +30,9 @@ REFUSED: dict[str, str] = {
         ("tensor_map", "tcgen05_descriptors", "CUTensorMap", "CUTensorMapStorage"), _TENSORS
     ),
     **dict.fromkeys(("tf32", "FloatTF32Type"), "take float32; gridlane.cuda.wmma rounds to tf32"),
-    **dict.fromkeys(("complex32",), "take complex64"),
     "inline_ptx": _LINK,
     "struct": "a numpy record is a structure of a kernel, and a namedtuple one by value",
     "union": "two views of one array have other types, as in x.view(np.int32)",
-    "vector": "a short vector is read by x.view(cuda.float32x4)[i]",
     "AggregateType": "a numpy record dtype is a structure",
     **dict.fromkeys(("ByValPointerType", "byval_ptr"), "pass a record, or an array"),
 }

@@ -123,18 +123,39 @@ def _view(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
         raise t.fail(TypingError, "view() takes a dtype")
     kind = as_type(t, arguments[0])
     old, new = memory_type(array.type.element), memory_type(kind)
-    shape = array.shape
+    shape, strides = array.shape, array.strides
     if old.size != new.size:
-        _require_c(t, array, "view")
-        b = t.b
-        bytes_ = b.mul(shape[-1], b.const(old.size, i64))
-        # The rest of a row is left out: a buffer of bytes is viewed as what it begins with.
-        shape = (*shape[:-1], _quotient(t, bytes_, b.const(new.size, i64)))
+        shape, strides = _resized(t, array, old.size, new.size)
     layout = argtypes.ArrayType(kind, array.type.ndim, array.type.layout, array.type.readonly)
     if isinstance(kind, argtypes.VectorType):
-        return ArrayView(layout, viewed(t, array.pointer, kind), shape, array.strides)
+        return ArrayView(layout, viewed(t, array.pointer, kind), shape, strides)
     start = t.b.recast(array.pointer, pointer(new, array.space))
-    return ArrayView(layout, start, shape, array.strides)
+    return ArrayView(layout, start, shape, strides)
+
+
+def _resized(
+    t: Translator, array: ArrayView, old: int, new: int
+) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """The shape and strides of a view with elements of another size: along the axis whose elements
+    follow each other, the first of an F array, else the last.
+
+    Raises:
+        TypingError: there is no such axis, as far as is known now.
+    """
+    b, shape, strides = t.b, list(array.shape), list(array.strides)
+    axis = 0 if array.type.layout == "F" else len(shape) - 1
+    if not shape or (strides and constant(strides[axis]) != old):
+        raise t.fail(
+            TypingError,
+            f"view() needs elements without gaps along the last axis, not {array.type}; index it "
+            "instead",
+        )
+    # The rest of a row is left out: a buffer of bytes is viewed as what it begins with.
+    bytes_ = b.mul(shape[axis], b.const(old, i64))
+    shape[axis] = _quotient(t, bytes_, b.const(new, i64))
+    if strides:
+        strides[axis] = b.const(new, i64)
+    return tuple(shape), tuple(strides)
 
 
 def _reshape(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:

@@ -81,5 +81,5 @@ def _number(obj: Operand) -> argtypes.ArgType | None:
     if isinstance(obj, Scalar):
         return argtypes.scalar_of(obj.dtype)
     if isinstance(obj, ComplexNumber):
-        return argtypes.complex64 if obj.part.bits == 32 else argtypes.complex128
+        return argtypes.complex_of(obj.part)
     return None
