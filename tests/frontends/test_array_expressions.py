@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ def same(kernel, *args, options=None, rtol=0.0):
     ours = [each.copy() if isinstance(each, np.ndarray) else each for each in args]
     wanted = [each.copy() if isinstance(each, np.ndarray) else each for each in args]
     launch(kernel, 1, 1, *ours, **({} if options is None else {"options": options}))
+    plain = {n: getattr(f, "py_func", f) for n, f in kernel.__globals__.items()}
     with np.errstate(all="ignore"):
-        kernel(*wanted)
+        types.FunctionType(kernel.__code__, plain)(*wanted)
     for one, two in zip(ours, wanted, strict=True):
         np.testing.assert_allclose(one, two, rtol=rtol)
 
@@ -165,7 +167,77 @@ def _either(out, a, b, c):
     out[0] = x
 
 
-@pytest.mark.parametrize("kernel", [_bounded, _loop_carried, _either])
+@device
+def change(held):
+    held[:] = held + 1
+    return int(held[0]) % 3
+
+
+def _read_twice(out, a, b, c):
+    held = np.ones(4)
+    x = held + 1
+    out[0, 0] = x[0] + (x * 2)[1] + x.sum()
+    held[:] = 5
+    out[0, 1] = x[0]
+
+
+def _kept_by_a_walrus(out, a, b, c):
+    held = np.ones(4)
+    out[0, 0] = (x := held * 3)[1]
+    held[1] = 7
+    out[0, 1] = x[1]
+
+
+def _kept_by_two_targets(out, a, b, c):
+    held = np.ones(4)
+    out[0] = x = held - 4
+    held[1] = 7
+    out[1] = x
+
+
+def _kept_in_a_tuple(out, a, b, c):
+    held = np.ones(4)
+    pair = (held + 2, 1)
+    out[0, 0] = pair[0][1]
+    held[1] = 7
+    out[0, 1] = pair[0][1]
+
+
+def _kept_by_a_function(out, a, b, c):
+    held = np.ones(4)
+
+    def at(x, i):
+        return x[i]
+
+    total = (held * 2).sum
+    x = held + 2
+    out[0, 0] = at(x, 1) + total()
+    held[1] = 7
+    out[0, 1] = at(x, 1) + total()
+
+
+def _changed_while_iterated(out, a, b, c):
+    held = np.ones(4)
+    at = 0
+    for value in held + 1:
+        held[:] = 9
+        out[0, at] = value
+        at += 1
+
+
+def _changed_between(out, a, b, c):
+    held = np.ones(4)
+    out[0] = (held + 1) * change(held)
+    out[1, change(held)] = (held * 2)[change(held)]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        *(_bounded, _loop_carried, _either, _read_twice, _kept_by_a_walrus, _kept_by_two_targets),
+        *(_kept_in_a_tuple, _kept_by_a_function, _changed_while_iterated, _changed_between),
+    ],
+)
 def test_memory_of_known_size(kernel):
     """What is changed, or read after its operands change, has memory where its size is known."""
     same(kernel, np.zeros((3, 4)), A, ROW, COLUMN)

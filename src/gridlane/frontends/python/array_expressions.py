@@ -200,7 +200,6 @@ def viewed(
     t: Translator, expression: ArrayExpression, view: Callable[[ArrayView], ArrayView]
 ) -> Operand:
     """The expression of a view of each array, all of them broadcast before."""
-    settle(t, expression)
     found = _through(t, expression, expression.shape, view)
     assert isinstance(found, ArrayExpression)
     return _made(t, found)

@@ -17,6 +17,7 @@ from gridlane.frontends.python.optionals import value_of
 from gridlane.frontends.python.raising import stop
 from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.unchanged import keep
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith
 
@@ -24,6 +25,7 @@ from gridlane.ir.ops import arith
 def assign_to(t: Translator, target: ast.expr, value: Operand) -> None:
     """Bind or store a value."""
     if isinstance(target, ast.Name):
+        keep(t, value)
         t.env[target.id] = value
     elif isinstance(target, ast.Subscript):
         base, index = t.expr(target.value), t.expr(target.slice)

@@ -41,6 +41,7 @@ from gridlane.frontends.python.places import Place, item_of
 from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.unchanged import settle
 from gridlane.frontends.python.vectors import component, unchanged
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import memory
@@ -112,6 +113,7 @@ def _of_expression(t: Translator, base: ArrayExpression, name: str) -> Operand:
     if found is not None:
         return found(t, base)
     if name == "T":
+        settle(t, base)
         return viewed(t, base, lambda each: transposed(t, each))
     if name in REDUCED:
         return BoundMethod(base, name)

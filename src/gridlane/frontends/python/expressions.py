@@ -50,6 +50,7 @@ from gridlane.frontends.python.specs import (
     spec_of,
 )
 from gridlane.frontends.python.translator import ResultUnknown, Translator
+from gridlane.frontends.python.unchanged import keep
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Region, Value
@@ -60,7 +61,9 @@ def _constant(t: Translator, node: ast.Constant) -> Operand:
 
 
 def _name(t: Translator, node: ast.Name) -> Operand:
-    return named(t, node.id)
+    found = named(t, node.id)
+    keep(t, found)  # a parameter of an inlined function has not been assigned
+    return found
 
 
 def _attribute(t: Translator, node: ast.Attribute) -> Operand:
@@ -410,6 +413,7 @@ def _starred(t: Translator, node: ast.Starred) -> tuple[Operand, ...]:
 
 def _walrus(t: Translator, node: ast.NamedExpr) -> Operand:
     t.env[node.target.id] = result = t.expr(node.value)
+    keep(t, result)
     return result
 
 

@@ -60,6 +60,7 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
     if isinstance(base, Static):
         return _static_subscript(t, base, index)
     if isinstance(base, ArrayExpression):
+        settle(t, base)
         return _expression_item(t, base, index.items if _is_tuple(index) else (index,))
     return item_of(t, place_of(t, base, index))
 
@@ -103,7 +104,6 @@ def _expression_item(t: Translator, array: ArrayExpression, items: tuple[Operand
     indices = [part for part in parts if isinstance(part, Scalar)]
     if len(indices) < len(parts):
         return viewed(t, array, lambda each: make_view(t, each, parts, checked))
-    settle(t, array)
     own = [checked(t, part, n, array) for part, n in zip(indices, array.shape, strict=True)]
     return element(t, array, own)
 

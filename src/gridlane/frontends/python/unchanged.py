@@ -11,7 +11,14 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gridlane.core.source import Loc
-from gridlane.frontends.python.operands import ArrayExpression, arrays_in
+from gridlane.frontends.python.operands import (
+    ArrayExpression,
+    Operand,
+    OptionalOperand,
+    Vector,
+    arrays_in,
+)
+from gridlane.frontends.python.parts import taken_apart
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unit import MemoryNeeded, Unit
 from gridlane.ir.builder import constant
@@ -39,10 +46,23 @@ def settle(t: Translator, expression: ArrayExpression) -> None:
     """Note that an expression is read here for the last time. Nothing has changed its operands
     where no op behind it writes memory."""
     made = t.unit.expressions.get(expression)
-    if made is None or made.region is not t.b.region:
+    if made is None or made.kept or made.region is not t.b.region:
         return
-    if all(is_quiet(op) for op in made.region.ops[made.ops :]):
-        del t.unit.expressions[expression]
+    made.settled = all(is_quiet(op) for op in made.region.ops[made.ops :])
+
+
+def keep(t: Translator, operand: Operand) -> None:
+    """Note that a variable has an operand: expressions in it may be read at any later time."""
+    if isinstance(operand, ArrayExpression):
+        made = t.unit.expressions.get(operand)
+        if made is not None:
+            made.kept, made.settled = True, False
+        return
+    if isinstance(operand, OptionalOperand):
+        keep(t, operand.inner)
+    apart = None if isinstance(operand, Vector) else taken_apart(operand)
+    for each in apart[1] if apart else ():
+        keep(t, each)
 
 
 class _Root(NamedTuple):
@@ -72,7 +92,7 @@ def require_unchanged(unit: Unit) -> None:
     waiting = [
         (expression, made.function)
         for expression, made in unit.expressions.items()
-        if module.functions.get(made.function.name) is made.function
+        if not made.settled and module.functions.get(made.function.name) is made.function
     ]
     if not waiting:
         return

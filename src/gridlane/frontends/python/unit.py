@@ -61,14 +61,21 @@ class Opened:
     called: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Made:
-    """Where an expression of arrays is translated: the function, the region, and how many ops this
-    had then."""
+    """Where an expression of arrays is translated, and when it is read.
+
+    Attributes:
+        function: that it is translated in; ``region``, which has ``ops`` ops then.
+        kept: whether a variable has it, so that each read may be followed by another.
+        settled: whether it was read before any op that changes memory, for the last time.
+    """
 
     function: Function
     region: Region
     ops: int
+    kept: bool = False
+    settled: bool = False
 
 
 class MemoryNeeded(UnsupportedError):
@@ -99,7 +106,7 @@ class Unit:
         links: the code that defines declared functions which have none of their own.
         foreign: the modules of such code, and their functions once they are translated;
             ``foreign_globals``: the symbols of their variables.
-        expressions: those of arrays that are read later, so that nothing may change their operands.
+        expressions: those of arrays. Nothing may change the operands of what is not settled.
         stored: the places of expressions that have memory.
     """
 
