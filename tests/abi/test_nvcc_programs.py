@@ -80,6 +80,14 @@ def test_a_program(folder, program, name, device):
         assert found.stdout == "thread 0 of 3: text 0.75\nthread 1 of 3: text 0.75\nwell\n"
 
 
+def test_kernels_that_launch_kernels(folder, tmp_path_factory):
+    """With NVIDIA's device runtime inside, whose functions call its driver's."""
+    words = str(HERE / "device_launches.cu"), "-rdc=true", "-lcudadevrt", "-cudart", "shared"
+    program = installed.by_nvcc(tmp_path_factory, "program-launches", *words)
+    found = run(folder, program, "units", "cpu")
+    assert (found.returncode, found.stdout) == (0, "10 11 12 13 20 0\n"), found
+
+
 WAYS = {"replaced": ("-cudart", "static"), "gridlane": ("-cudart", "none", "-lcudart_gridlane")}
 """NVIDIA's runtime inside, whose functions jump to gridlane's, or gridlane's own."""
 

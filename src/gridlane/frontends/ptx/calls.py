@@ -46,12 +46,21 @@ _RUNTIME: dict[str, str] = {
     ),
 }
 """What is said of CUDA's own functions for the device that are not translated."""
+_RUNTIME_PREFIX = "cuda", "__cudaCDP2"
 _TAKEN = re.compile(r"\bmov\.[bu]64\s+[%\w$]+\s*,\s*([A-Za-z_$%][\w$]*)\s*;")
 
 
 def is_of_language(name: str) -> bool:
     """Whether a function is CUDA's own, which no unit defines."""
     return name in FUNCTIONS or name in _RUNTIME
+
+
+def _is_replaced(name: str) -> bool:
+    """Whether a function is translated as CUDA's own although a unit defines it.
+
+    The units of libcudadevrt.a define the runtime for kernels by calls into NVIDIA's driver.
+    """
+    return name == MEETING or (name.startswith(_RUNTIME_PREFIX) and is_of_language(name))
 
 
 class Caller(Protocol):
@@ -127,7 +136,7 @@ class Calls:
                     f"{len(operands_)} arguments or results are given, not the {len(wanted)} of "
                     f"{target.name}"
                 )
-        if callee.has_body and target.name != MEETING:
+        if callee.has_body and not _is_replaced(target.name):
             self._emit(callee, arguments, results)
         elif target.name in FUNCTIONS:
             self._of_language(callee, arguments, results)
