@@ -86,6 +86,17 @@ def test_other_streams_come_in_order(flag):
     assert flag[SEEN] == 1 and out.copy_to_host() == 108
 
 
+def test_the_default_stream_comes_after_a_stream_that_waits(flag):
+    out, stream = counter(), cuda.stream()
+    add[1, 1](out, 1)  # its plan is known
+    wait[1, 1, stream](flag, out)
+    add[1, 1](out, 10)  # returns at once
+    assert flag[SEEN] == 0 and not cuda.default_stream().native.query()
+    flag[FLAG] = 5
+    cuda.default_stream().synchronize()
+    assert flag[SEEN] == 1 and out.copy_to_host() == 16
+
+
 def test_arrays_of_the_caller_are_waited_for():
     host, out = np.array([4, 0], np.int32), np.zeros(1, np.int32)
     cuda.mapped_array(1, np.int32)  # so that kernels that wait are left to a thread

@@ -21,7 +21,7 @@ from gridlane.cuda.kernels.reading import Launch, Reading
 from gridlane.launch import compact, current
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
-from gridlane.runtime.queues.host_stream import LEFT
+from gridlane.runtime.queues.host_stream import LEFT, is_behind_waiting
 from gridlane.runtime.queues.turns import TURNS
 
 Arguments = tuple[Any, ...]
@@ -54,7 +54,7 @@ def _at_once(launch: Launch, args: Arguments) -> None:
         launch._launch_slowly(args)
         return
     if BUSY:
-        if LEFT:
+        if LEFT or is_behind_waiting():
             launch._launch_slowly(args)
             return
         wait_for_streams()

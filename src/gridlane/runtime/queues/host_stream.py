@@ -268,11 +268,30 @@ def _put_after(queue: HostQueue, other: HostQueue) -> None:
     queue.put((mark.wait, True))
 
 
+def _spins(piece: HostPiece) -> bool:
+    """Whether a piece is a kernel with a loop that may wait for the host."""
+    work = piece[0]
+    return isinstance(work, partial) and work.func is _run and work.args[0].artifact.spins
+
+
+def is_behind_waiting(left: HostQueue | None = None) -> bool:
+    """Whether a default stream's work comes after that of streams which may wait for the host.
+
+    Args:
+        left: the default stream's own queue.
+    """
+    busy = [each for each in tuple(BUSY) if each is not left]
+    return any(not each.apart and each.pending for each in busy) and any(
+        piece is not None and _spins(piece) for each in busy for piece in tuple(each.pending)
+    )
+
+
 class DefaultHostStream(HostStream):
     """The stream whose work runs at once, on the caller. Other streams keep their own errors.
 
     A kernel that may wait for the host is left to a thread, if the host shares memory with kernels,
-    and so is the work that comes after it, until there is a moment without work.
+    and so is the work that comes after it, or after such a kernel of another stream, until there is
+    a moment without work.
 
     Attributes:
         owner: who is told an error of work that is left to a thread.
@@ -308,14 +327,13 @@ class DefaultHostStream(HostStream):
             piece[0]()
 
     def _may_wait(self, piece: HostPiece) -> bool:
-        """Whether a piece is a kernel that may wait for what the host writes."""
-        work = piece[0]
-        return (
-            self.device.shares_memory
-            and isinstance(work, partial)
-            and work.func is _run
-            and work.args[0].artifact.spins
-        )
+        """Whether a piece may wait for what the host does later: it is a kernel that may, or comes
+        after the work of a stream that has such a kernel."""
+        if not self.device.shares_memory:
+            return False
+        if _spins(piece):
+            return True
+        return is_behind_waiting(self._left)
 
     def _is_left(self, piece: HostPiece) -> bool:
         """Leave a piece to the thread, behind the work of all streams, if it has to be. What a
