@@ -89,6 +89,12 @@ def test_an_assertion(program):
 
 
 @needs_compilers
+def test_an_assertion_where_functions_are_not_inlined(program):
+    line, *_ = run(program, "assert", GRIDLANE_DEVICE="interp").stderr.splitlines()
+    assert "failing.cu:10" in line and "include/gridlane" not in line
+
+
+@needs_compilers
 def test_a_trap_in_a_function_of_our_headers(program):
     line, end = run(program, "trap").stderr.splitlines()
     assert line.startswith("gridlane: the kernel mine::stop failed: ")

@@ -51,6 +51,17 @@ def calls(x, y, step):
     y[i] = inner(x, i * step)
 
 
+@cuda.jit
+def moved(x, at):
+    x[at] = 1  # here; the same for all blocks, so behind their loop
+
+
+@cuda.jit
+def moved_twice(x, y, at, n):
+    for _ in range(n):
+        y[at] = x[at]
+
+
 def line_of(function):
     """The line of a kernel, or of a device function, that reaches the memory."""
     code = getattr(function, "py_func", function).__code__
@@ -67,6 +78,22 @@ def arrays(count=256):
 def on_cpu():
     with gridlane.device("cpu"):
         yield
+
+
+def test_accesses_that_are_moved_out_of_loops():
+    """Their instructions have no line of their own."""
+    x, y = arrays(4)[:2]
+    with pytest.raises(KernelFault) as error:
+        moved[1, 1](x, AWAY)
+    assert error.value.loc.line == line_of(moved)
+    with pytest.raises(KernelFault) as error:
+        moved_twice[1, 1](x, y, AWAY, 2)
+    found = error.value
+    assert {each.line for each in (found.loc, *found.candidates)} & {moved_twice_line()}
+
+
+def moved_twice_line():
+    return moved_twice.py_func.__code__.co_firstlineno + 3
 
 
 @pytest.mark.parametrize("blocks", (1, 64))

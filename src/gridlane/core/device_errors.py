@@ -13,7 +13,7 @@ from gridlane.core.artifact import KernelErrorSite
 from gridlane.core.error_table import TABLE, Row
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.core.kernel_names import readable
-from gridlane.core.source import UNKNOWN, Loc, describe, users
+from gridlane.core.source import UNKNOWN, Loc, describe, is_own, users
 
 INVALID_VALUE = 1
 OUT_OF_MEMORY = 2
@@ -35,6 +35,7 @@ NOT_SUPPORTED = 801
 NOT_CAPTURED = 900
 
 FAULT_ADVICE = "run it on the device `interp` (GRIDLANE_DEVICE=interp), which checks each access"
+_MOST_PLACES = 6
 _UNKNOWN = Row(
     "CUDA_ERROR_UNKNOWN", "", "a failure that gridlane has no words for", "update gridlane"
 )
@@ -71,22 +72,34 @@ def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
 
 class KernelFault(DeviceError):
     """A kernel used memory that its process does not have. ``kernel`` is its name, ``loc`` the
-    place, in the user's files if any is; ``address`` is what it used."""
+    place, in the user's files if any is; ``address`` is what it used. If the place is one of
+    several, they are ``candidates``."""
 
     kernel: str = ""
     loc: Loc = UNKNOWN
     address: int = 0
+    candidates: tuple[Loc, ...] = ()
 
 
-def kernel_fault(kernel: str, loc: Loc, address: int) -> KernelFault:
-    """The exception of a fault of a kernel."""
-    row, place = TABLE[ILLEGAL_ADDRESS], users(loc)
-    lines = [f"{row.meaning}: {readable(kernel)} used the address {address:#x}"]
+def kernel_fault(kernel: str, places: tuple[Loc, ...], address: int) -> KernelFault:
+    """The exception of a fault of a kernel, at one of the places."""
+    row, known = TABLE[ILLEGAL_ADDRESS], tuple(each for each in map(users, places) if each.line)
+    text = f"{row.meaning}: {readable(kernel)} used the address {address:#x}"
+    place = known[0] if len(known) == 1 else UNKNOWN
     if place.line:
-        lines.append(describe(place))
-    error = KernelFault(row.name, ILLEGAL_ADDRESS, "\n".join(lines), FAULT_ADVICE)
+        text += f"\n{describe(place)}"
+    elif known:
+        text += f" in one of {_short(known)}"
+    error = KernelFault(row.name, ILLEGAL_ADDRESS, text, FAULT_ADVICE)
     error.kernel, error.loc, error.address = kernel, place, address
+    error.candidates = known if len(known) > 1 else ()
     return error
+
+
+def _short(places: tuple[Loc, ...]) -> str:
+    """A few places in one line."""
+    named = [f"{each.file}:{each.line}" for each in places[:_MOST_PLACES]]
+    return ", ".join([*named, "..."] if len(places) > _MOST_PLACES else named)
 
 
 class KernelStop(KernelError):
@@ -135,6 +148,8 @@ def kernel_exception(
 ) -> KernelStop:
     """The host exception for a kernel's error report."""
     loc = users(site.loc)
+    if is_own(loc):  # a function of gridlane's headers that was not inlined
+        loc = UNKNOWN
     where = f"tid={list(thread)} ctaid={list(block)}: {site.message}"
     lines = [where]
     if loc.line:

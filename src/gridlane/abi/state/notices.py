@@ -114,7 +114,7 @@ def _words(error: BaseException) -> str:
         return f"{_line(error.text)} ({', '.join([where, *_place(error.loc)])})"
     if isinstance(error, KernelFault):
         what = f"it used the address {error.address:#x}, which is outside of all memory"
-        place = ", ".join(_place(error.loc)) or "at an unknown line"
+        place = ", ".join(_place(error.loc)) or _one_of(error.candidates)
         return f"{what} ({place}); {FAULT_ADVICE}"
     if isinstance(error, CompileError):
         places = [*(loc for _, loc in error.related), error.loc]
@@ -123,6 +123,7 @@ def _words(error: BaseException) -> str:
     return _line(failure_of(error).what) or f"error {failure_of(error).number}"
 
 
+_MOST_PLACES = 6
 _SNIPPET = re.compile(r"\s*(?:\d+ )?\| ")
 
 
@@ -130,6 +131,13 @@ def _line(text: str) -> str:
     """A text in one line, without the lines of source in it."""
     lines = [each for each in text.splitlines() if not _SNIPPET.match(each)]
     return " ".join(" ".join(lines).split())
+
+
+def _one_of(places: tuple[Loc, ...]) -> str:
+    """A few places, of which it is one."""
+    named = [place for each in places[:_MOST_PLACES] for place in _place(each)]
+    more = ", ..." if len(places) > _MOST_PLACES else ""
+    return f"in one of {', '.join(named)}{more}" if named else "at an unknown line"
 
 
 def _place(loc: Loc) -> list[str]:

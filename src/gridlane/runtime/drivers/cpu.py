@@ -23,7 +23,6 @@ from gridlane.core.device_errors import (
 )
 from gridlane.core.errors import KernelError
 from gridlane.core.processors import available_processors
-from gridlane.core.source import UNKNOWN
 from gridlane.memory import shared_pages
 from gridlane.memory.host import HostResource, address_of
 from gridlane.memory.resource import Buffer
@@ -100,9 +99,10 @@ class CpuKernel(HostKernel):
                 "that waited for it"
             )
         if code == FAULTED:
-            number = place_at(self.artifact.code, report[2])
-            loc = self.artifact.places[number - 1] if number else UNKNOWN
-            raise kernel_fault(self.artifact.name, loc, report[3] & (1 << 64) - 1)
+            # LLVM gives no place to what it moves out of loops; all accesses have places otherwise.
+            number, places = place_at(self.artifact.code, report[2]), self.artifact.places
+            places = places[number - 1 : number] if number else places
+            raise kernel_fault(self.artifact.name, places, report[3] & (1 << 64) - 1)
         if code == NO_MEMORY:
             size = self.artifact.scratch + self.artifact.static_shared
             fail(OUT_OF_MEMORY, f"{size} bytes that each worker needs for {self.artifact.name}")
