@@ -580,9 +580,10 @@ def test_a_kernel_that_clang_declares_as_a_function():
       ld.param.u64 %d1, [p]; mov.b64 %d2, child; setp.ne.u64 %q, %d2, 0;
       @%q st.global.u32 [%d1], 3;
       ret;
-    }
-    .visible .entry child(.param .u64 p) { ret; }"""
-    assert ran(linked(first, ".global .u32 y;")) == [3]
+    } """
+    child = ".visible .entry child(.param .u64 p) { ret; }"
+    assert ran(linked(first + child, ".global .u32 y;")) == [3]
+    assert ran(linked(first, child)) == [3]
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -8,6 +8,7 @@ own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -197,9 +198,8 @@ def _size(made: Made) -> int:
 def _check(symbol: Symbol, item: Item, kept: Symbol) -> None:
     """Raise PtxError if a declaration or definition is not what is kept."""
     given, wanted = item.made, kept.made
-    if symbol is kept and isinstance(given, PtxFunction) and isinstance(wanted, PtxFunction):
-        # clang declares a kernel as a .func that a kernel above it launches
-        given = replace(given, is_entry=given.is_entry or (wanted.is_entry and not given.results))
+    if isinstance(given, PtxFunction) and isinstance(wanted, PtxFunction):
+        given = replace(given, is_entry=given.is_entry or _is_launched(symbol, given, wanted))
     if item.kind == "alias":
         given = symbol.made
     if symbol.linking == "common" and item is symbol.definition and isinstance(given, Declared):
@@ -209,6 +209,15 @@ def _check(symbol: Symbol, item: Item, kept: Symbol) -> None:
     if told:
         where = kept.place()
         symbol.place(item).fail(f"{symbol.name} is not what it is at {where}: {told}")
+
+
+def _is_launched(symbol: Symbol, given: PtxFunction, wanted: PtxFunction) -> bool:
+    """Whether a declaration of a function is clang's of a kernel that another kernel launches: its
+    unit takes the address and has no call."""
+    if not wanted.is_entry or given.has_body or given.results:
+        return False
+    called = rf"\bcall\b[^;]*(?<![\w$%]){re.escape(symbol.name)}(?![\w$])"
+    return re.search(called, symbol.module.text.code) is None
 
 
 def by_name(units: Iterable[dict[str, Symbol]]) -> dict[str, list[Symbol]]:
