@@ -95,6 +95,14 @@ def test_thrust_of_the_host(cc):  # noqa: F811
     assert (found.returncode, found.stdout) == (0, THRUST), found
 
 
+def test_thrust_of_ordered_ranges(cc):  # noqa: F811
+    """The lines are those of nvcc's build with -DON_HOST, and a last one."""
+    cc("-w", "-std=c++17", HERE / "thrust_ordered.cu", "-o", "program")
+    found = run("./program")
+    right = (HERE / "thrust_ordered.txt").read_text()
+    assert (found.returncode, found.stdout) == (0, right), found
+
+
 def test_the_driver_alone(prefix, tmp_path):  # noqa: F811
     """A section of device code and no runtime: the loader finds all that the program needs, also
     a name of CUDA 3.1, which is refused, as it has addresses of 32 bits."""

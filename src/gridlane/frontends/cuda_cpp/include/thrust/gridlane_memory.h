@@ -4,18 +4,28 @@
 #include <cstdio>
 #include <initializer_list>
 #include <iostream>  // programs count on it
+#include <system_error>
 #include <vector>
 
 namespace thrust {
 
 namespace gridlane {
+struct errors : std::error_category {
+    const char *name() const noexcept override { return "cuda"; }
+    std::string message(int error) const override { return cudaGetErrorString((cudaError_t)error); }
+};
+}  // namespace gridlane
+inline const std::error_category &cuda_category()
+{
+    static const gridlane::errors made;
+    return made;
+}
+namespace gridlane {
 // A call of the runtime that has to succeed, as its caller returns no status.
 inline void must(cudaError_t error)
 {
-    if (error) {
-        fprintf(stderr, "thrust: %s\n", cudaGetErrorString(error));
-        exit(EXIT_FAILURE);
-    }
+    if (error)
+        throw std::system_error(error, cuda_category());
 }
 template <typename F_> __global__ void for_places(size_t count, F_ f)
 {
@@ -39,7 +49,7 @@ struct on_device {
             must(cudaMalloc(&p, bytes));
         return p;
     }
-    static void release(void *p) { must(cudaFree(p)); }
+    static void release(void *p) { (void)cudaFree(p); }  // also while an error is thrown
     static void read(void *to, const void *from, size_t bytes)
     {
         must(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
@@ -135,6 +145,19 @@ public:
     __host__ __device__ bool operator<(const device_ptr &other) const { return p < other.p; }
     __host__ __device__ explicit operator bool() const { return p != nullptr; }
 };
+template <> class device_ptr<void> {
+    void *p;
+
+public:
+    using element_type = void;
+    __host__ __device__ device_ptr(std::nullptr_t = nullptr) : p(nullptr) {}
+    __host__ __device__ explicit device_ptr(void *p) : p(p) {}
+    template <typename U> __host__ __device__ device_ptr(const device_ptr<U> &other) : p(other.get()) {}
+    __host__ __device__ void *get() const { return p; }
+    __host__ __device__ bool operator==(const device_ptr &other) const { return p == other.p; }
+    __host__ __device__ bool operator!=(const device_ptr &other) const { return p != other.p; }
+    __host__ __device__ explicit operator bool() const { return p != nullptr; }
+};
 template <typename T> __host__ __device__ device_ptr<T> device_pointer_cast(T *p)
 {
     return device_ptr<T>(p);
@@ -153,9 +176,14 @@ template <typename T> device_ptr<T> device_malloc(size_t count)
 {
     return device_ptr<T>((T *)gridlane::on_device::allocate(count * sizeof(T)));
 }
-template <typename T> void device_free(device_ptr<T> p) { gridlane::on_device::release(p.get()); }
+inline device_ptr<void> device_malloc(size_t bytes)
+{
+    return device_ptr<void>(gridlane::on_device::allocate(bytes));
+}
+template <typename T> void device_free(device_ptr<T> p) { gridlane::must(cudaFree((void *)p.get())); }
 
 template <typename T, typename A_ = void> class device_vector;
+template <typename I_> class reverse_iterator;
 template <typename T, typename A_ = std::allocator<T>> class host_vector : public std::vector<T, A_> {
 public:
     using std::vector<T, A_>::vector;
@@ -263,6 +291,10 @@ public:
     iterator end() { return iterator(p + count); }
     const_iterator begin() const { return const_iterator(p); }
     const_iterator end() const { return const_iterator(p + count); }
+    reverse_iterator<iterator> rbegin() { return reverse_iterator<iterator>(end()); }
+    reverse_iterator<iterator> rend() { return reverse_iterator<iterator>(begin()); }
+    reverse_iterator<const_iterator> rbegin() const { return reverse_iterator<const_iterator>(end()); }
+    reverse_iterator<const_iterator> rend() const { return reverse_iterator<const_iterator>(begin()); }
     const_iterator cbegin() const { return begin(); }
     const_iterator cend() const { return end(); }
     pointer data() { return pointer(p); }

@@ -6,6 +6,7 @@
 #include <iostream>  // programs count on it
 #include <iterator>
 #include <random>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -23,6 +24,7 @@ using std::make_pair;
 using std::make_tuple;
 using std::pair;
 using std::swap;
+using std::system_error;
 using std::tie;
 using std::tuple;
 using std::tuple_element;

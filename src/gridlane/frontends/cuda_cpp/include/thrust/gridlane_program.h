@@ -342,8 +342,6 @@ GRIDLANE_2(unique_copy, (First_ a, First_ b, B_ out), (a, b, out), GRIDLANE_KEEP
 GRIDLANE_2(find, (First_ a, First_ b, const B_ &value), (a, b, value), GRIDLANE_FIND(e == value))
 GRIDLANE_2(find_if, (First_ a, First_ b, B_ test), (a, b, test), GRIDLANE_FIND(test(e)))
 GRIDLANE_2(find_if_not, (First_ a, First_ b, B_ test), (a, b, test), GRIDLANE_FIND(!test(e)))
-GRIDLANE_2(lower_bound, (First_ a, First_ b, const B_ &value), (a, b, value), GRIDLANE_FIND(!(e < value)))
-GRIDLANE_2(upper_bound, (First_ a, First_ b, const B_ &value), (a, b, value), GRIDLANE_FIND(value < e))
 GRIDLANE_2(any_of, (First_ a, First_ b, B_ test), (a, b, test), { return do_find_if<S_>(a, b, test) != b; })
 GRIDLANE_2(none_of, (First_ a, First_ b, B_ test), (a, b, test), { return do_find_if<S_>(a, b, test) == b; })
 GRIDLANE_2(all_of, (First_ a, First_ b, B_ test), (a, b, test), { return do_find_if_not<S_>(a, b, test) == b; })
@@ -363,18 +361,7 @@ GRIDLANE_1(max_element, (First_ a, First_ b), (a, b), GRIDLANE_BEST_OF(best < e)
 GRIDLANE_2(max_element, (First_ a, First_ b, B_ f), (a, b, f), GRIDLANE_BEST_OF(f(best, e)))
 GRIDLANE_1(minmax_element, (First_ a, First_ b), (a, b),
            { return std::pair<First_, First_>(do_min_element<S_>(a, b), do_max_element<S_>(a, b)); })
-GRIDLANE_4(reduce_by_key, (First_ a, First_ b, B_ v, C_ keys, D_ sums), (a, b, v, keys, sums),
-           { ptrdiff_t made = GRIDLANE_ONCE(ptrdiff_t to = -1; value_of<B_> sum = value_of<B_>();
-                 for (size_t i = 0; i < n; i++) { value_of<First_> e = a[i];
-                     bool begins = !i || !((value_of<First_>)a[i - 1] == e); value_of<B_> value = v[i];
-                     sum = begins ? value : (value_of<B_>)(sum + value); to += begins;
-                     keys[to] = e; sums[to] = sum; } return to + 1;);
-             return std::pair<C_, D_>(keys + made, sums + made); })
-GRIDLANE_2(unique_by_key, (First_ a, First_ b, B_ v), (a, b, v),
-           { ptrdiff_t made = GRIDLANE_ONCE(ptrdiff_t to = 0; for (size_t i = 0; i < n; i++) {
-                 value_of<First_> e = a[i]; if (!to || !((value_of<First_>)a[to - 1] == e)) {
-                     value_of<B_> value = v[i]; a[to] = e; v[to++] = value; } } return to;);
-             return std::pair<First_, B_>(a + made, v + made); })
+#include "thrust/gridlane_ordered.h"
 #undef GRIDLANE_LIST
 #undef GRIDLANE_ALGORITHM
 #undef GRIDLANE_1

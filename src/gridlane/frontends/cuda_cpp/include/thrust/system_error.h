@@ -1,2 +1,3 @@
 #pragma once
+#include <system_error>
 #include "thrust/gridlane_algorithms.h"
