@@ -83,7 +83,10 @@ class _Loader:
         parent, _, last = self.name.rpartition(".")
         if parent in MODULES and last not in internals.INTERNALS:
             assert module.__spec__ is not None
-            sys.modules[module.__spec__.name] = Placeholder(self.name)  # type: ignore[assignment]
+            placeholder = Placeholder(self.name)
+            # Its own modules are found as well.
+            placeholder.__dict__.update(__path__=[], __spec__=module.__spec__)
+            sys.modules[module.__spec__.name] = placeholder  # type: ignore[assignment]
         else:
             module.__name__ = self.name
 

@@ -28,6 +28,7 @@ CUDA_ENABLE_NRT = 0
 CUDA_NRT_STATS = 0
 CUDA_FORTRAN_CALLCONV = 0
 CUDA_LOG_LEVEL = ""
+FORCE_CUDA_CC: tuple[Any, ...] | None = None  # read by cudadrv.nvrtc.get_arch_option alone
 CUDA_NVRTC_EXTRA_SEARCH_PATHS = ""  # folders of headers for CUDA C++ that kernels are linked with
 CUDA_MEMORY_MANAGER = "default"
 CUDA_PER_THREAD_DEFAULT_STREAM = 0

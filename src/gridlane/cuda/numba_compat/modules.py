@@ -44,7 +44,7 @@ NUMBA: dict[str, str] = {
     "numba.cuda.cudadrv.devices": f"{_HERE}.api",
     "numba.cuda.cudadrv.driver": f"{_HERE}.driver",
     "numba.cuda.cudadrv.drvapi": f"{_HERE}.driver",
-    "numba.cuda.cudadrv.nvrtc": "gridlane.cuda.nvrtc",
+    "numba.cuda.cudadrv.nvrtc": f"{_HERE}.nvrtc",
     "numba.cuda.cudadrv.error": "gridlane.cuda.host.errors",
     "numba.cuda.cudadecl": "gridlane.cuda.extending.templates",
     "numba.cuda.cudaimpl": "gridlane.cuda.extending.imputils",
