@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ from tests.devices import DEVICES
 
 import gridlane
 from gridlane import cuda
-from gridlane.core.errors import MissingError
+from gridlane.core.errors import MissingError, TypingError
 from gridlane.cuda.numba_compat.internals import INTERNALS, reaches_into_compiler
 from gridlane.cuda.numba_compat.mlir import cuda as mlir_cuda
 from gridlane.cuda.numba_compat.mlir import types
@@ -241,3 +242,22 @@ def test_types_of_constants():
     kind = types.IntegerLiteral(10)
     assert (kind.literal_value, kind.literal_type) == (10, types.int64)
     assert types.StringLiteral("a").literal_value == "a"
+
+
+@pytest.mark.parametrize("name", ["interp", *DEVICES])
+def test_rounding_gives_integers(name):
+    def kernel(out, x):
+        total = 0
+        for i in range(math.ceil(x[0] / 16)):
+            total += i
+        out[0] = total
+        out[1] = x[math.floor(x[1])]
+        out[2] = math.trunc(x[2]) // 2 * 10
+        out[3] = math.floor(out[3])
+
+    x, out = np.float32([100, 3.5, -5.5, 7]), np.array([0, 0, 0, 9], np.int32)
+    with gridlane.device(name):
+        mlir_cuda.jit(kernel)[1, 1](out, x)
+    assert out.tolist() == [21, 7, -30, 9]
+    with pytest.raises(TypingError, match="an integer in range"):
+        cuda.jit(kernel)[1, 1](out, x)

@@ -33,6 +33,7 @@ class KernelOptions:
         stack: bytes of a thread's stack, where functions call themselves; 0 for GRIDLANE_STACK's.
         chip: the processor that the program names, for what it evaluates at compile time.
         finite: whether ``fastmath`` may take it that no value is NaN or infinite.
+        integral: ``math.floor``, ``ceil`` and ``trunc`` of float32 and float64 give integers.
     """
 
     fastmath: bool = False
@@ -47,6 +48,7 @@ class KernelOptions:
     stack: int = 0
     chip: str = ""
     finite: bool = True
+    integral: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         fastmath: every freedom with floating-point operations.
         finite: False where NaN and infinity keep their meaning under ``fastmath``, as under nvcc's
             ``--use_fast_math``.
+        integral: ``math.floor``, ``ceil`` and ``trunc`` of float32 give an int32, of float64 an
+            int64, as in numba-cuda-mlir; floats otherwise, as in numba.cuda.
         debug: bounds checks, and exceptions of the kernel reach the host.
         opt: False for unoptimised code.
         launch_bounds: the largest number of threads of a block; then, for a GPU, the number of
@@ -91,6 +93,7 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
     compile_options = KernelOptions(
         fastmath=bool(options.get("fastmath")),
         finite=options.get("finite") is None or bool(options["finite"]),
+        integral=bool(options.get("integral")),
         fma=options.get("fma") is None or bool(options["fma"]),
         debug=debug,
         opt=opt,

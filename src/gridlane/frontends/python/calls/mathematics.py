@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from gridlane.core.dtypes import DType, b1, f16, i32
+from gridlane.core.dtypes import DType, b1, f16, f32, f64, i32, i64
 from gridlane.frontends.python import promotion
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import cast_scalar, integer, scalar
@@ -93,11 +93,17 @@ _register()
 
 
 def _rounded(t: Translator, x: Operand, op: type[Op]) -> Operand:
-    """A float of the operand's type, float64 of an integer, as in numba."""
+    """A float of the operand's type, float64 of an integer, as in numba; an integer by the option
+    ``integral``."""
+    given = scalar(t, x)
+    if t.unit.options.integral and given.dtype.is_integer:
+        return given
     number = float_operand(t, x, promotion.floating)
-    if scalar(t, x).dtype.is_float:
-        return Scalar(t.b.unary(op, number.value))
-    return number
+    if not given.dtype.is_float:
+        return number
+    found = t.b.unary(op, number.value)
+    kind = {f32: i32, f64: i64}.get(number.dtype) if t.unit.options.integral else None
+    return Scalar(found if kind is None else t.b.cast(found, kind))
 
 
 register((math.floor,), "math.floor", lambda t, x: _rounded(t, x, ops.Floor), "x")
