@@ -122,6 +122,18 @@ def test_faults_of_kernels(faulting):
 
 
 @needs_compilers
+@pytest.mark.parametrize("native", ("1", "0"))
+def test_endless_kernels(faulting, native):
+    """Without Python up to the endless one, the second time."""
+    for _ in range(2):
+        found = run(faulting, "endless", GRIDLANE_TIMEOUT="0.5", GRIDLANE_NATIVE=native)
+        assert found.stdout.split() == ["cudaErrorLaunchTimeout", "cudaSuccess"]
+        (line,) = found.stderr.splitlines()
+        assert line.startswith("gridlane: the kernel endless failed: it ran longer than 0.5 s (")
+        assert f"{FAULTING}:14:" in line or f"{FAULTING}:15:" in line
+
+
+@needs_compilers
 def test_faults_of_the_host(faulting):
     """They go to the program's own handler, or end it."""
     found = run(faulting, "own", 3)

@@ -55,6 +55,7 @@ WHOLE = Artifact(
     buffers=(1, 0),
     constants=b"\1\2",
     untraced=True,
+    accesses=1,
     places=(Loc("a.py", 3, 1, 2, "f", Loc("b.py", 5)),),
 )
 SMALL = Artifact("interp", "ir", b"", "k", (), 0)

@@ -64,6 +64,14 @@ def run(
             show_default=False,
         ),
     ] = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Stop a launch that takes longer, on cpu and interp; as GRIDLANE_TIMEOUT.",
+            show_default=False,
+        ),
+    ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Say on stderr what each launch does.")
     ] = False,
@@ -84,10 +92,12 @@ def run(
     Everything after SCRIPT or -m MODULE belongs to the program.
     """
     from gridlane.cli import run as command
+    from gridlane.cli.failure import seconds
 
     request = command.parse([program, *context.args])
     if request is not None:
         options = {"device": device, "trace": trace, "floats": floats, "profile": profile}
+        options["timeout"] = None if timeout is None else seconds("run", timeout)
         command.run(replace(request, **options, trace_file=trace_file, html=html))
 
 

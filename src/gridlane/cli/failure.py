@@ -27,6 +27,15 @@ def one_of(what: str, given: str, known: Iterable[str]) -> str:
     fail(f"there is no {what} {given!r}{likely(given, names)}; there are: {', '.join(names)}")
 
 
+def seconds(command: str, given: str) -> str:
+    """``given`` if it is a number of seconds."""
+    from gridlane.core.config import is_seconds
+
+    if is_seconds(given):
+        return given
+    fail(f"{command}: --timeout needs a number of seconds, or 0 for any time, not {given!r}")
+
+
 def likely(given: str, names: Iterable[str]) -> str:
     """ " (did you mean 'x'?)", or nothing."""
     near = difflib.get_close_matches(given, list(names), 1, cutoff=0.7)

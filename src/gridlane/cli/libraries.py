@@ -12,7 +12,7 @@ from gridlane.abi.library.build import PRELOADED
 from gridlane.abi.library.elf import Elf, runtime_of
 from gridlane.abi.library.installing import InstallError
 from gridlane.abi.library.program import LINK_AGAIN
-from gridlane.cli.failure import CANNOT_EXECUTE, NOT_FOUND, fail
+from gridlane.cli.failure import CANNOT_EXECUTE, NOT_FOUND, fail, seconds
 from gridlane.core.errors import ArgumentError
 
 
@@ -42,13 +42,16 @@ def _is_closed(program: Path) -> bool:
     return runtime_of(elf) == "stripped" and "libcuda.so.1" not in elf.needed
 
 
-def execute(program: str, args: list[str], device: str | None, trace: bool) -> NoReturn:
+def execute(
+    program: str, args: list[str], device: str | None, trace: bool, timeout: str | None = None
+) -> NoReturn:
     """Replace this process by a program that finds the libraries.
 
     Raises:
         SystemExit: 127, there is no such program; 126, it is no executable file; as of a shell.
         InstallError: its runtime cannot be replaced.
     """
+    limit = None if timeout is None else seconds("exec", timeout)
     found = shutil.which(program)
     if found is None and os.path.exists(program) and os.path.dirname(program):
         fail(f"exec: {program} is no executable file", CANNOT_EXECUTE)
@@ -70,4 +73,6 @@ def execute(program: str, args: list[str], device: str | None, trace: bool) -> N
         settings["GRIDLANE_DEVICE"] = device
     if trace:
         settings["GRIDLANE_TRACE"] = "1"
+    if limit is not None:
+        settings["GRIDLANE_TIMEOUT"] = limit
     os.execve(found, [program, *args], os.environ | settings)

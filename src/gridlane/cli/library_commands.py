@@ -25,9 +25,11 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands to ``gridlane``'s."""
     app.command()(install)
     app.command()(uninstall)
-    app.command(name="exec", context_settings=_ANYTHING, options_metavar="[--device D] [--trace]")(
-        execute
-    )
+    app.command(
+        name="exec",
+        context_settings=_ANYTHING,
+        options_metavar="[--device D] [--timeout S] [--trace]",
+    )(execute)
     app.command(context_settings=_ALL, options_metavar="[nvcc's options]", add_help_option=False)(
         cc
     )
@@ -58,6 +60,14 @@ def execute(
     device: Annotated[
         str | None, typer.Option(help="The device; as GRIDLANE_DEVICE.", show_default=False)
     ] = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Stop a launch that takes longer, on cpu and interp; as GRIDLANE_TIMEOUT.",
+            show_default=False,
+        ),
+    ] = None,
     trace: Annotated[
         bool,
         typer.Option(
@@ -72,7 +82,7 @@ def execute(
     """
     from gridlane.cli import libraries
 
-    libraries.execute(program, context.args, device, trace)
+    libraries.execute(program, context.args, device, trace, timeout)
 
 
 def cc(context: typer.Context) -> None:

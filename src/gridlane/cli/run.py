@@ -15,16 +15,16 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from gridlane.cli import replacing
-from gridlane.cli.failure import fail, likely, one_of
+from gridlane.cli.failure import fail, likely, one_of, seconds
 from gridlane.core.options import FLOATS
 
 OPTIONS = (
-    *("--device", "--floats", "--trace", "--profile", "--trace-file", "--html"),
+    *("--device", "--floats", "--timeout", "--trace", "--profile", "--trace-file", "--html"),
     *("--help", "-m", "-h"),
 )
 USAGE = (
-    "gridlane run [--device D] [--floats F] [--trace] [--profile] [--trace-file F] [--html F] "
-    "SCRIPT args... | -m MODULE args..."
+    "gridlane run [--device D] [--floats F] [--timeout S] [--trace] [--profile] [--trace-file F] "
+    "[--html F] SCRIPT args... | -m MODULE args..."
 )
 
 
@@ -33,6 +33,7 @@ class Request:
     """The program to run: a file or, with ``is_module``, a module, and its arguments.
 
     Attributes:
+        timeout: the seconds that a launch may take, as GRIDLANE_TIMEOUT.
         profile: whether to print a profile at the end.
         trace_file, html: files of the profile.
     """
@@ -43,6 +44,7 @@ class Request:
     device: str | None = None
     trace: bool = False
     floats: str | None = None
+    timeout: str | None = None
     profile: bool = False
     trace_file: str | None = None
     html: str | None = None
@@ -63,6 +65,8 @@ def parse(arguments: list[str]) -> Request | None:
             found[name[2:].replace("-", "_")] = _value(word, rest)
         elif name == "--floats":
             found["floats"] = one_of("type of Python's floats", _value(word, rest), FLOATS)
+        elif name == "--timeout":
+            found["timeout"] = seconds("run", _value(word, rest))
         elif word.startswith("-m"):
             module = word[2:] or (rest.pop(0) if rest else "")
             if not module:
@@ -95,6 +99,8 @@ def run(request: Request) -> None:
     # Before anything reads the configuration, and for the program's child processes as well.
     if request.floats is not None:
         os.environ["GRIDLANE_FLOATS"] = request.floats
+    if request.timeout is not None:
+        os.environ["GRIDLANE_TIMEOUT"] = request.timeout
     if request.trace:
         os.environ["GRIDLANE_TRACE"] = "1"
     replacing.choose(request.device)

@@ -20,6 +20,7 @@ PLAIN: dict[str, type] = {
     "static_shared": int,
     "scratch": int,
     "work": int,
+    "accesses": int,
     "coarse": int,
     "uses_dynamic_shared": bool,
     "cooperative": bool,

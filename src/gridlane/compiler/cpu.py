@@ -87,7 +87,8 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
             symbols=code.symbols,
             uses_dynamic_shared=code.uses_dynamic_shared,
             needs=made.needs,
-            places=code.places,
+            places=(*code.places, *code.loops),
+            accesses=len(code.places),
         )
 
     return code, artifact

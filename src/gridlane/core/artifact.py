@@ -96,8 +96,8 @@ class Artifact:
         kernel: its name in the source; "": the symbol.
         buffers: for each pointer of ``params``, the place of its buffer among those that the code
             binds as memory; (): all are in the first buffer of the device. See ``shader_abi``.
-        places: where the instructions that reach memory come from, by the numbers, from 1, that the
-            code has as lines.
+        places: where the instructions that reach memory come from, and behind the first
+            ``accesses`` where loops are, by the numbers, from 1, that the code has as lines.
         untraced: it makes pointers of numbers or of memory, so their buffers are unknown.
         constants: what the code reads behind the parameter block; see ``parameter_block``.
     """
@@ -126,6 +126,7 @@ class Artifact:
     untraced: bool = False
     constants: bytes = b""
     places: tuple[Loc, ...] = ()
+    accesses: int = 0
 
     @property
     def name(self) -> str:

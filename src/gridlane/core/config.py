@@ -52,6 +52,8 @@ class Config:
             is ended; 60 by default.
         spin_limit: GRIDLANE_SPIN_LIMIT, the seconds for which a thread of a kernel waits in a loop
             for other threads, on devices that may not run these; 10 by default, 0 for ever.
+        timeout: GRIDLANE_TIMEOUT, the seconds after which a launch on ``cpu`` and ``interp`` is
+            stopped with an error; 0 (default) is never. Other devices are refused then.
         stack: GRIDLANE_STACK, the bytes of each thread's stack for functions that call
             themselves, and again for their local variables; 16384 by default.
         heap: GRIDLANE_HEAP, the bytes of each device that ``malloc`` of kernels in PTX and CUDA
@@ -86,6 +88,7 @@ class Config:
     metal_seed: int
     compile_timeout: float
     spin_limit: float
+    timeout: float
     stack: int
     heap: int
     visible_devices: str | None
@@ -104,6 +107,11 @@ class Config:
     def spin_milliseconds(self) -> int:
         """``spin_limit`` in milliseconds, 24 days at the most."""
         return min(-(-self.spin_nanoseconds // 10**6), 2**31 - 1)
+
+
+def is_seconds(text: str) -> bool:
+    """Whether a text is a number of seconds."""
+    return re.fullmatch(r"\d*\.?\d+", text) is not None
 
 
 def of_others(names: Iterable[str]) -> dict[str, str | None]:
@@ -163,11 +171,14 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     if not seed.isdigit():
         raise ValueError(f"GRIDLANE_METAL_SEED={seed!r}: a number")
     limit = get("GRIDLANE_COMPILE_TIMEOUT", "60")
-    if not re.fullmatch(r"\d*\.?\d+", limit) or not float(limit):
+    if not is_seconds(limit) or not float(limit):
         raise ValueError(f"GRIDLANE_COMPILE_TIMEOUT={limit!r}: a number of seconds above 0")
     spin = get("GRIDLANE_SPIN_LIMIT", "10")
-    if not re.fullmatch(r"\d*\.?\d+", spin):
+    if not is_seconds(spin):
         raise ValueError(f"GRIDLANE_SPIN_LIMIT={spin!r}: a number of seconds, or 0 for ever")
+    timeout = get("GRIDLANE_TIMEOUT", "0") or "0"
+    if not is_seconds(timeout):
+        raise ValueError(f"GRIDLANE_TIMEOUT={timeout!r}: a number of seconds, or 0 for any time")
     stack = get("GRIDLANE_STACK", "16384")
     if not stack.isdigit() or not 64 <= int(stack) <= 1 << 17:
         raise ValueError(f"GRIDLANE_STACK={stack!r}: a number of bytes from 64 to 131072")
@@ -192,6 +203,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         metal_seed=int(seed),
         compile_timeout=float(limit),
         spin_limit=float(spin),
+        timeout=float(timeout),
         stack=int(stack),
         heap=int(heap),
         visible_devices=get("CUDA_VISIBLE_DEVICES"),

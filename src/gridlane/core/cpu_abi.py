@@ -9,10 +9,12 @@ blocks ``first`` to ``last`` - 1 of the grid, x fastest. The context is one per 
 
 The pool's own fields follow; kernels do not touch them:
 
-    40  i32 stop: not 0 when the launch must end early; 1 stopped, 2 no memory for an arena, 3 fault
+    40  i32 stop: not 0 when the launch must end early; 1 stopped, 2 no memory for an arena, 3
+        fault, 4 its time is over
     48  ptr the Python function of ``print``, with the same arguments
     64  ptr type, 72 ptr value, 80 ptr traceback: the Python exception that stopped the launch; of
-        a fault, 64 is the offset of the instruction in the code, and 72 the address that it used
+        a fault, 64 is the offset of the instruction in the code, and 72 the address that it used;
+        of a launch whose time is over, 64 is one more than the offset of an instruction, or 0
 
 A ``longjmp`` from a signal handler can leave a kernel at any instruction: it owns nothing that must
 be released, and calls nothing that does except ``print``, which the pool guards.
@@ -32,5 +34,5 @@ ERROR_BLOCK_OFFSET = 24
 PRINT_OFFSET = 32
 CONTEXT_BYTES = 128
 
-STOPPED, NO_MEMORY, FAULTED = -1, -2, -3
+STOPPED, NO_MEMORY, FAULTED, TIMED_OUT = -1, -2, -3, -4
 """The error codes of launches that ended early; no kernel reports them."""

@@ -28,6 +28,7 @@ NOT_FOUND = 500
 NOT_READY = 600
 ILLEGAL_ADDRESS = 700
 OUT_OF_RESOURCES = 701
+LAUNCH_TIMEOUT = 702
 COOPERATIVE_TOO_LARGE = 720
 CONTEXT_DESTROYED = 709
 NOT_PERMITTED = 800
@@ -36,6 +37,7 @@ NOT_CAPTURED = 900
 
 FAULT_ADVICE = "run it on the device `interp` (GRIDLANE_DEVICE=interp), which checks each access"
 _MOST_PLACES = 6
+TIMEOUT_ADVICE = "if it ends at all, set a longer time: GRIDLANE_TIMEOUT=60, or 0 for any"
 _UNKNOWN = Row(
     "CUDA_ERROR_UNKNOWN", "", "a failure that gridlane has no words for", "update gridlane"
 )
@@ -70,15 +72,26 @@ def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
     raise DeviceError(name, NO_DEVICE, f"{row.meaning}: {what}", advice or row.advice) from None
 
 
-class KernelFault(DeviceError):
-    """A kernel used memory that its process does not have. ``kernel`` is its name, ``loc`` the
-    place, in the user's files if any is; ``address`` is what it used. If the place is one of
-    several, they are ``candidates``."""
+class KernelEnded(DeviceError):
+    """A kernel was ended from outside. ``kernel`` is its name, ``loc`` the place, in the user's
+    files if any is."""
 
     kernel: str = ""
     loc: Loc = UNKNOWN
+
+
+class KernelFault(KernelEnded):
+    """A kernel used memory that its process does not have; ``address`` is what it used. If the
+    place is one of several, they are ``candidates``."""
+
     address: int = 0
     candidates: tuple[Loc, ...] = ()
+
+
+class KernelTimeout(KernelEnded):
+    """A kernel ran longer than ``limit`` seconds, those of GRIDLANE_TIMEOUT."""
+
+    limit: float = 0.0
 
 
 def kernel_fault(kernel: str, places: tuple[Loc, ...], address: int) -> KernelFault:
@@ -100,6 +113,17 @@ def _short(places: tuple[Loc, ...]) -> str:
     """A few places in one line."""
     named = [f"{each.file}:{each.line}" for each in places[:_MOST_PLACES]]
     return ", ".join([*named, "..."] if len(places) > _MOST_PLACES else named)
+
+
+def kernel_timeout(kernel: str, loc: Loc, limit: float) -> KernelTimeout:
+    """The exception of a kernel whose time is over. ``loc``: where a thread of it was."""
+    row, place = TABLE[LAUNCH_TIMEOUT], users(loc)
+    lines = [f"{readable(kernel)} ran longer than GRIDLANE_TIMEOUT allows, {limit:g} s"]
+    if place.line:
+        lines += ["a thread of it was here, or near:", describe(place)]
+    error = KernelTimeout(row.name, LAUNCH_TIMEOUT, "\n".join(lines), TIMEOUT_ADVICE)
+    error.kernel, error.loc, error.limit = kernel, place, limit
+    return error
 
 
 class KernelStop(KernelError):

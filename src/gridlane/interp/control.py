@@ -28,7 +28,7 @@ def _loop(frame: Frame, op: control.Loop, mask: Array) -> Array:
 def next_iterations(frame: Frame, op: control.Loop, mask: Array, behind: Array) -> Array:
     """Run a loop until no lane is left in it; ``behind`` are those that have left it before."""
     while mask.any():
-        frame.block.launch.check()
+        frame.block.launch.check(op.loc)
         exits = Exits(frame.block.lanes)
         frame.loops.append(exits)
         mask = frame.run_region(frame, op.body, mask) | exits.to_step

@@ -121,7 +121,7 @@ def _of_part(frame: Frame, op: Op, number: int, text: str) -> KernelError:
 
 
 def _run_others(frame: Frame, op: grid.RunOthers, mask: Array) -> Array:
-    frame.block.launch.check()
+    frame.block.launch.check(op.loc)
     if frame.block.wait is not None:
         frame.block.wait(op)
     return np.full(frame.block.lanes, config().spin_milliseconds, np.int32)

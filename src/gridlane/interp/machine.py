@@ -38,7 +38,7 @@ from gridlane.interp.naming import array_of
 from gridlane.interp.parting import resume_all
 from gridlane.interp.poison import Poison, has_undefined
 from gridlane.interp.shadow import ShadowMemory
-from gridlane.interp.state import Block, Frame, Launch, Shape, Tracker, warps_of
+from gridlane.interp.state import Block, Frame, Launch, Shape, Tracker, Unwanted, warps_of
 from gridlane.interp.turns import run_by_turns, warps_take_turns
 from gridlane.interp.values import Array, Lanes, filled, merged, numpy_of
 from gridlane.ir.op import Op
@@ -89,7 +89,7 @@ def run(
     params: list[int | float | bool],
     memory: Memory,
     dynamic_shared: int = 0,
-    unwanted: Callable[[], bool] | None = None,
+    unwanted: Unwanted | None = None,
 ) -> RunResult:
     """Run the kernel of a valid module to its end.
 
@@ -97,7 +97,8 @@ def run(
         grid, block: blocks of the grid and threads of a block, along x, y, z.
         params: a number for each parameter of the kernel; pointers are addresses in ``memory``.
         dynamic_shared: bytes.
-        unwanted: whether the grid is to end early; asked per iteration of each loop.
+        unwanted: whether the grid is to end early, where a loop is; asked per iteration of each.
+            It may raise.
 
     Raises:
         KernelError: a bad memory access, an undefined value that is stored or decides a branch,
@@ -129,6 +130,7 @@ def _run_blocks(launch: Launch, params: list[int | float | bool]) -> None:
         Meeting(launch, lambda index: run_block(launch, index, params)).run(indices)
         return
     for index in indices:
+        launch.check(launch.module.kernel.loc)
         run_block(launch, index, params)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from gridlane.core.errors import KernelError
+from gridlane.core.source import Loc
 from gridlane.interp.in_flight import Copies
 from gridlane.interp.memory import Memory
 from gridlane.interp.values import WARP, Array, Lanes, filled
@@ -17,6 +18,7 @@ from gridlane.ir.ops import control
 from gridlane.ir.values import Function, Module, Region, Value, Var
 
 Shape = tuple[int, int, int]
+Unwanted = Callable[[Loc], bool]
 RunRegion = Callable[["Frame", Region, Array], Array]
 RunFunction = Callable[
     ["Block", Function, tuple[Lanes, ...], Array, "Tracker | None"], tuple[Lanes, ...]
@@ -54,7 +56,7 @@ class Launch:
     dynamic_shared: int
     run_function: RunFunction
     meet: Callable[[Shape, Op], None] | None = None
-    unwanted: Callable[[], bool] | None = None
+    unwanted: Unwanted | None = None
     tracker: Callable[[], Tracker] | None = None
     stopped: bool = False
     turns: bool = False
@@ -62,9 +64,10 @@ class Launch:
     prints: list[str] = field(default_factory=list[str])
     error: tuple[int, Shape, Shape] | None = None
 
-    def check(self) -> None:
-        """End the grid where that is requested; each loop calls this per iteration."""
-        if self.stopped or (self.unwanted is not None and self.unwanted()):
+    def check(self, loc: Loc) -> None:
+        """End the grid where that is requested; each loop calls this per iteration, with its
+        place."""
+        if self.stopped or (self.unwanted is not None and self.unwanted(loc)):
             raise KernelError(
                 f"{self.module.kernel.name} was stopped before its end, by an exception in a "
                 "thread that waited for it"

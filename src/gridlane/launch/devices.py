@@ -15,7 +15,8 @@ from typing import Any
 
 from gridlane.backends import NO_BACKENDS, backend, names
 from gridlane.core import endings
-from gridlane.core.device_errors import INVALID_DEVICE, fail, no_device
+from gridlane.core.config import config
+from gridlane.core.device_errors import INVALID_DEVICE, NOT_SUPPORTED, fail, no_device
 from gridlane.core.errors import UnsupportedBackend
 from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
@@ -79,6 +80,12 @@ def get_device(name: str) -> Device:
             # Nothing would close it. A thread that Python ends does the work of the host's devices.
             if endings.over() and not backend(kind).on_host:
                 raise endings.at_its_end(f"what would close the device {name}")
+            if config().timeout and not backend(kind).on_host:
+                fail(
+                    NOT_SUPPORTED,
+                    f"GRIDLANE_TIMEOUT on the device {name}, which cannot stop a running kernel",
+                    "unset it, or run on cpu or interp, which can",
+                )
             device = _driver(kind).open_device(ordinal)
             for each in at_opening:
                 each(device)

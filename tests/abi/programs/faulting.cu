@@ -9,6 +9,12 @@ __global__ void away(int *x, long step)
     x[threadIdx.x * step] = 7; /* line 9 */
 }
 
+__global__ void endless(unsigned *x, unsigned step)
+{
+    for (unsigned n = 0; n != 7; n += step)
+        x[threadIdx.x] = n; /* line 15 */
+}
+
 static void handler(int number, siginfo_t *info, void *)
 {
     printf("own handler: %d at %p\n", number, info->si_addr);
@@ -34,6 +40,15 @@ int main(int count, char **words)
             if (n)
                 cudaFree(x);
         }
+        return 0;
+    }
+    if (!strcmp(words[1], "endless")) { /* those after the first are C's */
+        unsigned *y;
+        cudaMalloc(&y, 4096);
+        for (int n = 0; n < 4; n++)
+            endless<<<8, 32>>>(y, n < 3 ? 1 : 2);
+        printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+        printf("%s\n", cudaGetErrorName(cudaDeviceReset()));
         return 0;
     }
     cudaMalloc(&x, 4096);

@@ -23,7 +23,7 @@ from gridlane.abi.state.modules import Function
 from gridlane.abi.table import functions
 from gridlane.abi.table.functions import Api
 from gridlane.core import epochs
-from gridlane.core.device_errors import KernelFault, KernelStop
+from gridlane.core.device_errors import KernelEnded, KernelStop
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import Dim3
 from gridlane.launch.plan import Plan
@@ -242,7 +242,7 @@ def failed(address: int, code: int, report: int, gx: int, gy: int) -> int:
         assert known.code is not None and known.code.machine_code is not None
         try:
             _raise(known.code, number, report, gx, gy)
-        except (KernelError, KernelFault) as error:
+        except (KernelError, KernelEnded) as error:
             known.context.fault(error)
         except DeviceError as error:
             raise streams.faulted(known.context, error) from None

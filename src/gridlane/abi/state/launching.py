@@ -13,7 +13,7 @@ from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.table import enums
-from gridlane.core.device_errors import KernelFault
+from gridlane.core.device_errors import KernelEnded
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import ALONE, Dim3
 from gridlane.runtime.protocol import Device
@@ -81,7 +81,7 @@ class Launch:
             stream.queue.owner = context
         try:
             plan.launch(self.grid, packed, self.shared, stream.queue, (function, keep))
-        except (KernelError, KernelFault) as error:
+        except (KernelError, KernelEnded) as error:
             context.fault(error)
         except DeviceError as error:
             raise streams.faulted(context, error) from None

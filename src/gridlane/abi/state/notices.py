@@ -14,7 +14,14 @@ import threading
 from gridlane.abi.failure import NOT_READY, STICKY, failure_of
 from gridlane.core import trace
 from gridlane.core.config import config
-from gridlane.core.device_errors import FAULT_ADVICE, KernelFault, KernelStop
+from gridlane.core.device_errors import (
+    FAULT_ADVICE,
+    TIMEOUT_ADVICE,
+    KernelEnded,
+    KernelFault,
+    KernelStop,
+    KernelTimeout,
+)
 from gridlane.core.errors import CompileError
 from gridlane.core.kernel_names import readable
 from gridlane.core.source import Loc, users
@@ -91,7 +98,7 @@ def fault(error: BaseException) -> None:
     """Note that a kernel failed."""
     with _process.lock:
         _process.unread.value += 1
-    is_named = isinstance(error, KernelStop | KernelFault)
+    is_named = isinstance(error, KernelStop | KernelEnded)
     name = readable(error.kernel) if is_named else "of a launch"
     _write(f"gridlane: the kernel {name} failed: {_words(error)}")
 
@@ -116,6 +123,9 @@ def _words(error: BaseException) -> str:
         what = f"it used the address {error.address:#x}, which is outside of all memory"
         place = ", ".join(_place(error.loc)) or _one_of(error.candidates)
         return f"{what} ({place}); {FAULT_ADVICE}"
+    if isinstance(error, KernelTimeout):
+        place = ", ".join(_place(error.loc)) or "at an unknown line"
+        return f"it ran longer than {error.limit:g} s ({place}); {TIMEOUT_ADVICE}"
     if isinstance(error, CompileError):
         places = [*(loc for _, loc in error.related), error.loc]
         place = ", ".join(_place(places[0]))

@@ -12,7 +12,8 @@ from typing import NoReturn
 import numpy as np
 
 from gridlane.core.artifact import Artifact
-from gridlane.core.cpu_abi import FAULTED, NO_MEMORY, STOPPED
+from gridlane.core.config import config
+from gridlane.core.cpu_abi import FAULTED, NO_MEMORY, STOPPED, TIMED_OUT
 from gridlane.core.device_errors import (
     INVALID_DEVICE,
     INVALID_IMAGE,
@@ -20,14 +21,16 @@ from gridlane.core.device_errors import (
     fail,
     kernel_exception,
     kernel_fault,
+    kernel_timeout,
 )
 from gridlane.core.errors import KernelError
 from gridlane.core.processors import available_processors
+from gridlane.core.source import UNKNOWN
 from gridlane.memory import shared_pages
 from gridlane.memory.host import HostResource, address_of
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.cpu_native import Linked, missing, pool
-from gridlane.runtime.drivers.cpu_places import code_range, place_at
+from gridlane.runtime.drivers.cpu_places import code_range, place_at, place_near
 from gridlane.runtime.host_device import HostDevice, HostKernel, MachineCode, machine_uuid
 from gridlane.runtime.observing import COPIES, copy_on_caller, launch_on_caller, seam
 from gridlane.runtime.printing import line
@@ -101,8 +104,12 @@ class CpuKernel(HostKernel):
         if code == FAULTED:
             # LLVM gives no place to what it moves out of loops; all accesses have places otherwise.
             number, places = place_at(self.artifact.code, report[2]), self.artifact.places
-            places = places[number - 1 : number] if number else places
+            places = places[number - 1 : number] if number else places[: self.artifact.accesses]
             raise kernel_fault(self.artifact.name, places, report[3] & (1 << 64) - 1)
+        if code == TIMED_OUT:
+            number = place_near(self.artifact.code, report[2] - 1) if report[2] else 0
+            loc = self.artifact.places[number - 1] if number else UNKNOWN
+            raise kernel_timeout(self.artifact.name, loc, config().timeout)
         if code == NO_MEMORY:
             size = self.artifact.scratch + self.artifact.static_shared
             fail(OUT_OF_MEMORY, f"{size} bytes that each worker needs for {self.artifact.name}")

@@ -258,14 +258,27 @@ define internal void @catch_faults() {
 """
 
 
+def return_address(machine: str) -> str | None:
+    """The LLVM IR that reads where a callee returns to, by %ucontext and %sp, as %return; None
+    where contexts of signals are not known."""
+    if machine not in _PLACES or sys.platform != "linux":
+        return None
+    _, _, found = _PLACES[machine]
+    link = "%link.p = inttoptr i64 %sp to ptr"
+    if found != "sp":
+        link = f"%link.p = getelementptr i8, ptr %ucontext, i64 {found}"
+    return f"{link}\n  %return = load i64, ptr %link.p"
+
+
+def placed(text: str, machine: str) -> str:
+    """LLVM IR with the places of the program counter and the stack pointer in %ucontext."""
+    counter, pointer, _ = _PLACES.get(machine, (0, 0, ""))
+    return text.replace("$PC", str(counter)).replace("$SP", str(pointer))
+
+
 def text(machine: str) -> str:
     """The LLVM IR for a processor family; it relies on that of the pool and of stopping."""
-    if machine not in _PLACES or sys.platform != "linux":
+    known = return_address(machine)
+    if known is None:
         return _NONE
-    counter, pointer, found = _PLACES[machine]
-    link = "" if found == "sp" else f"%link.p = getelementptr i8, ptr %ucontext, i64 {found}\n  "
-    link += "%return = load i64, ptr %link.p"
-    if found == "sp":
-        link = "%link.p = inttoptr i64 %sp to ptr\n  " + link
-    made = _TEXT.replace("$RETURN", link).replace("$SIZE", str(_SIZE))
-    return made.replace("$PC", str(counter)).replace("$SP", str(pointer))
+    return placed(_TEXT.replace("$RETURN", known).replace("$SIZE", str(_SIZE)), machine)

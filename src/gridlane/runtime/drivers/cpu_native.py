@@ -146,7 +146,7 @@ class Pool:
 
     def __init__(self, threads: int) -> None:
         symbols = ("gridlane_launch", "gridlane_start", "gridlane_stop", "gridlane_python")
-        self.object = object_of(cpu_pool.text(platform.machine()))
+        self.object = object_of(cpu_pool.text(platform.machine(), config().timeout))
         self.code = Linked("gridlane.pool", self.object, symbols)
         self.memory = ctypes.create_string_buffer(POOL_BYTES + 64)
         self.address = -(-ctypes.addressof(self.memory) // 64) * 64

@@ -52,6 +52,18 @@ def place_at(code: bytes, offset: int) -> int:
     return found
 
 
+def place_near(code: bytes, offset: int) -> int:
+    """The number of the place of the nearest instruction before an offset that has one; of the
+    first after it if none has; 0 if there are no places.
+
+    >>> place_near(b"", 16)
+    0
+    """
+    rows = sorted(_rows(code))
+    before = [line for begin, _, line in rows if begin <= offset]
+    return before[-1] if before else rows[0][2] if rows else 0
+
+
 def _sections(code: bytes) -> list[_Section]:
     if not code.startswith(_MAGIC):
         return []

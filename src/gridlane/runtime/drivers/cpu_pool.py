@@ -8,9 +8,10 @@ A plan (one per loaded kernel, 64 bytes): 0 ptr entry, 8 ptr pool, 16 i64 scratc
 bytes, 24 i64 work of a block (rough operations), 32 ptr the Python function that prints, 40 ptr the
 code, 48 ptr its end, 0 if they are not known.
 
-The launch returns the kernel's error code, 0 for none, STOPPED, NO_MEMORY or FAULTED for a launch
-that was stopped (see cpu_stop.py and cpu_faults.py). The report (40 bytes): 0 i32 thread, 8 i64
-block, 16 the Python exception that stopped the launch, as three pointers, or the fault.
+The launch returns the kernel's error code, 0 for none, STOPPED, NO_MEMORY, FAULTED or TIMED_OUT for
+a launch that was stopped (see cpu_stop.py, cpu_faults.py and cpu_timeout.py). The report (40
+bytes): 0 i32 thread, 8 i64 block, 16 the Python exception that stopped the launch, as three
+pointers, or the fault or the place.
 
 The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 least blocks to take at
 once, 88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 120 i64 shares, 128 i32
@@ -32,7 +33,7 @@ spin a while for the next job, then park.
 from __future__ import annotations
 
 from gridlane.core import cpu_abi as abi
-from gridlane.runtime.drivers import cpu_faults, cpu_stop
+from gridlane.runtime.drivers import cpu_faults, cpu_stop, cpu_timeout
 
 _PAUSE = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
@@ -297,6 +298,7 @@ define i32 @gridlane_launch(ptr %plan, ptr %params, i32 %gx, i32 %gy, i32 %gz, i
                             ptr %report) {
 entry:
   %context = alloca [$CONTEXT_BYTES x i8], align 64
+  $KEEP_TIMED
   call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 $CONTEXT_BYTES, i1 false)
   %gy.p = getelementptr i8, ptr %context, i64 4
   %gz.p = getelementptr i8, ptr %context, i64 8
@@ -321,6 +323,7 @@ entry:
   store ptr %function, ptr %function.p
   %record = call ptr @own_record()
   call void @count_launch(ptr %record)
+  $BEGIN_TIMED
   %dynamic = zext i32 %shared to i64
   %bytes0 = add i64 %fixed, %dynamic
   %bytes = add i64 %bytes0, 64
@@ -364,6 +367,7 @@ alone:
                         i1 true, ptr %record)
   br label %finish
 finish:
+  $END_TIMED
   %reported = load i32, ptr %error.p
   %stop = load atomic i32, ptr %stop.p acquire, align 4
   %stopped = icmp ne i32 %stop, 0
@@ -389,8 +393,9 @@ out:
 """
 
 
-def text(machine: str) -> str:
-    """The pool's LLVM IR for a processor family (``x86_64``, ``aarch64``, other)."""
+def text(machine: str, limit: float) -> str:
+    """The pool's LLVM IR for a processor family (``x86_64``, ``aarch64``, other). ``limit``: the
+    seconds that a launch may take, 0 for any time."""
     declare, pause = _PAUSE.get(machine, ("", ""))
     replaced = _TEXT.replace("$PAUSE_DECLARE", declare).replace("$PAUSE", pause)
     for name, number in (
@@ -403,4 +408,7 @@ def text(machine: str) -> str:
         ("$CONTEXT_BYTES", abi.CONTEXT_BYTES),
     ):
         replaced = replaced.replace(name, str(number))
-    return replaced + cpu_stop.text(machine) + cpu_faults.text(machine)
+    replaced += cpu_stop.text(machine) + cpu_faults.text(machine)
+    for name, hook in (cpu_timeout.HOOKS if limit else cpu_timeout.NO_HOOKS).items():
+        replaced = replaced.replace(name, hook)
+    return replaced + cpu_timeout.text(machine, cpu_stop.SIGNAL, limit)

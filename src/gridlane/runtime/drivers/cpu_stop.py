@@ -5,11 +5,12 @@ libraries ignore it by default. Its handler may do more than other handlers, bec
 in a kernel's code, which holds no lock and owns nothing: it calls Python, and leaves the kernel by
 ``longjmp``.
 
-Each thread that runs kernels has a record (64 bytes, reused by a later thread when it ends):
+Each thread that runs kernels has a record (128 bytes, reused by a later thread when it ends):
 
     0 i64 thread, 8 ptr frame or null, 16 ptr next record, 24 i64 launches begun, 32 i32 whether
     a stop is requested, 36 i32 whether a thread has it, 40 ptr context of its launch, 48 ptr the
-    stack of its handlers of faults or null
+    stack of its handlers of faults or null, 56 i64 beginning and 64 ptr context of a launch that
+    has a time limit (see cpu_timeout.py)
 
 A frame lies on the stack of a running launch: 0 ptr context, 8 ptr plan, 64 jmp_buf. A record has
 its frame while the thread is in a kernel, and none while a kernel calls Python.
@@ -35,10 +36,12 @@ IDLE_TICKS = 20
 """Checks without a launch before the monitor parks."""
 
 _DARWIN = sys.platform == "darwin"
+SIGNAL = 16 if _DARWIN else 23
+"""SIGURG."""
 _NUMBERS = {
     "$TICK_US": TICK_US,
     "$IDLE_TICKS": IDLE_TICKS,
-    "$SIGNAL": 16 if _DARWIN else 23,  # SIGURG
+    "$SIGNAL": SIGNAL,
     "$UNBLOCK": 2 if _DARWIN else 1,  # SIG_UNBLOCK
 }
 
@@ -116,7 +119,7 @@ busy:
   %following = load ptr, ptr %next.p
   br label %next
 make:
-  %new = call ptr @calloc(i64 1, i64 64)
+  %new = call ptr @calloc(i64 1, i64 128)
   %new.taken = getelementptr i8, ptr %new, i64 36
   store i32 1, ptr %new.taken
   %new.next = getelementptr i8, ptr %new, i64 16
@@ -309,7 +312,7 @@ out:
   ret i1 %bad
 }
 
-define internal void @on_signal(i32 %number) {
+define internal void @on_signal(i32 %number, ptr %info, ptr %ucontext) {
 entry:
   %key = load i64, ptr @key
   %record = call ptr @pthread_getspecific(i64 %key)
@@ -350,6 +353,7 @@ tell:
   call void @signal_all(ptr %context)
   br label %leave
 leave:
+  call void @note_place(ptr %frame, ptr %ucontext)
   store volatile ptr null, ptr %frame.p
   call void @unblock()
   %buffer = getelementptr i8, ptr %frame, i64 64
@@ -361,7 +365,7 @@ chain:
   %real = icmp ugt i64 %address, 1
   br i1 %real, label %pass, label %out
 pass:
-  call void %old(i32 %number)
+  call void %old(i32 %number, ptr %info, ptr %ucontext)
   br label %out
 out:
   ret void
@@ -539,17 +543,19 @@ first:
   store i32 1, ptr @keyed
   %k = call i32 @pthread_key_create(ptr @key, ptr @release_record)
   call void @catch_faults()
-  br i1 %signals, label %take, label %out
+  br i1 $TAKES_SIGNAL, label %take, label %out
 take:
-  %old = call ptr @signal(i32 $SIGNAL, ptr @on_signal)
+  %old = call ptr @take_signal()
   store ptr %old, ptr @old_handler
-  br label %begin
+  $START_WATCH
+  br i1 %signals, label %begin, label %out
 child:
   ; The records of threads that are gone are left alone: the caller's own alone is used.
   store ptr null, ptr @records
   store ptr null, ptr @main_record
   %key = load i64, ptr @key
   %s = call i32 @pthread_setspecific(i64 %key, ptr null)
+  $START_WATCH
   br i1 %signals, label %begin, label %out
 begin:
   %failed = call i32 @pthread_create(ptr %thread, ptr null, ptr @monitor, ptr null)

@@ -5,10 +5,12 @@ Its memory is its own. Addresses are far apart, so that an index out of bounds h
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.artifact import Artifact, ParamSlot
+from gridlane.core.config import config
 from gridlane.core.device_errors import (
     COOPERATIVE_TOO_LARGE,
     INVALID_DEVICE,
@@ -26,10 +29,13 @@ from gridlane.core.device_errors import (
     OUT_OF_MEMORY,
     fail,
     kernel_exception,
+    kernel_timeout,
 )
+from gridlane.core.source import Loc
 from gridlane.interp import Memory, run
 from gridlane.interp.cooperative import waits_for_grid
 from gridlane.interp.memory import POISON
+from gridlane.interp.state import Unwanted
 from gridlane.ir.parser import parse_module
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.host_device import HostDevice, HostKernel, machine_uuid
@@ -158,7 +164,7 @@ class InterpKernel(HostKernel):
         if self.cooperative and gx * gy * gz > MOST_BLOCKS:
             fail(COOPERATIVE_TOO_LARGE, f"{gx * gy * gz} blocks; there is room for {MOST_BLOCKS}")
         with device.alone():
-            unwanted = partial(device.unwanted.__contains__, threading.get_ident())
+            unwanted = _ending(self.artifact.name, device.unwanted)
             grid = (gx, gy, gz)
             result = run(self.module, grid, block, values, device.checked.space, shared, unwanted)
         for line in result.prints:
@@ -176,6 +182,23 @@ class InterpKernel(HostKernel):
 seam(InterpKernel, "launch", launch_on_caller)
 for _name in ("upload", "download", "copy", "fill"):
     seam(InterpDevice, _name, copy_on_caller(*COPIES[_name]))
+
+
+def _ending(kernel: str, threads: set[int]) -> Unwanted:
+    """Whether a launch that begins now, on this thread, is to end: it is among ``threads``.
+
+    Raises:
+        KernelTimeout: in a call, its time is over.
+    """
+    thread, limit = threading.get_ident(), config().timeout
+    end = time.monotonic() + limit if limit else math.inf
+
+    def unwanted(loc: Loc) -> bool:
+        if limit and time.monotonic() > end:
+            raise kernel_timeout(kernel, loc, limit)
+        return thread in threads
+
+    return unwanted
 
 
 def _reader(slot: ParamSlot) -> Callable[[bytes], int | float | bool]:

@@ -10,7 +10,7 @@ from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Uniform, Varying
 from gridlane.codegen.llvm.cpu.likely import note
-from gridlane.codegen.llvm.cpu.places import mark, reaches_memory
+from gridlane.codegen.llvm.cpu.places import has_place, mark
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
@@ -33,7 +33,7 @@ def emit_op(state: Emission, op: Op) -> None:
     if function is not None:
         before = len(state.body.lines)
         function(state, op)
-        if reaches_memory(op):
+        if has_place(op):
             mark(state, op, before)
     elif type(op) in scalars.TABLE:
         elementwise(state, op)

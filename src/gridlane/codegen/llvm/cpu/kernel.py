@@ -79,12 +79,13 @@ class KernelCode:
     uses_dynamic_shared: bool
     turns: int
     places: tuple[Loc, ...] = ()
+    loops: tuple[Loc, ...] = ()
     marked: str = ""
 
     @property
     def placed(self) -> str:
         """``text`` with the places of instructions; without those of coroutines."""
-        return self.text if self.turns else with_places(self.marked)
+        return self.text if self.turns else with_places(self.marked, len(self.places))
 
     @property
     def turn(self) -> str:
@@ -150,7 +151,8 @@ def _emitted(
         layout=layout,
         uses_dynamic_shared=any(isinstance(op, DynamicShared) for op in ops),
         turns=layout.chunks if state.turns else 0,
-        places=tuple(state.places.values()),
+        places=tuple(loc for _, loc in state.places.values()),
+        loops=tuple(loc for _, loc in state.loops.values()),
         marked=marked,
     )
 

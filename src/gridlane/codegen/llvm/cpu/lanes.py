@@ -88,6 +88,8 @@ class Placed:
     shape: Shape
 
 
+KnownPlaces = dict[tuple[str, int], tuple[int, Loc]]
+"""Places by file and line, with their numbers."""
 Slots: TypeAlias = "Slot | tuple[Slots, ...]"
 """The memory of a representation; one slot per part of a struct or vector."""
 
@@ -123,7 +125,8 @@ class Emission:
         alone: whether the code is that of one lane; see serial.py.
         turns: whether the code is that of one chunk, which waits for others; see turns.py.
         shared_spare: bytes that the start of shared memory may move by, to be aligned.
-        places, place_numbers: where instructions that reach memory come from; see places.py.
+        places, loops: where instructions that reach memory come from, and loops, with their
+            numbers; see places.py.
         source: of the load or store that is emitted, for ``explain``.
     """
 
@@ -136,8 +139,8 @@ class Emission:
     likely: dict[Value, Likely] = field(default_factory=dict[Value, Likely])
     stale: set[Value] = field(default_factory=set[Value])
     variables: dict[Var, Slots] = field(default_factory=dict[Var, Slots])
-    places: dict[tuple[str, int], Loc] = field(default_factory=dict[tuple[str, int], Loc])
-    place_numbers: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+    places: KnownPlaces = field(default_factory=dict[tuple[str, int], tuple[int, Loc]])
+    loops: KnownPlaces = field(default_factory=dict[tuple[str, int], tuple[int, Loc]])
     mask: str | None = None
     open: bool = True
     holders: dict[WayOut, str] = field(default_factory=dict[WayOut, str])

@@ -1,7 +1,9 @@
-"""Where the instructions that reach memory come from, as the lines of debug metadata.
+"""Where the instructions that reach memory come from, and the branches of loops, as the lines of
+debug metadata.
 
-A fault of a kernel is reported with its line. While a kernel is emitted, its instructions have
-marks behind them, which the text of the kernel is without; ``with_places`` makes metadata of them.
+A fault of a kernel is reported with its line, and so is one that is stopped in an endless loop.
+While a kernel is emitted, its instructions have marks behind them, which the text of the kernel is
+without; ``with_places`` makes metadata of them.
 """
 
 from __future__ import annotations
@@ -10,44 +12,53 @@ import re
 from dataclasses import replace
 
 from gridlane.codegen.llvm.cpu.accesses import MARK
-from gridlane.codegen.llvm.cpu.lanes import Emission
+from gridlane.codegen.llvm.cpu.lanes import Emission, KnownPlaces
 from gridlane.core.source import Loc, users
 from gridlane.ir.op import Op
+from gridlane.ir.ops.control import Loop
 from gridlane.ir.types import PointerType
 
-_MARK = re.compile(rf"{MARK}(\d+)$")
+_MARK = re.compile(rf"{MARK}(-?\d+)$")
 _REACHES = re.compile(r" (?:load|store|atomicrmw|cmpxchg) |@llvm\.masked\.|@llvm\.mem")
+_BRANCHES = re.compile(r"^  br ")
 _DEFINED = re.compile(r"define .*?@(\"[^\"]*\"|[\w.$]+)\(")
 _CALLED = re.compile(r"\bcall .*?@(\"[^\"]*\"|[\w.$]+)\(")
 
 
-def reaches_memory(op: Op) -> bool:
-    """Whether an op may read or write by an address that it is given."""
-    return any(isinstance(value.type, PointerType) for value in op.operands())
+def has_place(op: Op) -> bool:
+    """Whether an op may read or write by an address that it is given, or is a loop."""
+    return isinstance(op, Loop) or any(
+        isinstance(value.type, PointerType) for value in op.operands()
+    )
 
 
 def mark(state: Emission, op: Op, start: int) -> None:
-    """Mark the lines from ``start`` on with the place of an op."""
-    lines, number = state.body.lines, 0
+    """Mark the lines from ``start`` on with the place of an op: those that reach memory; of a loop
+    its branches, but those of a loop inside."""
+    lines, number, is_loop = state.body.lines, 0, isinstance(op, Loop)
+    marked = _BRANCHES if is_loop else _REACHES
     for at in range(start, len(lines)):
-        if _REACHES.search(lines[at]) and MARK not in lines[at]:
-            number = number or _number(state, op.loc)
+        if marked.search(lines[at]) and MARK not in lines[at]:
+            number = number or _number(state.loops if is_loop else state.places, op.loc)
             if number:
-                lines[at] += f"{MARK}{number}"
+                lines[at] += f"{MARK}{-number if is_loop else number}"
 
 
-def _number(state: Emission, loc: Loc) -> int:
-    """The number of a place; 0 for one that is not known."""
+def _number(known: KnownPlaces, loc: Loc) -> int:
+    """The number of a place among those of its kind; 0 for one that is not known."""
     place = users(loc)
-    key = place.file, place.line
-    if place.line and key not in state.places:
-        state.places[key] = replace(place, caller=None)
-        state.place_numbers[key] = len(state.places)
-    return state.place_numbers.get(key, 0)
+    if not place.line:
+        return 0
+    made = len(known) + 1, replace(place, caller=None)
+    return known.setdefault((place.file, place.line), made)[0]
 
 
-def with_places(text: str) -> str:
-    """The text of a module with metadata in place of its marks; all its functions have some."""
+def with_places(text: str, accesses: int) -> str:
+    """The text of a module with metadata in place of its marks; all its functions have some.
+
+    Args:
+        accesses: the places of accesses; those of loops, whose marks are negative, are behind them.
+    """
     nodes: list[str] = []
     first = 1 + max((int(each) for each in re.findall(r"^!(\d+) = ", text, re.M)), default=-1)
 
@@ -85,7 +96,8 @@ def with_places(text: str) -> str:
                 )
                 lines[at] = f"{line.removesuffix('{')}!dbg !{scope} {{"
         elif scope and (found := _MARK.search(line)):
-            lines[at] = line[: found.start()] + place(int(found[1]))
+            number = int(found[1])
+            lines[at] = line[: found.start()] + place(number if number > 0 else accesses - number)
         elif scope and (called := _CALLED.search(line)) and called[1] in functions:
             lines[at] += place(0)
     flags = [node('!{i32 2, !"Dwarf Version", i32 4}')]
