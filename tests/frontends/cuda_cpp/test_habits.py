@@ -147,3 +147,15 @@ __global__ void whole(int *x) { *x = absent(1); }"""
     unnamed = cuda.RawModule(code=code, backend="clang")
     with pytest.raises(PtxError, match=r'no kernel whole .* name_expressions=\("whole",\)'):
         unnamed.get_function("whole")(1, 1, (np.zeros(1, np.int32),))
+
+
+def test_atomics_with_an_order_and_a_scope(module):
+    """The numbers are what nvcc's build gives."""
+    x, y, f = (
+        np.arange(0, 1600, 100, dtype=np.int32),
+        np.ones(1, np.uint64),
+        np.zeros(1, np.float32),
+    )
+    module.get_function("ordered")(1, 32, (x, y, f))
+    assert list(x[:9]) == [496, 100, -31, 0x3FFFFFFF, 5, 400, 1500, 700, 4]
+    assert (y[0], f[0]) == (2779530283277761, 16)

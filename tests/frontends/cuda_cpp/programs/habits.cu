@@ -161,3 +161,27 @@ int main(int argc, char **argv)
     static_assert(THRUST_VERSION >= 200000);
     old_sum<double><<<1, 64, 512>>>(nullptr, nullptr);
 }
+
+// Atomic functions with an order and a scope.
+extern "C" __global__ void ordered(int *x, unsigned long long *y, float *f)
+{
+    int t = threadIdx.x, last, mine = t;
+    __nv_atomic_fetch_add(&x[0], t, __NV_ATOMIC_RELAXED);
+    __nv_atomic_max(&x[1], t, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+    __nv_atomic_min(&x[2], -t, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
+    __nv_atomic_or(&x[3], 1 << t % 30, __NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK);
+    __nv_atomic_add(f, 0.5f, __NV_ATOMIC_RELAXED);
+    unsigned long long was = __nv_atomic_load_n(y, __NV_ATOMIC_RELAXED), next;
+    do
+        next = was * 3 + 1;
+    while (!__nv_atomic_compare_exchange_n(y, &was, next, false, __NV_ATOMIC_ACQ_REL,
+                                           __NV_ATOMIC_RELAXED));
+    if (t == 5) {
+        __nv_atomic_exchange(&x[4], &mine, &last, __NV_ATOMIC_RELAXED);
+        __nv_atomic_store_n(&x[5], last, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+    }
+    if (t == 6) {
+        __nv_atomic_load(&x[7], &last, __NV_ATOMIC_ACQUIRE);
+        x[6] = last + __nv_atomic_exchange_n(&x[8], 4, __NV_ATOMIC_RELAXED);
+    }
+}

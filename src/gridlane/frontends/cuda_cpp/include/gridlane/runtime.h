@@ -62,6 +62,7 @@
 #include "gridlane/threads.h"
 #include "gridlane/warps.h"
 #include "gridlane/atomics.h"
+#include "gridlane/atomic_builtins.h"
 #include "gridlane/simd.h"
 #include "gridlane/dpx.h"
 #include "gridlane/language.h"
