@@ -323,7 +323,7 @@ def test_two_components_are_a_complex_number(device):
     @cuda.jit
     def kernel(out, z, pairs):
         pairs[0] = cuda.float32x2(z[0])
-        pairs[1] = cuda.float32x2(-z[1])
+        pairs[1] = -z[1]
         v = pairs[0]
         out[0] = complex(v)
         out[1] = np.complex64(v) * np.complex64(1j)

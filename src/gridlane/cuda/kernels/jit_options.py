@@ -189,8 +189,8 @@ def _check_extensions(where: str, name: str, value: Any) -> None:
 
 
 def _check_inline(where: str, name: str, value: Any) -> None:
-    if not (_is_flag(value) or value in ("always", "never") or callable(value)):
-        raise _wrong(where, name, value, "True, False, 'always', 'never' or a cost model")
+    if not (_is_flag(value) or value in ("always", "never", "auto") or callable(value)):
+        raise _wrong(where, name, value, "True, False, 'always', 'never', 'auto' or a cost model")
 
 
 def _check_abi(where: str, name: str, value: Any) -> None:

@@ -223,6 +223,8 @@ def cast_to(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand:
             raise t.fail(TypingError, f"{kind} is required here, not {operand.type_name}")
         return chars
     if isinstance(kind, argtypes.VectorType):
+        if isinstance(operand, ComplexNumber) and kind.count == 2:
+            operand = TupleOperand((Scalar(operand.real), Scalar(operand.imag)))
         if isinstance(operand, TupleOperand):
             return cast_vector(t, operand, kind)
         raise t.fail(
