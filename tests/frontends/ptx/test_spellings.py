@@ -359,3 +359,20 @@ def test_an_old_sum_of_a_product(run):
         add.s64 %rd2, %rd2, %rd3;
         st.global.f32 [%rd2], %f2;""")
     assert (y.view(np.float32) == np.float32(2.0**-46)).all()
+
+
+def test_a_loc_ends_without_a_newline(run):
+    """ptxas reads tokens: what stands in the line of a ``.loc`` counts."""
+    code = (
+        "st.global.u32 [%rd1], 7; .loc 1 5 3 st.global.u32 [%rd1], 8; .loc 1 6\n 2, function_name "
+        "$L_info + 4, inlined_at 1 2 3 add.s64 %rd2, %rd2, %rd3; st.global.u32 [%rd2], %r2;"
+    )
+    x, y = run(code)
+    assert x.tolist() == [8] * 32 and y.tolist() == list(range(32))
+
+
+def test_a_file_ends_without_a_newline():
+    text = HEAD.replace(
+        ".visible", '.file 1 "a.cu" .file 2 "b.cu", 12, 34 .global .u32 g; .visible'
+    )
+    assert set(parse_ptx(text + "ret; }").variables) >= {"g"}

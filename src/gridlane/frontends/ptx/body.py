@@ -31,18 +31,19 @@ from gridlane.frontends.ptx.operands import (
     split_operands,
 )
 from gridlane.frontends.ptx.specials import RESERVED_PARTS
+from gridlane.frontends.ptx.text import LOC
 from gridlane.frontends.ptx.types import TYPES
 
 STATEMENT = re.compile(
-    r"""\s*(?:
-    (?P<loc>\.loc\b[^\n]*)
+    rf"""\s*(?:
+    (?P<loc>{LOC})
     |(?P<label>[A-Za-z_$%][\w$]*)\s*:(?!:)
-    |(?P<brace>[{}])
+    |(?P<brace>[{{}}])
     |(?:@(?P<guard>!?\s*[%\w$]+)\s*)?(?P<op>\.?[A-Za-z_][\w.:]*)(?P<rest>(?:[^;"]|"[^"\n]*")*);
     )""",
     re.VERBOSE,
 )
-"""A statement of a body: a line of ``.loc``, a label, a brace, or a directive or instruction."""
+"""A statement of a body: ``.loc``, a label, a brace, or a directive or instruction."""
 RANGE = re.compile(r"([A-Za-z_$%][\w$]*)<(\d{1,10}|0[xX][\da-fA-F]{1,8})>")
 """Registers that are declared together: ``%r<4>``."""
 _ADDRESS = re.compile(r"\[\s*([^\s\[\]+]+)?\s*(?:\+?\s*([^\[\]{},]+?))?\s*\]")
@@ -57,7 +58,7 @@ _PART = re.compile(
 _KIND = re.compile(r"\.?(?:v([24])\b\.?)?(\w*)")
 _LOC = re.compile(
     r"\.loc\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})"
-    r"(?:.*\binlined_at\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9}))?"
+    r"(?:[^\0]*\binlined_at\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9}))?"
 )
 _MEMORY = frozenset(("ld", "ldu", "st", "atom", "red"))
 _MOST_REGISTERS = 1 << 24

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from gridlane.frontends.ptx.declarations import NAME, Declared, declared
-from gridlane.frontends.ptx.text import Text, words_of
+from gridlane.frontends.ptx.text import LOC, Text, words_of
 from gridlane.frontends.ptx.types import TYPES
 
 NEWEST = (9, 5)
@@ -20,8 +20,8 @@ _BRACE = re.compile(r"[{}]|\"(?:[^\"\\\n]|\\.)*\"")
 _VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)")
 _TARGET = re.compile(r"\.target\s+([\w,\s]*?)(?=\s*(?:\n|\.|$))")
 _SIZE = re.compile(r"\.address_size\s+(\d+)")
-_FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\\n]|\\.)*)"[^\n]*')
-_SKIPPED = re.compile(r"\.pragma\b[^;]*;|\.loc\b[^\n]*")
+_FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\\n]|\\.)*)"(?:\s*,\s*\d+\s*,\s*\d+)?')
+_SKIPPED = re.compile(rf"\.pragma\b[^;]*;|{LOC}")
 _ALIAS = re.compile(rf"\.alias\s+(?P<name>{NAME})\s*,\s*(?P<of>{NAME})\s*;")
 _SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{")
 _CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster)\b")

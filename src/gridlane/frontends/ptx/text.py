@@ -14,6 +14,11 @@ from gridlane.core.source import Loc
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*[\s\S]*?\*/')
 _LINE = re.compile(r"\.loc\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})")
 _FILE = re.compile(r'\.file\s+(\d{1,9})\s+"((?:[^"\\\n]|\\.)*)"')
+LOC = (
+    r"\.loc\s+\d+\s+\d+\s+\d+"
+    r"(?:\s*,\s*(?:function_name\s+[\w$%.]+(?:\s*\+\s*\w+)?|inlined_at\s+\d+\s+\d+\s+\d+))*"
+)
+"""What ``.loc`` says. No semicolon ends it; another statement may stand in its line."""
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
 

@@ -22,7 +22,8 @@ _TOKEN = re.compile(
 """A string, or a name: no number, directive, or part behind a dot. In initial values ``generic`` in
 front of a parenthesis is an operator."""
 _LINES = re.compile(
-    r'"(?:[^"\\\n]|\\.)*"|\.(?:loc|file)\s+(?P<file>\d+)|(?P<inlined>,\s*function_name\b[^\n]*)'
+    r'"(?:[^"\\\n]|\\.)*"|\.(?:loc|file)\s+(?P<file>\d+)|(?P<inlined>,\s*function_name\s+[\w$%.]+'
+    r"(?:\s*\+\s*\w+)?(?:\s*,\s*inlined_at(?:\s+\d+){3})?)"
 )
 """A string, the number of a source file, or what ``.loc`` says of functions that were inlined,
 which names labels of a section for debuggers."""
