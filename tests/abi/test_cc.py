@@ -178,6 +178,12 @@ def test_an_object_that_another_links(parts, prefix):
     subprocess.run([*command, "-lcudart_gridlane", "-ldl", "-lpthread"], check=True, timeout=300)
     found = run("./program")
     assert (found.returncode, found.stdout) == (42, "42\n")
+    Path("kernel.o").unlink()
+    parts("-cuda", "kernel.cu")
+    subprocess.run(["g++", "-c", "kernel.cu.cpp.ii", "-o", "kernel.o"], check=True, timeout=300)
+    subprocess.run([*command, "-lcudart_gridlane", "-ldl", "-lpthread"], check=True, timeout=300)
+    found = run("./program")
+    assert (found.returncode, found.stdout) == (42, "42\n")
 
 
 def test_files_of_several_languages(parts):

@@ -20,7 +20,7 @@ Compile .cu, .c and .cpp files, and link them with .o, .a and .so files and grid
 The options are nvcc's; no CUDA toolkit takes part.
 
   -o FILE                 the result
-  -c, -dc, -E, -ptx, -fatbin, -M
+  -c, -dc, -E, -ptx, -fatbin, -cuda, -M
                           an object, preprocessed text, PTX, a fatbin, a rule for make
   -shared                 a shared library
   -I -isystem -D -U -include -std -x

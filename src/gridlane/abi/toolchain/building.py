@@ -15,6 +15,7 @@ from gridlane.abi.toolchain.hosts import Host
 from gridlane.abi.toolchain.options import (
     DEPENDENCIES,
     FATBIN,
+    HOST_CPP,
     LINK,
     OBJECT,
     PREPROCESS,
@@ -133,6 +134,17 @@ def _object(made: Build, path: Path, language: str, output: Path) -> None:
         rule = _rule(command, path, output)
         _say(made.run([*words, *rule, "-c", "-o", str(output)]))
         return
+    words = _host_part(made, path)
+    rule = _rule(command, path, output)
+    _say(made.run([*words, *rule, "-c", "-o", str(output)]))
+    if "-MF" in rule and not command.is_dry:
+        written = Path(rule[rule.index("-MF") + 1])
+        written.write_text(_named(written.read_text(), words[-1], path))
+
+
+def _host_part(made: Build, path: Path) -> list[str]:
+    """The command that compiles the host's part of CUDA C++, with the device's part inside."""
+    command = made.command
     given = device.unit(path, command, made.include)
     file = made.room / "device.fatbin"
     has_managed = device.has_managed(given, made.include)
@@ -141,12 +153,7 @@ def _object(made: Build, path: Path, language: str, output: Path) -> None:
         file.write_bytes(device.fatbin(found))
         headers = {path for each in found.values() for path in each.headers or ()}
         has_managed = device.has_managed(given, made.include, headers)
-    words = host.cuda(given, command, made.host, made.room, file, has_managed)
-    rule = _rule(command, path, output)
-    _say(made.run([*words, *rule, "-c", "-o", str(output)]))
-    if "-MF" in rule and not command.is_dry:
-        written = Path(rule[rule.index("-MF") + 1])
-        written.write_text(_named(written.read_text(), words[-1], path))
+    return host.cuda(given, command, made.host, made.room, file, has_managed)
 
 
 def _rule(command: Command, path: Path, output: Path) -> list[str]:
@@ -203,7 +210,25 @@ def _code(made: Build, path: Path, language: str) -> None:
         made.kept(path, ".ptx").write_text(text)
 
 
-_PRODUCTS = {PTX: _code, FATBIN: _code, PREPROCESS: _preprocessed, DEPENDENCIES: _dependencies}
+def _host_cpp(made: Build, path: Path, language: str) -> None:
+    """Write C++ that any compiler of the host makes the same object of: assembly in one statement,
+    as no other compiler reads CUDA C++."""
+    if language != "cu":
+        raise ArgumentError(f"{path} has no device code: it is {language}")
+    text = made.room / "host.s"
+    _say(made.run([*_host_part(made, path), "-S", "-fno-addrsig", "-o", str(text)]))
+    if not made.command.is_dry:
+        cpp = f'asm(R"gridlane(\n{text.read_text()})gridlane");\n'
+        made.kept(path, ".cu.cpp.ii").write_text(cpp)
+
+
+_PRODUCTS = {
+    PTX: _code,
+    FATBIN: _code,
+    HOST_CPP: _host_cpp,
+    PREPROCESS: _preprocessed,
+    DEPENDENCIES: _dependencies,
+}
 
 
 def _give(made: Build, text: str) -> None:

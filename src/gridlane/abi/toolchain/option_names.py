@@ -38,6 +38,7 @@ LONG = {
     "--compile": "-c",
     "--preprocess": "-E",
     "--ptx": "-ptx",
+    "--cuda": "-cuda",
     "--fatbin": "-fatbin",
     "--device-c": "-dc",
     "--shared": "-shared",

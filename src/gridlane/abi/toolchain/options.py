@@ -17,6 +17,7 @@ from gridlane.abi.toolchain.option_names import (
 from gridlane.core.errors import ArgumentError
 
 LINK, OBJECT, PREPROCESS, PTX, FATBIN, DEPENDENCIES = "link", "c", "E", "ptx", "fatbin", "M"
+HOST_CPP = "cuda"
 SOURCES = {".cu": "cu", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++", ".C": "c++"}
 _LINKED = (".o", ".obj", ".a", ".so")
 _LANGUAGES = {"cu": "cu", "c": "c", "c++": "c++", "cuda": "cu"}
@@ -87,6 +88,7 @@ _MODES = {
     "-E": PREPROCESS,
     "-ptx": PTX,
     "-fatbin": FATBIN,
+    "-cuda": HOST_CPP,
     "-M": DEPENDENCIES,
     "-MM": DEPENDENCIES,
 }
