@@ -118,7 +118,7 @@ def test_faults_of_kernels(faulting):
         assert found.stdout.split() == [good, bad, bad, good, good]
         (line,) = found.stderr.splitlines()
         assert line.startswith("gridlane: the kernel away failed: it used the address 0x")
-        assert f"{FAULTING}:9:" in line and "GRIDLANE_DEVICE=interp" in line
+        assert f"{FAULTING}:9:" in line and "GRIDLANE_CHECK=1" in line
 
 
 @needs_compilers

@@ -39,7 +39,9 @@ WHOLE = Artifact(
     block=(8, 4, 2),
     scratch=4096,
     errors=(
-        KernelErrorSite("ValueError", "ein Fehler: ü \ud800", Loc("k.py", 3, 5, 9, "k")),
+        KernelErrorSite(
+            "ValueError", "ein Fehler: ü \ud800", Loc("k.py", 3, 5, 9, "k"), detail="{} ü"
+        ),
         KernelErrorSite("IndexError", "", Loc("a.py", 1).inlined_at(Loc("b.py", 2)), late=True),
     ),
     prints=(PrintSite(("i =", None, "\n"), (dtypes.i32,), ("%3d",), ""),),
@@ -56,6 +58,7 @@ WHOLE = Artifact(
     constants=b"\1\2",
     untraced=True,
     accesses=1,
+    asks_host=True,
     places=(Loc("a.py", 3, 1, 2, "f", Loc("b.py", 5)),),
 )
 SMALL = Artifact("interp", "ir", b"", "k", (), 0)
@@ -86,7 +89,7 @@ def test_every_field_is_kept():
     assert {field.name for field in fields(Artifact)} == {*cache_codec.PLAIN, *cache_codec.SHAPED}
     for field in fields(Artifact):
         assert getattr(WHOLE, field.name) != getattr(SMALL, field.name), "the test must see a loss"
-    assert len(fields(ParamSlot)) == 5 and len(fields(KernelErrorSite)) == 4
+    assert len(fields(ParamSlot)) == 5 and len(fields(KernelErrorSite)) == 5
     assert len(fields(PrintSite)) == 4 and len(fields(Loc)) == 6
 
 

@@ -73,6 +73,7 @@ EXAMPLES = {
             *(True, False, True, False, True, 32, (128, 2), "exact", "float32", 4096),
             chip="sm_90",
             finite=False,
+            check=True,
         ),
     ),
     "Target": (

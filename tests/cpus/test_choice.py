@@ -138,7 +138,7 @@ def test_features_that_the_host_lacks_are_refused(monkeypatch: pytest.MonkeyPatc
     own = cpu_native.own_features() - {"avx2", "fma"}
     monkeypatch.setattr(cpu_native, "own_features", lambda: own)
     with pytest.raises(DeviceError, match="this one lacks avx2, fma"):
-        cpu.CpuKernel(artifact)
+        cpu.open_device().load(artifact)
 
 
 HALVES = """

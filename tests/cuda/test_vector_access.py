@@ -98,7 +98,7 @@ def test_bounds_in_debug_mode():
     def kernel(a, i):
         cuda.vector.load(a, i, 4)
 
-    for i, wrong in ((4, None), (5, "index is out of bounds")):
+    for i, wrong in ((4, None), (5, "index is out of bounds: axis 0 of a")):
         module, result = launch(kernel, 1, 1, np.zeros(8), i, options=DEBUG)
         found = result.error and module.errors[result.error[0]].message
         assert found == wrong

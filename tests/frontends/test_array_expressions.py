@@ -369,7 +369,7 @@ def test_index_out_of_bounds():
     def kernel(out, a):
         out[0] = (a + 1)[3]
 
-    assert error_of(kernel, np.zeros(1), np.ones(3)) == "index is out of bounds"
+    assert error_of(kernel, np.zeros(1), np.ones(3)) == "index is out of bounds: axis 0"
 
 
 def _float_to_int(a, b):

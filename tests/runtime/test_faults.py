@@ -111,7 +111,7 @@ def test_the_error_has_the_line(kernel, where, pointers, blocks):
     assert error.value.number == 700
     assert error.value.kernel == kernel.__name__
     assert (error.value.loc.file, error.value.loc.line) == (__file__, line_of(where))
-    assert f"line {line_of(where)}" in str(error.value) and "interp" in str(error.value)
+    assert f"line {line_of(where)}" in str(error.value) and "--check" in str(error.value)
     kernel[blocks, 64](*given, 1)
     cuda.synchronize()
     assert (given[-1].copy_to_host() >= 0).all()

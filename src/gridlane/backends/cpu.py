@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import ASM, IR, LLVM, OBJECT
 from gridlane.backends.record import Backend, Fact
-from gridlane.ir.families import MACHINE, PAIRS, PRODUCTS
+from gridlane.ir.families import CHECKS, MACHINE, PAIRS, PRODUCTS
 
 BACKEND = Backend(
     name="cpu",
@@ -24,6 +24,7 @@ BACKEND = Backend(
         # The vectoriser works on one function; forwarding follows inlining, which makes
         # variables.
         passes.INLINE,
+        passes.STOP_AT_ERRORS.when(Fact.CHECKED),
         passes.FRAGMENTS,
         passes.BARRIERS_BY_TURNS,
         passes.TAKE_TURNS,
@@ -34,8 +35,10 @@ BACKEND = Backend(
         passes.PROMOTE,
         passes.DIVIDE_WHOLE,
         passes.RETURN_LAST,
+        # Last, as the passes before it make accesses, and see what their addresses are made of.
+        passes.CHECK_ACCESSES.when(Fact.CHECKED),
     ),
-    legal=MACHINE | PAIRS | PRODUCTS,
+    legal=MACHINE | PAIRS | PRODUCTS | CHECKS,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_CLUSTERS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,

@@ -42,7 +42,7 @@ BACKEND = Backend(
     ),
     legal=CLUSTERS | COOPERATIVE | MATRIX | PAIRS | PARTS | MACHINE | PRODUCTS,
     legal_with={Fact.ASYNC_COPIES: COPIES},
-    reasons=reasons.REPORT,
+    reasons={**reasons.REPORT, **reasons.CHECKS},
     formats=(IR, LLVM, PTX, CUBIN),
     named_processors=True,
     compared=(Variant(compact=True), ANY),

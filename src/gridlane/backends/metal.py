@@ -38,7 +38,12 @@ BACKEND = Backend(
         passes.PROMOTE,
     ),
     legal=REPORTS | CALLS,
-    reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_CLUSTERS, **reasons.SHADERS},
+    reasons={
+        **reasons.WITHOUT_GRIDS,
+        **reasons.WITHOUT_CLUSTERS,
+        **reasons.SHADERS,
+        **reasons.CHECKS,
+    },
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when it is done"),
         *reasons.WORD_ATOMICS,

@@ -26,7 +26,12 @@ BACKEND = Backend(
     # Warp ops are barriers of the block now.
     legal=REPORTS | CALLS,
     absent=LANES,
-    reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_CLUSTERS, **reasons.SHADERS},
+    reasons={
+        **reasons.WITHOUT_GRIDS,
+        **reasons.WITHOUT_CLUSTERS,
+        **reasons.SHADERS,
+        **reasons.CHECKS,
+    },
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when the kernel is done"),
         *reasons.WORD_ATOMICS,

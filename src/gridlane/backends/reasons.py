@@ -4,6 +4,10 @@ from __future__ import annotations
 
 REPORT = {"report": "threads that raise end there"}
 
+CHECKS = dict.fromkeys(
+    ("stop_if", "check_access"), "its launches end when all threads have; raise an error instead"
+)
+
 WITHOUT_CLUSTERS = dict.fromkeys(
     ("cluster_rank", "cluster_size", "cluster_sync", "peer_address"),
     "clusters are on cuda only, from compute capability 9.0 on; let blocks exchange data through "

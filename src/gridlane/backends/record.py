@@ -33,6 +33,9 @@ class Fact(StrEnum):
     VECTOR_LIBRARY = "vector library"
     """There is a library of functions on the processor's vectors."""
 
+    CHECKED = "checked"
+    """Each access to memory is checked."""
+
     FLUSHES = "flushes"
     """The processor has a mode that flushes subnormal numbers as NVIDIA's GPUs do."""
 

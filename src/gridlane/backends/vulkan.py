@@ -66,6 +66,7 @@ BACKEND = Backend(
         **reasons.WITHOUT_GRIDS,
         **reasons.WITHOUT_CLUSTERS,
         **reasons.SHADERS,
+        **reasons.CHECKS,
     },
     formats=(IR, SPIRV),
     features=_USUAL | _OTHERS,

@@ -22,7 +22,12 @@ BACKEND = Backend(
     # Warp ops are barriers of the block now.
     legal=REPORTS | CALLS,
     absent=LANES,
-    reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_CLUSTERS, **reasons.SHADERS},
+    reasons={
+        **reasons.WITHOUT_GRIDS,
+        **reasons.WITHOUT_CLUSTERS,
+        **reasons.SHADERS,
+        **reasons.CHECKS,
+    },
     refused=(
         ("fence", ".*", "WGSL orders memory by barriers of the block alone"),
         *reasons.WORD_ATOMICS,

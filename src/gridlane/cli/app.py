@@ -42,7 +42,7 @@ def main(
 
 @app.command(
     context_settings={**_ANYTHING, "allow_interspersed_args": False},
-    options_metavar="[--device D] [--floats F] [--trace] [--profile]",
+    options_metavar="[--device D] [--floats F] [--trace] [--check] [--profile]",
 )
 def run(
     context: typer.Context,
@@ -75,6 +75,12 @@ def run(
     trace: Annotated[
         bool, typer.Option("--trace", help="Say on stderr what each launch does.")
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Check each access of kernels to memory; as GRIDLANE_CHECK=1."
+        ),
+    ] = False,
     profile: Annotated[
         bool, typer.Option("--profile", help="Print on stderr what kernels and copies took.")
     ] = False,
@@ -96,9 +102,10 @@ def run(
 
     request = command.parse([program, *context.args])
     if request is not None:
-        options = {"device": device, "trace": trace, "floats": floats, "profile": profile}
+        options = {"device": device, "trace": trace, "check": check, "floats": floats}
         options["timeout"] = None if timeout is None else seconds("run", timeout)
-        command.run(replace(request, **options, trace_file=trace_file, html=html))
+        files = {"profile": profile, "trace_file": trace_file, "html": html}
+        command.run(replace(request, **options, **files))
 
 
 @app.command(name="compile")

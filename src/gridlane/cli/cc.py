@@ -33,6 +33,7 @@ The options are nvcc's; no CUDA toolkit takes part.
   -cudart static|shared|none
                           gridlane's runtime: inside [static], by the library path, or not at all
   --default-stream legacy|per-thread
+  --check                 kernels check each access to memory as GRIDLANE_CHECK=1 does
   -use_fast_math -fmad -ftz -prec-div -prec-sqrt -lineinfo
   -MD -MMD -MP -MF -MT    a rule for make beside the object
   -v, -dryrun             show the host's commands; and do not execute them

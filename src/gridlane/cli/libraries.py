@@ -43,7 +43,12 @@ def _is_closed(program: Path) -> bool:
 
 
 def execute(
-    program: str, args: list[str], device: str | None, trace: bool, timeout: str | None = None
+    program: str,
+    args: list[str],
+    device: str | None,
+    trace: bool,
+    timeout: str | None = None,
+    check: bool = False,
 ) -> NoReturn:
     """Replace this process by a program that finds the libraries.
 
@@ -75,4 +80,6 @@ def execute(
         settings["GRIDLANE_TRACE"] = "1"
     if limit is not None:
         settings["GRIDLANE_TIMEOUT"] = limit
+    if check:
+        settings["GRIDLANE_CHECK"] = "1"
     os.execve(found, [program, *args], os.environ | settings)

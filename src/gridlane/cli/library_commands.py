@@ -25,11 +25,8 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands to ``gridlane``'s."""
     app.command()(install)
     app.command()(uninstall)
-    app.command(
-        name="exec",
-        context_settings=_ANYTHING,
-        options_metavar="[--device D] [--timeout S] [--trace]",
-    )(execute)
+    options = "[--device D] [--timeout S] [--trace] [--check]"
+    app.command(name="exec", context_settings=_ANYTHING, options_metavar=options)(execute)
     app.command(context_settings=_ALL, options_metavar="[nvcc's options]", add_help_option=False)(
         cc
     )
@@ -75,6 +72,10 @@ def execute(
             help="Print each call of CUDA's with its result and time to stderr, and launches.",
         ),
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Check each access of kernels to memory, on cpu and interp."),
+    ] = False,
 ) -> None:
     """Run a CUDA program; it finds gridlane's libcuda and libcudart.
 
@@ -82,7 +83,7 @@ def execute(
     """
     from gridlane.cli import libraries
 
-    libraries.execute(program, context.args, device, trace, timeout)
+    libraries.execute(program, context.args, device, trace, timeout, check)
 
 
 def cc(context: typer.Context) -> None:

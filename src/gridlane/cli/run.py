@@ -19,11 +19,12 @@ from gridlane.cli.failure import fail, likely, one_of, seconds
 from gridlane.core.options import FLOATS
 
 OPTIONS = (
-    *("--device", "--floats", "--timeout", "--trace", "--profile", "--trace-file", "--html"),
-    *("--help", "-m", "-h"),
+    *("--device", "--floats", "--timeout", "--trace", "--check", "--profile", "--trace-file"),
+    *("--html", "--help", "-m", "-h"),
 )
 USAGE = (
-    "gridlane run [--device D] [--floats F] [--timeout S] [--trace] [--profile] [--trace-file F] "
+    "gridlane run [--device D] [--floats F] [--timeout S] [--trace] [--check] [--profile] "
+    "[--trace-file F] "
     "[--html F] SCRIPT args... | -m MODULE args..."
 )
 
@@ -43,6 +44,7 @@ class Request:
     is_module: bool = False
     device: str | None = None
     trace: bool = False
+    check: bool = False
     floats: str | None = None
     timeout: str | None = None
     profile: bool = False
@@ -59,7 +61,7 @@ def parse(arguments: list[str]) -> Request | None:
         name = word.partition("=")[0]
         if word in ("-h", "--help"):
             return None
-        if word in ("--trace", "--profile"):
+        if word in ("--trace", "--check", "--profile"):
             found[word[2:]] = True
         elif name in ("--device", "--trace-file", "--html"):
             found[name[2:].replace("-", "_")] = _value(word, rest)
@@ -103,6 +105,8 @@ def run(request: Request) -> None:
         os.environ["GRIDLANE_TIMEOUT"] = request.timeout
     if request.trace:
         os.environ["GRIDLANE_TRACE"] = "1"
+    if request.check:
+        os.environ["GRIDLANE_CHECK"] = "1"
     replacing.choose(request.device)
     replacing.replace()
     try:

@@ -25,6 +25,7 @@ PLAIN: dict[str, type] = {
     "uses_dynamic_shared": bool,
     "cooperative": bool,
     "untraced": bool,
+    "asks_host": bool,
     "kernel": str,
 }
 SHAPED = (
@@ -42,7 +43,9 @@ def to_json(artifact: Artifact) -> bytes:
     ]
     fields["block"] = artifact.block
     fields["cluster"] = artifact.cluster
-    fields["errors"] = [(e.exception, e.message, _place(e.loc), e.late) for e in artifact.errors]
+    fields["errors"] = [
+        (e.exception, e.message, _place(e.loc), e.late, e.detail) for e in artifact.errors
+    ]
     fields["prints"] = [
         (p.parts, [d.name for d in p.dtypes], p.formats, p.end) for p in artifact.prints
     ]
@@ -149,8 +152,8 @@ def _block(value: Any) -> tuple[int, int, int]:
 
 
 def _error_site(value: Any) -> KernelErrorSite:
-    exception, message, loc, late = _items(value, str, str, object, bool)
-    return KernelErrorSite(exception, message, _loc(loc), late)
+    exception, message, loc, late, detail = _items(value, str, str, object, bool, str)
+    return KernelErrorSite(exception, message, _loc(loc), late, detail)
 
 
 def _loc(value: Any) -> Loc:

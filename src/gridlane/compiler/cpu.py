@@ -89,6 +89,7 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
             needs=made.needs,
             places=(*code.places, *code.loops),
             accesses=len(code.places),
+            asks_host=code.asks_host,
         )
 
     return code, artifact

@@ -26,6 +26,7 @@ from gridlane.ir.op import REGISTRY, Op, clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
+from gridlane.passes.legalise.error_numbers import drop_numbers
 from gridlane.passes.legalise.expand_ops import expand_ops
 from gridlane.passes.legalise.flushing import expand_flushing
 from gridlane.passes.structure.grid_parts import GridParts, split_at_grid_syncs, syncs_grid
@@ -186,6 +187,8 @@ def _expanded(module: Module, record: Backend) -> Module:
     if all(each.path != EXPAND_FLUSHING.path for each in record.pipeline):
         expand_flushing(changed)
     expand_ops(changed, emitted_for(record))
+    if not record.on_host:
+        drop_numbers(changed)
     return changed
 
 

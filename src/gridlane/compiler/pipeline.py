@@ -34,10 +34,12 @@ def conditions(target: Target, options: KernelOptions, *machine: Fact) -> frozen
         given.add(Fact.OPTIMISED)
         # A debugged program may index outside its arrays, which narrowed indices assume it does
         # not.
-        if target.variant.compact and not options.debug:
+        if target.variant.compact and not (options.debug or options.check):
             given.add(Fact.COMPACT)
             if target.variant.coarse:
                 given.add(Fact.COARSE)
+    if options.check:
+        given.add(Fact.CHECKED)
     return frozenset(given)
 
 

@@ -15,7 +15,7 @@ def error_sites(module: Module, own: int | None = None) -> tuple[KernelErrorSite
     """The module's error table. The first ``own`` errors, by default all, are the program's."""
     own = len(module.errors) if own is None else own
     return tuple(
-        KernelErrorSite(e.exception, e.message, e.loc, late=number >= own)
+        KernelErrorSite(e.exception, e.message, e.loc, number >= own, e.detail)
         for number, e in enumerate(module.errors)
     )
 

@@ -45,12 +45,14 @@ class KernelErrorSite:
 
     Attributes:
         late: the error is the device's and not the program's, so no launch waits for it.
+        detail: the message where the report has numbers, with a ``{}`` for each.
     """
 
     exception: str
     message: str
     loc: Loc = UNKNOWN
     late: bool = False
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class Artifact:
         places: where the instructions that reach memory come from, and behind the first
             ``accesses`` where loops are, by the numbers, from 1, that the code has as lines.
         untraced: it makes pointers of numbers or of memory, so their buffers are unknown.
+        asks_host: code for host devices asks which memory there is, as it checks its accesses.
         constants: what the code reads behind the parameter block; see ``parameter_block``.
     """
 
@@ -124,6 +127,7 @@ class Artifact:
     kernel: str = ""
     buffers: tuple[int, ...] = ()
     untraced: bool = False
+    asks_host: bool = False
     constants: bytes = b""
     places: tuple[Loc, ...] = ()
     accesses: int = 0

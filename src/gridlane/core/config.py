@@ -27,6 +27,7 @@ class Config:
             ``cuda:1`` and the like.
         trace: GRIDLANE_TRACE=1 prints a line for each launch and for each call of CUDA's own
             interface; all launches take the slow path then.
+        check: GRIDLANE_CHECK=1 compiles checks of each access to memory into kernels.
         quiet: GRIDLANE_QUIET=1 turns off the line that the first refused launch and each kernel
             that fails print in programs of CUDA's own interface, and the one at the end.
         cpu: GRIDLANE_CPU, the processor that the CPU target compiles for, ``NAME[,+feature,
@@ -74,6 +75,7 @@ class Config:
     device: str
     cpu: str
     trace: bool
+    check: bool
     quiet: bool
     threads: int
     cache: bool
@@ -189,6 +191,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         device=get("GRIDLANE_DEVICE", "cpu"),
         cpu=cpu,
         trace=get("GRIDLANE_TRACE", "0") not in ("", "0"),
+        check=get("GRIDLANE_CHECK", "0") not in ("", "0"),
         quiet=get("GRIDLANE_QUIET", "0") not in ("", "0"),
         threads=int(threads),
         cache=get("GRIDLANE_CACHE", "1") not in ("", "0"),

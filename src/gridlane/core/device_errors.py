@@ -35,7 +35,8 @@ NOT_PERMITTED = 800
 NOT_SUPPORTED = 801
 NOT_CAPTURED = 900
 
-FAULT_ADVICE = "run it on the device `interp` (GRIDLANE_DEVICE=interp), which checks each access"
+FAULT_ADVICE = "GRIDLANE_CHECK=1 (--check) checks each access, and names the thread"
+CHECK_ADVICE = "test indices and sizes in front of the access"
 _MOST_PLACES = 6
 TIMEOUT_ADVICE = "if it ends at all, set a longer time: GRIDLANE_TIMEOUT=60, or 0 for any"
 _UNKNOWN = Row(
@@ -72,6 +73,13 @@ def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
     raise DeviceError(name, NO_DEVICE, f"{row.meaning}: {what}", advice or row.advice) from None
 
 
+ILLEGAL_ACCESS = "illegal access"
+"""The exception of an error table's row that stands for ``kernel_access``."""
+
+PARAMETER = "through parameter"
+"""In the detail of such a row: the access is meant for the allocation of a parameter."""
+
+
 class KernelEnded(DeviceError):
     """A kernel was ended from outside. ``kernel`` is its name, ``loc`` the place, in the user's
     files if any is."""
@@ -82,10 +90,14 @@ class KernelEnded(DeviceError):
 
 class KernelFault(KernelEnded):
     """A kernel used memory that its process does not have; ``address`` is what it used. If the
-    place is one of several, they are ``candidates``."""
+    place is one of several, they are ``candidates``. ``text`` is what a check says of an access, by
+    ``thread`` of ``block``."""
 
     address: int = 0
     candidates: tuple[Loc, ...] = ()
+    text: str = ""
+    thread: tuple[int, int, int] = (0, 0, 0)
+    block: tuple[int, int, int] = (0, 0, 0)
 
 
 class KernelTimeout(KernelEnded):
@@ -123,6 +135,27 @@ def kernel_timeout(kernel: str, loc: Loc, limit: float) -> KernelTimeout:
         lines += ["a thread of it was here, or near:", describe(place)]
     error = KernelTimeout(row.name, LAUNCH_TIMEOUT, "\n".join(lines), TIMEOUT_ADVICE)
     error.kernel, error.loc, error.limit = kernel, place, limit
+    return error
+
+
+def kernel_access(
+    site: KernelErrorSite,
+    thread: tuple[int, int, int],
+    block: tuple[int, int, int],
+    kernel: str,
+    text: str,
+) -> KernelFault:
+    """The exception of an access that a check stopped; ``text`` says which."""
+    row, place = TABLE[ILLEGAL_ADDRESS], users(site.loc)
+    lines = [
+        f"{row.meaning}: {readable(kernel)}: {text}",
+        f"  in thread {thread} of block {block}",
+    ]
+    if place.line:
+        lines.append(describe(place))
+    error = KernelFault(row.name, ILLEGAL_ADDRESS, "\n".join(lines), CHECK_ADVICE)
+    error.kernel, error.loc, error.text = kernel, place, text
+    error.thread, error.block = thread, block
     return error
 
 
@@ -169,19 +202,21 @@ def kernel_exception(
     thread: tuple[int, int, int] = (0, 0, 0),
     block: tuple[int, int, int] = (0, 0, 0),
     kernel: str = "",
+    numbers: tuple[int, ...] = (),
 ) -> KernelStop:
-    """The host exception for a kernel's error report."""
+    """The host exception for a kernel's error report, with the numbers of its detail if any."""
     loc = users(site.loc)
     if is_own(loc):  # a function of gridlane's headers that was not inlined
         loc = UNKNOWN
-    where = f"tid={list(thread)} ctaid={list(block)}: {site.message}"
+    text = site.detail.format(*numbers) if numbers else site.message
+    where = f"tid={list(thread)} ctaid={list(block)}: {text}"
     lines = [where]
     if loc.line:
         if loc.function:
             lines.append(f"In function {loc.function!r}, file {loc.file}, line {loc.line}")
         lines.append(describe(loc))
     error = _stop_class(site.exception)("\n".join(lines))
-    error.exception, error.text, error.late = site.exception, site.message, site.late
+    error.exception, error.text, error.late = site.exception, text, site.late
     error.thread, error.block = thread, block
     error.kernel, error.loc = kernel, loc
     return error

@@ -34,6 +34,7 @@ class KernelOptions:
         chip: the processor that the program names, for what it evaluates at compile time.
         finite: whether ``fastmath`` may take it that no value is NaN or infinite.
         integral: ``math.floor``, ``ceil`` and ``trunc`` of float32 and float64 give integers.
+        check: accesses are checked: indices of arrays, and addresses on targets that can.
     """
 
     fastmath: bool = False
@@ -49,6 +50,12 @@ class KernelOptions:
     chip: str = ""
     finite: bool = True
     integral: bool = False
+    check: bool = False
+
+    @property
+    def bounds(self) -> bool:
+        """Whether indices are checked against the extents of arrays."""
+        return self.debug or self.check
 
 
 @dataclass(frozen=True, slots=True)

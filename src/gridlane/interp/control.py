@@ -12,6 +12,7 @@ from gridlane.interp.state import Exits, Frame
 from gridlane.interp.values import Array, Lanes, filled, merged
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control
+from gridlane.ir.values import Value
 
 
 def _if(frame: Frame, op: control.If, mask: Array) -> Array:
@@ -88,12 +89,39 @@ def _raise(frame: Frame, op: control.Raise, mask: Array) -> Array:
     return _none(mask)
 
 
-def _report(frame: Frame, op: control.Raise | control.Report, mask: Array) -> Array:
+def _report(
+    frame: Frame, op: control.Raise | control.Report | control.StopIf, mask: Array
+) -> Array:
     block = frame.block
     if block.launch.error is None and mask.any():
         thread = block.thread(int(mask.argmax()))
         block.launch.error = (op.code, block.index, thread)
+        block.launch.numbers = tuple([_number(frame, value, mask) for value in _numbers_of(op)])
     return mask
+
+
+def _numbers_of(op: control.Raise | control.Report | control.StopIf) -> tuple[Value, ...]:
+    """The numbers of an error's detail."""
+    return () if isinstance(op, control.Report) else op.numbers
+
+
+def _number(frame: Frame, value: Value, mask: Array) -> int:
+    lanes = frame.values[value]
+    assert isinstance(lanes, np.ndarray)
+    return int(lanes[mask.argmax()])
+
+
+def _stop_if(frame: Frame, op: control.StopIf, mask: Array) -> Array:
+    condition = frame.values[op.condition]
+    assert isinstance(condition, np.ndarray)
+    failed = mask & condition
+    _report(frame, op, failed)
+    frame.block.end(failed)
+    return mask & ~failed
+
+
+def _check_access(frame: Frame, op: control.CheckAccess, mask: Array) -> Array:
+    return mask  # each access is checked where it is made
 
 
 def _call(frame: Frame, op: control.Call, mask: Array) -> Array:
@@ -140,6 +168,8 @@ CONTROL: dict[type[Op], Callable[[Any, Any, Array], Array]] = {
     control.Return: _return,
     control.Exit: _exit,
     control.Raise: _raise,
+    control.StopIf: _stop_if,
+    control.CheckAccess: _check_access,
     control.Report: _report,
     control.Call: _call,
     control.Print: _print,

@@ -76,9 +76,10 @@ CONTROL: dict[type[Op], Callable[[Frame, Op, Array], Array]] = control.CONTROL |
 @dataclass(slots=True)
 class RunResult:
     """The results of a grid besides memory: the first error as (code, block, thread) with 3-d
-    indices, or None; the lines printed."""
+    indices, or None, and the numbers of its detail; the lines printed."""
 
     error: tuple[int, Shape, Shape] | None = None
+    numbers: tuple[int, ...] = ()
     prints: list[str] = field(default_factory=list[str])
 
 
@@ -120,7 +121,7 @@ def run(
         sys.setrecursionlimit(limit)
         for address in constants:
             memory.free(address)
-    result.error = launch.error
+    result.error, result.numbers = launch.error, launch.numbers
     return result
 
 

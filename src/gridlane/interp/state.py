@@ -63,6 +63,7 @@ class Launch:
     globals: dict[str, int] = field(default_factory=dict[str, int])
     prints: list[str] = field(default_factory=list[str])
     error: tuple[int, Shape, Shape] | None = None
+    numbers: tuple[int, ...] = ()
 
     def check(self, loc: Loc) -> None:
         """End the grid where that is requested; each loop calls this per iteration, with its

@@ -174,11 +174,11 @@ class Builder:
 
     # ---- memory
 
-    def offset(self, pointer: Value, index: Value) -> Value:
+    def offset(self, pointer: Value, index: Value, checked: bool = False) -> Value:
         """The address ``index`` elements further."""
         if is_integer_constant(index, 0):
             return pointer
-        return self.value(memory.Offset(pointer, index))
+        return self.value(memory.Offset(pointer, index, checked))
 
     def load(self, pointer: Value, volatile: bool = False, cache: str = "") -> Value:
         """The value at an address."""

@@ -48,6 +48,8 @@ CONTROL = frozenset((
     "if", "loop", "scope", "break", "continue", "leave", "return", "raise", "print",
 ))
 
+CHECKS = frozenset(("stop_if", "check_access"))
+
 REPORTS = frozenset(("report",))
 
 CALLS = frozenset(("call",))

@@ -65,11 +65,12 @@ def _read_global(tokens: Tokens, module: Module, start: Token) -> None:
 
 
 def _read_error(tokens: Tokens, module: Module, start: Token) -> None:
-    """``0 "ValueError" "message" loc(…)``"""
+    """``0 "ValueError" "message" ["detail"] loc(…)``"""
     if tokens.count() != len(module.errors):
         raise tokens.error(f"errors are numbered in order; this is {len(module.errors)}", start)
     exception, message = tokens.string(), tokens.string()
-    module.errors.append(ErrorSite(exception, message, _read_location(tokens)))
+    detail = tokens.string() if tokens.current.kind == "string" else ""
+    module.errors.append(ErrorSite(exception, message, _read_location(tokens), detail))
 
 
 def _read_function(tokens: Tokens, module: Module, start: Token) -> None:
@@ -258,7 +259,8 @@ class _FunctionParser:
         elif form.from_results:
             values[form.from_results] = tuple(types)
         for item in form.positional:
-            if item is form.positional[-1] and self.is_left_out(item):
+            follows = "(" if item is form.positional[0] else ","
+            if item is form.positional[-1] and self.is_left_out(item, follows):
                 break
             if item is not form.positional[0]:
                 self.tokens.expect(",")
@@ -266,9 +268,9 @@ class _FunctionParser:
         readers = {item.name: _reader(cls, item.name) for item in form.bracketed}
         return values | _bracketed(self.tokens, readers)
 
-    def is_left_out(self, item: FieldForm) -> bool:
-        """Whether the text omits operands that are optional."""
-        return item.default == () and self.tokens.current.text != "("
+    def is_left_out(self, item: FieldForm, follows: str) -> bool:
+        """Whether the text omits operands that are optional, in front of which a sign stands."""
+        return item.default == () and self.tokens.current.text != follows
 
     def field(self, cls: type[Op], item: FieldForm) -> Any:
         if item.kind is FieldKind.OPERAND:

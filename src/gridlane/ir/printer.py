@@ -24,8 +24,8 @@ def print_module(module: Module, locations: bool = False) -> str:
     parts = [_global(item) for item in module.globals.values()]
     for number, site in enumerate(module.errors):
         where = location(site.loc) if locations else ""
-        text = f"error {number} {json.dumps(site.exception)} {json.dumps(site.message)}{where}"
-        parts.append(text)
+        texts = (site.exception, site.message, *([site.detail] if site.detail else []))
+        parts.append(f"error {number} {' '.join(map(json.dumps, texts))}{where}")
     parts += [print_function(function, locations) for function in module.functions.values()]
     return "\n".join(parts) + "\n"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from gridlane.ir.families import (
     ATOMIC,
     CALLS,
+    CHECKS,
     CLUSTERS,
     CONTROL,
     COOPERATIVE,
@@ -39,7 +40,7 @@ COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
 
 KERNEL = COMMON.union(
     *(PARTS, MACHINE, PRODUCTS, COOPERATIVE, CLUSTERS, COPIES, MATRIX, REPORTS, CALLS, EXITS),
-    PAIRS,
+    *(PAIRS, CHECKS),
 )
 """Ops that frontends make, and all passes but the last."""
 

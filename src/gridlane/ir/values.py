@@ -233,11 +233,13 @@ class Global:
 
 @dataclass(frozen=True, slots=True)
 class ErrorSite:
-    """The report of a ``raise`` op: builtin exception name, message, location."""
+    """The report of a ``raise`` op: builtin exception name, message, location. ``detail`` is the
+    message where the op has numbers, with a ``{}`` for each."""
 
     exception: str
     message: str
     loc: Loc = UNKNOWN
+    detail: str = ""
 
 
 @dataclass(slots=True, eq=False)

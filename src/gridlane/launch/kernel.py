@@ -14,6 +14,7 @@ from gridlane.backends import backend
 from gridlane.core import grid_plan, trace
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, Variant
+from gridlane.core.config import config
 from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
@@ -102,7 +103,9 @@ class Kernel:
         compile: Compile = compile_for,
         load: Load | None = None,
     ) -> None:
-        self.source, self.types, self.options = source, types, options or KernelOptions()
+        self.source, self.types = source, types
+        options = options or KernelOptions()
+        self.options = replace(options, check=options.check or config().check)
         self._compile, self._load_on = compile, load
         self._loaded: dict[tuple[Device, Target], Code] = {}
         self._bound: dict[tuple[Device, Dim3, Variant], BoundKernel] = {}
@@ -197,7 +200,7 @@ class Kernel:
             is_compiled = progress.finished() > before
             if trace.enabled():
                 trace.event("load", kernel=self.name, device=device.name, block=block)
-            notes.show(self.name, artifact.notes)
+            notes.show(self.name, (*artifact.notes, *self._unchecked(target)))
             if artifact.format == grid_plan.FORMAT:
                 split = SplitKernel(device, artifact, variant, self._parts(artifact))
                 self._loaded[key] = Code(split, perf_counter_ns() - begin, is_compiled)
@@ -209,6 +212,17 @@ class Kernel:
             for each in observing.observers:
                 each.compiled(artifact.name, device, begin, end, thread)
         return self._loaded[key].kernel
+
+    def _unchecked(self, target: Target) -> tuple[str, ...]:
+        """Which checks that are asked for a target has not."""
+        record = backend(target.name)
+        if not self.options.check or record.on_host or record.executes_ir:
+            return ()
+        return (
+            f"GRIDLANE_CHECK=1 (--check) checks the indices of arrays in Python on {target.name}, "
+            "and no other accesses: those of PTX, of CUDA C++ and by pointers are checked on cpu "
+            "and interp",
+        )
 
     def _parts(self, artifact: Artifact) -> list[Kernel]:
         """The parts of a kernel that is split at its grid barriers."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from gridlane.core.config import config
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.forks import hold_at_forks
 from gridlane.memory.addresses import AddressMap, Mirror
@@ -40,6 +41,9 @@ _alive: set[_Reference] = set()
 """References of all buffers whose resource must be told of their end: a device and its buffers may
 end in one garbage collection, which drops the callbacks of references that are garbage as well."""
 
+
+_REMEMBERED = 256
+"""The freed buffers that a checked process knows of."""
 
 _accountings: weakref.WeakSet[Accounting] = weakref.WeakSet()
 
@@ -73,6 +77,7 @@ class Accounting:
 
     Attributes:
         limit: the most bytes that may be used; None for the device's memory.
+        freed: where accesses are checked, (start, size) of the latest buffers that ended.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -80,6 +85,7 @@ class Accounting:
         self._map: AddressMap[_Reference] = AddressMap()
         self._ended: deque[_Reference] = deque()
         self._note_end = self._ended.append
+        self.freed = deque[tuple[int, int]](maxlen=_REMEMBERED)
         self._used = self._peak = self._allocations = self._frees = 0
         with _lock:
             _accountings.add(self)
@@ -163,6 +169,8 @@ class Accounting:
             if reference.size >= 0:
                 self._used -= reference.size
                 self._frees += 1
+            if config().check and (size := self._map.size_at(reference.start)):
+                self.freed.appendleft((reference.start, size))
             self._map.discard(reference.start, reference)
 
     def reserve(self, size: int) -> None:
@@ -195,6 +203,19 @@ class Accounting:
                     return buffer
                 self._map.discard(found[0].start, found[0])  # its end is not queued yet
         return None
+
+    @property
+    def changes(self) -> int:
+        """A number that differs where ``ranges`` does."""
+        with _lock:
+            self._settle()
+            return self._map.changes
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """(start, size) of the live buffers, in order of their addresses."""
+        with _lock:
+            self._settle()
+            return self._map.ranges()
 
     def mirror(self, mirror: Mirror[object]) -> None:
         """Add the ranges of buffers, and from now on each change, to a mirror."""

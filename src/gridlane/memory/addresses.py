@@ -34,6 +34,11 @@ class AddressMap(Generic[T]):
         self._pieces: dict[int, tuple[int, T]] = {}
         self._mirror: Mirror[T] | None = None
 
+    @property
+    def changes(self) -> int:
+        """A number that each change raises."""
+        return self._changes
+
     def mirror(self, mirror: Mirror[T]) -> None:
         """Add what is in the map, and from now on each change, to a mirror."""
         for start, (size, piece) in tuple(self._pieces.items()):
@@ -83,6 +88,10 @@ class AddressMap(Generic[T]):
         found = self._pieces.get(start)
         return None if found is None else found[1]
 
+    def size_at(self, start: int) -> int:
+        """The size of the range with this start, or 0."""
+        return self._pieces.get(start, (0,))[0]
+
     def find(self, address: int, size: int) -> tuple[T, int] | None:
         """(range, offset) of bytes that lie in one range, or None."""
         while True:
@@ -95,6 +104,10 @@ class AddressMap(Generic[T]):
         start = self._starts[n]
         room, piece = self._pieces[start]
         return (piece, address - start) if address + size <= start + room else None
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """(start, size) of all ranges, in order of their addresses."""
+        return [(start, self._pieces[start][0]) for start in self._starts]
 
     def pieces(self) -> list[T]:
         """All ranges, in order of their addresses."""

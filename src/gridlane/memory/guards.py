@@ -10,7 +10,7 @@ from gridlane.core import trace
 from gridlane.core.config import config
 
 BYTES = 32
-ADVICE = "GRIDLANE_DEVICE=interp names the line"
+ADVICE = "GRIDLANE_CHECK=1 names the line"
 _PATTERN = bytes(0xA5 ^ 7 * n & 0xFF for n in range(BYTES))
 
 

@@ -205,7 +205,7 @@ struct gl_failure {
     uint64_t plan;
     int64_t code;
     uint32_t grid[3], unused;
-    int64_t report[5];
+    int64_t report[15]; /* REPORT of core/cpu_abi.py */
 };
 
 struct lane;

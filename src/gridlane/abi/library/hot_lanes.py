@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from gridlane.abi.library.hot_marks import Marks, OutsideMark
 from gridlane.abi.state import contexts, streams
 from gridlane.abi.state.streams import Stream
+from gridlane.core.cpu_abi import REPORT
 from gridlane.runtime.queues.host_queue import HostPiece, HostQueue
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
@@ -26,7 +27,7 @@ class Failure(ctypes.Structure):
         ("plan", _u64),
         ("code", _i64),
         ("grid", _u32 * 4),
-        ("report", _i64 * 5),
+        ("report", _i64 * REPORT),
     )
 
     plan: int

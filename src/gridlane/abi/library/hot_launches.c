@@ -8,7 +8,7 @@
 #include <fenv.h>
 #include <string.h>
 
-enum { BUCKETS = 1024, MOST_BYTES = 4096, REPORT = 5 };
+enum { BUCKETS = 1024, MOST_BYTES = 4096, REPORT = 15 };
 
 static struct gl_plan *plans[BUCKETS]; /* of one library: each is told of its own launches */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -100,7 +100,7 @@ static void check_guard(uint64_t start, uint64_t size)
     if (!quiet || !*quiet || !strcmp(quiet, "0"))
         fprintf(stderr,
                 "gridlane: memory of %llu bytes was written behind its end, at byte %llu: a kernel "
-                "or a copy goes too far; GRIDLANE_DEVICE=interp names the line\n",
+                "or a copy goes too far; GRIDLANE_CHECK=1 names the line\n",
                 (unsigned long long)size, (unsigned long long)size + (unsigned)n);
     set_guard(start + size);
 }

@@ -103,7 +103,8 @@ def _is_plain(number: int, function: Function, bound: CpuKernel) -> bool:
     artifact, context = bound.artifact, contexts.top()
     further = any(slot.argument >= len(function.params) for slot in artifact.params)
     changed = function.attributes or function.inherited or (context is not None and context.limits)
-    needs_python = further or artifact.prints or artifact.cooperative or changed
+    calls_python = artifact.prints or artifact.asks_host
+    needs_python = further or calls_python or artifact.cooperative or changed
     return registered.is_kernel(number) and not needs_python
 
 

@@ -80,7 +80,7 @@ static char *environment(void)
 /* What only Python does, or does otherwise. */
 static int asks_for_python(void)
 {
-    static const char *const others[] = { "GRIDLANE_TRACE", "GRIDLANE_DUMP",
+    static const char *const others[] = { "GRIDLANE_TRACE", "GRIDLANE_DUMP", "GRIDLANE_CHECK",
                                           "CUDA_VISIBLE_DEVICES", "GRIDLANE_VERIFY" };
     for (size_t n = 0; n < sizeof others / sizeof *others; n++)
         if (getenv(others[n]))

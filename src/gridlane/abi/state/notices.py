@@ -119,6 +119,10 @@ def _words(error: BaseException) -> str:
         (x, y, z), (bx, by, bz) = error.thread, error.block
         where = f"thread ({x}, {y}, {z}) of block ({bx}, {by}, {bz})"
         return f"{_line(error.text)} ({', '.join([where, *_place(error.loc)])})"
+    if isinstance(error, KernelFault) and error.text:
+        (x, y, z), (bx, by, bz) = error.thread, error.block
+        where = f"thread ({x}, {y}, {z}) of block ({bx}, {by}, {bz})"
+        return f"{error.text} ({', '.join([where, *_place(error.loc)])})"
     if isinstance(error, KernelFault):
         what = f"it used the address {error.address:#x}, which is outside of all memory"
         place = ", ".join(_place(error.loc)) or _one_of(error.candidates)

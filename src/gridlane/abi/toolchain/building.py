@@ -106,16 +106,28 @@ def _program(made: Build) -> None:
         of_libraries = _parts(list(link.archives(made.command.linker)))
         objects += of_libraries
         parts |= of_libraries
+    texts: dict[str, str] = {}
     if parts:
-        objects.append(made.room / "registered.o")
+        texts["registered"] = link.registration(n for names in parts.values() for n in names)
+    if made.command.is_checked:
+        texts["checked"] = _CHECKED
+    for name, text in texts.items():
+        objects.append(made.room / f"{name}.o")
         words = [*made.host.c, "-O2", "-fPIC", "-c", "-", "-o", str(objects[-1])]
-        made.run(words, link.registration(name for names in parts.values() for name in names))
+        made.run(words, text)
     output = Path(made.command.output or "a.out")
     words = link.words(made.command, made.host, objects, parts, output, made.lib)
     try:
         _say(made.run(words, patience=made.host.patience))
     except CompileError as error:
         raise CompileError(f"{error}{link.advice(str(error))}") from None
+
+
+_CHECKED = """
+#include <stdlib.h>
+__attribute__((constructor(101))) static void check(void) { setenv("GRIDLANE_CHECK", "1", 0); }
+"""
+"""Sets the variable for the program, and what it starts, unless the user has."""
 
 
 def _parts(objects: Sequence[Path]) -> dict[Path, tuple[str, ...]]:

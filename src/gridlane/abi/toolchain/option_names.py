@@ -42,6 +42,7 @@ LONG = {
     "--fatbin": "-fatbin",
     "--device-c": "-dc",
     "--shared": "-shared",
+    "--check": "-check",
     "--debug": "-g",
     "--device-debug": "-G",
     "--generate-line-info": "-lineinfo",

@@ -42,6 +42,7 @@ class Command:
         is_relocatable: whether kernels refer to what other files define.
         is_shared: whether a shared library is linked.
         per_thread: whether the default stream is the thread's.
+        is_checked: whether the program's kernels check their accesses.
         is_dry: whether commands are shown and not executed; ``is_verbose``: shown.
         dependencies: options of the rule for make, ``-MD`` and its like.
         forwards: whether an option that is not known is the host compiler's.
@@ -62,6 +63,7 @@ class Command:
     is_relocatable: bool = False
     is_shared: bool = False
     per_thread: bool = False
+    is_checked: bool = False
     is_dry: bool = False
     is_verbose: bool = False
     dependencies: list[str] = field(default_factory=list)
@@ -300,6 +302,10 @@ def _machine(made: Command, value: str) -> None:
         raise ArgumentError(f"-m {value}: programs are of 64 bits")
 
 
+def _check(made: Command, value: str) -> None:
+    made.is_checked = True
+
+
 def _debug(made: Command, value: str) -> None:
     made.host.append("-g")
 
@@ -350,6 +356,7 @@ _TAKEN = {
     "-ccbin": _host,
     "-shared": _shared,
     "-m": _machine,
+    "-check": _check,
     "-g": _debug,
     "-G": _debug,
     "-lineinfo": _lines,

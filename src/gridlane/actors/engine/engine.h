@@ -73,7 +73,7 @@ struct gl_actor {
     gl_launch launch;
     const void *plan;
     void *params;
-    int64_t report[8];
+    int64_t report[15]; /* REPORT of core/cpu_abi.py */
     int32_t *info;
     uint8_t *output;        /* `outputs` of `output_bytes` bytes */
     uint32_t sent, pending; /* outputs that are delivered; those that there are */

@@ -127,6 +127,31 @@ def ends() -> Iterator[Case]:
 
     yield case("raise", "", raising)
 
+    def stopping(kernel: Kernel) -> list[np.ndarray]:
+        """Tests that no thread fails, of one condition for all and of one for each."""
+        b = kernel.builder
+        kernel.module.errors.append(ErrorSite("ValueError", "a thread of 256"))
+        value, many = kernel.load(i32), b.const(256, i32)
+        b.emit(control.StopIf(b.value(arith.Ge(kernel.thread, many)), 0))
+        b.emit(control.StopIf(b.not_(b.eq(value, value)), 0))
+        kernel.store(value)
+        return [stretched(i32), out(i32)]
+
+    yield case("stop_if", "", stopping)
+
+    def checking(kernel: Kernel) -> list[np.ndarray]:
+        """Stores to an allocation."""
+        b = kernel.builder
+        kernel.module.errors.append(ErrorSite("ValueError", "an address"))
+        whole = kernel.array(i32)
+        target = kernel.own(whole)
+        b.emit(control.CheckAccess(target, whole, 4, 0))
+        b.emit(control.CheckAccess(target, target, 4, 0))
+        b.store(target, b.const(1, i32))
+        return [out(i32)]
+
+    yield case("check_access", "", checking)
+
     def reporting(kernel: Kernel) -> list[np.ndarray]:
         """One thread has an error, and continues as the others do."""
         b = kernel.builder

@@ -39,7 +39,7 @@ ROWS: dict[int, Row] = {
         "CUDA_ERROR_ILLEGAL_ADDRESS",
         "cudaErrorIllegalAddress",
         "the kernel read or wrote memory outside every array",
-        "run with debug=True or on the device `interp`, which names the line",
+        "run with debug=True, or with GRIDLANE_CHECK=1 on the device cpu, which names the line",
     ),
     701: Row(
         "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
@@ -134,13 +134,13 @@ ROWS: dict[int, Row] = {
         "CUDA_ERROR_INVALID_PC",
         "cudaErrorInvalidPc",
         "the program counter is invalid",
-        "the kernel may have overwritten its stack; run it on the device `interp`",
+        "the kernel may have overwritten its stack; run it with GRIDLANE_CHECK=1 on the device cpu",
     ),
     719: Row(
         "CUDA_ERROR_LAUNCH_FAILED",
         "cudaErrorLaunchFailure",
         "the kernel failed",
-        "run with debug=True or on the device `interp`, which names the line",
+        "run with debug=True, or with GRIDLANE_CHECK=1 on the device cpu, which names the line",
     ),
     720: Row(
         "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",

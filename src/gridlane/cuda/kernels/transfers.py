@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from gridlane.core import enums
 from gridlane.core.argtypes import ArgType, ArrayType, VectorType
+from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays import allocation
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, DeviceRecord, from_interface, to_device
@@ -20,6 +22,7 @@ from gridlane.cuda.kernels.overlaps import Writebacks, record_array
 from gridlane.cuda.kernels.user_types import UserArgument
 from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.launch import current, geometry
+from gridlane.memory.resource import Buffer
 
 Convert = Callable[[Any, Writebacks], Any]
 
@@ -80,8 +83,21 @@ def _array(value: np.ndarray, want: ArgType) -> Convert | None:
     if readonly and writes:  # the kernel may write its copy
         return lambda array, back: _upload(array, back, True, False)
     if is_direct(value):
-        return None
+        return known_to_checks if config().check else None
     return lambda array, back: _shared(array, back, True, writes)
+
+
+def known_to_checks(array: np.ndarray, back: Writebacks) -> np.ndarray:
+    """Let the device find a host array that its kernels use in place, while the array lives."""
+    low, high = geometry.extent_of(array.shape, array.strides, array.dtype.itemsize)
+    address, memory = geometry.address_of(array) + low, current.device().memory
+    if high > low and memory.find(address, high - low) is None:
+        weakref.finalize(array, _forgotten, memory.note(Buffer(address, high - low)))
+    return array
+
+
+def _forgotten(buffer: Buffer) -> None:
+    """Drop the last reference to a buffer."""
 
 
 def is_direct(array: np.ndarray) -> bool:

@@ -272,6 +272,6 @@ def _add(unit: Unit, source: PtxModule, made: Module) -> None:
                 op.symbol = symbols[op.symbol]
             elif isinstance(op, control.Raise):
                 site = made.errors[op.code]
-                op.code = unit.error_code(site.exception, site.message, site.loc)
+                op.code = unit.error_code(site.exception, site.message, site.loc, site.detail)
     if made.stack is not None:
         unit.module.stack = made.stack

@@ -41,6 +41,7 @@ from gridlane.frontends.python.vectors import unchanged
 from gridlane.frontends.python.views import IndexPart, make_view
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith
+from gridlane.ir.ops.control import MOST_NUMBERS
 from gridlane.ir.types import Space
 from gridlane.ir.values import Value
 
@@ -53,7 +54,8 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
         return field_of(t, base, _field_name(t, base, index))
     if isinstance(base, RangeOperand):
         number = integer(t, index, "an integer index")
-        at = checked(t, number, range_length(t, base), None, "range object index out of range")
+        told = "range object index out of range"
+        at = checked(t, number, range_length(t, base), None, told=told)
         return Scalar(range_item(t, base, Scalar(at)).value)  # beyond the end it is no item
     if isinstance(base, Chars):
         return chars.item(t, base, integer(t, index, "an integer index"))
@@ -104,7 +106,8 @@ def _expression_item(t: Translator, array: ArrayExpression, items: tuple[Operand
     indices = [part for part in parts if isinstance(part, Scalar)]
     if len(indices) < len(parts):
         return viewed(t, array, lambda each: make_view(t, each, parts, checked))
-    own = [checked(t, part, n, array) for part, n in zip(indices, array.shape, strict=True)]
+    pairs = enumerate(zip(indices, array.shape, strict=True))
+    own = [checked(t, part, n, array, axis) for axis, (part, n) in pairs]
     return element(t, array, own)
 
 
@@ -186,7 +189,8 @@ def _array_place(t: Translator, array: ArrayView, items: tuple[Operand, ...]) ->
     parts = _index_parts(t, array, items)
     readonly = array.type.readonly or array.space is Space.CONSTANT
     if all(isinstance(part, Scalar) for part in parts):
-        indices = [checked(t, part, n, array) for part, n in zip(parts, array.shape)]  # type: ignore  # slices are gone
+        pairs = enumerate(zip(parts, array.shape, strict=True))
+        indices = [checked(t, part, n, array, axis) for axis, (part, n) in pairs]  # type: ignore  # slices are gone
         return Place(array.type.element, address(t, array, indices), readonly=readonly)
     view = make_view(t, array, parts, checked)
     return Place(array.type.element, view.pointer, view, readonly)
@@ -259,23 +263,47 @@ def checked(
     index: Scalar,
     extent: Value,
     array: Elements | None,
+    axis: int = 0,
     told: str = "tuple index out of range",
 ) -> Value:
-    """An index as i64, counted from the end where it is negative; in debug mode checked against the
-    extent."""
+    """An index as i64, counted from the end where it is negative; checked against the extent of the
+    axis in debug mode and where accesses are."""
     b = t.b
-    value = b.cast(index.value, i64)
+    given = value = first = b.cast(index.value, i64)
+    most = extent
     if not index.not_negative:
         known = constant(value)
         if known is not None:  # of which the bounds may be wider
-            value = b.add(value, extent) if known < 0 else value
+            value = first = b.add(value, extent) if known < 0 else value
         else:
             negative = b.lt(value, b.const(0, i64))
-            value = b.select(negative, b.add(value, extent), value)
-    if t.unit.options.debug:
-        outside = b.binary(arith.Ge, b.cast(value, _U64), b.cast(extent, _U64))
-        guard(t, outside, "IndexError", told if array is None else "index is out of bounds")
+            first, most = b.add(value, extent), b.add(extent, extent)
+            value = b.select(negative, first, value)
+    if t.unit.options.bounds:
+        # Not of the select, so that what is linear in the lane is tested once for all lanes.
+        outside = b.binary(arith.Ge, b.cast(first, _U64), b.cast(most, _U64))
+        if array is None:
+            guard(t, outside, "IndexError", told)
+        else:
+            guard(t, outside, "IndexError", *_out_of_bounds(t, given, array, axis))
     return value
+
+
+def _out_of_bounds(
+    t: Translator, index: Value, array: Elements, axis: int
+) -> tuple[str, str, tuple[Value, ...]]:
+    """The message of an index that is outside of an axis, its detail, and the numbers of that."""
+    names = (name for name, operand in t.env.items() if operand is array)
+    whose = f" of {name}" if (name := next(names, "")) else ""
+    message = f"index is out of bounds: axis {axis}{whose}"
+    shape = [constant(extent) for extent in array.shape]
+    if len(shape) >= MOST_NUMBERS:
+        return message, "", ()
+    told = [str(extent) if type(extent) is int else "{}" for extent in shape]
+    text = f"({', '.join(told)}{',' if len(told) == 1 else ''})"
+    numbers = [n for n, extent in zip(array.shape, shape, strict=True) if type(extent) is not int]
+    detail = f"index is out of bounds: {{}} on axis {axis}{whose}, whose shape is {text}"
+    return message, detail, (index, *numbers)
 
 
 _U64 = argtypes.uint64.dtype

@@ -51,7 +51,7 @@ def address(t: Translator, array: ArrayView, indices: list[Value]) -> Value:
     flat = indices[0]
     for extent, index in zip(shape[1:], indices[1:], strict=True):
         flat = b.add(b.mul(flat, extent), index)
-    return b.offset(array.pointer, flat)
+    return b.offset(array.pointer, flat, t.unit.options.bounds)
 
 
 def strided_sum(t: Translator, indices: list[Value], strides: tuple[Value, ...]) -> Value:
@@ -65,13 +65,14 @@ def strided_sum(t: Translator, indices: list[Value], strides: tuple[Value, ...])
 
 
 def byte_offset(t: Translator, start: Value, offset: Value) -> Value:
-    """An address some bytes further."""
+    """An address some bytes further, of an element in the same array."""
     b = t.b
     kind = start.type
     if constant(offset) == 0:
         return start
     raw = b.recast(start, pointer(u8, kind.space))  # type: ignore[union-attr]  # a pointer
-    return b.recast(b.offset(raw, offset), kind)  # type: ignore[arg-type]  # a pointer
+    moved = b.offset(raw, offset, t.unit.options.bounds)
+    return b.recast(moved, kind)  # type: ignore[arg-type]  # a pointer
 
 
 # ---- loads

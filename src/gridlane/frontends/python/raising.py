@@ -10,13 +10,25 @@ from gridlane.ir.ops import control
 from gridlane.ir.values import Value
 
 
-def guard(t: Translator, condition: Value, exception: str, message: str) -> None:
-    """Raise where a condition holds; emit nothing where it is known not to."""
+def guard(
+    t: Translator,
+    condition: Value,
+    exception: str,
+    message: str,
+    detail: str = "",
+    numbers: tuple[Value, ...] = (),
+) -> None:
+    """Raise where a condition holds; emit nothing where it is known not to.
+
+    Args:
+        detail: the message with numbers, as ``ErrorSite`` has it.
+    """
     known = constant(condition)
     if known is not None and not known:
         return
     with t.b.if_(condition):
-        t.b.emit(control.Raise(t.unit.error_code(exception, message, t.b.loc)))
+        code = t.unit.error_code(exception, message, t.b.loc, detail)
+        t.b.emit(control.Raise(code, numbers))
 
 
 def stop(t: Translator, exception: str, message: str) -> None:

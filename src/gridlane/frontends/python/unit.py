@@ -141,9 +141,9 @@ class Unit:
         self.module.globals[symbol] = Global(symbol, element, count, space, align, data)
         return symbol
 
-    def error_code(self, exception: str, message: str, loc: Loc) -> int:
+    def error_code(self, exception: str, message: str, loc: Loc, detail: str = "") -> int:
         """The code of a ``raise`` op for an error at a place."""
-        site = ErrorSite(exception, message, loc)
+        site = ErrorSite(exception, message, loc, detail)
         code = self.errors.get(site)
         if code is None:
             code = self.errors[site] = len(self.module.errors)

@@ -20,7 +20,7 @@ from gridlane.ir.types import PointerType
 from gridlane.ir.values import Value
 
 IndexPart = Scalar | SliceOperand | None
-Check = Callable[[Translator, Scalar, Value, ArrayView | None], Value]
+Check = Callable[[Translator, Scalar, Value, ArrayView | None, int], Value]
 
 
 def make_view(t: Translator, array: ArrayView, parts: list[IndexPart], check: Check) -> ArrayView:
@@ -36,7 +36,7 @@ def make_view(t: Translator, array: ArrayView, parts: list[IndexPart], check: Ch
             continue
         extent, stride = array.shape[axis], strides[axis]
         if isinstance(part, Scalar):
-            starts.append((check(t, part, extent, array), stride))
+            starts.append((check(t, part, extent, array, axis), stride))
         else:
             start, count, step = slice_extent(t, part, extent)
             if constant(start) != 0:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import b1
+from gridlane.core.dtypes import b1, i64
 from gridlane.ir.op import Op, Scope, operation
-from gridlane.ir.types import Type
+from gridlane.ir.types import PointerType, Type
 from gridlane.ir.values import Region, Value
 
 
@@ -106,13 +106,61 @@ class Exit(Op):
 @operation("raise")
 class Raise(Op):
     """End this thread with error ``code``, an index in the module's error table. The launch reports
-    the first; other threads continue."""
+    the first; other threads continue. ``numbers``, i64, are those of the error's detail; targets
+    that carry none report its message."""
 
     code: int
+    numbers: tuple[Value, ...] = ()
     terminator = True
 
     def check(self, scope: Scope) -> None:
-        self.require(0 <= self.code < len(scope.module.errors), f"no error {self.code}")
+        check_numbers(self, scope)
+
+
+MOST_NUMBERS = 10
+"""The most numbers of an error's detail."""
+
+
+def check_numbers(op: Raise | StopIf | CheckAccess, scope: Scope) -> None:
+    """Check the code of an error and the numbers of its detail."""
+    op.require(0 <= op.code < len(scope.module.errors), f"no error {op.code}")
+    numbers = () if isinstance(op, CheckAccess) else op.numbers
+    op.require(all(number.type is i64 for number in numbers), "the numbers are i64")
+    most = min(MOST_NUMBERS, scope.module.errors[op.code].detail.count("{}"))
+    op.require(not numbers or len(numbers) == most, "a number for each hole of the detail")
+
+
+@operation("stop_if")
+class StopIf(Op):
+    """End the launch with error ``code`` if the condition holds in a running thread. A thread ends
+    there; whether others go on is left open. ``numbers`` are as those of ``raise``."""
+
+    condition: Value
+    code: int
+    numbers: tuple[Value, ...] = ()
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.condition.type is b1, "the condition is a b1")
+        check_numbers(self, scope)
+
+
+@operation("check_access")
+class CheckAccess(Op):
+    """End the launch with error ``code``, as ``stop_if`` does, if the ``bytes`` at an address are
+    not all in one allocation that the launch may use or, for a shared pointer, in the block's
+    shared memory. ``base`` is an address that is likely to be in the same allocation, or that
+    address itself. The detail has one number at the most: the address."""
+
+    pointer: Value
+    base: Value
+    bytes: int
+    code: int
+
+    def check(self, scope: Scope) -> None:
+        for each in (self.pointer, self.base):
+            self.require(isinstance(each.type, PointerType), f"{each.type} is not a pointer")
+        self.require(self.bytes > 0, "some bytes")
+        check_numbers(self, scope)
 
 
 @operation("report")

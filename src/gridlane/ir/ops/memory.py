@@ -83,10 +83,11 @@ class Store(Op):
 @operation("offset")
 class Offset(Op):
     """The address ``index`` elements further; the index is sign-extended or zero-extended by its
-    own type."""
+    own type. ``checked``: the element is in its array, as code in front of it tests."""
 
     pointer: Value
     index: Value
+    checked: bool = False
     pure = True
 
     def result_types(self) -> tuple[Type, ...]:

@@ -13,12 +13,14 @@ import numpy as np
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
-from gridlane.core.cpu_abi import FAULTED, NO_MEMORY, STOPPED, TIMED_OUT
+from gridlane.core.cpu_abi import ASK, FAULTED, NO_MEMORY, REPORT, STOPPED, TIMED_OUT
 from gridlane.core.device_errors import (
+    ILLEGAL_ACCESS,
     INVALID_DEVICE,
     INVALID_IMAGE,
     OUT_OF_MEMORY,
     fail,
+    kernel_access,
     kernel_exception,
     kernel_fault,
     kernel_timeout,
@@ -31,6 +33,7 @@ from gridlane.memory.host import HostResource, address_of
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.cpu_native import Linked, missing, pool
 from gridlane.runtime.drivers.cpu_places import code_range, place_at, place_near
+from gridlane.runtime.drivers.cpu_ranges import Allocations, access_text
 from gridlane.runtime.host_device import HostDevice, HostKernel, MachineCode, machine_uuid
 from gridlane.runtime.observing import COPIES, copy_on_caller, launch_on_caller, seam
 from gridlane.runtime.printing import line
@@ -38,7 +41,7 @@ from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.host_stream import together
 
 _names = itertools.count()
-_Report = ctypes.c_int64 * 5
+_Report = ctypes.c_int64 * REPORT
 _restore = ctypes.pythonapi.PyErr_Restore  # raises, as ctypes looks for an exception behind it
 _restore.argtypes = [ctypes.c_void_p] * 3
 _restore.restype = None
@@ -47,7 +50,7 @@ _restore.restype = None
 class CpuKernel(HostKernel):
     """Linked code and its plan for the pool."""
 
-    def __init__(self, artifact: Artifact) -> None:
+    def __init__(self, artifact: Artifact, allocations: Allocations) -> None:
         if artifact.format != "object" or artifact.target != "cpu" or artifact.block is None:
             fail(INVALID_IMAGE, f"the cpu device runs cpu object code, not {artifact.format}")
         absent = missing(artifact.needs)
@@ -61,8 +64,10 @@ class CpuKernel(HostKernel):
             )
         super().__init__(artifact)
         self.code = Linked(f"kernel.{next(_names)}", artifact.code, (artifact.entry,))
-        self._pool = pool()
-        self._print = partial(_print_line, artifact)  # kept alive, as the plan has its address
+        self._pool, self._allocations = pool(), allocations
+        self._print = partial(
+            _serve, artifact, allocations
+        )  # kept alive, as the plan has its address
         plan = np.zeros(8, np.int64)
         plan[0] = self.code[artifact.entry]
         plan[1] = self._pool.address
@@ -116,16 +121,24 @@ class CpuKernel(HostKernel):
         assert self.artifact.block is not None
         x, y, _ = self.artifact.block
         thread, block = report[0] & 0xFFFFFFFF, report[1]
-        raise kernel_exception(
-            self.artifact.errors[code - 1],
+        site = self.artifact.errors[code - 1]
+        where = (
             (thread % x, thread // x % y, thread // (x * y)),
             (block % gx, block // gx % gy, block // (gx * gy)),
-            self.artifact.name,
         )
+        if site.exception == ILLEGAL_ACCESS:
+            text = access_text(site, report[5:], self._allocations)
+            raise kernel_access(site, *where, self.artifact.name, text)
+        numbers = tuple(report[5 : 5 + site.detail.count("{}")])
+        raise kernel_exception(site, *where, self.artifact.name, numbers)
 
 
-def _print_line(artifact: Artifact, site: int, cells: int) -> None:
-    """Print one lane's line, called by a running kernel; an exception stops the kernel."""
+def _serve(artifact: Artifact, allocations: Allocations, site: int, cells: int) -> None:
+    """Print one lane's line, or answer where memory is; called by a running kernel, which an
+    exception stops."""
+    if site == ASK:
+        allocations.answer(cells)
+        return
     sys.stdout.write(line(artifact.prints[site], cells))
 
 
@@ -138,6 +151,7 @@ class CpuDevice(HostDevice):
 
     def __init__(self) -> None:
         super().__init__(HostResource())
+        self._allocations = Allocations(self.memory)
         self.limits = Limits(multiprocessors=available_processors())
 
     def copy(self, target: int, source: int, size: int) -> None:
@@ -171,7 +185,7 @@ class CpuDevice(HostDevice):
 
     def load(self, artifact: Artifact) -> CpuKernel:
         """Link an artifact's object code."""
-        return CpuKernel(artifact)
+        return CpuKernel(artifact, self._allocations)
 
     def stop_thread(self, thread: int, wish: bool) -> None:
         """Ask the launch of a thread to end early, or withdraw the request."""

@@ -9,9 +9,9 @@ bytes, 24 i64 work of a block (rough operations), 32 ptr the Python function tha
 code, 48 ptr its end, 0 if they are not known.
 
 The launch returns the kernel's error code, 0 for none, STOPPED, NO_MEMORY, FAULTED or TIMED_OUT for
-a launch that was stopped (see cpu_stop.py, cpu_faults.py and cpu_timeout.py). The report (40
+a launch that was stopped (see cpu_stop.py, cpu_faults.py and cpu_timeout.py). The report (120
 bytes): 0 i32 thread, 8 i64 block, 16 the Python exception that stopped the launch, as three
-pointers, or the fault or the place.
+pointers, or the fault or the place, 40 the numbers of the kernel's error.
 
 The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 least blocks to take at
 once, 88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 120 i64 shares, 128 i32
@@ -33,7 +33,7 @@ spin a while for the next job, then park.
 from __future__ import annotations
 
 from gridlane.core import cpu_abi as abi
-from gridlane.runtime.drivers import cpu_faults, cpu_stop, cpu_timeout
+from gridlane.runtime.drivers import cpu_checks, cpu_faults, cpu_stop, cpu_timeout
 
 _PAUSE = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
@@ -307,6 +307,10 @@ entry:
   %print.p = getelementptr i8, ptr %context, i64 32
   %stop.p = getelementptr i8, ptr %context, i64 40
   %function.p = getelementptr i8, ptr %context, i64 48
+  %fail.p = getelementptr i8, ptr %context, i64 $FAIL
+  %find.p = getelementptr i8, ptr %context, i64 $FIND
+  store ptr @fail, ptr %fail.p
+  store ptr @find, ptr %find.p
   store i32 %gx, ptr %context
   store i32 %gy, ptr %gy.p
   store i32 %gz, ptr %gz.p
@@ -370,7 +374,9 @@ finish:
   $END_TIMED
   %reported = load i32, ptr %error.p
   %stop = load atomic i32, ptr %stop.p acquire, align 4
-  %stopped = icmp ne i32 %stop, 0
+  %ended = icmp ne i32 %stop, 0
+  %other = icmp ne i32 %stop, 5
+  %stopped = and i1 %ended, %other
   %early = sub i32 0, %stop
   %code = select i1 %stopped, i32 %early, i32 %reported
   %fine = icmp eq i32 %code, 0
@@ -385,7 +391,7 @@ tell:
   %rb = getelementptr i8, ptr %report, i64 8
   store i64 %block, ptr %rb
   %re = getelementptr i8, ptr %report, i64 16
-  call void @llvm.memcpy.p0.p0.i64(ptr %re, ptr %exception, i64 24, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %re, ptr %exception, i64 $REPORTED, i1 false)
   br label %out
 out:
   ret i32 %code
@@ -406,9 +412,12 @@ def text(machine: str, limit: float) -> str:
         ("$SHARES", SHARES),
         ("$MOST_STACK", MOST_STACK),
         ("$CONTEXT_BYTES", abi.CONTEXT_BYTES),
+        ("$FAIL", abi.FAIL_OFFSET),
+        ("$FIND", abi.FIND_OFFSET),
+        ("$REPORTED", 24 + 8 * abi.NUMBERS),
     ):
         replaced = replaced.replace(name, str(number))
-    replaced += cpu_stop.text(machine) + cpu_faults.text(machine)
+    replaced += cpu_stop.text(machine) + cpu_faults.text(machine) + cpu_checks.text()
     for name, hook in (cpu_timeout.HOOKS if limit else cpu_timeout.NO_HOOKS).items():
         replaced = replaced.replace(name, hook)
     return replaced + cpu_timeout.text(machine, cpu_stop.SIGNAL, limit)

@@ -172,7 +172,7 @@ class InterpKernel(HostKernel):
         if result.error is not None:
             code, index, thread = result.error
             site = self.artifact.errors[code]
-            raise kernel_exception(site, thread, index, self.artifact.name)
+            raise kernel_exception(site, thread, index, self.artifact.name, result.numbers)
 
     def occupancy(self, threads: int, shared: int = 0) -> int:
         """Blocks in flight at once, if they wait for each other."""

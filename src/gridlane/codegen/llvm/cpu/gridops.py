@@ -14,6 +14,7 @@ from gridlane.codegen.llvm.text import scalar_name, vector_constant, widen
 from gridlane.core import cpu_abi as abi
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import control, grid
+from gridlane.ir.values import Value
 
 _AXES = "xyz"
 
@@ -164,9 +165,21 @@ def raise_error(state: Emission, op: control.Raise) -> None:
     ):
         where = body.op(f"getelementptr i8, ptr {context}, i64 {offset}")
         body.do(f"store {name} {value}, ptr {where}")
+    for number, value in enumerate(op.numbers):
+        offset = abi.NUMBERS_OFFSET + 8 * number
+        where = body.op(f"getelementptr i8, ptr {context}, i64 {offset}")
+        body.do(f"store i64 {of_lane(state, value, lane)}, ptr {where}")
     body.branch(done)
     body.start(done)
     emit_exit(state, op)
+
+
+def of_lane(state: Emission, value: Value, lane: str) -> str:
+    """An i64 in a lane, whose number is an i32."""
+    rep = state.rep(value)
+    if isinstance(rep, Uniform):
+        return rep.name
+    return state.extract(state.as_vector(rep, value.type), "i64", lane)
 
 
 @emits(control.Print)

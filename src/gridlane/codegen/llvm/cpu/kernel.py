@@ -10,6 +10,7 @@ from gridlane.analysis.turns import takes_turns
 from gridlane.codegen.llvm.cpu import (
     aggregates,
     atomics,
+    checks,
     directed,
     flushing,
     gridops,
@@ -40,7 +41,9 @@ from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Function, Module
 
-FAMILIES = (aggregates, atomics, directed, gridops, mathlib, memory, products, turns, warps)
+FAMILIES = (
+    *(aggregates, atomics, checks, directed, gridops, mathlib, memory, products, turns, warps),
+)
 """Imported for the emitters that they register."""
 
 MOST_REPEATED_LOOPS = 32
@@ -81,6 +84,7 @@ class KernelCode:
     places: tuple[Loc, ...] = ()
     loops: tuple[Loc, ...] = ()
     marked: str = ""
+    asks_host: bool = False
 
     @property
     def placed(self) -> str:
@@ -130,6 +134,7 @@ def _emitted(
     state.stored = stored_vectors(ops)
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)
+    checks.find_ranges(state, ops)
     planner = Planner(shapes, whole=state.turns)
     blocks = Blocks(state, planner)
     if state.turns:
@@ -154,6 +159,7 @@ def _emitted(
         places=tuple(loc for _, loc in state.places.values()),
         loops=tuple(loc for _, loc in state.loops.values()),
         marked=marked,
+        asks_host=bool(state.ranges),
     )
 
 

@@ -122,7 +122,8 @@ class Emission:
         likely: what varying values also are, as a test of theirs says.
         stale: values of earlier segments, whose representations are those of another chunk.
         repeats_loops: whether LLVM may unroll loops of unknown trip count.
-        alone: whether the code is that of one lane; see serial.py.
+        alone: whether the code is that of one lane, of the number ``alone_lane``; see serial.py.
+        ranges: memory of the ranges that accesses are likely in, and their number; see checks.py.
         turns: whether the code is that of one chunk, which waits for others; see turns.py.
         shared_spare: bytes that the start of shared memory may move by, to be aligned.
         places, loops: where instructions that reach memory come from, and loops, with their
@@ -164,6 +165,10 @@ class Emission:
     stored: frozenset[Value | None] = frozenset()
     repeats_loops: bool = True
     alone: bool = False
+    alone_lane: str = "0"
+    ranges: dict[Value | Op, tuple[str, int]] = field(
+        default_factory=dict[Value | Op, tuple[str, int]]
+    )
     turns: bool = False
     source: Loc = UNKNOWN
 

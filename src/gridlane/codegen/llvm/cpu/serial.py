@@ -125,7 +125,7 @@ def _is_alone(state: Emission, op: Op, inside: set[Op]) -> bool:
 
 _CONTROL = (
     *(control.If, control.Loop, control.ScopeOp, control.Break, control.Continue),
-    *(memory.ReadVar, memory.WriteVar),
+    *(memory.ReadVar, memory.WriteVar, control.StopIf, control.CheckAccess),
 )
 
 
@@ -231,6 +231,7 @@ def run_serially(state: Emission, found: Serial, run: Callable[[], None]) -> Non
             for rep, each, name in zip(reps, given, scalars, strict=True)
         ]
         with _scalar(state, found, names):
+            state.alone_lane = lane
             run()
             ends = [state.fetch(state.variables[var], var.type) for var, _ in written]
         return [end.name for end in ends if isinstance(end, Uniform)]

@@ -74,7 +74,7 @@ def _place(
     place = place_of(t, array, index)
     if place.view is not None:
         raise t.fail(TypingError, f"{what} needs an index for each of {array.type.ndim} axes")
-    if t.unit.options.debug:
+    if t.unit.options.bounds:
         place_of(t, array, _moved(t, index, count - 1))
     return place
 

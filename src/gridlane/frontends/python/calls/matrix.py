@@ -103,11 +103,12 @@ def _start(t: Translator, array: ArrayView, position: Operand, type_: FragmentTy
         raise t.fail(TypingError, f"a position is (row, column), not {position.type_name}")
     numbers = [integer(t, item, "an integer index") for item in items]
     pairs = list(zip(numbers, array.shape, strict=True))
-    places = [checked(t, number, extent, array) for number, extent in pairs]
-    if t.unit.options.debug:
-        for (_, extent), place, size in zip(pairs, places, (type_.rows, type_.cols), strict=True):
-            last = t.b.add(place, t.b.const(size - 1, i64))
-            checked(t, Scalar(last, 0, i64.max), extent, array)
+    axes = enumerate(pairs)
+    places = [checked(t, number, extent, array, axis) for axis, (number, extent) in axes]
+    if t.unit.options.bounds:
+        for axis, size in enumerate((type_.rows, type_.cols)):
+            last = t.b.add(places[axis], t.b.const(size - 1, i64))
+            checked(t, Scalar(last, 0, i64.max), array.shape[axis], array, axis)
     return address(t, array, places)
 
 

@@ -179,7 +179,7 @@ def _require_same(t: Translator, one: Value, other: Value, told: str) -> None:
     if None not in known:
         if known[0] != known[1]:
             raise t.fail(ConstantError, f"{told} ({known[0]}, not {known[1]})")
-    elif t.unit.options.debug:
+    elif t.unit.options.bounds:
         guard(t, t.b.not_(t.b.eq(one, other)), "ValueError", told)
 
 

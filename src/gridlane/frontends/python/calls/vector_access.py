@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import product
 from math import prod
 
@@ -107,29 +108,38 @@ def _first(t: Translator, view: ArrayView, index: Operand, extents: tuple[int, .
     items = index.items if isinstance(index, TupleOperand) else (index,)
     numbers = [integer(t, item, "an integer index") for item in items]
     if len(numbers) == 1 and view.type.ndim > 1:
-        return _from_linear(t, view, numbers[0])
+        return _from_linear(t, view, numbers[0], prod(extents))
     if len(numbers) != view.type.ndim or len(extents) > view.type.ndim:
         raise t.fail(
             TypingError,
             f"{len(numbers)} indices and {len(extents)} axes for an array of {view.type.ndim} "
             "dimensions",
         )
-    found = [checked(t, one, n, view) for one, n in zip(numbers, view.shape, strict=True)]
-    if t.unit.options.debug:
+    pairs = enumerate(zip(numbers, view.shape, strict=True))
+    found = [checked(t, one, n, view, axis) for axis, (one, n) in pairs]
+    if t.unit.options.bounds:
         behind = [1] * (view.type.ndim - len(extents)) + [*extents]
-        for start, count, extent in zip(found, behind, view.shape, strict=True):
+        for axis, (start, count) in enumerate(zip(found, behind, strict=True)):
             last = Scalar(t.b.add(start, t.b.const(count - 1, i64)), 0, i64.max)
-            checked(t, last, extent, view)
+            checked(t, last, view.shape[axis], view, axis)
     return found
 
 
-def _from_linear(t: Translator, view: ArrayView, index: Scalar) -> list[Value]:
-    """The index along each axis of an element by its number in memory."""
+_BEHIND = "index is out of bounds: it counts the elements of the array"
+
+
+def _from_linear(t: Translator, view: ArrayView, index: Scalar, count: int) -> list[Value]:
+    """The index along each axis of the first of some elements by its number in memory."""
     if view.type.layout != "C":
         raise t.fail(
             TypingError, f"one index of {view.type} counts elements without gaps; give all of them"
         )
     number = t.b.cast(index.value, i64)
+    if t.unit.options.bounds:
+        size = reduce(t.b.mul, view.shape)
+        last = t.b.add(number, t.b.const(count - 1, i64))
+        for each in (number, last):
+            checked(t, Scalar(each, 0, i64.max), size, None, told=_BEHIND)
     return [*[t.b.const(0, i64) for _ in view.shape[1:]], number]
 
 

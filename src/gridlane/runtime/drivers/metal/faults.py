@@ -19,7 +19,7 @@ TABLE: dict[int, tuple[int, str, str]] = {
     ),
     3: (
         *(ILLEGAL_ADDRESS, "a page fault"),
-        "an index is out of bounds; run it on the device `interp`, which names the line",
+        "an index is out of bounds; GRIDLANE_CHECK=1 on the device cpu names the line",
     ),
     4: (
         *(_FAILED, "the process may not use the GPU any more, after errors of before"),

@@ -138,7 +138,7 @@ class Context(HostDrivenContext):
         told = f"the device is lost (VK_ERROR_DEVICE_LOST, told by {name})"
         advice = (
             "an index out of bounds may be the reason, or a kernel that ran longer than the "
-            "system allows; run it on the device `interp`, which names the line; cuda.close() "
+            "system allows; run it with GRIDLANE_CHECK=1 on the device cpu; cuda.close() "
             "opens the device again, without the memory that it had"
         )
         return device_error(719, f"{told}{f', in {kernels}' if kernels else ''}", advice)
