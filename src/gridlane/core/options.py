@@ -33,6 +33,7 @@ class KernelOptions:
         stack: bytes of a thread's stack, where functions call themselves; 0 for GRIDLANE_STACK's.
         chip: the processor that the program names, for what it evaluates at compile time.
         finite: whether ``fastmath`` may take it that no value is NaN or infinite.
+        runtime_shared: shared arrays may have shapes that the kernel learns when it runs.
         integral: ``math.floor``, ``ceil`` and ``trunc`` of float32 and float64 give integers.
         check: accesses are checked: indices of arrays, and addresses on targets that can.
     """
@@ -50,6 +51,7 @@ class KernelOptions:
     chip: str = ""
     finite: bool = True
     integral: bool = False
+    runtime_shared: bool = False
     check: bool = False
 
     @property

@@ -43,7 +43,6 @@ REASONS: dict[str, str] = {
         "files of the cache in `__pycache__`; gridlane's cache has a folder of its own"
     ),
     r"a dtype is required here": "types of a program's own as element types; refused",
-    r"RequireLiteralValue": "shared arrays whose shape is known when the kernel runs; refused",
     r"numpy\.\w+ cannot be called in a kernel|str\.\w+ cannot be called": (
         "functions whose results need memory that a kernel allocates; refused"
     ),

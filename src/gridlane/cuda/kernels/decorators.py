@@ -47,6 +47,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
             ``--use_fast_math``.
         integral: ``math.floor``, ``ceil`` and ``trunc`` of float32 give an int32, of float64 an
             int64, as in numba-cuda-mlir; floats otherwise, as in numba.cuda.
+        runtime_shared: shared arrays whose shape the kernel learns when it runs are parts of the
+            shared memory that the launch gives, as in numba-cuda-mlir; refused otherwise.
         debug: bounds checks, and exceptions of the kernel reach the host.
         opt: False for unoptimised code.
         launch_bounds: the largest number of threads of a block; then, for a GPU, the number of
@@ -94,6 +96,7 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
         fastmath=bool(options.get("fastmath")),
         finite=options.get("finite") is None or bool(options["finite"]),
         integral=bool(options.get("integral")),
+        runtime_shared=bool(options.get("runtime_shared")),
         fma=options.get("fma") is None or bool(options["fma"]),
         debug=debug,
         opt=opt,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 
 from gridlane.core import argtypes
+from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError
 from gridlane.core.source import Loc
 from gridlane.frontends.python.compile_time import bind_values, evaluate, known_type
@@ -51,6 +52,10 @@ def compile_kernel(
     unit.active.append((function, target.loc))
     for name, operand in zip(names, kernel_parameters(t, names, args), strict=True):
         t.env[name] = operand
+    unit.counts_shared = target.loc in unit.stored
+    if unit.counts_shared:
+        t.shared_used = t.b.variable("shared_used", i64)
+        t.b.write(t.shared_used, t.b.const(0, i64))
     t.block(source.body if not _is_lambda(source) else [])
     if _is_lambda(source):
         t.expr(source.node.body)  # type: ignore[arg-type]  # a lambda's result is dropped

@@ -30,7 +30,7 @@ from gridlane.frontends.python.unit import Unit
 from gridlane.ir.builder import Builder, Number
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.types import Type
-from gridlane.ir.values import Function, Region, Value
+from gridlane.ir.values import Function, Region, Value, Var
 
 _WITH_NANS = FastMath.FAST & ~(FastMath.NNAN | FastMath.NINF)
 
@@ -87,6 +87,8 @@ class Translator:
         place: the place of all that is emitted; None where it is that of the source's nodes.
         callee: the function of the table whose call is being translated.
         unknown: the calls behind which this attempt does not go on.
+        shared_used: the bytes of dynamic shared memory that a kernel's arrays have taken; None in
+            functions without any.
         causes: why something is float64; None where nobody asked. Attempts add to them: what made a
             variable of a loop float64 does not meet its first type again.
     """
@@ -123,6 +125,7 @@ class Translator:
         self.floats = floats
         self.callee = ""
         self.unknown: list[ResultUnknown] = []
+        self.shared_used: Var | None = None
         self.causes: list[Cause] | None = None
         if unit.causes is not None:
             self.causes = unit.causes[target.name] = []

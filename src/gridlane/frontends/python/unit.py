@@ -107,7 +107,8 @@ class Unit:
         foreign: the modules of such code, and their functions once they are translated;
             ``foreign_globals``: the symbols of their variables.
         expressions: those of arrays. Nothing may change the operands of what is not settled.
-        stored: the places of expressions that have memory.
+        stored: the places of expressions that have memory, and of kernels whose shared arrays have
+            shapes that they learn when they run; ``counts_shared``: the kernel is one.
     """
 
     module: Module
@@ -128,6 +129,7 @@ class Unit:
     foreign_globals: dict[Any, str] = field(default_factory=dict)
     expressions: dict[ArrayExpression, Made] = field(default_factory=dict[ArrayExpression, Made])
     stored: set[Loc] = field(default_factory=set[Loc])
+    counts_shared: bool = False
 
     def function_name(self, wanted: str) -> str:
         """A name that no function of the module has yet."""

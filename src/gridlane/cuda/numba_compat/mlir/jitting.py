@@ -128,6 +128,7 @@ def _translated(options: dict[str, Any]) -> dict[str, Any]:
     if made.get("fastmath"):
         made.setdefault("finite", False)  # as libnvvm, which keeps NaN and infinity
     made.setdefault("integral", True)
+    made.setdefault("runtime_shared", True)
     if options.get("cc") is not None:
         made["chip"] = processor_of(options["cc"])
     return made

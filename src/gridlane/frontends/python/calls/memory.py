@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import prod
+from functools import reduce
+from math import lcm, prod
 
 import numpy as np
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
-from gridlane.core.errors import ConstantError, TypingError
+from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python import pointer_stubs, stubs
 from gridlane.frontends.python.calls.casts import as_type, constant_integer, constant_shape
 from gridlane.frontends.python.calls.registry import handles
@@ -21,11 +22,15 @@ from gridlane.frontends.python.operands import (
     ArrayView,
     Operand,
     Pointer,
+    Scalar,
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.translator import Translator
-from gridlane.ir.ops import grid, memory
+from gridlane.frontends.python.unit import MemoryNeeded
+from gridlane.ir.builder import constant
+from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
 
@@ -76,7 +81,11 @@ def _checked_shape(t: Translator, shape: Operand, zero: bool) -> tuple[int, ...]
 def _shared_array(
     t: Translator, shape: Operand, dtype: Operand, alignment: Operand | None
 ) -> Operand:
-    """One static array per place in the source and compiled instance of the function."""
+    """One static array per place in the source and compiled instance of the function; of a shape
+    that a kernel learns when it runs, a part of the memory whose size the launch gives."""
+    parted = t.unit.options.runtime_shared and t.b.function.is_kernel
+    if parted and not _is_constant(shape):
+        return _part_of_dynamic(t, shape, _element(t, dtype), _alignment(t, alignment))
     extents, kind = _checked_shape(t, shape, zero=True), _element(t, dtype)
     element, align = memory_type(kind), _alignment(t, alignment)
     if align > MOST_SHARED_ALIGNMENT:
@@ -97,13 +106,70 @@ def _shared_array(
     return _view(t, kind, extents, start)
 
 
+_RUNTIME_SHAPE = "the kernel makes a shared array whose shape is known when it runs"
+
+
+def _is_constant(shape: Operand) -> bool:
+    items = shape.items if isinstance(shape, TupleOperand) else (shape,)
+    integers = [item for item in items if isinstance(item, Scalar) and item.dtype.is_integer]
+    return len(integers) < len(items) or all(constant(item.value) is not None for item in integers)
+
+
 def _dynamic(t: Translator, kind: argtypes.ArgType, align: int) -> ArrayView:
-    """The shared memory whose size the launch gives; its length in elements is a parameter that the
-    device fills."""
-    element = memory_type(kind)
-    start = t.b.value(memory.DynamicShared(pointer(element, Space.SHARED), max(align, 16)))
-    size = t.b.div(t.b.cast(t.b.value(grid.DynamicSharedSize()), i64), t.b.const(element.size, i64))
+    """The shared memory whose size the launch gives, behind the arrays that are parts of it; its
+    length in elements is a parameter that the device fills."""
+    if t.unit.counts_shared and t.shared_used is None:
+        raise t.fail(
+            UnsupportedError,
+            f"{_RUNTIME_SHAPE}, so functions that it calls have no shared memory sized at launch; "
+            "pass the array",
+        )
+    b, element = t.b, memory_type(kind)
+    start = b.value(memory.DynamicShared(pointer(element, Space.SHARED), max(align, 16)))
+    size = b.div(b.cast(b.value(grid.DynamicSharedSize()), i64), b.const(element.size, i64))
+    if t.shared_used is not None:
+        used = _first_behind(t, element.size, align)
+        start, size = b.offset(start, used), b.sub(size, used)
     return ArrayView(argtypes.ArrayType(kind, 1, "C"), start, (size,))
+
+
+def _part_of_dynamic(
+    t: Translator, shape: Operand, kind: argtypes.ArgType, align: int
+) -> ArrayView:
+    """The next part of the shared memory whose size the launch gives. The thread ends with an error
+    where that is too small.
+
+    Raises:
+        MemoryNeeded: the kernel does not count yet what its arrays take.
+    """
+    place = t.b.function.loc
+    if t.shared_used is None:
+        raise MemoryNeeded(_RUNTIME_SHAPE, t.b.loc, place, True)
+    b, element = t.b, memory_type(kind)
+    items = shape.items if isinstance(shape, TupleOperand) else (shape,)
+    zero, extents = b.const(0, i64), list[Value]()
+    for item in items:
+        extent = b.cast(integer(t, item, "an extent").value, i64)
+        extents.append(b.binary(arith.Max, extent, zero))
+    count = reduce(b.mul, extents)
+    first = _first_behind(t, element.size, align)
+    end = b.mul(b.add(first, count), b.const(element.size, i64))
+    size = b.cast(b.value(grid.DynamicSharedSize()), i64)
+    told = "the shared arrays need more dynamic shared memory than the launch gives"
+    guard(t, b.lt(size, end), "ValueError", told)
+    b.write(t.shared_used, end)  # type: ignore[arg-type]  # a variable, as above
+    start = b.value(memory.DynamicShared(pointer(element, Space.SHARED), max(align, 16)))
+    array = argtypes.ArrayType(kind, len(extents), "C")
+    return ArrayView(array, b.offset(start, first), tuple(extents))
+
+
+def _first_behind(t: Translator, size: int, align: int) -> Value:
+    """The number of the first element of some size behind the parts in use, where one begins that
+    is aligned."""
+    assert t.shared_used is not None
+    b, step = t.b, lcm(size, max(align, 16))
+    parts = b.div(b.add(b.read(t.shared_used), b.const(step - 1, i64)), b.const(step, i64))
+    return b.mul(parts, b.const(step // size, i64))
 
 
 @handles(stubs.local.array)
