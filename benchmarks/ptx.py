@@ -113,6 +113,19 @@ def launch(text: str) -> float:
     return time.process_time() - start
 
 
+def launch_far(branches: int) -> float:
+    """The first launch of a kernel whose branches go forward to anywhere."""
+    import numpy as np
+
+    from gridlane import cuda
+
+    text = ptx_modules.far_branches(KERNEL, branches)
+    x = cuda.to_device(np.arange(64, dtype=np.uint32))
+    start = time.process_time()
+    cuda.RawKernel(text, KERNEL)((1,), (64,), (x,))
+    return time.process_time() - start
+
+
 ROWS: dict[str, tuple[str, Callable[[], float], float, str]] = {
     "index": ("index of 10,000 lines", index, 0.03, "s"),
     "whole": ("structured IR of all its kernels", whole, 0.6, "s"),
@@ -132,6 +145,8 @@ ROWS: dict[str, tuple[str, Callable[[], float], float, str]] = {
         6,
         "s",
     ),
+    "far": ("first launch, 600 branches to anywhere", lambda: launch_far(600), 4, "s"),
+    "far3000": ("first launch, 3,000 branches to anywhere", lambda: launch_far(3000), 20, "s"),
     "cached": ("first launch, from the cache", lambda: launch(module()), 0.2, "s"),
 }
 CACHED = "cached"

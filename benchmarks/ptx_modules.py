@@ -281,3 +281,21 @@ class _Kernel:
         self.put("setp.gt.s32", again := self.new("p"), at, "0")
         self.jump(again, head)
         return out
+
+
+def far_branches(name: str, count: int, seed: int = 1) -> str:
+    """A kernel of so many branches, each forward to anywhere. It changes the words of ``x``."""
+    chance = random.Random(seed)
+    lines = [
+        f".visible .entry {name}(.param .u64 x) {{",
+        ".reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p;",
+        "ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; mad.wide.u32 %rd2, %r1, 4, %rd1;",
+        "ld.global.u32 %r2, [%rd2];",
+    ]
+    for at in range(count):
+        target = chance.randrange(at + 1, count + 1)
+        more, bit = chance.randrange(2**30), chance.randrange(8, 28)
+        lines.append(f"L{at}: mad.lo.u32 %r2, %r2, 1664525, {more}; shr.u32 %r3, %r2, {bit};")
+        lines.append(f"and.b32 %r3, %r3, 1; setp.eq.u32 %p, %r3, 0; @%p bra L{target};")
+    lines.append(f"L{count}: st.global.u32 [%rd2], %r2; ret; }}")
+    return HEAD + "\n".join(lines)

@@ -14,13 +14,13 @@ class Crossings:
 
     Attributes:
         of: for each loop and scope that is crossed, the scopes around it that a ``leave`` inside it
-            leaves.
+            leaves, in the order of these.
         scopes: all of these scopes.
         left: the scopes that some ``leave`` leaves.
     """
 
     def __init__(self, body: Region | None = None) -> None:
-        self.of: dict[Op, list[control.ScopeOp]] = {}
+        self.of: dict[Op, dict[control.ScopeOp, None]] = {}
         self.left: set[control.ScopeOp] = set()
         stack: list[tuple[Iterator[Op], Op | None]] = [(iter(body or ()), None)]
         while stack:
@@ -41,9 +41,10 @@ class Crossings:
             if isinstance(outer, control.ScopeOp) and is_left_by(outer, leave):
                 self.left.add(outer)
                 for op in crossed:
-                    found = self.of.setdefault(op, [])
-                    if outer not in found:
-                        found.append(outer)
+                    found = self.of.setdefault(op, {})
+                    if outer in found:  # then those around it have it, too
+                        break
+                    found[outer] = None
                 return
             if isinstance(outer, control.Loop | control.ScopeOp):
                 crossed[outer] = None

@@ -37,6 +37,7 @@ class Places:
         self.variables: dict[Var, Extent] = {}
         self.zeroed: set[Var] = set()
         self.accesses: dict[Var, list[Op]] = {}
+        self._targets: dict[Op, tuple[Op | None, int]] = {}
         self._enter(function.body, ((None, function.body),))
         for var, accesses in self.accesses.items():
             self.variables[var] = self._extent(var, accesses)
@@ -68,6 +69,11 @@ class Places:
     def target(self, op: Op) -> tuple[Op | None, int]:
         """The loop, scope or function (None) that a terminator leaves, and the depth at which the
         path inside of it begins."""
+        if op not in self._targets:
+            self._targets[op] = self._target(op)
+        return self._targets[op]
+
+    def _target(self, op: Op) -> tuple[Op | None, int]:
         path = self.path[op]
         constructs: dict[type[Op], type[Op]] = {
             control.Break: control.Loop,

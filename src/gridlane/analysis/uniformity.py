@@ -168,7 +168,9 @@ class Uniformity(ABC, Generic[Shape]):
         write. Leaving a loop does not count when only that loop reads the variable."""
         facts = self.places.variables[op.var]
         level = Kind.BLOCK
-        for container, region in self.places.path[op][facts.depth :]:
+        for container, region in reversed(self.places.path[op][facts.depth :]):
+            if level >= Kind.VARYING:
+                break
             if isinstance(container, control.If):
                 level = max(level, self.condition_level(container))
                 continue
@@ -185,7 +187,9 @@ class Uniformity(ABC, Generic[Shape]):
         path = self.places.path[op]
         target, depth = self.places.target(op)
         level = Kind.BLOCK
-        for container, _ in path[depth:]:
+        for container, _ in reversed(path[depth:]):
+            if level >= Kind.VARYING:
+                break
             if isinstance(container, control.If):
                 level = max(level, self.condition_level(container))
             elif container is not None:
@@ -200,12 +204,13 @@ class Uniformity(ABC, Generic[Shape]):
         if level < Kind.LINEAR:
             return
         holder = (target, name)
-        for container, _ in path[depth:]:
+        for container, _ in reversed(path[depth:]):
             if container is not None and container is not target:
                 held = self.kills.setdefault(container, set())
-                if holder not in held:
-                    held.add(holder)
-                    self._changed = True
+                if holder in held:  # then those around it have it, too
+                    break
+                held.add(holder)
+                self._changed = True
         self.kills.setdefault(op, set()).add(holder)
 
 

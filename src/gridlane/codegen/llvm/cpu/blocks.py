@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from gridlane.analysis.crossings import Crossings
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu import control as flow
+from gridlane.codegen.llvm.cpu import leaving
 from gridlane.codegen.llvm.cpu.dispatch import emit_op
 from gridlane.codegen.llvm.cpu.lanes import Emission, Placed, Scratch, Uniform
 from gridlane.codegen.llvm.cpu.masked_exits import masked_exits
@@ -270,9 +271,9 @@ class Blocks:
     def _enter(self, segment: Segment, accessed: dict[Var, bool]) -> set[Value]:
         """Fetch the values and variables that the segment needs; returns the values."""
         state = self.state
-        state.holders.pop((None, "breaks"), None)
+        leaving.begin(state)
         if self.alive or state.shapes.exits[None].breaks >= Kind.LINEAR:
-            state.holders[None, "breaks"] = flow.make_holder(state, state.mask)
+            leaving.enter(state, (None, "breaks"), state.mask)
         for var in accessed:
             if var in self.places:
                 rep = state.fetch(state.placed(self.places[var]), var.type)
@@ -321,8 +322,7 @@ class Blocks:
                 rep = state.fetch(state.variables[var], var.type)
                 state.keep(state.placed(self.places[var]), rep, var.type)
         if self.alive is not None:
-            pointer = state.holders[None, "breaks"]
-            left = state.body.op(f"load {state.mask_type}, ptr {pointer}")
+            left = leaving.kept(state, (None, "breaks"), before)
             old = self._load_mask(self.alive)
             kept = state.both(old, left) if before is None else self._merged(old, left, before)
             self._store_mask(self.alive, kept)

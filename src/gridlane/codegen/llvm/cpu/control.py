@@ -1,13 +1,14 @@
 """Branches, loops and exits: divergent control flow becomes masks, with a branch around code that
 no lane runs.
 
-Lanes that leave a construct early are cleared in its holder, a mask in memory that LLVM promotes.
-The mask after a construct is the mask before it, less the lanes that the holders lost.
+The mask after a construct is the mask before it, less the lanes that have left another one around
+it from there; see leaving.py.
 """
 
 from __future__ import annotations
 
 from gridlane.analysis.uniformity import Kind
+from gridlane.codegen.llvm.cpu import leaving
 from gridlane.codegen.llvm.cpu.agreeing import agree, agreed, agreement
 from gridlane.codegen.llvm.cpu.dispatch import emit_op, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission
@@ -50,22 +51,12 @@ def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = Fals
             if check_last:
                 _close(state, empty)
             return
-        state.mask = remaining(state, before, held)
+        state.mask = leaving.remaining(state, before, held)
         if index + 1 < len(ops) or check_last:
             rest = state.body.label("rest")
             assert state.mask is not None
             state.body.branch_if(state.any(state.mask), rest, empty)
             state.body.start(rest)
-
-
-def remaining(state: Emission, before: str | None, held: set[tuple[Op | None, str]]) -> str | None:
-    """The lanes of ``before`` that have not left the constructs of the holders."""
-    mask = before
-    for holder in sorted(held, key=lambda item: state.holders[item]):
-        pointer = state.holders[holder]
-        left = state.body.op(f"load {state.mask_type}, ptr {pointer}")
-        mask = state.both(mask, left)
-    return mask
 
 
 def _close(state: Emission, target: str) -> None:
@@ -298,20 +289,18 @@ def _loop(state: Emission, op: control.Loop) -> None:
     if guard is not None:
         _whole_iterations(state, op, guard, done)
     if varying:
-        state.holders[op, "breaks"] = make_holder(state, before)
+        leaving.enter(state, (op, "breaks"), before)
     if has_continues:
-        state.holders[op, "continues"] = make_holder(state, None)
+        leaving.enter(state, (op, "continues"), None)
     state.exits[op, "breaks"], state.exits[op, "continues"] = done, step
     state.body.branch(body)
     _open(state, body)
     held = set(state.shapes.kills.get(op, ()))
     if varying:
         held.add((op, "breaks"))
-        state.mask = remaining(state, None, held)
+        state.mask = leaving.running(state, before, held)
     if has_continues:
-        state.body.do(
-            f"store {state.mask_type} splat (i1 true), ptr {state.holders[op, 'continues']}"
-        )
+        leaving.enter_again(state, (op, "continues"))
     # With no lane left the loop ends, unless some lanes only wait at the step.
     empty = done if varying and not has_continues else step
     emit_ops(state, op.body.ops, empty, check_last=empty == done)
@@ -320,6 +309,7 @@ def _loop(state: Emission, op: control.Loop) -> None:
     _step(state, op, before, held if varying else None, done if has_continues and varying else "")
     _repeat(state, body)
     _open(state, done)
+    leaving.arrive(state, (op, "breaks"))
     state.mask = before
     state.work += (state.work - work) * (ASSUMED_TRIPS - 1)
 
@@ -341,7 +331,8 @@ def _step(
     done: str,
 ) -> None:
     """Emit the step region, which every lane that is still in the loop runs."""
-    state.mask = remaining(state, before, held) if held else before
+    leaving.arrive(state, (op, "continues"))
+    state.mask = leaving.remaining(state, before, held) if held else before
     if done:
         label = state.body.label("again")
         assert state.mask is not None
@@ -350,43 +341,32 @@ def _step(
     emit_ops(state, op.step.ops, "")
 
 
-def make_holder(state: Emission, mask: str | None) -> str:
-    """Memory for the lanes of a construct, initialised to those that enter it."""
-    pointer = state.body.alloca(state.mask_type)
-    value = mask if mask is not None else "splat (i1 true)"
-    state.body.do(f"store {state.mask_type} {value}, ptr {pointer}")
-    return pointer
-
-
 @emits(control.ScopeOp)
 def emit_scope(state: Emission, op: control.ScopeOp) -> None:
     """Emit a scope that lanes may leave early."""
     before = state.mask
     done = state.body.label("left")
     if state.shapes.exits[op].breaks >= Kind.LINEAR:
-        state.holders[op, "breaks"] = make_holder(state, before)
+        leaving.enter(state, (op, "breaks"), before)
     state.exits[op, "breaks"] = done
     emit_ops(state, op.body.ops, done)
     _close(state, done)
     _open(state, done)
+    leaving.arrive(state, (op, "breaks"))
     state.mask = before
 
 
 @emits(control.Break, control.Continue, control.Leave, control.Return)
 def emit_exit(state: Emission, op: Op) -> None:
-    """Emit break, continue, leave or return: a jump if all running lanes take it, else their mask
-    is cleared in the holder."""
+    """Emit break, continue, leave or return: a jump if all running lanes take it, else they wait
+    for the others."""
     target, _ = state.shapes.places.target(op)
     name = "continues" if isinstance(op, control.Continue) else "breaks"
-    pointer = state.holders.get((target, name))
     varying = bool(state.shapes.kills.get(op))
-    if pointer is not None:
-        left = state.body.op(f"load {state.mask_type}, ptr {pointer}")
-        kept = state.without(left, state.all_lanes())
-        state.body.do(f"store {state.mask_type} {kept}, ptr {pointer}")
+    noted = leaving.leave(state, (target, name))
     if not varying:
         _close(state, state.exits[target, name])
-    elif pointer is None:
+    elif not noted:
         raise AssertionError(f"{op.name} diverges without a holder")
 
 

@@ -109,6 +109,9 @@ class _Walk:
     touches: Touches = field(default_factory=Touches)
     left: dict[Op | None, list[Touches]] = field(default_factory=dict[Op | None, list[Touches]])
     names: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    inside: dict[Op, tuple[bool, frozenset[Var]]] = field(
+        default_factory=dict[Op, tuple[bool, frozenset[Var]]]
+    )
     count: int = 0
     repeated: int = 0
 
@@ -252,10 +255,8 @@ class _Walk:
 
     def construct(self, op: Op) -> None:
         """Walk over the regions of an op; of a loop twice, as an iteration follows another one."""
-        inside = list(_inside(op))
-        has_barrier = any(inner.barrier for inner in inside)
+        has_barrier, written = self.contents(op)
         before = _copied(self.touches) if has_barrier else {}
-        written = {inner.var for inner in inside if isinstance(inner, memory.WriteVar)}
         if has_barrier:
             self.left[op] = [before]
         if isinstance(op, control.Loop):
@@ -281,7 +282,22 @@ class _Walk:
         self.region(loop.body)
         self.region(loop.step)
 
-    def forget(self, variables: set[Var]) -> None:
+    def contents(self, op: Op) -> tuple[bool, frozenset[Var]]:
+        """Whether a barrier is inside of an op, and the variables that are written there."""
+        if op not in self.inside:
+            has_barrier, written = False, set[Var]()
+            for inner in (each for region in op.regions() for each in region.ops):
+                has_barrier |= inner.barrier
+                if isinstance(inner, memory.WriteVar):
+                    written.add(inner.var)
+                if inner.REGION_FIELDS:
+                    deeper, more = self.contents(inner)
+                    has_barrier |= deeper
+                    written |= more
+            self.inside[op] = has_barrier, frozenset(written)
+        return self.inside[op]
+
+    def forget(self, variables: frozenset[Var]) -> None:
         """Forget what variables hold."""
         for var in variables:
             self.variables[var] = self.unknown()
@@ -289,10 +305,6 @@ class _Walk:
 
 def _is_integer(value: Value) -> bool:
     return isinstance(value.type, DType) and value.type.is_integer
-
-
-def _inside(op: Op) -> list[Op]:
-    return [inner for region in op.regions() for inner in region.walk()]
 
 
 def _copied(touches: Touches) -> Touches:

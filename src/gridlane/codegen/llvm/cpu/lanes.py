@@ -109,8 +109,10 @@ class Emission:
     Attributes:
         mask: the i1 vector of the running lanes, or None when all of them run.
         open: whether the current block still takes instructions.
-        holders: for (construct, "breaks" | "continues"), memory of the mask of lanes that have not
-            left it; the function is (None, "breaks").
+        holders: for (construct, "breaks" | "continues"), what tells the lanes that have left it;
+            the function is (None, "breaks"). See leaving.py.
+        waiting: memory of the number of the way that each lane has taken, where they are numbered.
+        ways: the last such number.
         variables: memory of each variable's representation, part by part.
         work: a block's instructions, roughly, for one vector of a chunk.
         strides: what the loops around add to their counters in an iteration, to prefetch by.
@@ -145,6 +147,8 @@ class Emission:
     mask: str | None = None
     open: bool = True
     holders: dict[WayOut, str] = field(default_factory=dict[WayOut, str])
+    waiting: str | None = None
+    ways: int = 0
     exits: dict[WayOut, str] = field(default_factory=dict[WayOut, str])
     arrays: dict[Op, str] = field(default_factory=dict[Op, str])
     known: dict[str, str] = field(default_factory=dict[str, str])

@@ -267,6 +267,7 @@ def _in_lane(state: Emission, rep: Rep, type_: Type, name: str, lane: str) -> st
 def _scalar(state: Emission, found: Serial, names: list[str]) -> Generator[None]:
     """Emit for one lane, with its values and variables."""
     kept = state.shapes, state.variables, state.mask, state.values, state.likely, state.holders
+    waiting, state.waiting = state.waiting, None
     state.alone = True
     state.shapes, state.mask, state.likely, state.holders = found.shapes, None, {}, {}
     state.values = dict(state.values)
@@ -280,3 +281,4 @@ def _scalar(state: Emission, found: Serial, names: list[str]) -> Generator[None]
     yield
     state.alone = False
     state.shapes, state.variables, state.mask, state.values, state.likely, state.holders = kept
+    state.waiting = waiting
