@@ -103,6 +103,14 @@ def test_thrust_of_ordered_ranges(cc):  # noqa: F811
     assert (found.returncode, found.stdout) == (0, right), found
 
 
+def test_memory_and_events_of_two_processes(cc):  # noqa: F811
+    cc("-w", HERE / "two_processes.cu", "-o", "program")
+    found = run("./program")
+    assert (found.returncode, found.stdout) == (0, "1\n0 105 105 0 1 1\n1 1\n"), found
+    found = run("./program", "interp")  # its memory is not for others
+    assert found.returncode == 1 and "does not support" in found.stdout, found
+
+
 def test_the_driver_alone(prefix, tmp_path):  # noqa: F811
     """A section of device code and no runtime: the loader finds all that the program needs, also
     a name of CUDA 3.1, which is refused, as it has addresses of 32 bits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -182,7 +183,9 @@ class HostDevice:
 
     def attributes(self) -> dict[str, int]:
         """The CUDA attributes of a device of this generation."""
-        return attributes_of(self.limits, self.compute_capability)
+        shares = sys.platform == "linux" and hasattr(self, "export_memory")
+        facts = attributes_of(self.limits, self.compute_capability)
+        return facts | {"IPC_EVENT_SUPPORTED": int(shares)}
 
 
 def note_shared(device: object) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from gridlane.abi.calls.processes import can_share
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_HANDLE, INVALID_VALUE, NOT_READY, NOT_SUPPORTED, fail
-from gridlane.abi.state import captures, contexts, streams
+from gridlane.abi.state import captures, contexts, memory, streams
 from gridlane.abi.state.work import Record
 from gridlane.core.errors import GridlaneError
+from gridlane.runtime.host_device import HostDevice
+from gridlane.runtime.queues.shared_event import SIZE, SharedEvent
 
 _BLOCKING, _NO_TIMING, _INTERPROCESS = 1, 2, 4
 
@@ -16,9 +19,16 @@ def create(flags: int) -> int:
     """Create an event."""
     if flags & ~(_BLOCKING | _NO_TIMING | _INTERPROCESS):
         fail(INVALID_VALUE, f"an event with the flags {flags:#x}")
+    context = contexts.current()
     if flags & _INTERPROCESS:
-        fail(NOT_SUPPORTED, "events are of one process")
-    return streams.new_event(contexts.current(), flags, not flags & _NO_TIMING).handle
+        if not flags & _NO_TIMING:
+            fail(INVALID_VALUE, "an event of several processes tells no time")
+        if not isinstance(context.device, HostDevice) or not can_share(context.device):
+            fail(NOT_SUPPORTED, f"events of {context.device.name} are of one process")
+        buffer = context.device.allocate(SIZE)
+        memory.hidden.add(buffer)
+        return streams.existing_event(context, flags, SharedEvent(buffer, True)).handle
+    return streams.new_event(context, flags, not flags & _NO_TIMING).handle
 
 
 @implements("cuEventDestroy_v2")

@@ -36,6 +36,7 @@ class Allocation:
         pool: that it is of.
         synchronous: whether copies and fills of it that the caller may wait for are waited for.
         advice: what a program said about its pages.
+        is_opened: whether it is another process's.
     """
 
     address: int
@@ -49,6 +50,7 @@ class Allocation:
     mapped: bool = False
     synchronous: bool = False
     advice: Any = field(default=None, repr=False)
+    is_opened: bool = False
 
 
 lock = threading.RLock()

@@ -249,7 +249,12 @@ def new_stream(context: Context, flags: int, priority: int) -> Stream:
 
 def new_event(context: Context, flags: int, timing: bool) -> Event:
     """Create an event, which ends with its context."""
-    made = Event(context.device.new_event(timing), context, flags)
+    return existing_event(context, flags, context.device.new_event(timing))
+
+
+def existing_event(context: Context, flags: int, point: protocol.Event) -> Event:
+    """An event of a point that exists already."""
+    made = Event(point, context, flags)
     made.handle = events.add(made)
     own(made)
     return made
