@@ -262,8 +262,8 @@ def explain(
     What is a vector, gathered, masked or narrowed, what became float64 and why, and which accesses
     take more of memory than they use. The file is loaded, as by import.
     """
-    from gridlane.cli.explaining_lines import Request
-    from gridlane.cli.explaining_lines import explain as command
+    from gridlane.cli.explaining import Request
+    from gridlane.cli.explaining import explain as command
 
     command(Request(place, sig, block, device))
 

@@ -18,6 +18,7 @@ from gridlane.cli.inputs import (
     CppOptions,
     Input,
     Place,
+    block_shape,
     linked_of,
     of_ir,
     of_module,
@@ -33,10 +34,8 @@ from gridlane.cli.listing import listed
 from gridlane.cli.temporaries import Temporaries, file_name, make_folder, of_llvm, write
 from gridlane.cli.wording import counted
 from gridlane.core.compact import ANY, Variant
-from gridlane.core.errors import CompileError, GridlaneError, LaunchError, TargetError
+from gridlane.core.errors import CompileError, GridlaneError, TargetError
 from gridlane.core.options import Target
-from gridlane.launch.dimensions import check_shape
-from gridlane.runtime.protocol import Limits
 
 VARIANTS: dict[str, Variant] = {
     "any": ANY,
@@ -162,7 +161,7 @@ def _check_options(request: Request, place: Place, units: list[Place]) -> None:
 
 def _explain(request: Request, place: Place) -> None:
     """Tell what became float64 instead."""
-    from gridlane.cli.explaining import told
+    from gridlane.cli.explaining import of_float64
 
     unused = ("stage", "target"), ("arch", "arch"), ("block", "block"), ("variant", "variant")
     for field, option in (*unused, ("output", "output"), ("level", "O"), ("saves", "save-temps")):
@@ -173,7 +172,7 @@ def _explain(request: Request, place: Place) -> None:
                 f"{dashes}{option} has no part in them"
             )
     try:
-        print("\n\n".join(told(of_python(place, request.signature))))
+        print("\n\n".join(of_float64(of_python(place, request.signature))))
     except CompileError as error:
         fail(error, 1)
 
@@ -325,19 +324,6 @@ def _processor(record: Backend, name: str | None) -> str:
     if known != name:
         fail(f"compile: --arch: {name} is not known here; PTX for {known}, the newest, runs on it")
     return name
-
-
-def block_shape(text: str, command: str) -> tuple[int, int, int]:
-    """The block shape of --block; report errors in words."""
-    words = text.split(",")
-    if len(words) > 3 or not all(word.strip().isdecimal() for word in words):
-        fail(f"{command}: --block {text!r}: one to three numbers, as in 256 or 16,16")
-    x, y, z = (*map(int, words), 1, 1)[:3]
-    try:
-        check_shape(f"--block {text}", (1, 1, 1), (x, y, z), Limits())
-    except LaunchError as error:
-        fail(f"{command}: {error}")
-    return x, y, z
 
 
 # --- output ---

@@ -13,10 +13,13 @@ from gridlane.cli.kernels_of_file import FileKernels, parameters_of
 from gridlane.cli.signature_text import argument_types
 from gridlane.cli.wording import counted
 from gridlane.core.argtypes import ArgType
+from gridlane.core.errors import LaunchError
 from gridlane.core.options import KernelOptions
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.ir.source import KernelSource, ModuleSource
+from gridlane.launch.dimensions import check_shape
+from gridlane.runtime.protocol import Limits
 
 if TYPE_CHECKING:
     from gridlane.frontends.ptx import PtxModule
@@ -283,3 +286,16 @@ def of_ir(place: Place) -> list[Input]:
     parameters = tuple(f"{p.value.name}: {p.value.type}" for p in module.kernel.params)
     options = KernelOptions(fp64="exact")  # f64 in IR means binary64
     return [Input(name, ModuleSource(module), options, (), parameters)]
+
+
+def block_shape(text: str, command: str) -> tuple[int, int, int]:
+    """The block shape of --block; report errors in words."""
+    words = text.split(",")
+    if len(words) > 3 or not all(word.strip().isdecimal() for word in words):
+        fail(f"{command}: --block {text!r}: one to three numbers, as in 256 or 16,16")
+    x, y, z = (*map(int, words), 1, 1)[:3]
+    try:
+        check_shape(f"--block {text}", (1, 1, 1), (x, y, z), Limits())
+    except LaunchError as error:
+        fail(f"{command}: {error}")
+    return x, y, z

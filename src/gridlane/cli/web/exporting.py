@@ -11,9 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from gridlane.backends.webgpu import BACKEND
-from gridlane.cli.compiling import block_shape
 from gridlane.cli.failure import check_settings, fail, likely, one_of
-from gridlane.cli.inputs import check_count
+from gridlane.cli.inputs import block_shape, check_count
 from gridlane.cli.kernels_of_file import FileKernels, parameters_of
 from gridlane.cli.signature_text import argument_types
 from gridlane.cli.web import manifest
