@@ -91,14 +91,6 @@ out:
   ret void
 }
 
-define internal void @unblock_fault(i32 %number) {
-  %set = alloca [256 x i8], align 16
-  %e = call i32 @sigemptyset(ptr %set)
-  %a = call i32 @sigaddset(ptr %set, i32 %number)
-  %m = call i32 @pthread_sigmask(i32 1, ptr %set, ptr null)
-  ret void
-}
-
 ; sigaction: 0 ptr handler, 8 set, 136 i32 flags (4: three arguments, 1 << 27: on its stack,
 ; 1 << 30: the signal is not blocked, 1 << 31: once). siginfo_t: 8 i32 code, 16 ptr address.
 define internal void @pass_on(i32 %number, ptr %info, ptr %ucontext) {
@@ -133,7 +125,7 @@ mask:
   %open = icmp ne i32 %nodefer, 0
   br i1 %open, label %unblock, label %which
 unblock:
-  call void @unblock_fault(i32 %number)
+  call void @unblock(i32 %number)
   br label %which
 which:
   %three = and i32 %flags, 4
@@ -222,10 +214,7 @@ tell:
   call void @signal_all(ptr %context)
   br label %leave
 leave:
-  store volatile ptr null, ptr %frame.p
-  call void @unblock_fault(i32 %number)
-  %buffer = getelementptr i8, ptr %frame, i64 64
-  call void @longjmp(ptr %buffer, i32 1)
+  call void @leave(ptr %frame.p, ptr %frame, i32 %number)
   unreachable
 pass:
   call void @pass_on(i32 %number, ptr %info, ptr %ucontext)

@@ -77,12 +77,21 @@ declare void @longjmp(ptr, i32) noreturn
 
 ; ---- records
 
-define internal void @unblock() {
+define internal void @unblock(i32 %number) {
   %set = alloca [256 x i8], align 16
   %e = call i32 @sigemptyset(ptr %set)
-  %a = call i32 @sigaddset(ptr %set, i32 $SIGNAL)
+  %a = call i32 @sigaddset(ptr %set, i32 %number)
   %m = call i32 @pthread_sigmask(i32 $UNBLOCK, ptr %set, ptr null)
   ret void
+}
+
+; Leave the kernel of a frame, in the handler of a signal.
+define internal void @leave(ptr %frame.p, ptr %frame, i32 %number) noreturn {
+  store volatile ptr null, ptr %frame.p
+  call void @unblock(i32 %number)
+  %buffer = getelementptr i8, ptr %frame, i64 64
+  call void @longjmp(ptr %buffer, i32 1)
+  unreachable
 }
 
 ; A thread ends: the next may have its record.
@@ -139,7 +148,7 @@ own:
   %self = call i64 @pthread_self()
   store atomic i64 %self, ptr %mine monotonic, align 8
   %s = call i32 @pthread_setspecific(i64 %key, ptr %mine)
-  call void @unblock()
+  call void @unblock(i32 $SIGNAL)
   call void @begin_fault_stack(ptr %mine)
   %main = load i64, ptr @main_thread
   %is.main = icmp eq i64 %self, %main
@@ -340,7 +349,7 @@ python:
   br i1 %is.main, label %check, label %out
 check:
   store volatile ptr null, ptr %frame.p
-  call void @unblock()
+  call void @unblock(i32 $SIGNAL)
   %bad = call i1 @check_signals(ptr %context)
   store volatile ptr %frame, ptr %frame.p
   %now = load atomic i32, ptr %stop.p acquire, align 4
@@ -354,10 +363,7 @@ tell:
   br label %leave
 leave:
   call void @note_place(ptr %frame, ptr %ucontext)
-  store volatile ptr null, ptr %frame.p
-  call void @unblock()
-  %buffer = getelementptr i8, ptr %frame, i64 64
-  call void @longjmp(ptr %buffer, i32 1)
+  call void @leave(ptr %frame.p, ptr %frame, i32 %number)
   unreachable
 chain:
   %old = load ptr, ptr @old_handler
