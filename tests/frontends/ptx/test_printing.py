@@ -177,3 +177,69 @@ def test_registers_that_are_used_anew(device, capfd):
     )
     cuda.synchronize()
     assert capfd.readouterr().out == "t0\n"
+
+
+HALF_WRITTEN = r"""
+.extern .func (.param .b32 done) vprintf (.param .b64 format, .param .b64 arguments);
+.global .align 1 .b8 text[11] = {37, 108, 108, 100, 32, 37, 108, 108, 100, 10, 0};
+.visible .entry k()
+{
+    .local .align 8 .b8 depot[16];
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<2>;
+    mov.u64 %rd1, depot;
+    mov.u32 %r1, %tid.x;
+    st.local.u32 [%rd1], %r1;
+    mov.u64 %rd2, 999;
+    st.local.u64 [%rd1+8], %rd2;
+    cvta.local.u64 %rd1, %rd1;
+    mov.u64 %rd3, text;
+    cvta.global.u64 %rd3, %rd3;
+    {
+    .param .b64 p0;
+    .param .b64 p1;
+    .param .b32 q;
+    st.param.b64 [p0], %rd3;
+    st.param.b64 [p1], %rd1;
+    call.uni (q), vprintf, (p0, p1);
+    }
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("device", ALL)
+def test_arguments_of_which_half_is_written(device, capfd):
+    """A compiler stores 32 bits for ``%lld``: the others are zero, as on GPUs."""
+    current.choose(get_device(device))
+    text = ".version 8.0\n.target sm_80\n.address_size 64\n" + HALF_WRITTEN
+    kernel = cuda.RawModule(code=text, via="ir").get_function("k")
+    for _ in range(2):  # the memory of the first launch is that of the second
+        kernel((1,), (4,), ())
+        cuda.synchronize()
+    lines = capfd.readouterr().out.splitlines()
+    assert sorted(lines) == sorted([f"{n} 999" for n in range(4)] * 2)
+
+
+CHOSEN = HALF_WRITTEN.replace(
+    ".visible", ".global .align 1 .b8 other[6] = {37, 100, 33, 33, 10, 0};\n.visible"
+).replace(
+    "cvta.global.u64 %rd3, %rd3;",
+    """
+    cvta.global.u64 %rd3, %rd3;
+    .reg .b64 %rd9;
+    .reg .pred %p1;
+    mov.u64 %rd9, other;
+    cvta.global.u64 %rd9, %rd9;
+    setp.lt.u32 %p1, %r1, 2;
+    selp.b64 %rd3, %rd9, %rd3, %p1;""",
+)
+
+
+@pytest.mark.parametrize("device", ALL)
+def test_a_condition_chooses_the_format(device, capfd):
+    current.choose(get_device(device))
+    text = ".version 8.0\n.target sm_80\n.address_size 64\n" + CHOSEN
+    cuda.RawModule(code=text, via="ir").get_function("k")((1,), (4,), ())
+    cuda.synchronize()
+    assert sorted(capfd.readouterr().out.splitlines()) == ["0!!", "1!!", "2 999", "3 999"]

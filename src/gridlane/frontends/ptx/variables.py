@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NoReturn, Protocol
 
-from gridlane.core.dtypes import DType, u32, u64
+from gridlane.core.dtypes import DType, i64, u32, u64
 from gridlane.frontends.ptx.addresses import Numbering, Place
 from gridlane.frontends.ptx.data import ModuleData, code_address
 from gridlane.frontends.ptx.declarations import Declared
@@ -29,6 +29,8 @@ FIRST = 16
 """The first offset of local variables whose addresses are numbers."""
 
 _BYTE, _WORD = unsigned(8), unsigned(32)
+_MOST_ZEROED = 256
+"""The bytes of a local array that is zero at first in a function that prints."""
 
 
 class Whole(Protocol):
@@ -119,11 +121,8 @@ class Variables:
         self.frame: Value | None = None
         if whole.numbering.frames and not is_root:
             self.frame = Value(u32, None, "frame")
-        known = whole.module.functions[function]
-        self._allocates = any(
-            whole.module.text.code.find(name, known.start, known.end) >= 0
-            for name in ("alloca", "stacksave")
-        )
+        self._allocates = self._has("alloca") or self._has("stacksave")
+        self._zeroed = _MOST_ZEROED if self._has("vprintf") else 0
         self._top: Var | None = None
         self._in_frame: dict[Declared, int] = {}
         self.frame_size = 0
@@ -133,6 +132,11 @@ class Variables:
                 self._in_frame[each] = -(-self.frame_size // step) * step
                 self.frame_size = self._in_frame[each] + max(1, each.size)
             self.frame_size = -(-self.frame_size // 16) * 16
+
+    def _has(self, word: str) -> bool:
+        """Whether a word is in the function's text."""
+        known = self.whole.module.functions[self.function]
+        return self.whole.module.text.code.find(word, known.start, known.end) >= 0
 
     @property
     def has_locals(self) -> bool:
@@ -189,13 +193,16 @@ class Variables:
         with t.b.if_(full):
             t.b.emit(control.Raise(len(t.b.module.errors) - 1))
 
-    @staticmethod
-    def _array(b: Builder, variable: Declared) -> Value:
+    def _array(self, b: Builder, variable: Declared) -> Value:
         kind = unsigned(8 * min(8, max(1, variable.align))) if variable.size else _BYTE
         while variable.size % kind.size:
             kind = unsigned(kind.bits // 2)
         align = variable.align if variable.align > kind.size else 0
-        made = b.value(memory.LocalArray(kind, max(1, variable.size // kind.size), align))
+        count = max(1, variable.size // kind.size)
+        made = b.value(memory.LocalArray(kind, count, align))
+        # Compilers store 32 bits of an argument that vprintf reads 64 of: GPUs have zeros there.
+        for number in range(count if kind.size * count <= self._zeroed else 0):
+            b.store(b.offset(made, b.const(number, i64)), b.zero(kind))
         return b.recast(made, pointer(_BYTE, Space.LOCAL))
 
     # --- addresses

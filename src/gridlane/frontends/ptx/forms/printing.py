@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from gridlane.core.c_formats import BYTES, STAR, Conversion, conversions
 from gridlane.core.dtypes import DType, f64, i32, i64, u8, u32, u64
@@ -20,6 +21,7 @@ from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.types import PointerType, Space, pointer
 from gridlane.ir.values import Value
 
+Format: TypeAlias = "str | tuple[Value, Format, Format]"
 _MOST_ARGUMENTS = 32
 _MOST_WORDS = 16
 """Arguments for the bytes of a text, at most."""
@@ -31,13 +33,35 @@ _LITERAL = re.compile(r"(?:\$|_\$_|\.)str\b|(?:\$|_\$_|\.)str(?:\$|_\$_|\.)?\d|_
 def vprintf(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """Print by a format; the result is the number of arguments."""
     text, where = arguments
-    parts = _parts(t, _text(t, text, "the format of vprintf"))
-    wanted = [part for part in parts if isinstance(part, Conversion)]
-    count = sum(1 + part.stars for part in wanted)
-    if count > _MOST_ARGUMENTS:
-        t.fail(f"vprintf prints {count} values, and at most {_MOST_ARGUMENTS} are possible")
-    _Line(t, where if wanted else None).print(parts)
-    return [t.b.const(count, u32)]
+    return [_printed(t, _formats(t, text), where)]
+
+
+def _printed(t: Values, format_: Format, where: Value) -> Value:
+    """Print by the format that is chosen; the number of its arguments."""
+    if isinstance(format_, str):
+        parts = _parts(t, format_)
+        wanted = [part for part in parts if isinstance(part, Conversion)]
+        count = sum(1 + part.stars for part in wanted)
+        if count > _MOST_ARGUMENTS:
+            t.fail(f"vprintf prints {count} values, and at most {_MOST_ARGUMENTS} are possible")
+        _Line(t, where if wanted else None).print(parts)
+        return t.b.const(count, u32)
+    condition, yes, no = format_
+    made = t.b.variable("printed", u32)
+    with t.b.if_(condition) as op:
+        t.b.write(made, _printed(t, yes, where))
+    with t.b.inside(op.orelse):
+        t.b.write(made, _printed(t, no, where))
+    return t.b.read(made)
+
+
+def _formats(t: Values, address: Value) -> Format:
+    """The text of the module at an address, or those of which a condition chooses one."""
+    base, offset = _resolved(t, address)
+    if offset or not isinstance(base.op, arith.Select):
+        return _text(t, address, "the format of vprintf")
+    chosen = base.op
+    return chosen.condition, _formats(t, chosen.on_true), _formats(t, chosen.on_false)
 
 
 def _parts(t: Values, text: str) -> list[str | Conversion]:
