@@ -19,5 +19,16 @@ int main()
     for (auto &each : threads)
         each.join();
     EXPECT(ok[0] && ok[1] && ok[2] && ok[3]);
+
+    /* Copies go to the thread's own stream, too, which can be captured. */
+    Device<int> y(std::vector<int>(32, 1));
+    cudaGraph_t graph;
+    size_t nodes = 0;
+    CHECK(cudaStreamBeginCapture(0, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaMemsetAsync(y.p, 0, 16));
+    more<<<1, 32>>>(y.p, 1);
+    CHECK(cudaStreamEndCapture(0, &graph));
+    CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
+    EXPECT(nodes == 2);
     puts("well");
 }

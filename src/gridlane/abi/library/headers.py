@@ -61,6 +61,7 @@ def functions_of(api: Api, major: int) -> str:
     for row in rows(api, major):
         given = ", ".join(_declared(each.type, each.name) for each in row.parameters) or "void"
         lines.append(f"{row.result or _ERRORS[api]} {row.name}({given});")
+    lines += _of_threads(api, major)
     lines += ["#ifdef __cplusplus", "}", "#endif"]
     lines += _BEHIND.get(api, ())
     # A plain name means the newest version; the older ones are declared above under their own.
@@ -69,6 +70,20 @@ def functions_of(api: Api, major: int) -> str:
             lines.append(f"#define {row.base} {row.name}")
     lines.append("")
     return "\n".join(lines)
+
+
+def _of_threads(api: Api, major: int) -> Iterator[str]:
+    """The forms for the default stream of a thread, and their names in the place of the others'."""
+    found = [row for row in rows(api, major) if row.per_thread]
+    if not found:
+        return
+    yield "#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM"
+    for row in found:
+        given = ", ".join(_declared(each.type, each.name) for each in row.parameters)
+        yield f"{row.result or _ERRORS[api]} {row.name}_{row.per_thread}({given});"
+    for row in found:
+        yield f"#define {row.name} {row.name}_{row.per_thread}"
+    yield "#endif"
 
 
 def _declared(kind: str, name: str) -> str:

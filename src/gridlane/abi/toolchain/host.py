@@ -28,6 +28,10 @@ _ALWAYS = (
 )
 
 
+PER_THREAD = "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"
+"""The macro by which headers name the functions for the default stream of a thread."""
+
+
 def optimised(words: Sequence[str]) -> list[str]:
     """The host's options, with an optimisation unless they choose one or are for a debugger."""
     has = any(word.startswith("-O") or word == "-g" for word in words)
@@ -58,7 +62,7 @@ def cuda(
     words = [
         *(*host.clang.words, *language, *_ALWAYS, "-std=c++17", f"-cuid={given.mark}"),
         *(["-fgpu-rdc"] if command.is_relocatable else []),
-        *(["-fgpu-default-stream=per-thread"] if command.per_thread else []),
+        *(["-Xclang", "-fgpu-default-stream=per-thread", PER_THREAD] if command.per_thread else []),
         *("-include", "gridlane/runtime.h"),  # in front of the user's
         *(word for word in source.options if word[:2] in ("-D", "-U", "-I")),
         *_other(command.both),
@@ -81,6 +85,7 @@ def plain(path: Path, language: str, command: Command, host: Host, include: Path
         *words,
         *optimised(command.host),
         *(["-fopenmp"] if command.is_parallel else []),
+        *([PER_THREAD] if command.per_thread else []),
         *(f"-I{include}", f"-I{include / HOST}"),
         str(path),
     ]
