@@ -8,6 +8,7 @@ from tests.devices import DEVICES
 
 import gridlane
 from gridlane import cuda
+from gridlane.core.errors import TargetError
 
 
 @cuda.jit
@@ -43,3 +44,33 @@ def test_array_expressions(name):
         wanted[:, 1] += 99 - (rows + 1)[:, 1]
         wanted[:, 1:] -= rows[0, 1:]
         np.testing.assert_array_equal(found, wanted)
+
+
+@cuda.jit
+def kept(out, a, b):
+    i = cuda.grid(1)
+    x = a + b
+    total = a * 0
+    for _ in range(3):
+        total = total + x
+    x[1] = 100
+    cuda.syncthreads()
+    a[i] = -1
+    cuda.syncthreads()
+    out[i] = x[i] + total[i]
+
+
+@pytest.mark.parametrize("name", [*DEVICES, "interp"])
+def test_memory_of_a_size_known_at_run_time(name):
+    with gridlane.device(name):
+        a, b = np.arange(5, dtype=np.float32), np.float32([3])
+        out = np.zeros(5, np.float32)
+        if name == "webgpu":
+            with pytest.raises(TargetError, match="an array of a size that is known when it runs"):
+                kept[1, 5](out, a, b)
+            return
+        kept[1, 5](out, a, b)
+        assert out.tolist() == [12, 112, 20, 24, 28] and (a == -1).all()
+        with pytest.raises(MemoryError, match="elements in a thread's memory"):
+            kept[1, 5](out, np.zeros(10_000, np.float32), b)
+            cuda.synchronize()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from tests.frontends.running import DEBUG, device, launch, module_of, returned
 
-from gridlane.core.errors import CompileError, ConstantError, TypingError, UnsupportedError
+from gridlane.core.errors import CompileError, ConstantError, TypingError
+from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import memory
 
 TYPES = ["i1", "u1", "i4", "u8", "f2", "f4", "f8", "c8"]
@@ -261,6 +262,11 @@ def _changed(out, a, b, c):
     out[0, 0] = x[0, 0]
 
 
+@device
+def writer(a):
+    a[0, 0] = 9
+
+
 def _changed_by_a_call(out, a, b, c):
     x = a + b
     writer(a)
@@ -290,25 +296,51 @@ def _passed_on(out, a, b, c):
     x.fill(0)
 
 
-def _printed(out, a, b, c):
-    print(a + b)
+def _loop_carried_rows(out, a, b, c):
+    total = a[0] * 0
+    for row in a:
+        total = total + row
+    out[1] = total
 
 
-@device
-def writer(a):
-    a[0, 0] = 9
+def _swapped(out, a, b, c):
+    x, y = a + 1, a * 2
+    for _ in range(3):
+        x, y = y, x
+    out[:] = x
+    out[1] += y[0]
 
 
 @pytest.mark.parametrize(
     "kernel",
     [
         *(_changed, _changed_by_a_call, _changed_by_its_reader, _changed_through_a_view),
-        *(_stored_to, _passed_on, _printed),
+        *(_stored_to, _passed_on, _loop_carried_rows, _swapped),
     ],
 )
 def test_memory_of_unknown_size(kernel):
-    with pytest.raises(UnsupportedError, match="size is not known when the kernel is compiled"):
-        module_of(kernel, np.zeros((3, 4)), A, ROW, COLUMN)
+    same(kernel, np.zeros((3, 4)), A, ROW, COLUMN)
+
+
+def test_too_many_elements():
+    small = KernelOptions(stack=256)
+
+    def kernel(out, a):
+        x = a + 1
+        a[0] = 9
+        out[0] = x[0]
+
+    for count, wrong in (
+        (32, None),
+        (33, "an array of more than 32 elements in a thread's memory"),
+    ):
+        module, result = launch(kernel, 1, 1, np.zeros(1), np.ones(count), options=small)
+        assert module.stack is not None and module.stack_bytes == 256
+        if wrong is None:
+            assert result.error is None
+        else:
+            assert result.error is not None
+            assert wrong in module.errors[result.error[0]].message
 
 
 @device
@@ -400,10 +432,21 @@ def test_creation():
     same(_made, np.zeros((3, 4)), A, ROW, COLUMN)
 
     def kernel(out, n):
-        out[:] = np.zeros(n)
+        made = np.full((n, 2), 2.5)
+        made[n - 1] += np.ones_like(made)[0]
+        kept = made.copy()
+        made[0, 0] = 9
+        out[0] = kept[0, 0]
+        out[1] = kept[n - 1, 1] + np.zeros(n).sum()
 
-    with pytest.raises(ConstantError, match="constant integer"):
-        module_of(kernel, np.zeros(3), 3)
+    assert returned(kernel, 3, count=2).tolist() == [2.5, 3.5]
+    assert error_of(kernel, np.zeros(2), -1) == "negative dimensions are not allowed"
+
+    def negative(out):
+        out[:] = np.zeros(-1)
+
+    with pytest.raises(ConstantError, match="negative dimensions"):
+        module_of(negative, np.zeros(3))
 
 
 CONSTANT = np.array([1.0, 2.0, 3.0])

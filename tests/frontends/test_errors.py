@@ -98,7 +98,7 @@ def numpy_array(a, n):
 
 
 def numpy_full(a, n):
-    a[0] = np.full(n, 1.0)[n]
+    a[0] = np.full(n / 2, 1.0)[n]
 
 
 def host_function(a, n):
@@ -281,12 +281,7 @@ CASES = [
     (plain_function, UnsupportedError, "decorate it with @cuda.jit(device=True)", "plain(n)"),
     (host_function, UnsupportedError, "cannot be called in a kernel", "random.random()"),
     (numpy_array, UnsupportedError, "numpy.arange cannot be called in a kernel; cuda.local", None),
-    (
-        numpy_full,
-        TypingError,
-        "the shape of the array must be a constant integer",
-        "np.full(n, 1.0)",
-    ),
+    (numpy_full, TypingError, "an extent is required here, not float64", "np.full(n / 2, 1.0)"),
     (whole_array, TypingError, "index other arrays, as in a[i]", "a + (1, 2)"),
     (array_truth, TypingError, "an array has no truth value", "a"),
     (array_comparison, TypingError, "an array has no truth value; compare", "a > n"),

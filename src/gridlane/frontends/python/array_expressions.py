@@ -28,7 +28,11 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Time,
 )
-from gridlane.frontends.python.stores import broadcast_store, fill_view, local_array
+from gridlane.frontends.python.stores import (
+    broadcast_store,
+    fill_view,
+    new_array,
+)
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unchanged import settle
 from gridlane.frontends.python.unit import Made, MemoryNeeded
@@ -106,8 +110,7 @@ def _made(t: Translator, expression: ArrayExpression) -> Operand:
 
 
 def _stored(t: Translator, expression: ArrayExpression) -> ArrayView:
-    counts = tuple([constant(extent) for extent in expression.shape])
-    made = local_array(t, expression.element, counts)  # type: ignore[arg-type]  # known
+    made = new_array(t, expression.element, expression.shape)
     broadcast_store(t, made, expression)
     return made
 
@@ -175,22 +178,10 @@ def _result(
 
 
 def memory_needed(t: Translator, expression: ArrayExpression, use: str) -> MemoryNeeded:
-    """The error of an expression that is used as only an array in memory can be; where its size is
-    known, it is one when the kernel is translated again."""
-    return needs_memory(expression, use, t.b.loc)
-
-
-def needs_memory(expression: ArrayExpression, use: str, loc: Any) -> MemoryNeeded:
-    """The same, for an error at a place."""
-    bounded = all(constant(extent) is not None for extent in expression.shape)
-    return MemoryNeeded(
-        f"{use} needs memory for the result of np.{expression.function.__name__}, whose size is "
-        "not known when the kernel is compiled; store it to a part of an array before, as in "
-        "out[:] = a + b",
-        loc,
-        expression.place,
-        bounded,
-    )
+    """The error of an expression that is used as only an array in memory can be. It is one when the
+    kernel is translated again."""
+    told = f"{use} needs memory for the result of np.{expression.function.__name__}"
+    return MemoryNeeded(told, t.b.loc, expression.place)
 
 
 # ---- other expressions of it

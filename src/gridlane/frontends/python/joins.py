@@ -143,7 +143,7 @@ def merge(
     return through(t, name, spec, ((region, operand), (other_region, other)))
 
 
-def _require_stored(t: Translator, name: str, *sides: Operand) -> None:
+def _require_stored(t: Translator, name: str, *sides: Operand | None) -> None:
     """Refuse an expression of arrays where a variable has other arrays as well."""
     for side in sides:
         if isinstance(side, ArrayExpression):
@@ -356,7 +356,7 @@ def save(t: Translator, frame: Frame, leaves: bool = False) -> None:
             frame.retry = True
             continue
         spec = spec_of(now)
-        _require_stored(t, name, now)
+        _require_stored(t, name, now, carrier.fixed)
         if spec is None or carrier.fixed is not None:
             _learn(t, frame, carrier, None, now)
             continue

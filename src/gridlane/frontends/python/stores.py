@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from math import prod
 
 from gridlane.core import argtypes
+from gridlane.core.config import config
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.frontends.python import cells
@@ -43,6 +45,7 @@ from gridlane.frontends.python.overlaps import (
     share,
 )
 from gridlane.frontends.python.places import Place, address, load
+from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unchanged import settle
 from gridlane.frontends.python.vector_memory import store_vector
@@ -221,6 +224,23 @@ def local_array(t: Translator, kind: argtypes.ArgType, shape: tuple[int, ...]) -
     start = t.b.value(memory.LocalArray(memory_type(kind), max(1, prod(shape))))
     extents = tuple([t.b.const(extent, i64) for extent in shape])
     return ArrayView(argtypes.ArrayType(kind, len(shape), "C"), start, extents)
+
+
+def new_array(t: Translator, kind: argtypes.ArgType, shape: Sequence[Value]) -> ArrayView:
+    """A new array of the thread, with any values. The thread ends with an error where its size is
+    known when the kernel runs alone, and is more than a thread's stack has."""
+    known = [constant(extent) for extent in shape]
+    counts = [extent for extent in known if type(extent) is int]
+    if len(counts) == len(known):
+        return local_array(t, kind, tuple(counts))
+    b, element = t.b, memory_type(kind)
+    most = max(1, (t.unit.options.stack or config().stack) // element.size)
+    count = reduce(b.mul, shape)
+    told = f"an array of more than {most} elements in a thread's memory; GRIDLANE_STACK sets it"
+    guard(t, b.binary(arith.Gt, count, b.const(most, i64)), "MemoryError", told)
+    t.unit.bounded[b.loc] = most * element.size
+    start = b.value(memory.LocalArray(element, most))
+    return ArrayView(argtypes.ArrayType(kind, len(shape), "C"), start, tuple(shape))
 
 
 def fill_view(

@@ -78,7 +78,7 @@ def with_memory(attempt: Callable[[set[Loc]], Made]) -> Made:
         try:
             return attempt(stored)
         except MemoryNeeded as error:
-            if not error.is_bounded or error.place in stored:
+            if error.place in stored:
                 raise
             stored.add(error.place)
 
@@ -107,10 +107,21 @@ def translate_device(
         raise error.with_traceback(None) from None
 
 
+def _note_stack(unit: Unit) -> None:
+    """Count the arrays of a size that is known when the kernel runs among a thread's stacks."""
+    module = unit.module
+    for place, size in unit.bounded.items():
+        if module.stack is None:
+            told = "it makes an array of a size that is known when it runs"
+            module.stack, module.stack_holds_addresses = (told, place), False
+        module.stack_bytes += size
+
+
 def tidy(unit: Unit, root: Function) -> None:
     """Make local arrays fresh, erase dead ops and unreachable functions and globals."""
     unit.prune(root)
     require_unchanged(unit)
+    _note_stack(unit)
     freshen_local_arrays(unit.module)
     for function in unit.module.functions.values():
         drop_dead(function.body)

@@ -21,7 +21,6 @@ from gridlane.frontends.python.operands import (
 from gridlane.frontends.python.parts import taken_apart
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unit import MemoryNeeded, Unit
-from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.types import PointerType, Space
@@ -53,6 +52,8 @@ def settle(t: Translator, expression: ArrayExpression) -> None:
 
 def keep(t: Translator, operand: Operand) -> None:
     """Note that a variable has an operand: expressions in it may be read at any later time."""
+    if not t.unit.expressions:
+        return
     if isinstance(operand, ArrayExpression):
         made = t.unit.expressions.get(operand)
         if made is not None:
@@ -106,15 +107,11 @@ def require_unchanged(unit: Unit) -> None:
 
 
 def _error(expression: ArrayExpression, where: Loc) -> MemoryNeeded:
-    name = expression.function.__name__
-    return MemoryNeeded(
-        f"the result of np.{name} is read later, and line {where.line} may change what it is made "
-        "of before: it needs memory, and its size is not known when the kernel is compiled; store "
-        "it to another array at once, as in out[:] = a + b",
-        expression.place,
-        expression.place,
-        all(constant(extent) is not None for extent in expression.shape),
+    told = (
+        f"the result of np.{expression.function.__name__} is read later, and line {where.line} may "
+        "change what it is made of before"
     )
+    return MemoryNeeded(told, expression.place, expression.place)
 
 
 def _writes(module: Module, roots: _Sources) -> Iterable[tuple[Loc, _Roots]]:

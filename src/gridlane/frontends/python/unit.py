@@ -79,13 +79,12 @@ class Made:
 
 
 class MemoryNeeded(UnsupportedError):
-    """The expression of arrays at ``place`` is used as no expression can be. It is translated again
-    with memory of its own where its size is known (``is_bounded``)."""
+    """What is at ``place`` is used as no expression of arrays can be, or needs what only a kernel
+    has that counts. The kernel is translated again with memory for it."""
 
-    def __init__(self, message: str, loc: Loc, place: Loc, is_bounded: bool) -> None:
+    def __init__(self, message: str, loc: Loc, place: Loc) -> None:
         super().__init__(message, loc)
         self.place = place
-        self.is_bounded = is_bounded
 
 
 @dataclass(slots=True, eq=False)
@@ -109,6 +108,8 @@ class Unit:
         expressions: those of arrays. Nothing may change the operands of what is not settled.
         stored: the places of expressions that have memory, and of kernels whose shared arrays have
             shapes that they learn when they run; ``counts_shared``: the kernel is one.
+        bounded: the places of arrays of a size that is known when the kernel runs, with the bytes
+            of a thread that each has.
     """
 
     module: Module
@@ -130,6 +131,7 @@ class Unit:
     expressions: dict[ArrayExpression, Made] = field(default_factory=dict[ArrayExpression, Made])
     stored: set[Loc] = field(default_factory=set[Loc])
     counts_shared: bool = False
+    bounded: dict[Loc, int] = field(default_factory=dict[Loc, int])
 
     def function_name(self, wanted: str) -> str:
         """A name that no function of the module has yet."""

@@ -144,7 +144,7 @@ def _part_of_dynamic(
     """
     place = t.b.function.loc
     if t.shared_used is None:
-        raise MemoryNeeded(_RUNTIME_SHAPE, t.b.loc, place, True)
+        raise MemoryNeeded(_RUNTIME_SHAPE, t.b.loc, place)
     b, element = t.b, memory_type(kind)
     items = shape.items if isinstance(shape, TupleOperand) else (shape,)
     zero, extents = b.const(0, i64), list[Value]()

@@ -32,7 +32,7 @@ from gridlane.frontends.python.operands import (
 from gridlane.frontends.python.places import Place, load
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.records import record_value
-from gridlane.frontends.python.stores import broadcast_store, local_array, store
+from gridlane.frontends.python.stores import broadcast_store, new_array, store
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vector_memory import viewed
 from gridlane.ir.builder import constant
@@ -231,15 +231,8 @@ def _transpose(t: Translator, array: ArrayView, arguments: list[Operand]) -> Ope
 
 
 def _copy(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
-    """A local copy of an array whose extents are constant."""
-    extents = [constant(extent) for extent in array.shape]
-    if not all(type(extent) is int for extent in extents):
-        raise t.fail(
-            UnsupportedError,
-            "copy() needs extents that are known when the kernel is compiled; copy to a "
-            "cuda.local.array in a loop",
-        )
-    made = local_array(t, array.type.element, tuple(extents))  # type: ignore[arg-type]  # known
+    """A copy in memory of the thread."""
+    made = new_array(t, array.type.element, array.shape)
     broadcast_store(t, made, array)
     return made
 
