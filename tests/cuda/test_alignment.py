@@ -9,7 +9,7 @@ import pytest
 from tests.devices import DEVICES
 
 from gridlane import cuda
-from gridlane.core.errors import ConstantError, TargetError, TypingError
+from gridlane.core.errors import ArgumentError, ConstantError, TargetError, TypingError
 from gridlane.cuda.types import uint64
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -302,3 +302,27 @@ def test_where_no_address_is_seen(name):
     assert out.tolist() == [i + 5 * (7 - i) for i in range(8)]
     with pytest.raises(TargetError, match="local memory has no addresses that are numbers"):
         refused[1, 1](out)
+
+
+@pytest.mark.parametrize("name", ["interp", *DEVICES])
+def test_arrays_between_words(name):
+    """The GPU's answer is an error, and a device that reads whole words has no other."""
+    current.choose(get_device(name))
+
+    @cuda.jit
+    def double(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] *= 2
+
+    records = cuda.to_device(np.array([(1, n, n) for n in range(9)], [*PACKED.descr, ("c", "<i2")]))
+    for view, dtype in ((records["b"], np.float32), (records["c"], np.int16)):
+        if name == "cpu":
+            double[1, 32](view)
+            assert view.copy_to_host().tolist() == [2 * n for n in range(9)]
+        else:
+            with pytest.raises((ArgumentError, RuntimeError), match="multiple"):
+                double[1, 32](view)
+        copied = cuda.to_device(np.arange(9, dtype=dtype))
+        double[1, 32](copied)
+        assert copied.copy_to_host().tolist() == [2 * n for n in range(9)]

@@ -208,6 +208,18 @@ def is_aligned(address: int, dtype: np.dtype) -> bool:
     return not dtype.names or vector_of(dtype) is None or not address % alignment_of(dtype)
 
 
+def is_misaligned(
+    address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype
+) -> bool:
+    """Whether an element begins at no multiple of its type's alignment, of 4 bytes at most: where
+    the devices that read whole words cannot read it."""
+    alignment = min(4, dtype.alignment)
+    if alignment == 1:
+        return False
+    steps = [stride for n, stride in zip(shape, strides) if n > 1]
+    return any(each % alignment for each in (address, *steps)) and 0 not in shape
+
+
 def is_stepping_aligned(array: np.ndarray) -> bool:
     """Whether all elements have the alignment of the first one."""
     alignment = array.dtype.alignment

@@ -21,27 +21,31 @@ from gridlane.memory.resource import Buffer
 
 
 class TypeKey:
-    """The key of a device array's or record's type in a launch: one object for each type."""
+    """The key of a device array's or record's type in a launch: one object for each type.
 
-    __slots__ = ("argtype",)
+    Attributes:
+        misaligned: whether elements begin between words, or between their halves.
+    """
 
-    def __init__(self, argtype: ArgType) -> None:
-        self.argtype = argtype
+    __slots__ = ("argtype", "misaligned")
+
+    def __init__(self, argtype: ArgType, misaligned: bool = False) -> None:
+        self.argtype, self.misaligned = argtype, misaligned
 
 
 @cache
 def _array_key(
-    dtype: np.dtype, ndim: int, layout: str, readonly: bool, device: str | None
+    dtype: np.dtype, ndim: int, layout: str, readonly: bool, device: str | None, misaligned: bool
 ) -> TypeKey:
     """The key of arrays of a type in the memory of one device, by its name: a launch on another
     device finds no plan by it and takes the slow path."""
-    return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout, readonly))
+    return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout, readonly), misaligned)
 
 
 @cache
 def _large(key: TypeKey) -> TypeKey:
     """The native path's key of an array that exceeds the bounds of compact launches."""
-    return TypeKey(key.argtype)
+    return TypeKey(key.argtype, key.misaligned)
 
 
 @cache
@@ -105,7 +109,8 @@ class ArrayDescription(Packed):
         device = buffer.device
         place = None if device is None else device.name
         layout = self._layout if geometry.is_aligned(self.address, dtype) else "A"
-        self._key = _array_key(dtype, self.ndim, layout, readonly, place)
+        misaligned = geometry.is_misaligned(self.address, shape, strides, dtype)
+        self._key = _array_key(dtype, self.ndim, layout, readonly, place, misaligned)
         self.__gridlane_packed__ = packed = array_layout(self.ndim).pack(
             self.address, *shape, *strides
         )

@@ -75,6 +75,25 @@ def typeof(value: Any, _name: str = "") -> ArgType:
     return _foreign_type(value)
 
 
+def check_alignment(value: Any) -> None:
+    """Check that a device which reads whole words can read an argument.
+
+    Raises:
+        ArgumentError: elements of an array begin between words.
+    """
+    if isinstance(value, tuple):
+        for each in value:
+            check_alignment(each)
+    elif isinstance(value, DeviceNDArray) and value._key.misaligned:
+        device, alignment = current.device(), min(4, value.dtype.alignment)
+        if device.route != "inline":
+            raise ArgumentError(
+                f"an array of {value.dtype} in the memory of {device.name} whose elements begin at "
+                f"no multiples of {alignment} bytes; pass a copy of it, or make the dtype of its "
+                "records with align=True"
+            )
+
+
 def _member_type(member: enum.Enum) -> ArgType:
     """The type of an enum member: its class, or that of its value if it is a number of another kind
     than an IntEnum's."""

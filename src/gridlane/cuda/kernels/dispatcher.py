@@ -23,7 +23,7 @@ from gridlane.cuda.host import settings
 from gridlane.cuda.host.streams import Stream, as_stream
 from gridlane.cuda.host.warnings import NumbaPerformanceWarning, NumbaWarning
 from gridlane.cuda.kernels import showing
-from gridlane.cuda.kernels.argument_types import typeof
+from gridlane.cuda.kernels.argument_types import check_alignment, typeof
 from gridlane.cuda.kernels.arguments import In
 from gridlane.cuda.kernels.device_code import DeviceCode
 from gridlane.cuda.kernels.foreign import resolved
@@ -223,6 +223,7 @@ class Dispatcher(Inspection, Named):
             try:
                 found.append(resolved(arg, stream))
                 typeof(found[n])
+                check_alignment(found[n])
             except ArgumentError as error:
                 raise ArgumentError(
                     f"{self.__name__}: argument {n + 1}, {self._parameters[n]!r}: {error}"
