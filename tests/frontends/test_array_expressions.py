@@ -141,6 +141,25 @@ def test_result_types(op, left):
         np.testing.assert_allclose(out, wanted, rtol=1e-3 if wanted.dtype == "f2" else 1e-6)
 
 
+@pytest.mark.parametrize("left", ["f2", "f4", "f8", "c8", "c16"])
+def test_integers_beside_floats(left):
+    """They take the type of the floats, as in numpy, in numba whatever their own is."""
+
+    def kernel(out, types, a, n):
+        x = 2 * a + 1
+        types[0] = (a + n).dtype == a.dtype and (a**2).dtype == a.dtype and (a / 3).dtype == a.dtype
+        types[1] = (a == 1).dtype == types.dtype and x.dtype == a.dtype
+        a += n
+        for i in range(len(x)):
+            out[i] = x[i] + a[i]
+
+    a = np.array([0, 0.5, -3]).astype(left)
+    out, types, wanted = np.zeros(3, left), np.zeros(2, np.bool_), 2 * a + 1 + a + 7
+    launch(kernel, 1, 1, out, types, a, 7)
+    assert types.all()
+    np.testing.assert_array_equal(out, wanted)
+
+
 def _bounded(out, a, b, c):
     held = np.zeros(4)
     held[:] = b

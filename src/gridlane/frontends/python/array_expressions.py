@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import b1, i64
+from gridlane.core.dtypes import DType, b1, i64
 from gridlane.core.errors import TypingError
+from gridlane.frontends.python import promotion
 from gridlane.frontends.python.broadcasting import applied, require_broadcast, stop_where
-from gridlane.frontends.python.conversion import strides_of
+from gridlane.frontends.python.conversion import cast_scalar, strides_of
 from gridlane.frontends.python.operands import (
     ArrayExpression,
     ArrayView,
@@ -65,6 +67,7 @@ OPERATORS: dict[type[ast.AST], Any] = {
 }
 """The function of numpy's that an operator means between arrays."""
 
+_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 _EXTENT = 1 << 48
 _NUMBERS = argtypes.ScalarType | argtypes.ComplexType | argtypes.TimeType
 
@@ -92,12 +95,38 @@ def apply(t: Translator, function: Any, operands: Sequence[Operand]) -> Operand:
     for each in operands:
         if isinstance(each, ArrayExpression):
             settle(t, each)
+    operands = _with_floats(t, function, operands)
     shape = _common_shape(t, [each for each in operands if isinstance(each, Elements)])
     if not shape:
         return applied(t, function, operands, (), [])
     element = _result(t, function, operands, shape)
     extents = tuple([_extent(each) for each in shape])
     return _made(t, ArrayExpression(function, element, t.b.loc, tuple(operands), extents))
+
+
+def _with_floats(t: Translator, function: Any, operands: Sequence[Operand]) -> list[Operand]:
+    """Operands of which integers next to arrays of floats alone are floats of their type, as in
+    numba, and for Python's integers in numpy. Comparisons take them as they are."""
+    arrays = [each.type.element for each in operands if isinstance(each, Elements)]
+    floats = [_float_of(element) for element in arrays]
+    known = [dtype for dtype in floats if dtype is not None]
+    if function in _COMPARISONS or not known or len(known) < len(floats):
+        return list(operands)
+    widest = reduce(promotion.unify, known)
+    return [
+        cast_scalar(t, each, widest)
+        if isinstance(each, Scalar) and each.dtype.is_integer and not each.dtype.is_bool
+        else each
+        for each in operands
+    ]
+
+
+def _float_of(element: argtypes.ArgType) -> DType | None:
+    """The floats that numbers are made of; None for others."""
+    if isinstance(element, argtypes.ComplexType):
+        return element.part
+    is_float = isinstance(element, argtypes.ScalarType) and element.dtype.is_float
+    return element.dtype if is_float else None  # type: ignore[union-attr]  # a scalar type
 
 
 def _made(t: Translator, expression: ArrayExpression) -> Operand:
@@ -248,6 +277,7 @@ def in_place(t: Translator, kind: type[ast.operator], target: Operand, value: Op
         raise t.fail(TypingError, "this array is read-only; write a = a + b for another one")
     if isinstance(value, ArrayExpression):
         settle(t, value)
+    operands = _with_floats(t, function, operands)
     with t.b.inside(Region()):
         require_broadcast(t, value, target.shape)
     result = _result(t, function, operands, target.shape)
