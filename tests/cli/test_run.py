@@ -195,6 +195,19 @@ def test_the_device_and_the_trace(folder, gridlane, device, form):
     assert f"launch kernel=double device={device} grid=(1, 1, 1) block=(32, 1, 1)" in done.stderr
 
 
+def test_checks_name_the_index(folder, gridlane):
+    """Also in a process that the program starts."""
+    guard = "if i < values.size:"
+    assert guard in KERNEL
+    (folder / "kernel.py").write_text(KERNEL.replace(guard, "if i < 31:"))
+    child = "import subprocess, sys\nsubprocess.run([sys.executable, 'kernel.py'])"
+    (folder / "child.py").write_text(child)
+    for words in (("--check", "kernel.py"), ("--check", "child.py")):
+        told = gridlane("run", *words).stderr
+        assert "tid=[10, 0, 0] ctaid=[0, 0, 0]: index is out of bounds: 10 on axis 0 of val" in told
+        assert "values[i] *= 2" in told
+
+
 def test_the_best_device_is_the_one_in_use(folder, python):
     """Whatever the environment says. The other options hold as well."""
     (folder / "p.py").write_text(
@@ -314,7 +327,7 @@ def test_ctrl_c(folder):
 
 def test_wrong_command_lines(folder, fails):
     (folder / "fine.py").write_text("")
-    usage = "gridlane run [--device D] [--floats F] [--trace] [--profile]"
+    usage = "gridlane run [--device D] [--floats F] [--timeout S] [--trace] [--check] [--profile]"
     assert fails("run").startswith(f"run: which program? {usage}")
     assert fails("run", "none.py") == "run: cannot read 'none.py': No such file or directory\n"
     assert "cannot read 'none.zip'" in fails("run", "none.zip")
@@ -338,4 +351,4 @@ def test_wrong_command_lines(folder, fails):
 def test_help(gridlane, words):
     done = gridlane("run", *words.split())
     assert done.returncode == 0, done.stderr
-    assert "[--device D] [--floats F] [--trace]" in done.stdout
+    assert "[--device D] [--floats F] [--trace] [--check]" in done.stdout

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.devices import DEVICES
 
 import gridlane
 from gridlane import cuda
@@ -383,3 +384,19 @@ def test_without_the_setting_there_are_no_checks():
 
 def test_ranges_that_overlap_are_one():
     assert joined(((0, 8), (2, 2), (4, 8), (12, 4), (20, 0))) == [(0, 12), (12, 4)]
+
+
+@pytest.mark.parametrize("name", [name for name in DEVICES if name not in ("cpu", "interp")])
+def test_other_devices_check_indices_and_say_what_they_do_not(name, capsys):
+    @cuda.jit
+    def kernel(a, i):
+        a[i] = 1
+
+    with gridlane.device(name):
+        array = cuda.to_device(np.zeros(4, np.float32))
+        kernel[1, 1](array, 0)
+        with pytest.raises(IndexError, match="index is out of bounds: axis 0 of a"):
+            kernel[1, 1](array, 4)
+            cuda.synchronize()
+    told = capsys.readouterr().err
+    assert f"checks the indices of arrays in Python on {name}" in told

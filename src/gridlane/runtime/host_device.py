@@ -111,9 +111,10 @@ class HostDevice:
         """Set bytes."""
         raise NotImplementedError
 
-    def register_host(self, address: int, size: int) -> None:
+    def register_host(self, address: int, size: int) -> Buffer | None:
         """Note that the host shares the memory; copies need no pinning, which makes none faster."""
         self.note_shared()
+        return None
 
     def adopt(self, address: int, size: int) -> Buffer:
         """Refuse foreign memory: no other library allocates on this device."""

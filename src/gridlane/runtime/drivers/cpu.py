@@ -29,6 +29,7 @@ from gridlane.core.errors import KernelError
 from gridlane.core.processors import available_processors
 from gridlane.core.source import UNKNOWN
 from gridlane.memory import shared_pages
+from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.host import HostResource, address_of
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.cpu_native import Linked, missing, pool
@@ -151,7 +152,8 @@ class CpuDevice(HostDevice):
 
     def __init__(self) -> None:
         super().__init__(HostResource())
-        self._allocations = Allocations(self.memory)
+        self._registered = DeviceMemory(self.memory.resource)
+        self._allocations = Allocations(self.memory, self._pinned, self._registered)
         self.limits = Limits(multiprocessors=available_processors())
 
     def copy(self, target: int, source: int, size: int) -> None:
@@ -182,6 +184,11 @@ class CpuDevice(HostDevice):
     def import_memory(self, handle: bytes, size: int) -> Buffer:
         """Open the memory of another process's handle."""
         return shared_pages.opened(handle, size)
+
+    def register_host(self, address: int, size: int) -> Buffer | None:
+        """Note that kernels share the memory, as long as the result lives where they check it."""
+        super().register_host(address, size)
+        return self._registered.note(Buffer(address, size)) if config().check else None
 
     def load(self, artifact: Artifact) -> CpuKernel:
         """Link an artifact's object code."""

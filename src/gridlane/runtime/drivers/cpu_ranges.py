@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,13 @@ _Table = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Allocations:
-    """The tables of a device's memory."""
+    """The tables of a device's memory, of several kinds."""
 
-    def __init__(self, memory: DeviceMemory[Any]) -> None:
-        self._memory = memory
+    def __init__(self, *memories: DeviceMemory[Any]) -> None:
+        self._memories = memories
         self._lock = threading.Lock()
         self._used: dict[int, list[_Table]] = {}
-        self._latest: tuple[int, _Table] | None = None
+        self._latest: tuple[tuple[int, ...], _Table] | None = None
 
     def answer(self, cells: int) -> None:
         """Write a table with an address into a launch's context.
@@ -37,7 +38,8 @@ class Allocations:
             cells: the address of three i64: that of the context, the address, and its bytes.
         """
         context, address, size = (ctypes.c_int64 * 3).from_address(cells)
-        self._memory.find(address & (1 << 64) - 1, size)
+        for memory in self._memories:
+            memory.find(address & (1 << 64) - 1, size)
         place = ctypes.c_int64.from_address(context + ALLOCATIONS_OFFSET)
         with self._lock:
             table = self._table()
@@ -57,7 +59,7 @@ class Allocations:
             return "which is null" if not address else "which is close to null"
         if own is None and (freed := self._freed(address)):
             return f"in {freed} bytes that were freed"
-        ranges = [own] if own else joined(self._memory.accounting.ranges())
+        ranges = [own] if own else joined(self._ranges())
         ends = [(address - start - size, start, size) for start, size in ranges]
         near = min(ends, key=lambda end: max(end[0], -end[0] - end[2]), default=None)
         if near is None:
@@ -72,14 +74,18 @@ class Allocations:
 
     def _freed(self, address: int) -> int:
         """The bytes of a buffer that ended and had an address; 0 if none is known."""
-        freed = self._memory.accounting.freed
+        freed = chain.from_iterable(memory.accounting.freed for memory in self._memories)
         return next((size for start, size in freed if 0 <= address - start < size), 0)
 
+    def _ranges(self) -> list[tuple[int, int]]:
+        accountings = (memory.accounting for memory in self._memories)
+        return sorted(chain.from_iterable(each.ranges() for each in accountings))
+
     def _table(self) -> _Table:
-        accounting = self._memory.accounting
-        changes = accounting.changes  # first, so that a later change makes a table of its own
+        # First, so that a later change makes a table of its own.
+        changes = tuple([memory.accounting.changes for memory in self._memories])
         if self._latest is None or self._latest[0] != changes:
-            pairs = joined(accounting.ranges())
+            pairs = joined(self._ranges())
             table = np.array([len(pairs), *(n for pair in pairs for n in pair)], np.uint64)
             self._latest = changes, table.view(np.int64)
         return self._latest[1]
