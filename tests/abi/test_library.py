@@ -330,3 +330,28 @@ def test_packages_that_are_out_of_scope_are_told_by_name(library, tmp_path, modu
     assert found.returncode == 0, found.stderr
     assert len(found.stderr.splitlines()) == (1 if name else 0)
     assert not name or f"{name} is out of gridlane's scope" in found.stderr
+
+
+ASKING = """
+#include <cuda.h>
+int ask(void) { const void *table; CUuuid id = {{0}}; return cuGetExportTable(&table, &id); }
+"""
+ASKED = (
+    '#include <stdio.h>\nint ask(void);\nint main(void) { return printf("%d\\n", ask()) < 0; }\n'
+)
+
+
+@pytest.mark.parametrize("name, is_told", [("nvrtc-other", False), ("other", True)])
+def test_who_asks_for_tables_of_the_driver(name, is_told, library, tmp_path):
+    """NVIDIA's runtime does not run without them; its compilers do."""
+    parts = {"asking.c": ASKING, "asked.c": ASKED}
+    for file, text in parts.items():
+        (tmp_path / file).write_text(text)
+    cuda = [f"-I{library / 'include'}", str(library / "libcuda.so.1")]
+    shared, program = str(tmp_path / f"lib{name}.so"), str(tmp_path / "asked")
+    words = ["cc", "-shared", "-fPIC", str(tmp_path / "asking.c"), *cuda, "-o", shared]
+    subprocess.run(words, check=True, timeout=300)
+    words = ["cc", str(tmp_path / "asked.c"), shared, cuda[1], "-o", program]
+    subprocess.run(words, check=True, timeout=300)
+    found = run(program, library)
+    assert found.stdout == "500\n" and ("has NVIDIA's runtime inside" in found.stderr) == is_told

@@ -29,6 +29,12 @@ static const struct { const char *path; const char *advice; } packages[] = {
 
 enum { PACKAGES = sizeof packages / sizeof *packages };
 
+/* NVIDIA's compilers ask as well, and work without an answer. */
+static int is_compiler(const char *path)
+{
+    return strstr(path, "/libnvrtc") || strstr(path, "/libnvJitLink");
+}
+
 static const char *advice_for(const char *path)
 {
     for (int n = 0; n < PACKAGES; n++)
@@ -52,10 +58,10 @@ static void explain(const void *caller)
     static int told;
     Dl_info from;
     const char *advice = NULL, *path = "the program";
-    if (__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
-        return;
     if (dladdr(caller, &from) && from.dli_fname && *from.dli_fname)
         path = from.dli_fname;
+    if (is_compiler(path) || __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+        return;
     advice = advice_for(path);
     if (advice && strstr(path, "/libcudart.so"))
         dl_iterate_phdr(find_user, &advice);
