@@ -214,3 +214,22 @@ def test_a_numba_that_does_not_load_is_told(monkeypatch):
 def _copy(a, out):
     for n in range(a.size):
         out[n] = a[n]
+
+
+def test_types_of_locals():
+    pytest.importorskip("numba", reason="numba, which compiles for the host, is not installed")
+
+    @njit(
+        toplevel.uint16[:](toplevel.uint16),
+        locals={"table": toplevel.uint16[:], "last": toplevel.uint8},
+    )
+    def padded(size):
+        table = np.empty(size + 1, dtype=np.uint16)
+        for i in range(size):
+            table[i] = i
+        last = size
+        table[size] = last
+        return table
+
+    assert padded(300).tolist() == [*range(300), 300 % 256]
+    assert padded(300).dtype == np.uint16

@@ -144,10 +144,9 @@ def compiled(
     package = numba()
     if package is None:
         return None
-    # Files of numba's cache are those of programs without gridlane.
-    kept = {name: value for name, value in options.items() if name != "cache"}
     with _placed():
         _register(package, kind)
+        kept = _options(package, options)
         declared = [_signature(package, each) for each in signatures]
         with _refused(package):
             dispatcher = package.jit(declared or None, **kept)(_with_numbas(package, function))
@@ -174,9 +173,9 @@ def ufunc(
     """
     package = numba()
     assert package is not None
-    kept = {name: value for name, value in options.items() if name != "cache"}
     with _placed():
         _register(package, kind)
+        kept = _options(package, options)
         words = [
             [_signature(package, one) for one in each] if isinstance(each, list) else each
             for each in args
@@ -312,6 +311,18 @@ def _with_numbas(package: ModuleType, function: Callable[..., Any]) -> Callable[
 
 def _fails() -> None:
     raise ValueError
+
+
+def _options(package: ModuleType, options: dict[str, Any]) -> dict[str, Any]:
+    """A decorator's options with numba's types (``locals=``). Files of numba's cache are those of
+    programs without gridlane."""
+
+    def numbas(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: numbas(each) for name, each in value.items()}
+        return _type(package, value) if isinstance(value, ArgType) else value
+
+    return {name: numbas(value) for name, value in options.items() if name != "cache"}
 
 
 def _signature(package: ModuleType, declared: Any) -> Any:
