@@ -215,8 +215,10 @@ class Kernel:
 
     def _unchecked(self, target: Target) -> tuple[str, ...]:
         """Which checks that are asked for a target has not."""
+        if not self.options.check:
+            return ()
         record = backend(target.name)
-        if not self.options.check or record.on_host or record.executes_ir:
+        if record.on_host or record.executes_ir:
             return ()
         return (
             f"GRIDLANE_CHECK=1 (--check) checks the indices of arrays in Python on {target.name}, "
