@@ -14,10 +14,10 @@
 #define __NV_THREAD_SCOPE_DEVICE __MEMORY_SCOPE_DEVICE
 #define __NV_THREAD_SCOPE_SYSTEM __MEMORY_SCOPE_SYSTEM
 
-#define GRIDLANE_SCOPED(order, scope, ...) order, scope
-#define GRIDLANE_HOW(...) GRIDLANE_SCOPED(__VA_ARGS__, __MEMORY_SCOPE_SYSTEM, )
-#define GRIDLANE_SCOPED_TWICE(order, failed, scope, ...) order, failed, scope
-#define GRIDLANE_HOW_TWICE(...) GRIDLANE_SCOPED_TWICE(__VA_ARGS__, __MEMORY_SCOPE_SYSTEM, )
+#define GRIDLANE_ORDERS(order, scope, ...) order, scope
+#define GRIDLANE_HOW(...) GRIDLANE_ORDERS(__VA_ARGS__, __MEMORY_SCOPE_SYSTEM, )
+#define GRIDLANE_ORDERS_TWICE(order, failed, scope, ...) order, failed, scope
+#define GRIDLANE_HOW_TWICE(...) GRIDLANE_ORDERS_TWICE(__VA_ARGS__, __MEMORY_SCOPE_SYSTEM, )
 
 #define __nv_atomic_load_n(p, ...) __scoped_atomic_load_n(p, GRIDLANE_HOW(__VA_ARGS__))
 #define __nv_atomic_load(p, to, ...) __scoped_atomic_load(p, to, GRIDLANE_HOW(__VA_ARGS__))

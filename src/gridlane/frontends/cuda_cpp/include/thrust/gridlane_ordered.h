@@ -79,22 +79,22 @@ template <typename V_, typename W_, typename O_> values_beside<V_, W_, O_> besid
 #define GRIDLANE_UNION gridlane::rule<false, true, true, true>
 #define GRIDLANE_DIFFERENCE gridlane::rule<false, true, false, false>
 #define GRIDLANE_SYMMETRIC gridlane::rule<false, true, true, false>
-#define GRIDLANE_BOTH gridlane::rule<false, false, false, true>
+#define GRIDLANE_COMMON gridlane::rule<false, false, false, true>
 GRIDLANE_RULE(merge, GRIDLANE_MERGE)
 GRIDLANE_RULE(set_union, GRIDLANE_UNION)
 GRIDLANE_RULE(set_difference, GRIDLANE_DIFFERENCE)
 GRIDLANE_RULE(set_symmetric_difference, GRIDLANE_SYMMETRIC)
 GRIDLANE_3(set_intersection, (First_ a, First_ b, B_ c, B_ d, C_ out), (a, b, c, d, out),
-           { return GRIDLANE_BOTH::template run<S_>(a, b - a, c, d - c, out, lower(), alone()); })
+           { return GRIDLANE_COMMON::template run<S_>(a, b - a, c, d - c, out, lower(), alone()); })
 GRIDLANE_4(set_intersection, (First_ a, First_ b, B_ c, B_ d, C_ out, D_ f), (a, b, c, d, out, f),
-           { return GRIDLANE_BOTH::template run<S_>(a, b - a, c, d - c, out, f, alone()); })
+           { return GRIDLANE_COMMON::template run<S_>(a, b - a, c, d - c, out, f, alone()); })
 GRIDLANE_5(set_intersection_by_key, (First_ a, First_ b, B_ c, B_ d, C_ v, D_ out, E_ values),
            (a, b, c, d, v, out, values),
-           { D_ end = GRIDLANE_BOTH::template run<S_>(a, b - a, c, d - c, out, lower(), beside(v, v, values));
+           { D_ end = GRIDLANE_COMMON::template run<S_>(a, b - a, c, d - c, out, lower(), beside(v, v, values));
              return std::pair<D_, E_>(end, values + (end - out)); })
 GRIDLANE_6(set_intersection_by_key, (First_ a, First_ b, B_ c, B_ d, C_ v, D_ out, E_ values, F_ f),
            (a, b, c, d, v, out, values, f),
-           { D_ end = GRIDLANE_BOTH::template run<S_>(a, b - a, c, d - c, out, f, beside(v, v, values));
+           { D_ end = GRIDLANE_COMMON::template run<S_>(a, b - a, c, d - c, out, f, beside(v, v, values));
              return std::pair<D_, E_>(end, values + (end - out)); })
 
 // --- partitions: all are stable
@@ -271,7 +271,7 @@ GRIDLANE_3(uninitialized_copy_n, (First_ a, B_ n, C_ out), (a, n, out), { return
 #undef GRIDLANE_UNION
 #undef GRIDLANE_DIFFERENCE
 #undef GRIDLANE_SYMMETRIC
-#undef GRIDLANE_BOTH
+#undef GRIDLANE_COMMON
 #undef GRIDLANE_PARTITION
 #undef GRIDLANE_PART
 #undef GRIDLANE_PARTED
