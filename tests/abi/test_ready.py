@@ -247,7 +247,7 @@ def test_the_loader_of_objects_is_safe(tmp_path):
     if not shutil.which("cc"):
         pytest.skip("cc is not installed")
     made, program = tmp_path / "pool.o", tmp_path / "program"
-    made.write_bytes(object_of(cpu_pool.text("x86_64")))
+    made.write_bytes(object_of(cpu_pool.text("x86_64", 0)))
     sources = [HERE / "ready_objects.c", LIBRARY / "ready_object.c"]
     options = ["-g", "-O1", "-Wall", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command = ["cc", *options, f"-I{LIBRARY}", *map(str, sources), "-o", str(program), "-ldl"]

@@ -61,7 +61,7 @@ def _pool(processor: str) -> bytes:
     """The object code of the thread pool."""
     machine = machine_for(Target("cpu", processor=processor))
     made = target_machine(machine.triple, "generic", "", 0)
-    return made.emit_object(llvm.parse_assembly(cpu_pool.text("aarch64")))
+    return made.emit_object(llvm.parse_assembly(cpu_pool.text("aarch64", 0)))
 
 
 def run(launches: list[Launch], processor: str, folder: Path) -> list[Outcome]:
