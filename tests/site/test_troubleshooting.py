@@ -66,7 +66,11 @@ PROVOKED = {
         "@cuda.jit\ndef k(x, n):\n    s = cuda.shared.array(n, float32)\nk[1, 1](x, 3)"
     ),
     "… has a meaning only inside": "cuda.grid(1)",
-    "… between … and … is not defined": "@cuda.jit\ndef k(x):\n    x += 1\nk[1, 1](x)",
+    "… between … and … is not defined": "@cuda.jit\ndef k(x):\n    x += (1, 2)\nk[1, 1](x)",
+    "an array of more than": (
+        "@cuda.jit\ndef k(x):\n    y = x + 1\n    x[0] = 2\n    x[1] = y[0]\n"
+        "k[1, 1](np.zeros(9999))\ncuda.synchronize()"
+    ),
     "… is required here, not …` |": "@cuda.jit\ndef k(x):\n    x[0] = 'a'\nk[1, 1](x)",
     "… indices for an array": "@cuda.jit\ndef k(x):\n    x[0, 0] = 1\nk[1, 1](x)",
     "… is required here, not …; convert": "@cuda.jit\ndef k(x):\n    x[0.5] = 1\nk[1, 1](x)",
