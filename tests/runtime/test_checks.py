@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.devices import DEVICES
+from tests.devices import DEVICES, assert_same, run_on
 
 import gridlane
 from gridlane import cuda
 from gridlane.compiler.generation import text
+from gridlane.conformance.suite import cases
 from gridlane.core import config
 from gridlane.core.device_errors import KernelFault
 from gridlane.core.options import KernelOptions, Target
@@ -400,3 +401,20 @@ def test_other_devices_check_indices_and_say_what_they_do_not(name, capsys):
             cuda.synchronize()
     told = capsys.readouterr().err
     assert f"checks the indices of arrays in Python on {name}" in told
+
+
+OPS = (
+    *("load", "store", "offset", "recast", "from_address", "global", "dynamic_shared"),
+    *("local_array", "atomic", "atomic_cas", "atomic_cas_pair", "async_copy", "barrier"),
+    *("print", "loop", "shuffle", "call"),
+)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_ops_do_what_they_do_without_checks(op):
+    """The first and the last case of each."""
+    found = [case for case in cases() if case.op == op]
+    for case in (found[0], found[-1]):
+        launch = case.module, case.grid, case.block, case.arrays, (), case.shared
+        got, wanted = run_on("cpu", *launch), run_on("interp", *launch)
+        assert_same(got.arrays, wanted.arrays, case.labels)
