@@ -310,7 +310,7 @@ def fault(*given, **options):
         ("count", 38, 2, "an atomic access of 4 bytes through parameter into at {}, directly"),
         ("shared", 1, 3, "store of 4 bytes at byte 16 of the dynamic shared memory, which has 16"),
         ("shared", -3, 0, "store of 4 bytes at byte -12 of the dynamic shared memory"),
-        ("variables", 1 << 20, 0, "load of 4 bytes through parameter module_data at {}"),
+        ("variables", 1 << 20, 0, "load of 4 bytes through the module's variables at {}"),
     ),
 )
 def test_an_access_of_ptx_is_named(name, by, thread, told):

@@ -76,8 +76,8 @@ def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
 ILLEGAL_ACCESS = "illegal access"
 """The exception of an error table's row that stands for ``kernel_access``."""
 
-PARAMETER = "through parameter"
-"""In the detail of such a row: the access is meant for the allocation of a parameter."""
+THROUGH = "through"
+"""In the detail of such a row, in front of a parameter: the access is meant for its allocation."""
 
 
 class KernelEnded(DeviceError):

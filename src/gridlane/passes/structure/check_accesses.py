@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gridlane.core.device_errors import ILLEGAL_ACCESS, PARAMETER
+from gridlane.core.device_errors import ILLEGAL_ACCESS, THROUGH
 from gridlane.core.dtypes import DType, i64, u64
 from gridlane.core.kernel_names import readable
 from gridlane.ir.builder import Builder, constant
@@ -171,13 +171,19 @@ def _chain(pointer: Value) -> list[_Step]:
     return found
 
 
+_VARIABLES = "module_data"
+"""The parameter that the frontend of PTX adds for the variables of a module."""
+
+
 def _through(param: Param | None) -> str:
     """Through which parameter an access reaches its address, which follows."""
     if param is None:
         return " at {}"
     name = param.value.name
-    own = "" if not name or re.search(r"_param_\d+(\.\d+)?$", name) else f" {name}"
-    return f" {PARAMETER}{own or f' {param.argument + 1}'} at {{}}"
+    known = name and not re.search(r"_param_\d+(\.\d+)?$", name)
+    own = f"parameter {name if known else param.argument + 1}"
+    own = "the module's variables" if name == _VARIABLES else own
+    return f" {THROUGH} {own} at {{}}"
 
 
 def _what(access: _Access) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gridlane.core.artifact import KernelErrorSite
 from gridlane.core.cpu_abi import ALLOCATIONS_OFFSET
-from gridlane.core.device_errors import PARAMETER
+from gridlane.core.device_errors import THROUGH
 from gridlane.memory.device_memory import DeviceMemory
 
 _Table = np.ndarray[Any, np.dtype[np.int64]]
@@ -97,7 +97,7 @@ def access_text(site: KernelErrorSite, numbers: list[int], known: Allocations) -
     if not site.detail.endswith(" at {}"):
         return site.detail.format(*numbers)
     address, start, size = (number & (1 << 64) - 1 for number in numbers[:3])
-    own = (start, size) if size and PARAMETER in site.detail else None
+    own = (start, size) if size and f" {THROUGH} " in site.detail else None
     return f"{site.detail.format(f'{address:#x}')}, {known.describe(address, own)}"
 
 
