@@ -103,6 +103,13 @@ def test_thrust_of_ordered_ranges(cc):  # noqa: F811
     assert (found.returncode, found.stdout) == (0, right), found
 
 
+def test_cub_of_a_device(cc):  # noqa: F811
+    cc("-w", "-std=c++17", HERE / "cub_device.cu", "-o", "program")
+    found = run("./program")
+    right = (HERE / "cub_device.txt").read_text()
+    assert (found.returncode, found.stdout) == (0, right), found
+
+
 def test_memory_and_events_of_two_processes(cc):  # noqa: F811
     cc("-w", HERE / "two_processes.cu", "-o", "program")
     found = run("./program")

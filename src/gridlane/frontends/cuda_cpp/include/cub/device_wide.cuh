@@ -1,23 +1,25 @@
-// Algorithms of a whole device, as declarations: the host calls them.
+// Algorithms of a whole device. The host calls them: they are declarations where kernels alone are
+// compiled, and what whole programs have of them is in device_program.cuh.
 #pragma once
 #include "cub/utilities.cuh"
 #include "gridlane/absent.h"
-
-namespace cub {
 
 // Each takes the temporary memory, its size, and what the algorithm needs.
 #define GRIDLANE_CALL(name)                                                                   \
     template <typename... A_>                                                                 \
     GRIDLANE_ABSENT static cudaError_t name(void *, size_t &, const A_ &...)                  \
         GRIDLANE_BODY(return cudaSuccess;)
+#ifdef GRIDLANE_PROGRAM
+#include "cub/device_program.cuh"
+#endif
+
+namespace cub {
+
+#ifndef GRIDLANE_PROGRAM
 struct DeviceReduce {
     GRIDLANE_CALL(Reduce) GRIDLANE_CALL(Sum) GRIDLANE_CALL(Min) GRIDLANE_CALL(Max)
     GRIDLANE_CALL(ArgMin) GRIDLANE_CALL(ArgMax) GRIDLANE_CALL(ReduceByKey)
     GRIDLANE_CALL(TransformReduce)
-};
-struct DeviceSegmentedReduce {
-    GRIDLANE_CALL(Reduce) GRIDLANE_CALL(Sum) GRIDLANE_CALL(Min) GRIDLANE_CALL(Max)
-    GRIDLANE_CALL(ArgMin) GRIDLANE_CALL(ArgMax)
 };
 struct DeviceScan {
     GRIDLANE_CALL(ExclusiveSum) GRIDLANE_CALL(InclusiveSum) GRIDLANE_CALL(ExclusiveScan)
@@ -28,6 +30,16 @@ struct DeviceScan {
 struct DeviceRadixSort {
     GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortPairsDescending)
     GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(SortKeysDescending)
+};
+struct DeviceSelect {
+    GRIDLANE_CALL(Flagged) GRIDLANE_CALL(If) GRIDLANE_CALL(Unique) GRIDLANE_CALL(UniqueByKey)
+};
+struct DevicePartition { GRIDLANE_CALL(Flagged) GRIDLANE_CALL(If) };
+struct DeviceRunLengthEncode { GRIDLANE_CALL(Encode) GRIDLANE_CALL(NonTrivialRuns) };
+#endif
+struct DeviceSegmentedReduce {
+    GRIDLANE_CALL(Reduce) GRIDLANE_CALL(Sum) GRIDLANE_CALL(Min) GRIDLANE_CALL(Max)
+    GRIDLANE_CALL(ArgMin) GRIDLANE_CALL(ArgMax)
 };
 struct DeviceSegmentedRadixSort {
     GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortPairsDescending)
@@ -42,11 +54,6 @@ struct DeviceMergeSort {
     GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(StableSortPairs)
     GRIDLANE_CALL(StableSortKeys)
 };
-struct DeviceSelect {
-    GRIDLANE_CALL(Flagged) GRIDLANE_CALL(If) GRIDLANE_CALL(Unique) GRIDLANE_CALL(UniqueByKey)
-};
-struct DevicePartition { GRIDLANE_CALL(Flagged) GRIDLANE_CALL(If) };
-struct DeviceRunLengthEncode { GRIDLANE_CALL(Encode) GRIDLANE_CALL(NonTrivialRuns) };
 struct DeviceHistogram {
     GRIDLANE_CALL(HistogramEven) GRIDLANE_CALL(HistogramRange)
     template <int C_, int A_, typename... P_>
