@@ -90,7 +90,7 @@ THRUST = """1 0 999 499500
 
 
 def test_thrust_of_the_host(cc):  # noqa: F811
-    cc("-w", HERE / "thrust_host.cu", "-o", "program")
+    cc("-w", "-std=c++14", HERE / "thrust_host.cu", "-o", "program")
     found = run("./program")
     assert (found.returncode, found.stdout) == (0, THRUST), found
 

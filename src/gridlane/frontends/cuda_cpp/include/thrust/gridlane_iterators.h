@@ -8,8 +8,10 @@ namespace thrust {
 namespace gridlane {
 // Where memory that an iterator reaches is; ``anywhere`` for one that reaches none.
 struct anywhere {};
+template <typename> struct no_type { using type = void; };  // std::void_t is of C++17
 template <typename I_, typename = void> struct system_of { using type = on_host; };
-template <typename I_> struct system_of<I_, std::void_t<typename I_::gridlane_system>> {
+template <typename I_>
+struct system_of<I_, typename no_type<typename I_::gridlane_system>::type> {
     using type = typename I_::gridlane_system;
 };
 template <typename A_, typename B_> struct both { using type = A_; };
