@@ -17,7 +17,14 @@ import numpy as np
 from gridlane.core.artifact import KernelErrorSite
 from gridlane.core.cpu_abi import ALLOCATIONS_OFFSET
 from gridlane.core.device_errors import THROUGH
+from gridlane.core.forks import hold_at_forks
 from gridlane.memory.device_memory import DeviceMemory
+
+_lock = hold_at_forks(threading.RLock())
+"""Reentrant: a signal's handler may launch a kernel while Python answers another."""
+
+_CLOSE = 64
+"""An address so many bytes beside an allocation is meant for it, whatever was there before."""
 
 _Table = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -27,7 +34,6 @@ class Allocations:
 
     def __init__(self, *memories: DeviceMemory[Any]) -> None:
         self._memories = memories
-        self._lock = threading.Lock()
         self._used: dict[int, list[_Table]] = {}
         self._latest: tuple[tuple[int, ...], _Table] | None = None
 
@@ -41,8 +47,8 @@ class Allocations:
         for memory in self._memories:
             memory.find(address & (1 << 64) - 1, size)
         place = ctypes.c_int64.from_address(context + ALLOCATIONS_OFFSET)
-        with self._lock:
-            table = self._table()
+        table = self._table()  # takes the lock of the accounting, which forks take first
+        with _lock:
             if place.value:
                 self._used[context].append(table)
             else:
@@ -57,20 +63,15 @@ class Allocations:
         """
         if address < 4096:
             return "which is null" if not address else "which is close to null"
-        if own is None and (freed := self._freed(address)):
-            return f"in {freed} bytes that were freed"
         ranges = [own] if own else joined(self._ranges())
-        ends = [(address - start - size, start, size) for start, size in ranges]
-        near = min(ends, key=lambda end: max(end[0], -end[0] - end[2]), default=None)
-        if near is None:
-            return "and there is no allocation"
-        behind, _, size = near
-        if behind >= 0:
-            return f"{_distance(behind)} behind the end of an allocation of {size} bytes"
-        front = -behind - size
-        if front > 0:
-            return f"{_distance(front)} in front of an allocation of {size} bytes"
-        return f"{-behind} bytes before the end of an allocation of {size} bytes"
+        near = min(((_away(address, *each), each[1]) for each in ranges), default=(0, 0))
+        freed = 0 if own or 0 < near[0] <= _CLOSE else self._freed(address)
+        if freed:
+            return f"in {freed} bytes that were freed"
+        for start, size in ranges:
+            if (_away(address, start, size), size) == near:
+                return _beside(address - start, size)
+        return "and there is no allocation"
 
     def _freed(self, address: int) -> int:
         """The bytes of a buffer that ended and had an address; 0 if none is known."""
@@ -84,11 +85,12 @@ class Allocations:
     def _table(self) -> _Table:
         # First, so that a later change makes a table of its own.
         changes = tuple([memory.accounting.changes for memory in self._memories])
-        if self._latest is None or self._latest[0] != changes:
+        latest = self._latest
+        if latest is None or latest[0] != changes:
             pairs = joined(self._ranges())
             table = np.array([len(pairs), *(n for pair in pairs for n in pair)], np.uint64)
-            self._latest = changes, table.view(np.int64)
-        return self._latest[1]
+            latest = self._latest = changes, table.view(np.int64)
+        return latest[1]
 
 
 def access_text(site: KernelErrorSite, numbers: list[int], known: Allocations) -> str:
@@ -99,6 +101,21 @@ def access_text(site: KernelErrorSite, numbers: list[int], known: Allocations) -
     address, start, size = (number & (1 << 64) - 1 for number in numbers[:3])
     own = (start, size) if size and f" {THROUGH} " in site.detail else None
     return f"{site.detail.format(f'{address:#x}')}, {known.describe(address, own)}"
+
+
+def _away(address: int, start: int, size: int) -> int:
+    """How far an address is from the bytes of an allocation."""
+    return max(start - address, address - start - size + 1, 0)
+
+
+def _beside(offset: int, size: int) -> str:
+    """Where an offset lies, of an access that is not whole within an allocation."""
+    where = f"an allocation of {size} bytes"
+    if offset < 0:
+        return f"{_distance(-offset)} in front of {where}"
+    if offset >= size:
+        return f"{_distance(offset - size)} behind the end of {where}"
+    return f"{_distance(size - offset)} before the end of {where}"
 
 
 def _distance(count: int) -> str:
