@@ -68,7 +68,7 @@ def page(rows: Rows, suite: Path, device: str, total: int) -> str:
     failing = {test.function for test in counted if test.kind != "passed"}
     text = _TEXT.format(
         date=datetime.date.today(),
-        version=_version(suite),
+        version=version_of(suite),
         device=device,
         files=len(rows),
         all_files=total,
@@ -91,7 +91,8 @@ def page(rows: Rows, suite: Path, device: str, total: int) -> str:
     return text + "".join(parts) + _by_file(tests)
 
 
-def _version(suite: Path) -> str:
+def version_of(suite: Path) -> str:
+    """The version of the checkout that has the tests."""
     for folder in (suite.parent / "src" / "numba_cuda_mlir", suite.parent):
         if (folder / "VERSION").exists():
             return (folder / "VERSION").read_text().strip()

@@ -1,4 +1,4 @@
-"""The page of docs/numba-suite.md."""
+"""The pages of numba-cuda's tests, and numba-cuda-mlir's, on gridlane's libcuda."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.peers.clients.mlir_report import version_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,11 @@ class Outcome:
     reason: str
 
 
-_TEXT = """# numba-cuda's own tests on gridlane's libcuda
+_TEXT = """# {name}'s own tests on gridlane's libcuda
 
-`python -m tests.peers.clients.numba_suite --out docs/numba-suite.md` writes this page; last on
-{date}. The packages are {packages}, without nvJitLink, which makes machine code; the device is
-`{device}`.
+`python -m tests.peers.clients.numba_suite {words}` writes this page; last on
+{date}. {suite}The packages are {packages}, without nvJitLink, which makes machine code; the device
+is `{device}`.
 Each module of tests has a process of its own; where that ends or takes too long, the test that ran
 counts as ended.
 {absent}
@@ -45,7 +47,7 @@ counts as ended.
 
 ## What was skipped
 
-| tests | reason, by numba-cuda's own words |
+| tests | reason, by {name}'s own words |
 |--:|---|
 {skipped}
 
@@ -56,14 +58,44 @@ counts as ended.
 {modules}
 """
 _MOST = 160
+_PACKAGES = "numba-cuda", "numba", "cuda-bindings", "cuda-core", "nvidia-nvvm"
+_MLIR_PACKAGES = "numba-cuda-mlir", "cuda-bindings", "cuda-core", "nvidia-nvvm"
+_MLIR_WORDS = "--suite DIR --out docs/numba-cuda-mlir-libcuda.md"
+_SUITE = """DIR is the folder `tests` of a checkout of NVIDIA/numba-cuda-mlir, version {}; the
+wheel has no tests. Its folders `benchmarks` and `doc_examples` are left out, as by its own settings
+of pytest.
+"""
+_OTHER = "the compiler of the wheel is another version's than the tests"
+_LTO = "links LTO-IR, into which CUDA C++ is compiled by default: nvJitLink alone takes that"
+_REASONS = {
+    r"ObjectCode: ltoir|test_module_callbacks: AssertionError: 0 != ": _LTO,
+    r"XPASS\(strict\)": "expected to fail, and passes",
+    r"\*\* or pow|'NoneType' object has no attribute 'loc'|: ValueError:\s*$": _OTHER,
+    r"Run MLIR backend": _OTHER,
+    r"made-up-option": "words of another version of libNVVM",
+    r"not greater than 57": "registers of a thread, which this device does not have",
+    r"x7fELF": "expects machine code of the linker, which makes PTX",
+    r"Linker has been closed": "links before there is a context, which cuLinkCreate needs",
+    r"48 != 40": "static shared memory is counted in 16 bytes",
+}
+"""Reasons by a module and the words of errors."""
 
 
-def text(found: Sequence[Outcome], interpreter: Path, device: str, absent: Sequence[str]) -> str:
-    """The page; ``absent`` are modules that did not run."""
+def text(
+    found: Sequence[Outcome],
+    interpreter: Path,
+    root: Path | None,
+    device: str,
+    absent: Sequence[str],
+) -> str:
+    """The page; ``absent`` are modules that did not run, ``root`` numba-cuda-mlir's tests."""
     counts = Counter(each.kind for each in found)
     return _TEXT.format(
+        name="numba-cuda-mlir" if root else "numba-cuda",
+        words=_MLIR_WORDS if root else "--out docs/numba-suite.md",
+        suite=_SUITE.format(version_of(root)) if root else "",
         date=datetime.date.today().isoformat(),
-        packages=_packages(interpreter),
+        packages=_packages(interpreter, _MLIR_PACKAGES if root else _PACKAGES),
         absent=f"\nNot run: {', '.join(absent)}.\n" if absent else "",
         device=device,
         counts="\n".join(
@@ -77,9 +109,9 @@ def text(found: Sequence[Outcome], interpreter: Path, device: str, absent: Seque
     )
 
 
-def _packages(interpreter: Path) -> str:
+def _packages(interpreter: Path, names: Sequence[str]) -> str:
     told = "from importlib.metadata import version as v; print(*(f'{n} {v(n)}' for n in "
-    told += "('numba-cuda', 'numba', 'cuda-bindings', 'cuda-core', 'nvidia-nvvm')), sep=', ')"
+    told += f"{tuple(names)}), sep=', ')"
     done = subprocess.run([interpreter, "-c", told], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -88,7 +120,7 @@ def _failed(found: Sequence[Outcome]) -> str:
     made: dict[str, list[str]] = {}
     for each in found:
         if each.kind in ("failed", "ended"):
-            made.setdefault(_plain(each.reason), []).append(each.module)
+            made.setdefault(_why(each), []).append(each.module)
     rows = sorted(made.items(), key=lambda each: -len(each[1]))
     return "\n".join(
         f"| {len(names)} | {', '.join(sorted(set(names)))} | {reason} |" for reason, names in rows
@@ -109,6 +141,14 @@ def _modules(found: Sequence[Outcome]) -> str:
             f"| {name} | {kinds['passed'] + kinds['expected']} | {bad} | {kinds['skipped']} |"
         )
     return "\n".join(rows)
+
+
+def _why(each: Outcome) -> str:
+    """The reason of a failure."""
+    told = f"{each.module}: {each.reason}"
+    return next((why for words, why in _REASONS.items() if re.search(words, told)), None) or _plain(
+        each.reason
+    )
 
 
 def _plain(reason: str) -> str:

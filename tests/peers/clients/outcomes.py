@@ -26,7 +26,11 @@ class _Named(pytest.Module):
         return importlib.import_module(".".join(parts[parts.index("numba_cuda") + 1 :]))
 
 
-def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    if "numba_cuda" not in module_path.parts:
+        return None
     return _Named.from_parent(parent, path=module_path)
 
 

@@ -31,9 +31,14 @@ REQUIREMENTS = {
         "numba-cuda[cu13]==0.30.4",
         *("pytest", "filecheck", "cloudpickle", "cffi", "psutil", "ml_dtypes", "scipy"),
     ),
+    "numba-mlir": (
+        *("numba-cuda-mlir[cu13]==0.6.0", "nvidia-cuda-cccl==13.0.85"),
+        *("pytest", "pytest-benchmark", "filecheck", "cloudpickle", "cffi", "psutil"),
+        *("ml_dtypes", "scipy"),
+    ),
 }
 """What is installed for each. NVRTC is no newer than the ptxas that CUDA 13.0 has."""
-REMOVED = {"numba": ("nvidia-nvjitlink",)}
+REMOVED = {"numba": ("nvidia-nvjitlink",), "numba-mlir": ("nvidia-nvjitlink",)}
 """What is removed again: nvJitLink makes machine code; without it numba asks libcuda to link."""
 
 
