@@ -25,6 +25,7 @@ from gridlane.actors.program import EMPTY
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.compact import Variant
+from gridlane.core.cpu_abi import REPORT
 from gridlane.core.errors import DeviceError, LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.launch.compact import array_checker
@@ -158,7 +159,7 @@ class _OnThread:
     def __init__(self, program: ResidentProgram, there: EngineActor) -> None:
         kernel: Any = program.plan.kernel
         self._how, self._there = kernel.machine_code, there
-        self._report = (ctypes.c_int64 * 8)()
+        self._report = (ctypes.c_int64 * REPORT)()
         self._code = 0
         self._thread: threading.Thread | None = None
         kinds = (ctypes.c_void_p, ctypes.c_char_p, *[ctypes.c_int] * 4, ctypes.c_void_p)
