@@ -32,7 +32,6 @@ class KernelOptions:
         floats: one of ``FLOATS``.
         stack: bytes of a thread's stack, where functions call themselves; 0 for GRIDLANE_STACK's.
         chip: the processor that the program names, for what it evaluates at compile time.
-        finite: whether ``fastmath`` may take it that no value is NaN or infinite.
         runtime_shared: shared arrays may have shapes that the kernel learns when it runs.
         integral: ``math.floor``, ``ceil`` and ``trunc`` of float32 and float64 give integers.
         check: accesses are checked: indices of arrays, and addresses on targets that can.
