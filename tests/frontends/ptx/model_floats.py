@@ -196,7 +196,9 @@ def arithmetic(root_: str, m: Modifiers) -> Case | None:
     if "ftz" in m and of is F32:
         apply = _tiny_flushed(apply, _function(root_, m, WIDE)[1])
     if not name.endswith("x2"):
-        return Case((name,) * count, (name,), lambda *x: (apply(*x),))
+        old = root_ == "mad" and of is F32 and "rn" not in m  # later ones ask how it is rounded
+        target = "sm_13" if old else "sm_90"
+        return Case((name,) * count, (name,), lambda *x: (apply(*x),), target=target)
 
     def both(*words: int) -> tuple[int]:
         bits = of.bits
