@@ -1,12 +1,14 @@
 """What memory compiled kernels leave behind in a process, and which part of the compiler does.
 
-    python benchmarks/compile_memory.py [--kernels N]
+    python benchmarks/compile_memory.py [--kernels N | --many N]
 
 Each kernel has 60 branches of its own, is compiled for the CPU without the disk cache, launched
 once and dropped. After the first 100 LLVM runs in a helper process (codegen/llvm/apart.py); the
 second row is the same without it. The third row ends before LLVM: translation alone. The last runs
 LLVM's pass pipeline alone on a module of 450 instructions, in a context of its own, with its pass
-manager and builder closed. Resident memory is read after a garbage collection and malloc_trim.
+manager and builder closed. With ``--many`` so many
+kernels of one branch are compiled, launched and dropped, and the growth since the first 200 is
+printed after each thousand. Resident memory is read after a garbage collection and malloc_trim.
 """
 
 from __future__ import annotations
@@ -85,6 +87,35 @@ def optimised(number: int) -> None:
         each.close()
 
 
+def one_of_many(number: int) -> None:
+    """Compile and launch a small kernel with literals of its own, and look at its result."""
+    text = (
+        "@cuda.jit\ndef k(o):\n    i = cuda.grid(1)\n"
+        f"    if i < o.size and o[i] > {number}.5:\n        o[i] = o[i] * {number}.25 + {number}\n"
+        f"    else:\n        o[i] = {number}\n"
+    )
+    name = f"<one of many {number}>"
+    linecache.cache[name] = len(text), None, text.splitlines(True), name
+    space: dict[str, Any] = {"cuda": cuda}
+    exec(compile(text, name, "exec"), space)
+    out = np.zeros(32, np.float32)
+    space["k"][1, 32](out)
+    assert (out == np.float32(number)).all()
+    del linecache.cache[name]
+
+
+def many(count: int) -> None:
+    """Print the growth of many different kernels."""
+    first = 200
+    for number in range(first):
+        one_of_many(number)
+    before = resident()
+    for number in range(1, count + 1):
+        one_of_many(first + number)
+        if number % 1000 == 0 or number == count:
+            print(f"{number} kernels: {resident() - before:.1f} MiB", flush=True)
+
+
 def growth(step: Callable[[int], None], start: int, kernels: int) -> float:
     """MiB that each of some steps leaves behind."""
     for number in range(start, start + WARM):
@@ -98,7 +129,12 @@ def growth(step: Callable[[int], None], start: int, kernels: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kernels", type=int, default=60)
-    kernels = parser.parse_args().kernels
+    parser.add_argument("--many", type=int)
+    given = parser.parse_args()
+    if given.many:
+        many(given.many)
+        return
+    kernels = given.kernels
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     rows = (
