@@ -64,7 +64,7 @@ static void run(const Launch *launch, void *pool) {
     }
     int64_t plan[8] = {(int64_t)entries[launch->entry], (int64_t)pool, launch->fixed,
                        launch->work, (int64_t)entries};
-    int64_t report[2] = {0, 0};
+    int64_t report[15] = {0}; /* REPORT of core/cpu_abi.py */
     int64_t code = gridlane_launch(plan, params, launch->grid[0], launch->grid[1],
                                    launch->grid[2], launch->shared, report);
     fwrite(&code, 8, 1, output);
