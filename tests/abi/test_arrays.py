@@ -145,7 +145,7 @@ def test_copies_of_bytes(context):
         lambda: cu.cuMemcpyHtoA(first, 1 << 63, values, 4),
         lambda: cu.cuMemcpyAtoH(host, first, 96, 4),
         lambda: cu.cuMemcpyAtoD(int(x) + 92, first, 0, 8),
-        lambda: cu.cuMemcpyAtoD(12345, first, 0, 8),
+        lambda: cu.cuMemcpyAtoD(1 << 59, first, 0, 8),
         lambda: cu.cuMemcpyHtoA(first, 0, 0, 8),
         lambda: cu.cuMemcpyAtoH(0, first, 0, 8),
     ):

@@ -267,7 +267,7 @@ def test_what_cannot_be_captured_invalidates_the_capture(stream):
 def test_wrong_arguments_leave_the_capture_valid(stream):
     function, x = kernel(), device_array(VALUES)
     good(cu.cuStreamBeginCapture(stream, RELAXED))
-    assert cu.cuMemsetD32Async(12345, 1, 4, stream)[0] == BAD
+    assert cu.cuMemsetD32Async(1 << 59, 1, 4, stream)[0] == BAD
     values = (x, 1, 1, N), TYPES
     for grid in ((0, 1, 1), (1, 70000, 1)):
         assert cu.cuLaunchKernel(function, *grid, 1, 1, 1, 0, stream, values, 0)[0] == BAD

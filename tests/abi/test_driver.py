@@ -122,7 +122,7 @@ def test_memory_errors(context):
     x = device_array(np.zeros(100, np.uint8))
     host = np.zeros(200, np.uint8)
     assert cu.cuMemcpyHtoD(x, host, 200)[0] == BAD  # over the end
-    assert cu.cuMemcpyHtoD(12345, host, 8)[0] == BAD
+    assert cu.cuMemcpyHtoD(1 << 59, host, 8)[0] == BAD
     assert cu.cuMemFree(int(x) + 4)[0] == BAD  # an interior address
     good(cu.cuMemFree(x))
     assert cu.cuMemFree(x)[0] == BAD

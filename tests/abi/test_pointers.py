@@ -67,7 +67,7 @@ def test_every_attribute_is_answered_or_refused(context):
             assert error == REFUSED
         elif name != "HOST_POINTER":
             assert error == OK, name
-        assert cu.cuPointerGetAttribute(number, 12345)[0] in (BAD, REFUSED)
+        assert cu.cuPointerGetAttribute(number, 1 << 59)[0] in (BAD, REFUSED)
     for wrong in (0, 99, 1 << 31):
         assert cu.cuPointerGetAttribute(wrong, x)[0] == BAD
 
@@ -93,7 +93,7 @@ def test_several_attributes_at_once(context):
     x = int(good(cu.cuMemAlloc(64)))
     wanted = [NAMES[each] for each in ("MEMORY_TYPE", "RANGE_SIZE", "DEVICE_ORDINAL", "CONTEXT")]
     assert good(cu.cuPointerGetAttributes(4, wanted, x + 3)) == [2, 64, 0, context]
-    assert good(cu.cuPointerGetAttributes(4, wanted, 12345)) == [0, 0, -2, cu.CUcontext(0)]
+    assert good(cu.cuPointerGetAttributes(4, wanted, 1 << 59)) == [0, 0, -2, cu.CUcontext(0)]
     assert cu.cuPointerGetAttributes(0, [], x)[0] == BAD
     assert cu.cuPointerGetAttributes(1, [99], x)[0] == BAD
 
@@ -168,7 +168,7 @@ def test_attributes_that_cannot_be_set(context):
     x = good(cu.cuMemAlloc(64))
     flag = NAMES["SYNC_MEMOPS"]
     assert cu.cuPointerSetAttribute(1, NAMES["IS_MANAGED"], x)[0] == BAD
-    assert cu.cuPointerSetAttribute(1, flag, 12345)[0] == BAD
+    assert cu.cuPointerSetAttribute(1, flag, 1 << 59)[0] == BAD
     assert cu.cuPointerSetAttribute(None, flag, x)[0] == BAD
 
 
