@@ -18,7 +18,7 @@ STOP_AT_ERRORS = _pass("structure.stop_at_errors.stop_at_errors")
 """Where an error of a thread may end the launch."""
 
 CHECK_ACCESSES = _pass("structure.check_accesses.check_accesses")
-"""Where code can find the allocations that there are."""
+"""Where code can find the table of live allocations."""
 
 RELEASE_FIRST = _pass("structure.release_first.release_first")
 """Where the threads of a warp, or of a block, run in lockstep."""

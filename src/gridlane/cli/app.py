@@ -64,14 +64,7 @@ def run(
             show_default=False,
         ),
     ] = None,
-    timeout: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="Stop a launch that takes longer, on cpu and interp; as GRIDLANE_TIMEOUT.",
-            show_default=False,
-        ),
-    ] = None,
+    timeout: Annotated[str | None, library_commands.TIMEOUT] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Say on stderr what each launch does.")
     ] = False,

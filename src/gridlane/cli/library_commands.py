@@ -11,6 +11,11 @@ _PREFIX = typer.Option(
     help="Where to [default: share/gridlane of this Python's environment].",
     show_default=False,
 )
+TIMEOUT = typer.Option(
+    metavar="SECONDS",
+    help="Stop a launch that takes longer, on cpu and interp; as GRIDLANE_TIMEOUT.",
+    show_default=False,
+)
 _ANYTHING = {
     "allow_extra_args": True,
     "ignore_unknown_options": True,
@@ -57,14 +62,7 @@ def execute(
     device: Annotated[
         str | None, typer.Option(help="The device; as GRIDLANE_DEVICE.", show_default=False)
     ] = None,
-    timeout: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="Stop a launch that takes longer, on cpu and interp; as GRIDLANE_TIMEOUT.",
-            show_default=False,
-        ),
-    ] = None,
+    timeout: Annotated[str | None, TIMEOUT] = None,
     trace: Annotated[
         bool,
         typer.Option(

@@ -17,7 +17,7 @@ The pool's own fields follow; kernels do not touch them:
         of a launch whose time is over, 64 is one more than the offset of an instruction, or 0
 
     88  ten i64: the numbers of the kernel's error
-    168 ptr the allocations that there are, or null while nobody asked; see cpu_ranges.py
+    168 ptr the table of live allocations, or null while nobody asked; see cpu_ranges.py
     176 ptr void fail(ptr context, i32 code + 1, i32 thread, i64 block, ptr numbers): it does not
         return
     184 ptr i1 find(ptr context, i64 address, i64 bytes, ptr range): whether an allocation has the
