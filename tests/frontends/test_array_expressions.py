@@ -476,3 +476,17 @@ def test_captured_arrays():
         out[:] = CONSTANT * 2 + 1
 
     assert returned(kernel, count=3).tolist() == [3, 5, 7]
+
+
+@pytest.mark.parametrize("left", ["i1", "u1", "i2", "u2", "i4", "u8", "f4", "c8"])
+@pytest.mark.parametrize("right", ["i1", "u2", "i4", "f4"])
+def test_quotients_of_arrays_have_numpys_types(left, right):
+    """Those of two numbers in a kernel have numba's, which tests/peers compares."""
+
+    def kernel(types, wanted, a, b):
+        types[0] = (a / b).dtype == wanted.dtype
+        types[1] = np.true_divide(a, b).dtype == wanted.dtype
+
+    a, b, types = np.ones(3, left), np.ones(3, right), np.zeros(2, np.bool_)
+    launch(kernel, 1, 1, types, a / b, a, b)
+    assert types.all()

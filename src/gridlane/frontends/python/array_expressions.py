@@ -42,11 +42,18 @@ from gridlane.ir.builder import constant
 from gridlane.ir.types import Space
 from gridlane.ir.values import Region, Value
 
+
+def true_divide(x1: Any, x2: Any) -> Any:
+    """``np.true_divide`` of the elements of arrays, which has numpy's types: of two numbers it has
+    those of numba, float32 for small integers."""
+    return np.true_divide(x1, x2)
+
+
 OPERATORS: dict[type[ast.AST], Any] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
     ast.Mult: np.multiply,
-    ast.Div: np.true_divide,
+    ast.Div: true_divide,
     ast.FloorDiv: np.floor_divide,
     ast.Mod: np.remainder,
     ast.Pow: np.power,
@@ -92,6 +99,7 @@ def are_arrays(operands: Sequence[Operand]) -> bool:
 
 def apply(t: Translator, function: Any, operands: Sequence[Operand]) -> Operand:
     """A function of numpy's on arrays that broadcast; a number where all have no axes."""
+    function = true_divide if function is np.true_divide else function
     for each in operands:
         if isinstance(each, ArrayExpression):
             settle(t, each)

@@ -10,6 +10,7 @@ import numpy as np
 from gridlane.core.dtypes import DType, i8
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import complexes, division, promotion
+from gridlane.frontends.python.array_expressions import true_divide
 from gridlane.frontends.python.calls.builtin import absolute, two_way
 from gridlane.frontends.python.calls.complex_mathematics import UNARY as COMPLEX_UNARY
 from gridlane.frontends.python.calls.complex_mathematics import base_two
@@ -184,10 +185,27 @@ def _register_operators() -> None:
 
 @handles(np.true_divide, params="x1, x2")
 def _true_divide(t: Translator, x1: Operand, x2: Operand) -> Operand:
+    return _quotient(t, x1, x2, promotion.numpy_floating_pair, promotion.numpy_complex)
+
+
+def _divided_elements(t: Translator, x1: Operand, x2: Operand) -> Operand:
+    return _quotient(t, x1, x2, promotion.numpy_quotient, promotion.complex_part)
+
+
+register((true_divide,), "np.true_divide", _divided_elements, "x1, x2")
+
+
+def _quotient(
+    t: Translator,
+    x1: Operand,
+    x2: Operand,
+    rule: Callable[[DType, DType], DType],
+    part: Callable[[DType], DType],
+) -> Operand:
     if isinstance(x1, ComplexNumber) or isinstance(x2, ComplexNumber):
-        return complexes.divide(t, *complexes.both(t, x1, x2, promotion.complex_part))
+        return complexes.divide(t, *complexes.both(t, x1, x2, part))
     a, b = _number(t, x1, "true_divide"), _number(t, x2, "true_divide")
-    dtype = t.promoted(promotion.numpy_quotient, a.dtype, b.dtype)
+    dtype = t.promoted(rule, a.dtype, b.dtype)
     return division.true_divide(t, cast_scalar(t, a, dtype), cast_scalar(t, b, dtype))
 
 
