@@ -90,7 +90,9 @@ def _raise(frame: Frame, op: control.Raise, mask: Array) -> Array:
 
 
 def _report(
-    frame: Frame, op: control.Raise | control.Report | control.StopIf, mask: Array
+    frame: Frame,
+    op: control.Raise | control.Report | control.StopIf | control.CheckAccess,
+    mask: Array,
 ) -> Array:
     block = frame.block
     if block.launch.error is None and mask.any():
@@ -100,8 +102,12 @@ def _report(
     return mask
 
 
-def _numbers_of(op: control.Raise | control.Report | control.StopIf) -> tuple[Value, ...]:
+def _numbers_of(
+    op: control.Raise | control.Report | control.StopIf | control.CheckAccess,
+) -> tuple[Value, ...]:
     """The numbers of an error's detail."""
+    if isinstance(op, control.CheckAccess):
+        return (op.pointer,)
     return () if isinstance(op, control.Report) else op.numbers
 
 
@@ -121,7 +127,13 @@ def _stop_if(frame: Frame, op: control.StopIf, mask: Array) -> Array:
 
 
 def _check_access(frame: Frame, op: control.CheckAccess, mask: Array) -> Array:
-    return mask  # each access is checked where it is made
+    addresses = frame.values[op.pointer]
+    assert isinstance(addresses, np.ndarray)
+    failed = mask.copy()
+    failed[mask] = ~frame.block.launch.memory.holds(addresses[mask], op.bytes)
+    _report(frame, op, failed)
+    frame.block.end(failed)
+    return mask & ~failed
 
 
 def _call(frame: Frame, op: control.Call, mask: Array) -> Array:

@@ -180,8 +180,23 @@ class Memory:
         for index in map(int, np.unique(indices)):
             yield self._items[index], indices == index
 
+    def holds(self, addresses: Array, size: int) -> Array:
+        """Which accesses lie in one allocation each."""
+        return self._places(addresses, size)[1]
+
     def _checked(self, addresses: Array, size: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The index of the allocation that each access lies in."""
+        indices, inside = self._places(addresses, size)
+        if not inside.all():
+            first = int((~inside).argmax())
+            raise Fault(first, self._describe(int(addresses[first]), size))
+        return indices
+
+    def _places(
+        self, addresses: Array, size: int
+    ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Array]:
+        """The index of the last allocation that starts at each access or before, and whether the
+        access lies in it."""
         indices = np.searchsorted(np.array(self._bases, ADDRESS), addresses, "right")
         indices = indices.astype(np.int64) - 1
         inside = np.zeros(len(addresses), np.bool_)
@@ -190,10 +205,7 @@ class Memory:
                 continue
             lanes = indices == index
             inside[lanes] = _inside(self._items[index], addresses[lanes], size)
-        if not inside.all():
-            first = int((~inside).argmax())
-            raise Fault(first, self._describe(int(addresses[first]), size))
-        return indices
+        return indices, inside
 
     def _describe(self, address: int, size: int) -> str:
         """The reason why an address is out of bounds."""

@@ -9,7 +9,7 @@ import numpy as np
 from gridlane.conformance.cases import Case
 from gridlane.conformance.effects.making import case, out, stretched
 from gridlane.conformance.kernels import Kernel
-from gridlane.core.dtypes import f32, i32
+from gridlane.core.dtypes import f32, i32, i64
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.types import Type
@@ -139,6 +139,17 @@ def ends() -> Iterator[Case]:
 
     yield case("stop_if", "", stopping)
 
+    def stopped(kernel: Kernel) -> list[np.ndarray]:
+        """A test that all threads fail, before their stores."""
+        b = kernel.builder
+        kernel.module.errors.append(ErrorSite("ValueError", "every thread"))
+        value = kernel.load(i32)
+        b.emit(control.StopIf(b.eq(value, value), 0))
+        kernel.store(value)
+        return [stretched(i32), out(i32)]
+
+    yield case("stop_if", "all", stopped)
+
     def checking(kernel: Kernel) -> list[np.ndarray]:
         """Stores to an allocation."""
         b = kernel.builder
@@ -151,6 +162,18 @@ def ends() -> Iterator[Case]:
         return [out(i32)]
 
     yield case("check_access", "", checking)
+
+    def checked(kernel: Kernel) -> list[np.ndarray]:
+        """Addresses outside the allocation, in all threads."""
+        b = kernel.builder
+        kernel.module.errors.append(ErrorSite("ValueError", "an address"))
+        whole = kernel.array(i32)
+        target = b.offset(kernel.own(whole), b.const(1 << 20, i64))
+        b.emit(control.CheckAccess(target, whole, 4, 0))
+        b.store(kernel.own(whole), b.const(1, i32))
+        return [out(i32)]
+
+    yield case("check_access", "all", checked)
 
     def reporting(kernel: Kernel) -> list[np.ndarray]:
         """One thread has an error, and continues as the others do."""
