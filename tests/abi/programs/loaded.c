@@ -34,7 +34,10 @@ int main(void)
         if (address("cuMemAlloc", &place, 13000, 0, &state) || state ||
             place != dlsym(found, "cuMemAlloc_v2"))
             return 4;
-        if (address("cuMemAlloc", &place, 2000, 0, &state) || state != 2 || place)
+        if (address("cuMemAlloc", &place, 2000, 0, &state) || state ||
+            place != dlsym(found, "cuMemAlloc"))
+            return 5;
+        if (address("cuMemAllocAsync", &place, 11010, 0, &state) || state != 2 || place)
             return 5;
         if (address("cuMemcpyHtoDAsync", &place, 12000, 2, &state) ||
             place != dlsym(found, "cuMemcpyHtoDAsync_v2_ptsz"))

@@ -304,7 +304,9 @@ def test_statics_that_the_host_uses():
 
 def test_headers_define_nothing_that_units_share():
     folder = Path(clang.INCLUDE)
-    paths = [each.relative_to(folder) for each in folder.rglob("*") if each.is_file()]
+    files = [each for each in folder.rglob("*") if each.is_file()]
+    # Those of gridlane's own are parts of others.
+    paths = [each.relative_to(folder) for each in files if not each.name.startswith("gridlane_")]
     names = sorted(str(each) for each in paths if each.parts[0] not in ("gridlane", "bits"))
     assert len(names) > 100
     unit = "".join(f"#include <{each}>\n" for each in names)
