@@ -7,7 +7,7 @@ import types
 
 import numpy as np
 import pytest
-from tests.frontends.running import DEBUG, device, launch, module_of, returned
+from tests.frontends.running import DEBUG, cuda, device, launch, module_of, returned
 
 from gridlane.core.errors import CompileError, ConstantError, TypingError
 from gridlane.core.options import KernelOptions
@@ -273,6 +273,32 @@ def test_no_memory():
 
     ops = [*module_of(kernel, A[0], A[1], A[2]).kernel.body.walk()]
     assert not any(isinstance(op, memory.LocalArray) for op in ops)
+
+
+def test_no_check_of_arrays_that_are_apart():
+    """Arrays of the kernel's own, of other memory and views of one array raise nothing."""
+
+    def doubles(out, a):
+        out[:] = a * 2
+
+    def kernel(out, a):
+        held, other = np.ones(4), np.ones(4)
+        held[:] = a
+        a[1:] = a[:-1]
+        other[:] = held
+        shared = cuda.shared.array(4, np.float64)
+        shared[:] = copied(other, held)
+        out[0] = shared[1]
+
+    @device
+    def copied(target, source):
+        target[:] = source
+        return target
+
+    module = module_of(kernel, ROW, ROW)
+    assert not [each for each in module.errors if "overlaps" in each.message]
+    checked = module_of(doubles, ROW, ROW)
+    assert [each for each in checked.errors if "overlaps" in each.message]
 
 
 def _changed(out, a, b, c):

@@ -51,6 +51,7 @@ from gridlane.frontends.python.specs import (
 )
 from gridlane.frontends.python.time_units import convert_time
 from gridlane.frontends.python.translator import Translator
+from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith
 from gridlane.ir.values import Value
 
@@ -119,14 +120,19 @@ def _convert_array(t: Translator, array: ArrayView, spec: ArraySpec) -> ArrayVie
 
 def strides_of(t: Translator, array: ArrayView) -> tuple[Value, ...]:
     """The strides of an array in bytes; computed from the shape for C and F arrays."""
+    return byte_strides(t.b, array)
+
+
+def byte_strides(b: Builder, array: ArrayView) -> tuple[Value, ...]:
+    """The strides of an array in bytes, by a builder alone."""
     if array.type.layout == "A":
         return array.strides
-    step = t.b.const(memory_type(array.type.element).size, i64)
+    step = b.const(memory_type(array.type.element).size, i64)
     strides = []
     extents = array.shape if array.type.layout == "F" else array.shape[::-1]
     for extent in extents:
         strides.append(step)
-        step = t.b.mul(step, extent)
+        step = b.mul(step, extent)
     return tuple(strides if array.type.layout == "F" else strides[::-1])
 
 

@@ -13,6 +13,7 @@ from gridlane.core.source import Loc
 from gridlane.frontends.python.abi import layout_of, result_values, store_result, taken
 from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.device_function import DeviceFunction
+from gridlane.frontends.python.operands import ArrayView, RecordView
 from gridlane.frontends.python.results import result_type
 from gridlane.frontends.python.rules import RULES
 from gridlane.frontends.python.scope import Surroundings
@@ -75,6 +76,10 @@ def _translated(unit: Unit, function: types.FunctionType, signature: argtypes.Si
 
     there = take(pointer(_BYTE, Space.GENERIC))
     operands = [taken(kind, take) for kind in signature.args]
+    unit.arguments[there] = None
+    for each in operands:
+        if isinstance(each, ArrayView | RecordView):
+            unit.arguments[each.pointer] = each
     wanted: ArgType | None = signature.return_type  # None where the function decides
     declared = () if wanted is None else (signature,)
     device = DeviceFunction(function, unit.options, declared)

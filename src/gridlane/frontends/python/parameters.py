@@ -92,7 +92,9 @@ def _array(t: Translator, kind: argtypes.ArrayType, path: Path, add: Add) -> Ope
     axes = range(kind.ndim)
     shape = tuple([values[("shape", axis)] for axis in axes])
     strides = tuple([values[("strides", axis)] for axis in axes])
-    return ArrayView(kind, values[("data",)], shape, strides if kind.layout == "A" else ())
+    array = ArrayView(kind, values[("data",)], shape, strides if kind.layout == "A" else ())
+    t.unit.arguments[array.pointer] = array
+    return array
 
 
 def _tuple(t: Translator, kind: argtypes.TupleType, path: Path, add: Add) -> Operand:
@@ -106,7 +108,9 @@ def _vector(t: Translator, kind: argtypes.VectorType, path: Path, add: Add) -> O
 
 
 def _record(t: Translator, kind: argtypes.RecordType, path: Path, add: Add) -> Operand:
-    return RecordView(kind, add(pointer(memory_type(kind), Space.GLOBAL), (*path, "record")))
+    record = RecordView(kind, add(pointer(memory_type(kind), Space.GLOBAL), (*path, "record")))
+    t.unit.arguments[record.pointer] = record
+    return record
 
 
 def _user(t: Translator, kind: argtypes.ArgType, path: Path, add: Add) -> Operand:

@@ -11,6 +11,7 @@ from gridlane.core.config import config
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.frontends.python import cells
+from gridlane.frontends.python.apart import require_apart
 from gridlane.frontends.python.broadcasting import (
     item_for,
     loop_in,
@@ -157,6 +158,8 @@ def broadcast_store(t: Translator, view: ArrayView, value: Operand) -> None:
     elif isinstance(value, ArrayView) and share(view, value):
         order = order_of(t, view, value)
         value = value if order else _held(t, view, value)
+    elif isinstance(value, ArrayView):
+        require_apart(t, view, value)
     if isinstance(value, TupleOperand) and not _is_element(view, value):
         _store_tuple(t, view, _apart(t, view, value))
         return
@@ -167,6 +170,9 @@ def _apart(t: Translator, view: ArrayView, value: TupleOperand) -> TupleOperand:
     """A tuple that is stored to a view, without views of the same array."""
     if not any(isinstance(item, ArrayView | TupleOperand) for item in value.items):
         return value
+    for each in value.items:
+        if isinstance(each, ArrayView) and not share(view, each):
+            require_apart(t, view, each, in_place=False)
     items = [
         _held(t, view, item)
         if isinstance(item, ArrayView) and share(view, item)
@@ -278,6 +284,8 @@ def _common_order(t: Translator, view: ArrayView, operands: list[Operand]) -> Or
                 raise _overlapping(t, view)
             else:
                 moved.append(order)
+        else:
+            require_apart(t, view, each)
     if len(moved) + is_broadcast > 1:
         raise _overlapping(t, view)
     return falling(t, view) if is_broadcast else moved[0] if moved else None

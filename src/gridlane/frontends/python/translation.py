@@ -10,6 +10,7 @@ from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import CompileError
 from gridlane.core.options import KernelOptions
 from gridlane.core.source import Loc
+from gridlane.frontends.python.apart import settle_checks
 from gridlane.frontends.python.device_function import Link
 from gridlane.frontends.python.functions import compile_device, compile_kernel
 from gridlane.frontends.python.recursion import end_recursion
@@ -121,6 +122,7 @@ def tidy(unit: Unit, root: Function) -> None:
     """Make local arrays fresh, erase dead ops and unreachable functions and globals."""
     unit.prune(root)
     require_unchanged(unit)
+    settle_checks(unit)
     _note_stack(unit)
     freshen_local_arrays(unit.module)
     for function in unit.module.functions.values():

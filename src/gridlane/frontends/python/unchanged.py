@@ -1,16 +1,16 @@
 """Whether anything in a module may change the arrays that an expression reads later.
 
-Each pointer comes from arrays: of the kernel's arguments, which count as different, of the
-kernel's own, or from some that are not known. A device function's parameters come from where its
-calls take them.
+Arguments count as different arrays. A kernel that relies on it checks at its start that they do not
+overlap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from itertools import product
 
 from gridlane.core.source import Loc
+from gridlane.frontends.python.apart import are_arguments, raise_where_overlapping
 from gridlane.frontends.python.operands import (
     ArrayExpression,
     Operand,
@@ -19,12 +19,14 @@ from gridlane.frontends.python.operands import (
     arrays_in,
 )
 from gridlane.frontends.python.parts import taken_apart
+from gridlane.frontends.python.roots import Roots, Sources
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unit import MemoryNeeded, Unit
+from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, control, memory
-from gridlane.ir.types import PointerType, Space
-from gridlane.ir.values import Function, Module, Value, Var
+from gridlane.ir.ops import control, memory
+from gridlane.ir.types import PointerType
+from gridlane.ir.values import Module, Region
 
 _QUIET = (
     *(memory.Load, memory.ReadVar, memory.WriteVar, memory.LocalArray),
@@ -66,21 +68,8 @@ def keep(t: Translator, operand: Operand) -> None:
         keep(t, each)
 
 
-class _Root(NamedTuple):
-    """An array that a pointer may come from: an op, a parameter or a symbol; None where it is any
-    of a space."""
-
-    source: object
-    space: Space
-
-    def may_be(self, other: _Root) -> bool:
-        if self.source is not None and other.source is not None:
-            return self.source == other.source
-        spaces = {self.space, other.space}
-        return len(spaces) == 1 or Space.GENERIC in spaces
-
-
-_Roots = frozenset[_Root]
+Relied = dict[tuple[object, object], tuple[ArrayExpression, Loc]]
+"""Pairs of arguments, the first of which an expression reads after a line may write the second."""
 
 
 def require_unchanged(unit: Unit) -> None:
@@ -97,13 +86,38 @@ def require_unchanged(unit: Unit) -> None:
     ]
     if not waiting:
         return
-    roots = _Sources(module)
+    roots = Sources(module, unit.arguments)
     writes = [*_writes(module, roots)]
+    relied: Relied = {}
     for expression, _ in waiting:
         read = {root for array in arrays_in(expression) for root in roots.of(array.pointer)}
         for where, written in writes:
-            if any(root.may_be(other) for root in read for other in written):
-                raise _error(expression, where)
+            for root, other in product(read, written):
+                if root.may_be(other):
+                    raise _error(expression, where)
+                if are_arguments(unit, root, other):
+                    relied.setdefault((root.source, other.source), (expression, where))
+    _check_arguments(unit, relied)
+
+
+def _check_arguments(unit: Unit, relied: Relied) -> None:
+    """Raise at the kernel's start where one of the pairs overlaps."""
+    if not relied:
+        return
+    kernel = unit.module.kernel
+    b, begin = Builder(unit.module, kernel), Region()
+    with b.inside(begin):
+        for pair, (expression, where) in relied.items():
+            one, other = (unit.arguments[each] for each in pair)  # type: ignore[index]  # pointers
+            assert one is not None and other is not None
+            told = (
+                f"the result of np.{expression.function.__name__} is read after line {where.line} "
+                "may change what it is made of, as two arguments overlap in memory; pass a copy "
+                "of one of them"
+            )
+            b.loc = expression.place
+            raise_where_overlapping(b, one, other, unit.error_code("ValueError", told, b.loc))
+    kernel.body.ops[:0] = begin.ops
 
 
 def _error(expression: ArrayExpression, where: Loc) -> MemoryNeeded:
@@ -114,7 +128,7 @@ def _error(expression: ArrayExpression, where: Loc) -> MemoryNeeded:
     return MemoryNeeded(told, expression.place, expression.place)
 
 
-def _writes(module: Module, roots: _Sources) -> Iterable[tuple[Loc, _Roots]]:
+def _writes(module: Module, roots: Sources) -> Iterable[tuple[Loc, Roots]]:
     """The places of ops that change memory, and where it may be."""
     for function in module.functions.values():
         for op in function.body.walk():
@@ -125,67 +139,3 @@ def _writes(module: Module, roots: _Sources) -> Iterable[tuple[Loc, _Roots]]:
                 written = [op.pointer]
             for each in written:
                 yield op.loc, roots.of(each)
-
-
-class _Sources:
-    """The arrays that the pointers of a module come from."""
-
-    def __init__(self, module: Module) -> None:
-        self._written: dict[Var, list[Value]] = {}
-        self._passed: dict[Value, list[Value]] = {}
-        self._own: set[Value] = set()
-        self._known: dict[Value, _Roots] = {}
-        for function in module.functions.values():
-            if function.is_kernel:
-                self._own |= {param.value for param in function.params}
-            for op in function.body.walk():
-                if isinstance(op, memory.WriteVar):
-                    self._written.setdefault(op.var, []).append(op.value)
-                elif isinstance(op, control.Call):
-                    self._call(module.functions[op.callee], op.arguments)
-
-    def _call(self, callee: Function, args: tuple[Value, ...]) -> None:
-        for param, value in zip(callee.params, args, strict=True):
-            self._passed.setdefault(param.value, []).append(value)
-
-    def of(self, pointer: Value) -> _Roots:
-        """The arrays that a pointer may come from."""
-        if pointer not in self._known:
-            found: set[_Root] = set()
-            self._visit(pointer, found, set())
-            self._known[pointer] = frozenset(found)
-        return self._known[pointer]
-
-    def _visit(self, value: Value, found: set[_Root], seen: set[Value]) -> None:
-        while isinstance(value.op, memory.Offset | memory.FieldPointer | memory.Recast):
-            value = value.op.pointer
-        if value in seen:
-            return
-        seen.add(value)
-        before = self._before(value)
-        for each in before or ():
-            self._visit(each, found, seen)
-        if before is None:
-            kind = value.type
-            space = kind.space if isinstance(kind, PointerType) else Space.GENERIC
-            found.add(_Root(self._source(value), space))
-
-    def _before(self, value: Value) -> list[Value] | None:
-        """The values that one is, one at a time; None where it has a source of its own."""
-        op = value.op
-        if isinstance(op, arith.Select):
-            return [op.on_true, op.on_false]
-        if isinstance(op, memory.ReadVar):
-            return self._written.get(op.var, [])
-        return None if op is not None else self._passed.get(value)
-
-    def _source(self, value: Value) -> object:
-        """The array that a pointer begins; None where it is unknown."""
-        op = value.op
-        if isinstance(op, memory.GlobalAddress):
-            return op.symbol
-        if isinstance(op, memory.DynamicShared):
-            return memory.DynamicShared
-        if isinstance(op, memory.LocalArray) or value in self._own:
-            return value
-        return None

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import types
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridlane.core.errors import ConstantError, UnsupportedError
 from gridlane.core.options import KernelOptions
 from gridlane.core.source import Loc
 from gridlane.frontends.python.doubles import Cause
-from gridlane.frontends.python.operands import ArrayExpression
+from gridlane.frontends.python.operands import ArrayExpression, ArrayView, RecordView
 from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.specs import Spec
 from gridlane.ir.ops import control, memory
 from gridlane.ir.types import Space, Type
-from gridlane.ir.values import ErrorSite, Function, Global, Module, Region
+from gridlane.ir.values import ErrorSite, Function, Global, Module, Region, Value
 
 
 class LiteralNeeded(ConstantError):
@@ -78,6 +78,21 @@ class Made:
     settled: bool = False
 
 
+class Check(NamedTuple):
+    """A check that two arrays are apart.
+
+    Attributes:
+        target, source: pointers to what is written and to what is read.
+        fails: runs where they are not.
+    """
+
+    target: Value
+    source: Value
+    fails: Region
+    message: str
+    loc: Loc
+
+
 class MemoryNeeded(UnsupportedError):
     """What is at ``place`` is used as no expression of arrays can be, or needs what only a kernel
     has that counts. The kernel is translated again with memory for it."""
@@ -108,6 +123,9 @@ class Unit:
         expressions: those of arrays. Nothing may change the operands of what is not settled.
         stored: the places of expressions that have memory, and of kernels whose shared arrays have
             shapes that they learn when they run; ``counts_shared``: the kernel is one.
+        arguments: the arrays and records of the kernel's arguments by their pointers; None for
+            memory that the caller surely has for it alone.
+        checks: those that arrays are apart, which raise nothing yet.
         bounded: the places of arrays of a size that is known when the kernel runs, with the bytes
             of a thread that each has.
     """
@@ -129,6 +147,10 @@ class Unit:
     foreign: dict[Any, Any] = field(default_factory=dict)
     foreign_globals: dict[Any, str] = field(default_factory=dict)
     expressions: dict[ArrayExpression, Made] = field(default_factory=dict[ArrayExpression, Made])
+    arguments: dict[Value, ArrayView | RecordView | None] = field(
+        default_factory=dict[Value, ArrayView | RecordView | None]
+    )
+    checks: dict[control.If, Check] = field(default_factory=dict[control.If, Check])
     stored: set[Loc] = field(default_factory=set[Loc])
     counts_shared: bool = False
     bounded: dict[Loc, int] = field(default_factory=dict[Loc, int])
