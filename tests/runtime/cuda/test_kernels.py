@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import struct
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -219,6 +220,81 @@ def test_lines_that_were_lost_are_counted(machine, device, capsys):
     kernel.bind((1, 1, 1)).launch(PARAMS, 1, 1, 1, 0)
     device.synchronize()
     assert "bytes more than" in capsys.readouterr().err
+
+
+def print_later(machine, kernel):
+    """Have the next launch of a kernel print a line, once the work is waited for."""
+    at = kernel.report.address
+
+    def work(launch):
+        poke(at + abi.RECORDS_OFFSET, "<2Ii4x", 1, 0, 40)
+        poke(at + abi.PRINT_HEAD_OFFSET, "<I", 32)
+
+    machine.on_launch("plain", work)
+    machine.late()
+
+
+@pytest.mark.parametrize("cycle", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+def test_what_a_kernel_printed_comes_out_after_it_is_gone(machine, device, capsys, own, cycle):
+    kernel = device.load(artifact(prints=(HELLO,)))
+    kernel.itself = kernel if cycle else None
+    stream = device.new_stream() if own else device.default_stream
+    print_later(machine, kernel)
+    stream.launch(kernel.bind((1, 1, 1)), PARAMS, 1, 1, 1, 0)
+    gone = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert own or gone() is None
+    device.synchronize()
+    device.synchronize()
+    assert capsys.readouterr().out == "i = 40\n"
+    gc.collect()
+    assert gone() is None and not device.context.reporting
+
+
+def test_the_error_of_a_kernel_that_is_gone_is_raised(machine, device):
+    kernel = device.load(artifact(errors=(TOO_LARGE,)))
+    kernel.explain = lambda stop: ArithmeticError(f"explained: {stop}")
+    report = kernel.report.address
+    machine.on_launch("plain", lambda launch: poke(report, "<2I6I", 1, 1, 5, 0, 0, 2, 1, 0))
+    machine.late()
+    kernel.bind((32, 1, 1)).launch_on(0, PARAMS, 1, 1, 1, 0)
+    del kernel
+    gc.collect()
+    with pytest.raises(ArithmeticError, match=r"explained: tid=\[5, 0, 0\].*too large"):
+        device.synchronize()
+    device.synchronize()
+    assert not device.context.reporting
+
+
+def test_reports_of_kernels_that_are_gone_do_not_pile_up(machine, device):
+    """With waits for one stream alone, which say nothing of other launches."""
+    stream = device.new_stream()
+    for _ in range(8):
+        stream.launch(device.load(artifact(prints=(HELLO,))).bind((1, 1, 1)), PARAMS, 1, 1, 1, 0)
+        stream.synchronize()
+        gc.collect()
+        assert len(device.context.reporting) <= 2
+
+
+def test_a_kernel_that_is_gone_is_a_suspect_of_a_fault(machine, device):
+    kernel = device.load(artifact(errors=(TOO_LARGE,)))
+    slots = kernel.report.address + abi.RECORDS_OFFSET + kernel.report.capacity
+
+    def work(launch):
+        poke(slots, "<4I", 12, 12, 0, 9)
+        return 700
+
+    machine.on_launch("plain", work)
+    machine.late()
+    kernel.bind((1, 1, 1)).launch_on(0, PARAMS, 1, 1, 1, 0)
+    del kernel
+    gc.collect()
+    with pytest.raises(DeviceError, match=r"in kernel plain\n.*2 warps at line 12"):
+        device.synchronize()
+    device.reset()
+    assert not device.context.reporting
 
 
 def test_after_a_fault_the_lines_where_warps_stood(machine, device):

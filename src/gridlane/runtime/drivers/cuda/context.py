@@ -16,6 +16,7 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import (
     CONTEXT_DESTROYED,
     NOT_CAPTURED,
+    KernelStop,
     device_error,
     fail,
 )
@@ -25,7 +26,6 @@ from gridlane.runtime.drivers.cuda.api import STICKY, call
 from gridlane.runtime.drivers.cuda.multiprocessors import Multiprocessors
 from gridlane.runtime.protocol import Explain
 from gridlane.runtime.queues import callbacks
-from gridlane.runtime.report import Report
 
 _thread = threading.local()
 FLAGS = 1024
@@ -87,18 +87,44 @@ class Resident(Protocol):
         ...
 
 
-class Loaded(Protocol):
-    """A kernel that is loaded into a context.
+class Reporting(Protocol):
+    """The report block of a kernel; see ``report.py``."""
 
-    Attributes:
-        report: its report block in host memory, if it reports anything.
-        explain: converts the error that it raised to the user's exception.
-    """
+    artifact: Artifact
+    dropped: bool
+    ended: bool
+
+    @property
+    def explain(self) -> Explain | None:
+        """Converts the error that the kernel raised to the user's exception."""
+        ...
+
+    @property
+    def launched(self) -> bool:
+        """Whether the kernel may be in flight."""
+        ...
+
+    def places(self) -> list[str]:
+        """The lines at which its warps stood when it faulted."""
+        ...
+
+    def flush(self) -> None:
+        """Write the lines that the kernel printed."""
+        ...
+
+    def stop(self) -> KernelStop | None:
+        """The first error that it raised since the last call."""
+        ...
+
+
+class Loaded(Protocol):
+    """A kernel that is loaded into a context."""
 
     name: str
-    artifact: Artifact
-    report: Report | None
-    explain: Explain | None
+
+    def disconnect(self) -> None:
+        """Forget the report block, whose memory is gone."""
+        ...
 
     @property
     def launched(self) -> bool:
@@ -124,8 +150,8 @@ class Context:
         self.fault: DeviceError | None = None
         """The fault; every call raises a copy, as a raised exception keeps its frames alive."""
         self.kernels: weakref.WeakSet[Loaded] = weakref.WeakSet()
-        self.reporting = weakref.WeakKeyDictionary[Loaded, None]()
-        """The kernels that report to the host, in the order of their loading."""
+        self.reporting = weakref.WeakKeyDictionary[Reporting, None]()
+        """The reports of kernels to the host, in the order of their loading."""
         self.silent = True
         """Whether there has never been such a kernel."""
         self.reading = threading.RLock()
@@ -258,7 +284,11 @@ class Context:
                 continue
             try:
                 for name, *args in calls:
+                    gone = [each for each in tuple(self.reporting) if each.dropped]
                     call(name, *args)
+                    if name == "cuCtxSynchronize":
+                        for each in gone:
+                            each.ended = True
             except DeviceError as error:  # it stays allocated: the failed call may have been a wait
                 self.explained(error)
 
@@ -274,11 +304,13 @@ class Context:
         return copy(self.fault)
 
     def _fault(self, error: DeviceError) -> DeviceError:
-        suspects = sorted({kernel.name for kernel in self.kernels if kernel.launched})
+        gone = [each for each in tuple(self.reporting) if each.dropped and each.launched]
+        names = [kernel.name for kernel in self.kernels if kernel.launched]
+        suspects = sorted({*names, *(each.artifact.name for each in gone)})
         told = f"in kernel {', '.join(suspects)}" if suspects else "in a kernel"
         if len(suspects) > 1:
             told = f"in one of the kernels {', '.join(suspects)}"
-        places = [line for kernel in self.kernels for line in kernel.places()]
+        places = [line for each in (*self.kernels, *gone) for line in each.places()]
         told += "".join(f"\n  {place}" for place in places)
         advice = (
             "@cuda.jit(debug=True, opt=False) checks indices and names the line; cuda.close() "
@@ -312,7 +344,8 @@ class Context:
             call("cuDevicePrimaryCtxReset", self.device)
         self.expire()
         for kernel in tuple(self.kernels):
-            kernel.report = None  # its memory is gone
+            kernel.disconnect()
+        self.reporting.clear()
         self._later.clear()
         self._put_off.clear()
         for capture in tuple(self.captures):

@@ -12,7 +12,6 @@ from gridlane.core.config import config
 from gridlane.core.device_errors import (
     INVALID_HANDLE,
     INVALID_VALUE,
-    KernelStop,
     device_error,
     fail,
 )
@@ -27,6 +26,7 @@ from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel, CudaModule
 from gridlane.runtime.drivers.cuda.linker import link
 from gridlane.runtime.drivers.cuda.multiprocessors import Multiprocessors
+from gridlane.runtime.drivers.cuda.report import Report
 from gridlane.runtime.drivers.cuda.resident import Owner, ResidentKernel
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream, own_stream
 from gridlane.runtime.protocol import Block, Limits, Route
@@ -59,6 +59,8 @@ class CudaDevice:
         self.default_stream = CudaStream(self, 0)
         self._foreign: dict[int, CudaStream] = {}
         self._own: weakref.WeakValueDictionary[int, CudaStream] = weakref.WeakValueDictionary()
+        self._reports = set[Report]()
+        """Those of kernels, and of kernels that are gone and may have launches in flight."""
 
     def _new_pool(self) -> memory.Pool:
         pools = self.attributes()["MEMORY_POOLS_SUPPORTED"] and not config().cuda_ipc
@@ -232,18 +234,41 @@ class CudaDevice:
 
     def flush(self) -> None:
         """Write the lines that kernels printed; called when work is done."""
-        for kernel in tuple(self.context.reporting):
-            if kernel.report is not None and kernel.artifact.prints:
-                kernel.report.flush()
+        for report in tuple(self.context.reporting):
+            if report.artifact.prints:
+                report.flush()
+
+    def keep_report(self, report: Report) -> None:
+        """Read the report of a kernel where work is waited for."""
+        self._reports.add(report)
+        self.context.reporting[report] = None
+        self.context.silent = False
+
+    def give_report(self, report: Report) -> None:
+        """Leave that to the caller."""
+        self.context.reporting.pop(report, None)
+        self._reports.discard(report)
+
+    def forget_if_read(self, *reports: Report) -> None:
+        """Free the reports of kernels that are gone and of which nothing is left to read; safe at
+        any moment, as finalizers run so.
+
+        Args:
+            reports: those, of these alone.
+        """
+        self._reports.difference_update([each for each in reports if each.is_read])
 
     def check(self, kernel: CudaKernel | None = None) -> None:
         """Raise the first error that a kernel reported, or that kernel; called when work is done.
         Launches on the default stream that another thread waits for come first."""
-        for each in tuple(self.context.reporting) if kernel is None else (kernel,):
+        own = () if kernel is None or kernel.report is None else (kernel.report,)
+        for each in tuple(self.context.reporting) if kernel is None else own:
             with self.context.reading:
-                stop: KernelStop | None = each.report.stop() if each.report else None
+                stop = each.stop()
             if stop is not None:
                 raise (each.explain(stop) if each.explain else stop) from None
+        if kernel is None:
+            self.forget_if_read(*self._reports.copy())
 
     def reset(self) -> None:
         """Wait for all work and release unused memory; replace a lost context.
@@ -251,6 +276,7 @@ class CudaDevice:
         Errors that earlier kernels raised are dropped, and arrays of a lost context are lost.
         """
         if self.context.fault is not None:
+            self._reports.clear()  # their memory goes
             self.context.renew()
             self.context.enter()
             epoch, self.pool = self.pool.epoch, self._new_pool()
@@ -267,10 +293,10 @@ class CudaDevice:
             self.reset()
             return
         self.context.settled()
-        for kernel in tuple(self.context.reporting):
-            if kernel.report is not None:
-                kernel.report.stop()
+        for report in tuple(self.context.reporting):
+            report.stop()
         self.flush()
+        self.forget_if_read(*self._reports.copy())
         self.pool.trim()
 
     # --- several devices ---

@@ -16,7 +16,6 @@ from gridlane.runtime.drivers.cuda.api import address_of, bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.report import Report
 from gridlane.runtime.protocol import Block, Explain, Figures, Limits, NativeLaunch
-from gridlane.runtime.report import Report as BaseReport
 
 _ALONE = (1, 1, 1)
 """The cluster of a block that is one of its own."""
@@ -53,6 +52,18 @@ class Device(Protocol):
     @property
     def default_stream(self) -> LaunchStream:
         """The stream of launches that name none."""
+        ...
+
+    def keep_report(self, report: Report) -> None:
+        """Read the report of a kernel where work is waited for."""
+        ...
+
+    def give_report(self, report: Report) -> None:
+        """Leave that to the caller."""
+        ...
+
+    def forget_if_read(self, *reports: Report) -> None:
+        """Free reports of kernels that are gone, where nothing is left to read."""
         ...
 
 
@@ -109,6 +120,9 @@ class CudaKernel:
         module: that has it; None loads the artifact's code for it alone.
     """
 
+    report: Report | None = None
+    """Its report block, if it reports anything."""
+
     def __init__(
         self, device: Device, artifact: Artifact, module: CudaModule | None = None
     ) -> None:
@@ -118,8 +132,9 @@ class CudaKernel:
         self.context: Context = device.context
         self.flag = self.context.new_flag()
         """1 after a launch, until all work is known to be done; see Context."""
-        self.report: BaseReport | None = None
         self.explain: Explain | None = None
+        """Converts the error that it raised to the user's exception."""
+        self._apart = False
         self.param_size = artifact.param_end
         if self.context.residents:
             with self.context.without_residents():  # the driver waits for them when it loads code
@@ -143,7 +158,7 @@ class CudaKernel:
         if artifact.uses_dynamic_shared:
             own = artifact.static_shared or self._attribute("SHARED_SIZE_BYTES")
             self._set("MAX_DYNAMIC_SHARED_SIZE_BYTES", self.device.limits.max_dynamic_shared - own)
-        self.report = None
+        self.disconnect()
         if (artifact.errors or artifact.prints) and context.captures:
             fail(NOT_CAPTURED, f"the first launch of {self.name}", "launch it before the capture")
         if artifact.errors or artifact.prints:
@@ -157,12 +172,28 @@ class CudaKernel:
             if error.number != NOT_FOUND:
                 raise
             return
-        self.report = report = Report(self.context, self.artifact)
-        self.context.reporting[self] = None
-        self.context.silent = False
+        self.report = report = Report(self.context, self.artifact, self)
+        self.device.keep_report(report)
         where = ctypes.c_uint64(report.address)
         pointer = bindings().CUdeviceptr(address)
         self.context.call("cuMemcpyHtoD", pointer, ctypes.addressof(where), 8)
+
+    def __del__(self) -> None:
+        # The device holds the report: what garbage collection finds is freed by finalizers, even
+        # if a method like this one keeps it.
+        if self.report is not None and not self._apart:
+            self.report.drop(self.explain)
+            self.device.forget_if_read(self.report)
+
+    def report_apart(self) -> None:
+        """Leave reading the report to the caller: waits for the device do not."""
+        if self.report is not None:
+            self.device.give_report(self.report)
+            self._apart = True
+
+    def disconnect(self) -> None:
+        """Forget the report block, whose memory is gone."""
+        self.report = None
 
     def ready(self) -> None:
         """Find it again if the context was renewed since."""

@@ -74,7 +74,7 @@ class ResidentKernel:
         self.context: Context = device.context
         self._owner = owner
         self.kernel = CudaKernel(device, artifact)
-        self.context.reporting.pop(self.kernel, None)  # its errors are not those of a launch
+        self.kernel.report_apart()  # its errors are not those of a launch
         self._bound = self.kernel.bind(block)
         self._stream: CudaStream = own_stream(device, non_blocking=True)
         self._count = int(device.limits.multiprocessors)
@@ -94,7 +94,7 @@ class ResidentKernel:
     def raised(self) -> int:
         """The address of a word that is not 0 once the kernel has raised an error; 0 if it raises
         none."""
-        report: Any = self.kernel.report
+        report = self.kernel.report
         return report.address + abi.ERROR_OFFSET if report is not None else 0
 
     def start(self, params: bytes, keep: object) -> None:
