@@ -214,6 +214,63 @@ def test_a_status_that_is_not_zero(on):
         cuda.synchronize()
 
 
+POOL = cuda.PTXSource(
+    HEAD
+    + """
+.extern .shared .align 16 .b8 pool[];
+.func hidden(.param .b32 x) {
+    .reg .b32 %r<2>;
+    ld.param.u32 %r1, [x];
+    st.shared.u32 [pool+4], %r1;
+    ret;
+}
+.visible .func (.param .b32 result) exchange(.param .b32 x) {
+    .reg .b32 %r<3>;
+    ld.param.u32 %r1, [x];
+    ld.shared.u32 %r2, [pool+4];
+    { .param .b32 q; st.param.b32 [q], %r1; call.uni hidden, (q); }
+    st.param.b32 [result], %r2;
+    ret;
+}"""
+)
+exchange = cuda.declare_device("exchange", "int32(int32)", link=POOL, abi="c")
+
+
+def test_extern_shared_memory_is_the_launchs(on):
+    """As in CUDA it is that of the array of no size, and apart from arrays of a known size."""
+
+    @cuda.jit(runtime_shared=True)
+    def kernel(r):
+        own, launched = cuda.shared.array(2, np.int32), cuda.shared.array(0, np.int32)
+        own[0] = own[1] = 7
+        launched[1] = 5
+        r[0], r[1] = exchange(99), launched[1]
+        r[2] = own[0] + own[1]
+
+    r = np.zeros(3, np.int32)
+    kernel[1, 1, 0, 64](r)
+    assert r.tolist() == [5, 99, 14]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_extern_shared_memory_beside_parts_of_it(first):
+    @cuda.jit(device=True)
+    def called(x):
+        return exchange(x)
+
+    @cuda.jit(runtime_shared=True)
+    def kernel(r, n):
+        if first:
+            r[0] = called(98)
+        held = cuda.shared.array(n, np.int32)
+        held[1] = 7
+        called(99)
+        r[0] = held[1]
+
+    with pytest.raises(UnsupportedError, match=r"exchange\(\) has extern __shared__ memory"):
+        kernel[1, 1, 0, 64](np.zeros(1, np.int32), 4)
+
+
 def test_the_links_of_a_kernel(tmp_path):
     path = tmp_path / "functions.ptx"
     path.write_text(TWICE.text)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gridlane.core.dtypes import DType, b1, i32, u8
 from gridlane.core.dtypes import by_name as dtype_of
-from gridlane.core.errors import CompileError, TypingError
+from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.foreign import Foreign, find, translate_foreign
 from gridlane.frontends.ptx.module import PtxFunction, PtxModule
@@ -52,6 +52,7 @@ def call_foreign(
         if isinstance(value.type, PointerType)
     }
     made = _translated(t.unit, module, foreign, spaces, layout)
+    _check_shared(t, foreign, made.module)
     given = [
         _argument(t.b, value, param, target.value.type)
         for value, param, target in zip(values, params, made.function.params, strict=True)
@@ -224,6 +225,20 @@ def _check_status(t: Translator, foreign: ForeignFunction, status: Value) -> Non
     failed = t.b.binary(arith.Ne, t.b.cast(status, i32), t.b.const(0, i32))
     with t.b.if_(failed):
         t.b.emit(control.Raise(t.unit.error_code("RuntimeError", message, t.b.loc)))
+
+
+def _check_shared(t: Translator, foreign: ForeignFunction, module: Module) -> None:
+    """Refuse ``extern __shared__``, which begins where the arrays of a kernel begin that take parts
+    of that memory."""
+    functions = module.functions.values()
+    if t.unit.counts_shared and any(
+        isinstance(op, memory.DynamicShared) for each in functions for op in each.body.walk()
+    ):
+        raise t.fail(
+            UnsupportedError,
+            f"{foreign.name}() has extern __shared__ memory. The kernel's shared arrays whose "
+            "shapes it learns when it runs are in the same place; pass one to the function",
+        )
 
 
 # ---- its IR in the module of the kernel
