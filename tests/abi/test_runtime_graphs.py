@@ -245,3 +245,51 @@ def test_numbers_that_are_taken_for_the_drivers_are_its():
         enums()["CUgraphNodeType"].values.values()
     )
     assert runtime_graphs.linear_box(1, 2, 3, 4).WidthInBytes == 3
+
+
+def allocating(graph):
+    """A node that allocates memory, and its description."""
+    params = rt.cudaMemAllocNodeParams()
+    params.poolProps.allocType = params.poolProps.location.type = 1
+    params.bytesize = 64
+    return good(rt.cudaGraphAddMemAllocNode(graph, None, 0, params)), params
+
+
+def test_memory_that_nobody_freed(begun):
+    """A second launch is refused until the memory is free, however it becomes that."""
+    graph, stream = good(rt.cudaGraphCreate(0)), new_stream()
+    _, params = allocating(graph)
+    run = good(rt.cudaGraphInstantiate(graph, 0))
+    frees = good(rt.cudaGraphCreate(0))
+    good(rt.cudaGraphLaunch(run, stream))
+    good(rt.cudaGraphAddMemFreeNode(frees, None, 0, params.dptr))
+    release = good(rt.cudaGraphInstantiate(frees, 0))
+    ways = [
+        lambda: rt.cudaFreeAsync(params.dptr, stream),
+        lambda: rt.cudaFree(params.dptr),
+        lambda: rt.cudaGraphLaunch(release, stream),
+    ]
+    for free in ways:
+        for _ in range(2):
+            assert rt.cudaGraphLaunch(run, stream)[0] == rt.cudaError_t.cudaErrorInvalidValue
+        good(rt.cudaMemsetAsync(params.dptr, 1, 64, stream))  # the memory is as it was
+        good(free())
+        good(rt.cudaGraphLaunch(run, stream))
+    good(rt.cudaStreamSynchronize(stream))
+
+
+def test_memory_that_launches_free(begun):
+    """With a flag a launch frees what earlier ones left, as does a node of the graph."""
+    stream = new_stream()
+    automatic = rt.cudaGraphInstantiateFlags.cudaGraphInstantiateFlagAutoFreeOnLaunch
+    for flags, has_free in ((automatic, False), (0, True)):
+        graph = good(rt.cudaGraphCreate(0))
+        node, params = allocating(graph)
+        if has_free:
+            good(rt.cudaGraphAddMemFreeNode(graph, [node], 1, params.dptr))
+        run = good(rt.cudaGraphInstantiate(graph, flags))
+        for _ in range(3):
+            good(rt.cudaGraphLaunch(run, stream))
+        good(rt.cudaStreamSynchronize(stream))
+        if not has_free:
+            good(rt.cudaFree(params.dptr))

@@ -32,7 +32,7 @@ from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
 
 _RESULTS = enums()["CUgraphInstantiateResult"].values
-_AUTO_FREE, _UPLOAD, _ON_DEVICE, _PRIORITY = enums()["CUgraphInstantiate_flags"].values.values()
+_, _UPLOAD, _ON_DEVICE, _PRIORITY = enums()["CUgraphInstantiate_flags"].values.values()
 _DOT_FLAGS = sum(set(enums()["CUgraphDebugDot_flags"].values.values()))
 
 
@@ -60,7 +60,7 @@ def made_of(found: Graph, flags: int) -> Executable:
 @implements("cuGraphInstantiateWithFlags", "cudaGraphInstantiate", "cudaGraphInstantiateWithFlags")
 def instantiate(handle: int, flags: int) -> int:
     """Create an executable graph."""
-    contexts.check_flags(flags, _AUTO_FREE | _ON_DEVICE | _PRIORITY)
+    contexts.check_flags(flags, executables.AUTO_FREE | _ON_DEVICE | _PRIORITY)
     return made_of(graph(handle), flags).handle
 
 
@@ -75,7 +75,7 @@ def instantiate_with_params(handle: int, params: Struct | None) -> int:
     """Create an executable graph, and tell in the description what is wrong."""
     found, params = graph(handle), given(params)
     flags = params.flags
-    contexts.check_flags(flags, _AUTO_FREE | _UPLOAD | _ON_DEVICE | _PRIORITY)
+    contexts.check_flags(flags, executables.AUTO_FREE | _UPLOAD | _ON_DEVICE | _PRIORITY)
     if flags & _UPLOAD:
         streams.stream(params.hUploadStream)
     params.hErrNode_out, params.result_out = 0, _RESULTS["CUDA_GRAPH_INSTANTIATE_ERROR"]

@@ -10,15 +10,20 @@ from dataclasses import replace
 from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.copying import Copy, Staging
+from gridlane.abi.state.graph_memory import Allocate
 from gridlane.abi.state.graphs import Child, Compound, Graph, Node, nodes
 from gridlane.abi.state.handles import Handles
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.streams import Stream, Work
 from gridlane.abi.state.work import KERNEL, MEMCPY, MEMSET, Empty
+from gridlane.abi.table import enums
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime import protocol
 from gridlane.runtime.queues.host_stream import together
 
+AUTO_FREE = enums()["CUgraphInstantiate_flags"].values[
+    "CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH"
+]
 _CAN_BE_DISABLED = KERNEL, MEMCPY, MEMSET
 
 
@@ -76,6 +81,7 @@ class Executable:
             stream.submit(Child(self._enabled()))
             return
         with self._lock:
+            self._check_memory()
             if self._last is None:
                 self._last = self.context.device.new_event(False)
             else:
@@ -86,6 +92,20 @@ class Executable:
             finally:
                 self._queue = stream.queue
                 self._last.record(stream.queue)
+
+    def _check_memory(self) -> None:
+        """Raise INVALID_VALUE where memory is still allocated that a launch allocates, and the
+        graph was not instantiated to free it."""
+        if self.flags & AUTO_FREE:
+            return
+        for node in self._order:
+            if isinstance(node.work, Allocate) and node.work.block.is_live:
+                fail(
+                    INVALID_VALUE,
+                    f"the allocation {node.work.address:#x} of an earlier launch of the graph is "
+                    "not freed: free it before the next launch, or instantiate the graph with "
+                    "cudaGraphInstantiateFlagAutoFreeOnLaunch",
+                )
 
     def _run(self, stream: Stream) -> None:
         for each in self.graph.conditions.values():
