@@ -29,6 +29,7 @@ NOT_READY = 600
 ILLEGAL_ADDRESS = 700
 OUT_OF_RESOURCES = 701
 LAUNCH_TIMEOUT = 702
+LAUNCH_FAILED = 719
 COOPERATIVE_TOO_LARGE = 720
 CONTEXT_DESTROYED = 709
 NOT_PERMITTED = 800
@@ -36,6 +37,12 @@ NOT_SUPPORTED = 801
 NOT_CAPTURED = 900
 
 FAULT_ADVICE = "GRIDLANE_CHECK=1 (--check) checks each access, and names the thread"
+NAMED_ADVICE = "run it on the device cpu with GRIDLANE_CHECK=1, which names the line"
+_LOST_ADVICE = (
+    "an index out of bounds may be the reason, or a kernel that ran longer than the system allows: "
+    f"{NAMED_ADVICE}, as GRIDLANE_TIMEOUT=60 names that of a loop without an end; cuda.close() "
+    "opens the device again, without the memory that it had"
+)
 CHECK_ADVICE = "test indices and sizes in front of the access"
 _MOST_PLACES = 6
 TIMEOUT_ADVICE = "if it ends at all, set a longer time: GRIDLANE_TIMEOUT=60, or 0 for any"
@@ -54,6 +61,16 @@ def device_error(number: int, what: str = "", advice: str = "") -> DeviceError:
     row = TABLE.get(number, _UNKNOWN)
     text = f"{row.meaning}: {what}" if what else row.meaning
     return DeviceError(row.name, number, text, advice or row.advice)
+
+
+def lost_device(what: str, kernels: str) -> DeviceError:
+    """The exception of a device that does not work any more.
+
+    Args:
+        what: which device, and what its driver said.
+        kernels: the names of those that may have caused it; "" if none ran.
+    """
+    return device_error(LAUNCH_FAILED, f"{what}, in {kernels}" if kernels else what, _LOST_ADVICE)
 
 
 def fail(number: int, what: str = "", advice: str = "") -> NoReturn:

@@ -4,40 +4,46 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.core.device_errors import ILLEGAL_ADDRESS, OUT_OF_MEMORY, device_error
+from gridlane.core.device_errors import (
+    ILLEGAL_ADDRESS,
+    LAUNCH_FAILED,
+    NAMED_ADVICE,
+    OUT_OF_MEMORY,
+    device_error,
+)
 from gridlane.core.errors import DeviceError
 
-_TIMEOUT, _FAILED, _GONE = 702, 719, 46
+_TIMEOUT, _GONE = 702, 46
 DOMAIN = "MTLCommandBufferErrorDomain"
 
 # MTLCommandBufferError: CUDA's number, its meaning, and a remedy.
 TABLE: dict[int, tuple[int, str, str]] = {
-    1: (_FAILED, "an internal error", "run the kernel on the device `interp`, which checks it"),
+    1: (LAUNCH_FAILED, "an internal error", NAMED_ADVICE),
     2: (
         *(_TIMEOUT, "it took longer than the system allows"),
         "make the kernel shorter, or split it; a loop may have no end",
     ),
     3: (
         *(ILLEGAL_ADDRESS, "a page fault"),
-        "an index is out of bounds; GRIDLANE_CHECK=1 on the device cpu names the line",
+        f"an index is out of bounds: {NAMED_ADVICE}",
     ),
     4: (
-        *(_FAILED, "the process may not use the GPU any more, after errors of before"),
+        *(LAUNCH_FAILED, "the process may not use the GPU any more, after errors of before"),
         "start the process again",
     ),
-    7: (_FAILED, "the system does not permit it", "run the program in the foreground"),
+    7: (LAUNCH_FAILED, "the system does not permit it", "run the program in the foreground"),
     8: (OUT_OF_MEMORY, "out of memory", "free arrays, or work in smaller pieces"),
     9: (
-        *(_FAILED, "memory that it uses was freed"),
+        *(LAUNCH_FAILED, "memory that it uses was freed"),
         "keep arrays until the kernels that use them are done",
     ),
     11: (_GONE, "the device was removed", "connect it again, and start the process again"),
     12: (
-        *(_FAILED, "the stack of a thread overflowed"),
+        *(LAUNCH_FAILED, "the stack of a thread overflowed"),
         "use smaller local arrays",
     ),
 }
-_UNKNOWN = (_FAILED, "an error that gridlane does not know", "update gridlane")
+_UNKNOWN = (LAUNCH_FAILED, "an error that gridlane does not know", "update gridlane")
 
 
 def explained(error: Any, kernels: str) -> DeviceError:

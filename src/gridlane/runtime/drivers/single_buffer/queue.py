@@ -15,7 +15,7 @@ from contextlib import suppress
 from copy import copy
 from typing import Any
 
-from gridlane.core.device_errors import INVALID_VALUE, device_error, fail
+from gridlane.core.device_errors import INVALID_VALUE, fail, lost_device
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS
 from gridlane.runtime.drivers.single_buffer.engine import FIRST_ALONE, Command, Dispatch, Engine
@@ -217,10 +217,5 @@ class Queue(HostDrivenContext):
             raise copy(self.fault) from error
 
     def _lost(self, error: Exception) -> DeviceError:
-        kernels = self.running()
-        told = f"the device {self.engine.facts.name} is lost ({' '.join(str(error).split())})"
-        advice = (
-            "a kernel that ran longer than the system allows may be the reason; run it on the "
-            "device `interp`; cuda.close() opens the device again, without the memory that it had"
-        )
-        return device_error(719, f"{told}{f', in {kernels}' if kernels else ''}", advice)
+        told = " ".join(str(error).split())
+        return lost_device(f"the device {self.engine.facts.name} is lost ({told})", self.running())

@@ -10,7 +10,7 @@ from copy import copy
 from functools import partial
 from typing import Any, NoReturn
 
-from gridlane.core.device_errors import device_error
+from gridlane.core.device_errors import lost_device
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import features
@@ -134,14 +134,8 @@ class Context(HostDrivenContext):
         return made[0]
 
     def _lost(self, name: str) -> DeviceError:
-        kernels = self.running()
         told = f"the device is lost (VK_ERROR_DEVICE_LOST, told by {name})"
-        advice = (
-            "an index out of bounds may be the reason, or a kernel that ran longer than the "
-            "system allows; run it with GRIDLANE_CHECK=1 on the device cpu; cuda.close() "
-            "opens the device again, without the memory that it had"
-        )
-        return device_error(719, f"{told}{f', in {kernels}' if kernels else ''}", advice)
+        return lost_device(told, self.running())
 
     # --- deferred frees ---
 
