@@ -23,7 +23,7 @@ from gridlane.actors.instance import Instance
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.layouts.python import dtype
 from gridlane.compiler import compile_kernel
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.argtypes import ArrayType, TupleType
 from gridlane.core.errors import LaunchError
 from gridlane.core.options import Target
@@ -462,7 +462,7 @@ def _ptx(actor: actors.Actor, threads: int, processor: str) -> str:
     context = context_class(Rules(replies, 256, 4, threads))
     assert actor.state is not None
     types = (
-        ArrayType(argtypes.from_numpy(wire.ROW), 1, "C"),
+        ArrayType(numpy_types.from_numpy(wire.ROW), 1, "C"),
         ArrayType(actor.state.record, 1, "C"),
         TupleType(()),
     )

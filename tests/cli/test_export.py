@@ -44,8 +44,8 @@ def barrier(a):
 RECORD = """
 import numpy as np
 from gridlane import cuda
-from gridlane.core import argtypes
-kind = argtypes.from_numpy(np.dtype([("a", np.int32)]))
+from gridlane.core import argtypes, numpy_types
+kind = numpy_types.from_numpy(np.dtype([("a", np.int32)]))
 
 @cuda.jit(argtypes.none(kind))
 def takes(r):

@@ -9,8 +9,9 @@ import pytest
 
 from gridlane import compiler, cuda
 from gridlane.backends import backend, backends
-from gridlane.core.argtypes import ArrayType, complex128, float32, float64, from_numpy
+from gridlane.core.argtypes import ArrayType, complex128, float32, float64
 from gridlane.core.errors import TargetError
+from gridlane.core.numpy_types import from_numpy
 from gridlane.core.options import KernelOptions, Target
 
 TARGETS = [each.name for each in backends() if not each.float64]

@@ -31,7 +31,6 @@ from gridlane.core.argtypes import (
     complex64,
     complex128,
     float32,
-    from_numpy,
     int32,
     none,
 )
@@ -40,6 +39,7 @@ from gridlane.core.dtypes import DType
 from gridlane.core.encoding import RECORDS, NotEncodable, decode, encode
 from gridlane.core.exports import Export
 from gridlane.core.features import features
+from gridlane.core.numpy_types import from_numpy
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import Loc
 

@@ -11,8 +11,9 @@ from tests.devices import DEVICES
 
 import gridlane
 from gridlane import cuda
-from gridlane.core.argtypes import VECTORS, from_numpy
+from gridlane.core.argtypes import VECTORS
 from gridlane.core.errors import ArgumentError, TypingError
+from gridlane.core.numpy_types import from_numpy
 from gridlane.core.vector_names import ELEMENTS
 from gridlane.cuda.kernels import transfers
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane import interp
-from gridlane.core import argtypes
+from gridlane.core import argtypes, numpy_types
 from gridlane.core.argtypes import ArgType
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.device_function import DeviceFunction
@@ -36,16 +36,16 @@ def type_of(value: Any) -> ArgType:
         return argtypes.none
     if isinstance(value, np.ndarray):
         layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
-        return argtypes.ArrayType(argtypes.from_numpy(value.dtype), value.ndim, layout)
+        return argtypes.ArrayType(numpy_types.from_numpy(value.dtype), value.ndim, layout)
     if isinstance(value, tuple):
         fields = getattr(type(value), "_fields", ())
         items = tuple(type_of(item) for item in value)
         return argtypes.TupleType(items, fields, type(value) if fields else None)
     if isinstance(value, (bool, int, float, complex)):
-        return argtypes.from_numpy(np.array(value).dtype)
+        return numpy_types.from_numpy(np.array(value).dtype)
     if value.dtype.fields is not None:
-        return argtypes.from_numpy(value.dtype)
-    return argtypes.from_numpy(value.dtype)
+        return numpy_types.from_numpy(value.dtype)
+    return numpy_types.from_numpy(value.dtype)
 
 
 def module_of(function: Any, *args: Any, options: KernelOptions = OPTIONS) -> Module:

@@ -36,11 +36,11 @@ from gridlane.core.argtypes import (
     complex128,
     float32,
     float64,
-    from_numpy,
     int32,
     int64,
     uint64,
 )
+from gridlane.core.numpy_types import from_numpy
 from gridlane.cuda.ufuncs.generated import define
 from gridlane.frontends.python.explain import explain
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.frontends.running import cuda, device, launch, module_of, returned
 
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python.fingerprint import fingerprint
 
@@ -28,7 +28,7 @@ LINE = np.dtype(
 class Order:
     """A class that stands for a record, as decorators of other packages make them."""
 
-    __gridlane_type__ = argtypes.from_numpy(ORDER)
+    __gridlane_type__ = numpy_types.from_numpy(ORDER)
 
 
 class Derived(Order):
@@ -305,7 +305,7 @@ def _with(fields):
     record = np.dtype(fields)
 
     class Made:
-        __gridlane_type__ = argtypes.from_numpy(record)
+        __gridlane_type__ = numpy_types.from_numpy(record)
 
     def kernel(out):
         out[0] = Made(1, 2).b
@@ -337,8 +337,8 @@ def test_dtype_of_a_record():
 
 def test_records_of_other_labels_are_copied_by_their_fields():
     """A label tells classes apart; a store needs the same fields."""
-    labelled = dataclasses.replace(argtypes.from_numpy(ORDER), label="Order", number=7)
-    assert labelled != argtypes.from_numpy(ORDER)
+    labelled = dataclasses.replace(numpy_types.from_numpy(ORDER), label="Order", number=7)
+    assert labelled != numpy_types.from_numpy(ORDER)
     assert str(labelled) == "Order"
 
     def kernel(out, price):

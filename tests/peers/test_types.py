@@ -17,13 +17,13 @@ from tests.peers.expressions import EXPRESSIONS
 from tests.peers.facts import ERROR, TYPES, Kinds, compiled, name_of, result_types, source
 
 from gridlane import cuda
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.errors import CompileError
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.translation import translate_device
 
 DIALECT = Path(__file__).parents[2] / "docs" / "dialect.md"
-ARGUMENTS = {kind: argtypes.from_numpy(np.dtype(kind)) for kind in TYPES}
+ARGUMENTS = {kind: numpy_types.from_numpy(np.dtype(kind)) for kind in TYPES}
 
 
 def typed(expression: str) -> dict[Kinds, str]:

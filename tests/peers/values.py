@@ -19,7 +19,7 @@ from tests.peers.facts import DATA, INTEGERS, Kinds, compiled
 
 from gridlane import cuda
 from gridlane.conformance.running import run_on
-from gridlane.core import argtypes
+from gridlane.core import argtypes, numpy_types
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.translation import translate
 from gridlane.ir.types import PointerType
@@ -120,7 +120,7 @@ def answers(device: str, facts: list[Fact]) -> list[np.ndarray]:
     size = arrays[0].size
     counts = [sum(fact.result == result for fact in facts) for result in results]
     arrays += [np.zeros(size * count, result) for result, count in zip(results, counts)]
-    kinds = tuple([argtypes.ArrayType(argtypes.from_numpy(a.dtype), 1, "C") for a in arrays])
+    kinds = tuple([argtypes.ArrayType(numpy_types.from_numpy(a.dtype), 1, "C") for a in arrays])
     module = translate(compiled(kernel_source(facts), cuda), kinds, OPTIONS)
     blocks = -(-size // BLOCK)
     scalars = _scalars(module, arrays)

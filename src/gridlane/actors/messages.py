@@ -15,7 +15,7 @@ from gridlane.actors.layouts.from_class import from_class
 from gridlane.actors.layouts.python import dtype as numpy_dtype
 from gridlane.actors.layouts.schema import Layout
 from gridlane.actors.packing import CODES, writer_of
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.argtypes import RecordType, ScalarType
 from gridlane.core.errors import TypingError
 
@@ -118,7 +118,7 @@ def _equal(self: Any, other: Any) -> Any:
 
 
 def _record(layout: Layout, label: str, number: int) -> RecordType:
-    made = argtypes.from_numpy(numpy_dtype(layout))
+    made = numpy_types.from_numpy(numpy_dtype(layout))
     assert isinstance(made, RecordType)
     return dataclasses.replace(made, label=label, number=number)
 

@@ -11,7 +11,7 @@ from gridlane.actors.device import layout
 from gridlane.actors.device.context import Rules, context_class
 from gridlane.actors.device.step import step_of
 from gridlane.actors.using import using
-from gridlane.core import argtypes
+from gridlane.core import argtypes, numpy_types
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
@@ -57,7 +57,7 @@ class Program:
         self.slot_bytes = layout.HEADER_BYTES + tier
         self.output = layout.output_dtype(out_tier)
         self.state = EMPTY if actor.state is None else actor.state.record.numpy
-        record = argtypes.from_numpy(EMPTY) if actor.state is None else actor.state.record
+        record = numpy_types.from_numpy(EMPTY) if actor.state is None else actor.state.record
         replies = None if actor.replies is None else actor.replies.record
         context = context_class(Rules(replies, out_tier, emits, actor.threads))
         function = step_of(actor.handler, context, actor.threads, emits)

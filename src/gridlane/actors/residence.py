@@ -22,7 +22,7 @@ from gridlane.actors.device.resident import Form, resident_of
 from gridlane.actors.errors import ActorError
 from gridlane.actors.layouts.blocks import Latencies
 from gridlane.actors.program import EMPTY
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.compact import Variant
 from gridlane.core.cpu_abi import REPORT
@@ -118,11 +118,11 @@ class ResidentProgram:
     ) -> None:
         self.actor, self.form, self.device = actor, form, device
         self.state = EMPTY if actor.state is None else actor.state.record.numpy
-        record = argtypes.from_numpy(EMPTY) if actor.state is None else actor.state.record
+        record = numpy_types.from_numpy(EMPTY) if actor.state is None else actor.state.record
         replies = None if actor.replies is None else actor.replies.record
         context = context_class(Rules(replies, form.tier, emits, actor.threads))
         types: tuple[ArgType, ...] = (
-            ArrayType(argtypes.from_numpy(wire.ROW), 1, "C"),
+            ArrayType(numpy_types.from_numpy(wire.ROW), 1, "C"),
             ArrayType(record, 1, "C"),
             TupleType(arrays),
         )

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.errors import ArgumentError
 
 NEWEST = 3
@@ -110,7 +110,7 @@ def _check_typestr(typestr: Any) -> None:
     if dtype.kind == "V":  # bytes, which another interface may describe further
         return
     try:
-        argtypes.from_numpy(dtype)
+        numpy_types.from_numpy(dtype)
     except TypeError as error:
         raise _wrong(f"has typestr {typestr!r}: {error}") from None
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core.argtypes import from_numpy
+from gridlane.core.numpy_types import from_numpy
 from gridlane.cuda.arrays.creation import device_array
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.types import float32, float64, int64, uint32, uint64

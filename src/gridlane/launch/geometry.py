@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gridlane.core.argtypes import vector_of
+from gridlane.core.numpy_types import vector_of
 
 Shape = tuple[int, ...]
 

@@ -13,7 +13,7 @@ from tests.effort import examples
 from gridlane.actors.layouts import python
 from gridlane.actors.layouts.blocks import MessageHeader
 from gridlane.actors.layouts.schema import Array, Layout
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 
 
 def packed_by_numpy(layout: Layout) -> np.dtype:
@@ -71,7 +71,7 @@ def test_what_ctypes_writes_numpy_reads(layout: Layout) -> None:
 
 def test_a_kernel_knows_the_dtype() -> None:
     """It is a record of the dialect, with the same offsets."""
-    made = argtypes.from_numpy(python.dtype(ALL[1]))
+    made = numpy_types.from_numpy(python.dtype(ALL[1]))
     assert [each[2] for each in made.fields] == [each.offset for each in ALL[1].fields]
 
 

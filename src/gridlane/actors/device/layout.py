@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from gridlane.actors.layouts.blocks import MessageHeader
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.argtypes import ArrayType, RecordType
 
 FIRST, COUNT, HANDLED, EMITTED = range(4)
@@ -37,7 +37,7 @@ def slot_dtype(payload: np.dtype, tier: int) -> np.dtype:
 def slot_type(record: RecordType, tier: int) -> ArrayType:
     """The type of an inbox's slots, whose payload is a message of a class."""
     dtype = slot_dtype(record.numpy, tier)
-    made = argtypes.from_numpy(dtype)
+    made = numpy_types.from_numpy(dtype)
     assert isinstance(made, RecordType)
     first, (name, _, offset) = made.fields
     return ArrayType(dataclasses.replace(made, fields=(first, (name, record, offset))), 1, "C")
@@ -58,4 +58,4 @@ def output_dtype(tier: int) -> np.dtype:
 
 def array_of(dtype: np.dtype) -> ArrayType:
     """The type of a 1-d array of a dtype, contiguous."""
-    return ArrayType(argtypes.from_numpy(dtype), 1, "C")
+    return ArrayType(numpy_types.from_numpy(dtype), 1, "C")

@@ -17,7 +17,7 @@ import numpy as np
 from gridlane.actors.device import wire
 from gridlane.actors.device.nearby import accesses_of
 from gridlane.actors.device.resident_parts import ALL
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.argtypes import RecordType
 from gridlane.cuda import (
     all_sync,
@@ -117,7 +117,7 @@ def arrival_record(message: RecordType, shape: Shape) -> RecordType:
         },
         align=True,
     )
-    found = argtypes.from_numpy(made)
+    found = numpy_types.from_numpy(made)
     assert isinstance(found, RecordType)
     *fields, (name, _, offset) = found.fields
     return dataclasses.replace(found, fields=(*fields, (name, message, offset)))

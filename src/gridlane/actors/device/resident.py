@@ -35,7 +35,7 @@ from gridlane.actors.device.resident_steps import (
     store_state,
 )
 from gridlane.actors.device.resident_times import Times, load_counts, note_handled, note_wait
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.argtypes import RecordType
 from gridlane.cuda import (
     atomic,
@@ -143,7 +143,7 @@ def output_record(tier: int) -> RecordType:
         },
         align=True,
     )
-    found = argtypes.from_numpy(made)
+    found = numpy_types.from_numpy(made)
     assert isinstance(found, RecordType)
     return found
 

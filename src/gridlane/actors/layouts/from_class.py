@@ -22,7 +22,7 @@ from gridlane.actors.layouts.schema import (
     lay_out,
     verify_name,
 )
-from gridlane.core import argtypes
+from gridlane.core import argtypes, numpy_types
 from gridlane.core.argtypes import ArgType, ArrayType, NestedArrayType, ScalarType
 from gridlane.core.errors import CompileError, NameLookupError, TypingError
 
@@ -230,7 +230,7 @@ def _of_numpy(dtype: np.dtype[Any]) -> ArgType:
     if dtype.names is not None:
         raise TypingError(_MARK.format(dtype, "write a class, which gives the record a name"))
     try:
-        return argtypes.from_numpy(dtype)
+        return numpy_types.from_numpy(dtype)
     except TypeError:
         raise TypingError(_MARK.format(dtype, _ALLOWED)) from None
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gridlane.cli.selftest import kernels
-from gridlane.core.argtypes import ArrayType, ScalarType, from_numpy
+from gridlane.core.argtypes import ArrayType, ScalarType
+from gridlane.core.numpy_types import from_numpy
 
 SIZE = 192
 BLOCK = 64

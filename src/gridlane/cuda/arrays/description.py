@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.array_interface import ArrayMemory
 from gridlane.cuda.arrays import allocation, pointers
@@ -39,7 +39,7 @@ def _array_key(
 ) -> TypeKey:
     """The key of arrays of a type in the memory of one device, by its name: a launch on another
     device finds no plan by it and takes the slow path."""
-    return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout, readonly), misaligned)
+    return TypeKey(ArrayType(numpy_types.from_numpy(dtype), ndim, layout, readonly), misaligned)
 
 
 @cache
@@ -51,7 +51,7 @@ def _large(key: TypeKey) -> TypeKey:
 @cache
 def record_key(dtype: np.dtype, device: str | None) -> TypeKey:
     """The key of a record type in the memory of a device."""
-    return TypeKey(argtypes.from_numpy(dtype))
+    return TypeKey(numpy_types.from_numpy(dtype))
 
 
 class ArrayDescription(Packed):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes, enums
+from gridlane.core import argtypes, enums, numpy_types
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays import allocation
@@ -141,7 +141,7 @@ def _is_masked(cls: type) -> bool:
 
 def _element_type(dtype: np.dtype) -> ArgType:
     try:
-        return argtypes.from_numpy(dtype)
+        return numpy_types.from_numpy(dtype)
     except TypeError as error:
         raise ArgumentError(str(error)) from None
 

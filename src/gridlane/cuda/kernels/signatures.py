@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes
+from gridlane.core import argtypes, numpy_types
 from gridlane.core.argtypes import (
     ArgType,
     ArrayType,
@@ -65,7 +65,7 @@ def _checked(arg: Any) -> ArgType:
     if isinstance(arg, ArgType):
         return arg
     try:
-        return argtypes.from_numpy(np.dtype(arg))
+        return numpy_types.from_numpy(np.dtype(arg))
     except TypeError:
         raise TypeError(f"invalid type in signature: {arg!r}") from None
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.argtypes import ArgType
-from gridlane.core.argtypes import from_numpy as from_dtype
+from gridlane.core.numpy_types import from_numpy as from_dtype
 from gridlane.frontends.python.pointer_stubs import carray, farray
 from gridlane.launch.geometry import as_dtype
 

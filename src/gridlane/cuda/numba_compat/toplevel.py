@@ -7,8 +7,8 @@ from typing import Any
 
 # Names outside ``__all__`` are names of the module all the same.
 from gridlane import cuda as cuda
-from gridlane.core.argtypes import from_numpy as from_dtype
 from gridlane.core.errors import MissingError
+from gridlane.core.numpy_types import from_numpy as from_dtype
 from gridlane.cuda import types
 from gridlane.cuda.host import settings as config  # noqa: F401  # pyright: ignore[reportUnusedImport]  # numba.config
 from gridlane.cuda.kernels.argument_types import typeof

@@ -9,9 +9,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gridlane.core.argtypes import from_numpy, int64
+from gridlane.core.argtypes import int64
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.errors import ArgumentError
+from gridlane.core.numpy_types import from_numpy
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.kernels.argument_types import is_in_place
 from gridlane.cuda.kernels.arguments import InOut

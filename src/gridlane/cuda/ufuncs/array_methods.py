@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes
+from gridlane.core import numpy_types
 from gridlane.core.argtypes import Signature
 from gridlane.core.errors import UnsupportedError
 from gridlane.cuda.arrays.creation import device_array
@@ -28,7 +28,7 @@ def _added(one: Any, other: Any) -> Any:
 
 @cache
 def _conversion(source: np.dtype, target: np.dtype) -> Any:
-    signature = Signature(argtypes.from_numpy(target), (argtypes.from_numpy(source),))
+    signature = Signature(numpy_types.from_numpy(target), (numpy_types.from_numpy(source),))
     return vectorize([signature])(_same)
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core.argtypes import Signature, from_numpy
+from gridlane.core.argtypes import Signature
+from gridlane.core.numpy_types import from_numpy
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.cuda.kernels.named import Named
 from gridlane.cuda.kernels.signatures import parse

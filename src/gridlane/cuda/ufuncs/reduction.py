@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core.argtypes import from_numpy
+from gridlane.core.numpy_types import from_numpy
 from gridlane.cuda.arrays.creation import device_array
 from gridlane.cuda.arrays.devicearray import to_device
 from gridlane.cuda.kernels.decorators import jit

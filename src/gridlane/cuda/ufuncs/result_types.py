@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gridlane.core.argtypes import ArgType, TimeType, from_numpy
+from gridlane.core.argtypes import ArgType, TimeType
 from gridlane.core.errors import UnsupportedError
+from gridlane.core.numpy_types import from_numpy
 from gridlane.cuda.kernels.sources import with_source
 from gridlane.cuda.ufuncs.generated import define
 

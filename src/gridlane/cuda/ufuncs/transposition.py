@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane import cuda
-from gridlane.core.argtypes import from_numpy
+from gridlane.core.numpy_types import from_numpy
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 
 _TILE = 16

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes, dtypes
+from gridlane.core import argtypes, dtypes, numpy_types
 from gridlane.core.array_interface import ArrayMemory
 from gridlane.core.dtypes import DType, b1, i64, u64
 from gridlane.core.errors import ConstantError, DeviceError, GridlaneError, TypingError
@@ -122,8 +122,8 @@ def _numpy_scalar(t: Translator, value: np.generic) -> Operand:
     if isinstance(value, np.datetime64 | np.timedelta64):
         return constant_time(t, value)
     if value.dtype.kind == "c":
-        return _complex(t, complex(value), argtypes.from_numpy(value.dtype).part)  # type: ignore  # a complex dtype
-    vector = argtypes.vector_of(value.dtype)
+        return _complex(t, complex(value), numpy_types.from_numpy(value.dtype).part)  # type: ignore  # a complex dtype
+    vector = numpy_types.vector_of(value.dtype)
     if vector is not None:
         parts = [t.number(item, vector.element.dtype) for item in value.item()]
         return Vector(tuple(parts))
@@ -172,7 +172,7 @@ def constant_shape(t: Translator, shape: tuple[int, ...]) -> tuple[Value, ...]:
 
 def _element_type(t: Translator, array: np.ndarray) -> argtypes.ArgType:
     try:
-        return argtypes.from_numpy(array.dtype)
+        return numpy_types.from_numpy(array.dtype)
     except TypeError as error:
         raise TypingError(f"a global array cannot be used: {error}", t.b.loc) from None
 

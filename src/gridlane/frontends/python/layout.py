@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from gridlane.core import argtypes
+from gridlane.core import argtypes, numpy_types
 from gridlane.core.dtypes import DType, i64, u8
 from gridlane.frontends.python.extensions import EXTENSIONS, is_users
 from gridlane.ir import types
@@ -51,7 +51,7 @@ def record_of(kind: argtypes.ArgType) -> argtypes.RecordType:
     fields = [(name, _plain(member)) for name, member in EXTENSIONS.structure(kind)]
     formats = {name: numpy_dtype(member) for name, member in fields}
     dtype = np.dtype(list(formats.items()), align=True)
-    found = argtypes.from_numpy(dtype)
+    found = numpy_types.from_numpy(dtype)
     assert isinstance(found, argtypes.RecordType)
     return found
 

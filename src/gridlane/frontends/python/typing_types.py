@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes, type_kinds
+from gridlane.core import argtypes, numpy_types, type_kinds
 from gridlane.core.argtypes import ArgType, TupleType
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python.device_function import device_function_of
@@ -59,11 +59,11 @@ def _of_object(value: Any, literal: bool) -> ArgType:
     if isinstance(value, str):
         return type_kinds.literal(value) if literal else type_kinds.unicode_type
     if isinstance(value, np.dtype):
-        return type_kinds.DType(argtypes.from_numpy(value))
+        return type_kinds.DType(numpy_types.from_numpy(value))
     if isinstance(value, ArgType):
         return type_kinds.NumberClass(value)
     if isinstance(value, type) and issubclass(value, np.generic):
-        return type_kinds.NumberClass(argtypes.from_numpy(value))
+        return type_kinds.NumberClass(numpy_types.from_numpy(value))
     if isinstance(value, type) and issubclass(value, ArgType):
         return type_kinds.TypeRef(value)
     if device_function_of(value) is not None:

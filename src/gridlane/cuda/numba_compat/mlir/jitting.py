@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core.argtypes import ArgType, Signature, from_numpy, none
+from gridlane.core.argtypes import ArgType, Signature, none
+from gridlane.core.numpy_types import from_numpy
 from gridlane.core.suggestions import did_you_mean
 from gridlane.cuda.host.warnings import NumbaWarning
 from gridlane.cuda.kernels.decorators import jit as numba_jit

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes
+from gridlane.core import argtypes, numpy_types
 from gridlane.core.dtypes import b1, f64, i64
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import promotion
@@ -120,7 +120,7 @@ def as_type(t: Translator, operand: Operand) -> argtypes.ArgType:
         if wanted in PYTHON_TYPES:
             return PYTHON_TYPES[wanted]
         if wanted is not None:
-            return argtypes.from_numpy(np.dtype(wanted))
+            return numpy_types.from_numpy(np.dtype(wanted))
     except TypeError:
         pass
     if isinstance(wanted, str):

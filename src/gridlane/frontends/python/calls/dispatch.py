@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes
+from gridlane.core import argtypes, numpy_types
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python.array_expressions import apply, are_arrays, memory_needed
 from gridlane.frontends.python.calls.casts import cast_call
@@ -161,11 +161,11 @@ def _cast_target(target: Any) -> argtypes.ArgType | None:
         return target
     if isinstance(target, type) and issubclass(target, np.generic):
         try:
-            return argtypes.from_numpy(np.dtype(target))
+            return numpy_types.from_numpy(np.dtype(target))
         except TypeError:
             return None
     if isinstance(target, np.dtype):
-        return argtypes.from_numpy(target)
+        return numpy_types.from_numpy(target)
     return None
 
 

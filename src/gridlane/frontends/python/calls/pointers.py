@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes
+from gridlane.core import argtypes, numpy_types
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.layout import pointee
@@ -27,7 +27,7 @@ def _pointer_type(t: Translator, type: Operand) -> Operand:
 def _element(t: Translator, kind: Any) -> argtypes.ArgType:
     try:
         assert kind is not None
-        return argtypes.from_numpy(np.dtype(kind))
+        return numpy_types.from_numpy(np.dtype(kind))
     except (TypeError, AssertionError):
         raise t.fail(TypingError, "ctypes.POINTER() takes a number of ctypes in a kernel") from None
 
