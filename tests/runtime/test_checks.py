@@ -2,6 +2,7 @@
 
 import re
 
+import cffi
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,8 @@ from gridlane.core.device_errors import KernelFault
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.ptx import PtxSource, parse_ptx
 from gridlane.runtime.drivers.cpu_ranges import joined
+
+ffi = cffi.FFI()
 
 
 @pytest.fixture(autouse=True)
@@ -279,6 +282,32 @@ POINTERS = """
 """
 
 
+WALKS = """
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry walk(.param .u64 from, .param .u64 into, .param .s32 by)
+{
+    .local .align 4 .b8 own[32];
+    .reg .u64 %d<8>; .reg .u32 %r<6>; .reg .pred %p;
+    ld.param.u64 %d1, [into]; ld.param.s32 %r0, [by];
+    mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2;
+    add.u32 %r0, %r0, %r1;
+    mov.u64 %d4, own;
+    mov.u32 %r1, 0;
+again:
+    st.local.u32 [%d4], %r1;
+    add.u64 %d4, %d4, 4;
+    add.u32 %r1, %r1, 1;
+    setp.lt.s32 %p, %r1, %r0;
+    @%p bra again;
+    ld.local.u32 %r2, [own+8];
+    st.global.u32 [%d1], %r2;
+    ret;
+}
+"""
+
+
 def launch(name, arguments, threads=4, shared=16, source=POINTERS):
     kernel = cuda.RawModule(code=source).get_function(name)
     kernel((1,), (threads,), arguments, shared_mem=shared)
@@ -338,6 +367,62 @@ def test_a_static_array_has_its_own_end():
     launch("shared", (into, into, np.int32(0)), threads=16, shared=64)
     error = fault("shared", (into, into, np.int32(0)), threads=17, shared=68)
     assert "at byte 64 of the shared array own, which has 64 bytes" in error.text
+
+
+def test_a_pointer_in_a_variable_has_the_end_of_its_local_array():
+    into = device(4)
+    launch("walk", (into, into, np.int32(5)), source=WALKS)
+    assert into.copy_to_host().tolist() == [2, 2, 2, 2]
+    error = fault("walk", (into, into, np.int32(7)), source=WALKS)
+    assert "a store of 4 bytes at byte 32 of a local array, which has 32 bytes" in error.text
+    assert error.thread == (2, 0, 0) and "st.local" in WALKS.splitlines()[error.loc.line - 1]
+
+
+def test_a_pointer_in_a_variable_may_be_in_several_local_arrays():
+    @cuda.jit
+    def kernel(out, count, second):
+        i = cuda.grid(1)
+        own, more = cuda.local.array(5, np.int32), cuda.local.array(3, np.int32)
+        p = ffi.from_buffer(own)
+        if i == second:
+            p = ffi.from_buffer(more)
+        for n in range(count):
+            p[0] = n + 10 * i
+            p += 1
+        out[i] = own[1] if i != second else more[1]
+
+    out = np.zeros(4, np.int32)
+    kernel[1, 4](out, 3, 2)
+    assert out.tolist() == [1, 11, 21, 31]
+    kernel[1, 4](out, 5, 4)
+    assert out.tolist() == [1, 11, 21, 31]
+    told = "a store of 4 bytes outside of the 2 arrays that it may be in"
+    with pytest.raises(KernelFault, match=told) as error:
+        kernel[1, 4](out, 30, 4)
+    assert error.value.loc.line == kernel.py_func.__code__.co_firstlineno + 8
+
+
+def test_a_pointer_in_a_variable_may_be_in_a_local_array_or_an_allocation():
+    @cuda.jit
+    def kernel(a, out, count):
+        own = cuda.local.array(5, np.int32)
+        for n in range(5):
+            own[n] = n
+        p = ffi.from_buffer(own if cuda.grid(1) == 1 else a)
+        total = 0
+        for n in range(count):
+            total += p[0]
+            p += 1
+        out[cuda.grid(1)] = total
+
+    a, out = cuda.to_device(np.arange(8, dtype=np.int32) * 10), np.zeros(2, np.int32)
+    kernel[1, 2](a, out, 5)
+    assert out.tolist() == [100, 10]
+    told = "a load of 4 bytes outside of the kernel's own arrays at 0x"
+    for count, block, thread in ((6, 2, 1), (9, 1, 0)):
+        with pytest.raises(KernelFault, match=told) as error:
+            kernel[1, block](a, out, count)
+        assert error.value.thread == (thread, 0, 0)
 
 
 def test_null_and_freed_memory_are_named():

@@ -2,8 +2,9 @@
 
 In an array of a known size the offset of an access is compared with the size. Other addresses are
 looked up among the allocations, and those in shared memory compared with all that the block has.
-Elements whose index the frontend has checked are left alone, as are local and constant arrays that
-a variable may point to: no table has these.
+Elements whose index the frontend has checked are left alone. No table has local and constant
+arrays: an address in a variable is compared with the arrays that the variable may point into, and
+is left alone where these are not known.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ import re
 from dataclasses import dataclass
 
 from gridlane.core.device_errors import ILLEGAL_ACCESS, THROUGH
-from gridlane.core.dtypes import DType, i64, u64
+from gridlane.core.dtypes import DType, b1, i64, u64
 from gridlane.core.kernel_names import readable
 from gridlane.ir.builder import Builder, constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair
-from gridlane.ir.types import Space, StructType
-from gridlane.ir.values import ErrorSite, Function, Module, Param, Region, Value
+from gridlane.ir.types import PointerType, Space, StructType
+from gridlane.ir.values import ErrorSite, Function, Module, Param, Region, Value, Var
 
 _SHARED = " outside of the block's shared memory"
+_MOST_ARRAYS = 4
+"""The most arrays that an address is compared with."""
 _PAIR = 16
 """Bytes of a compare-and-swap of two words."""
 
@@ -52,6 +55,9 @@ def _access(op: Op) -> _Access | None:
     return None
 
 
+_Array = memory.LocalArray | memory.GlobalAddress
+
+
 class _Checks:
     """Puts checks in front of the accesses of a kernel."""
 
@@ -60,10 +66,13 @@ class _Checks:
         self.builder = Builder(module, function)
         self.params = {param.value: param for param in function.params}
         self.sites: dict[ErrorSite, int] = {}
+        self.targets = _Targets(function)
+        self.visible: set[Value] = set()
 
     def region(self, region: Region, known: dict[Value, int]) -> None:
         """Rewrite a region. ``known`` are the bytes that were checked of addresses before it."""
-        known = dict(known)
+        known, outer = dict(known), self.visible
+        self.visible = set(outer)
         ops, region.ops = region.ops, []
         with self.builder.inside(region):
             for op in ops:
@@ -75,6 +84,9 @@ class _Checks:
                 for inner in op.regions():
                     self.region(inner, known)
                 region.ops.append(op)
+                if isinstance(op, memory.LocalArray):
+                    self.visible.add(op.results[0])
+        self.visible = outer
 
     def check(self, access: _Access) -> None:
         """Emit the check of an access."""
@@ -97,6 +109,46 @@ class _Checks:
             where = _SHARED if space is Space.SHARED else _through(param)
             code = self.site(_what(access), where)
             self.builder.emit(control.CheckAccess(pointer, base, access.bytes, code))
+        else:
+            self.within_some(access, self.targets.of(root))
+
+    def within_some(self, access: _Access, roots: list[Value]) -> None:
+        """Check an access to one of some arrays, or to memory of the kernel's arguments."""
+        arrays = [root.op for root in roots if isinstance(root.op, _Array)]
+        rest = [root for root in roots if not isinstance(root.op, _Array)]
+        if len(arrays) > _MOST_ARRAYS or not roots or not self.may_check(arrays, rest):
+            return
+        b, what, where = self.builder, _what(access), " at {}"
+        address = b.value(memory.Address(access.pointer))
+        offset, outside = address, b.const(True, b1)
+        for op in arrays:
+            size, whose = self.array(op)
+            where = f" at byte {{}} of {whose}, which has {_bytes(size)}"
+            offset = b.sub(address, b.value(memory.Address(self.again(op))))
+            limit = b.const(max(0, size - access.bytes + 1), u64)
+            outside = b.and_(outside, b.binary(arith.Ge, offset, limit))
+        if rest:
+            with b.if_(outside):
+                told = " outside of the kernel's own arrays at {}" if arrays else where
+                code = self.site(what, told)
+                b.emit(control.CheckAccess(access.pointer, access.pointer, access.bytes, code))
+        elif len(arrays) > 1:
+            code = self.site(what, f" outside of the {len(arrays)} arrays that it may be in")
+            b.emit(control.StopIf(outside, code))
+        else:
+            b.emit(control.StopIf(outside, self.site(what, where), (b.cast(offset, i64),)))
+
+    def may_check(self, arrays: list[_Array], rest: list[Value]) -> bool:
+        """Whether these are all that an address may point into, and have addresses here."""
+        return all(root in self.params for root in rest) and all(
+            op.results[0] in self.visible or isinstance(op, memory.GlobalAddress) for op in arrays
+        )
+
+    def again(self, op: _Array) -> Value:
+        """The address of an array at this place."""
+        if isinstance(op, memory.GlobalAddress):
+            return self.builder.value(memory.GlobalAddress(op.symbol, op.type))
+        return op.results[0]
 
     def array(self, op: memory.LocalArray | memory.GlobalAddress) -> tuple[int, str]:
         """The bytes of an array, and what it is."""
@@ -200,3 +252,32 @@ def _variable(name: str) -> str:
 
 def _bytes(count: int) -> str:
     return f"{count} byte{'s' if count > 1 else ''}"
+
+
+class _Targets:
+    """What the pointers of a function may point into."""
+
+    def __init__(self, function: Function) -> None:
+        self._written: dict[Var, list[Value]] = {}
+        for op in function.body.walk():
+            if isinstance(op, memory.WriteVar) and isinstance(op.value.type, PointerType):
+                self._written.setdefault(op.var, []).append(op.value)
+
+    def of(self, pointer: Value) -> list[Value]:
+        """The beginnings of the arrays, and pointers of which no more is known."""
+        found, seen, waiting = dict[object, Value](), set[Value](), [pointer]
+        while waiting:
+            value = waiting.pop()
+            chain = _chain(value)
+            root = chain[-1].pointer if chain else value
+            if root in seen:
+                continue
+            seen.add(root)
+            if isinstance(root.op, memory.ReadVar):
+                waiting += self._written.get(root.op.var, ())
+            elif isinstance(root.op, arith.Select):
+                waiting += root.op.on_true, root.op.on_false
+            else:
+                symbol = isinstance(root.op, memory.GlobalAddress) and root.op.symbol
+                found.setdefault(symbol or root, root)
+        return [*found.values()]
