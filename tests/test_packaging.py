@@ -55,6 +55,27 @@ def test_every_file_is_in_the_source_distribution():
     assert left_out == [".gitignore"]
 
 
+EXTENSIONS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"][
+    "ext-modules"
+]
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda each: each["name"])
+def test_an_extension_is_built_again_when_its_headers_change(extension):
+    """It depends on the headers that its sources include, and these in turn, and on no other."""
+    waiting, headers = [ROOT / name for name in extension["sources"]], set()
+    while waiting:
+        file = waiting.pop()
+        for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', file.read_text(), re.M):
+            header = (file.parent / name).resolve()
+            if header not in headers:
+                headers.add(header)
+                waiting.append(header)
+    listed = extension.get("depends", [])
+    assert sorted(listed) == sorted(str(each.relative_to(ROOT)) for each in headers)
+    assert all((ROOT / name).exists() for name in extension["sources"])
+
+
 def test_what_a_release_says_of_its_forge(tmp_path):
     """The addresses of pyproject.toml, and README's links, name files of the checkout."""
     for name in ("pyproject.toml", "README.md"):
