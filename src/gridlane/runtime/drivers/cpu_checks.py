@@ -1,9 +1,9 @@
 """Checks of running kernels on the CPU device: LLVM IR that is linked with the pool's.
 
 A check that fails reports its error and ends the launch: the first thread that does so writes the
-report, then has the others leave; see cpu_stop.py. The range of an address is looked up in a table
-of the allocations: an i64, their number, then the start and the size of each, by address. Python
-makes it when a launch asks for the first time, and again for an address that is not in it.
+report, then has the others leave; see cpu_leaving.py. The range of an address is looked up in a
+table of the allocations: an i64, their number, then the start and the size of each, by address.
+Python makes it when a launch asks for the first time, and again for an address that is not in it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from gridlane.core import cpu_abi as abi
 _TEXT = r"""
 define internal void @fail(ptr %context, i32 %code, i32 %thread, i64 %block, ptr %numbers) {
 entry:
-  %key = load i64, ptr @key
-  %record = call ptr @pthread_getspecific(i64 %key)
+  %record = call ptr @record()
   %frame.p = getelementptr i8, ptr %record, i64 8
   %frame = load ptr, ptr %frame.p
   %error.p = getelementptr i8, ptr %context, i64 $ERROR
@@ -28,18 +27,11 @@ note:
   store i32 %thread, ptr %thread.p
   store i64 %block, ptr %block.p
   call void @llvm.memcpy.p0.p0.i64(ptr %numbers.p, ptr %numbers, i64 $SIZE, i1 false)
-  %stop.p = getelementptr i8, ptr %context, i64 40
-  %stopped = cmpxchg ptr %stop.p, i32 0, i32 5 acq_rel monotonic
-  %main = load i64, ptr @main_thread
-  %signals = icmp ne i64 %main, 0
-  br i1 %signals, label %tell, label %leave
-tell:
-  call void @signal_all(ptr %context)
+  %ends = call i1 @end_launch(ptr %context, i32 $FAILED)
+  call void @signal_if_ours(ptr %context)
   br label %leave
 leave:
-  store volatile ptr null, ptr %frame.p
-  %buffer = getelementptr i8, ptr %frame, i64 64
-  call void @longjmp(ptr %buffer, i32 1)
+  call void @leave(ptr %frame.p, ptr %frame)
   unreachable
 }
 
@@ -135,7 +127,7 @@ _NUMBERS = {
 
 
 def text() -> str:
-    """The LLVM IR; it relies on that of the pool and of stopping."""
+    """The LLVM IR; it relies on that of the pool and of leaving."""
     made = _TEXT
     for name, number in _NUMBERS.items():
         made = made.replace(name, str(number))

@@ -2,7 +2,7 @@
 
 A kernel that reads or writes memory that the process does not have raises SIGSEGV or SIGBUS in its
 thread. The handler stops the launch: its context keeps the instruction and the address, and the
-thread leaves the kernel by ``longjmp``, which owns nothing (see cpu_stop.py). Only faults of a
+thread leaves the kernel by ``longjmp``, which owns nothing (see cpu_leaving.py). Only faults of a
 kernel's own code are handled: the thread is in a kernel, and the instruction, or the caller of the
 function that it is in, lies in that kernel's code. All others go to the handler from before, as it
 would have been called, or end the process as if there were none.
@@ -154,8 +154,7 @@ define internal i1 @is_in_code(ptr %plan, i64 %address) {
 
 define internal void @on_fault(i32 %number, ptr %info, ptr %ucontext) {
 entry:
-  %key = load i64, ptr @key
-  %record = call ptr @pthread_getspecific(i64 %key)
+  %record = call ptr @record()
   %none = icmp eq ptr %record, null
   br i1 %none, label %pass, label %known
 known:
@@ -195,9 +194,7 @@ look:
 ours:
   %at = phi i64 [ %pc, %inside ], [ %return, %look ]
   %context = load ptr, ptr %frame
-  %stop.p = getelementptr i8, ptr %context, i64 40
-  %pair = cmpxchg ptr %stop.p, i32 0, i32 3 acq_rel monotonic
-  %first = extractvalue { i32, i1 } %pair, 1
+  %first = call i1 @end_launch(ptr %context, i32 $FAULTED)
   br i1 %first, label %note, label %leave
 note:
   %start.p = getelementptr i8, ptr %plan, i64 40
@@ -207,14 +204,10 @@ note:
   %used.p = getelementptr i8, ptr %context, i64 72
   store i64 %offset, ptr %place.p
   store i64 %address, ptr %used.p
-  %main = load i64, ptr @main_thread
-  %signals = icmp ne i64 %main, 0
-  br i1 %signals, label %tell, label %leave
-tell:
-  call void @signal_all(ptr %context)
+  call void @signal_if_ours(ptr %context)
   br label %leave
 leave:
-  call void @leave(ptr %frame.p, ptr %frame, i32 %number)
+  call void @leave_handler(ptr %frame.p, ptr %frame, i32 %number)
   unreachable
 pass:
   call void @pass_on(i32 %number, ptr %info, ptr %ucontext)

@@ -33,7 +33,7 @@ spin a while for the next job, then park.
 from __future__ import annotations
 
 from gridlane.core import cpu_abi as abi
-from gridlane.runtime.drivers import cpu_checks, cpu_faults, cpu_stop, cpu_timeout
+from gridlane.runtime.drivers import cpu_checks, cpu_faults, cpu_leaving, cpu_stop, cpu_timeout
 
 _PAUSE = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
@@ -87,8 +87,7 @@ large:
   %none = icmp eq ptr %got, null
   br i1 %none, label %poor, label %rich
 poor:
-  %stop.p = getelementptr i8, ptr %context, i64 40
-  %said = cmpxchg ptr %stop.p, i32 0, i32 2 acq_rel monotonic
+  %ends = call i1 @end_launch(ptr %context, i32 $NO_MEMORY)
   ret void
 rich:
   call void @run_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i1 %alone,
@@ -417,7 +416,11 @@ def text(machine: str, limit: float) -> str:
         ("$REPORTED", 24 + 8 * abi.NUMBERS),
     ):
         replaced = replaced.replace(name, str(number))
-    replaced += cpu_stop.text(machine) + cpu_faults.text(machine) + cpu_checks.text()
+    replaced += cpu_stop.text(machine) + cpu_leaving.text(cpu_stop.SIGNAL, cpu_stop.UNBLOCK)
+    replaced += cpu_faults.text(machine) + cpu_checks.text()
+    replaced += cpu_timeout.text(machine, cpu_stop.SIGNAL, limit)
     for name, hook in (cpu_timeout.HOOKS if limit else cpu_timeout.NO_HOOKS).items():
         replaced = replaced.replace(name, hook)
-    return replaced + cpu_timeout.text(machine, cpu_stop.SIGNAL, limit)
+    for name, number in cpu_leaving.REASONS.items():
+        replaced = replaced.replace(name, str(number))
+    return replaced

@@ -19,7 +19,7 @@ A monitor thread checks every $TICK_US microseconds whether Python's main thread
 launch of the previous check. If so, the monitor signals it, and the handler runs Python's own
 signal handlers (PyErr_CheckSignals), as Python does between two lines. If one raises, as that of
 Ctrl-C does, the launch stops: its context records the exception, and the pool's workers in it are
-signalled. The monitor parks when there are no launches; a launch wakes it.
+signalled (see cpu_leaving.py). The monitor parks when there are no launches; a launch wakes it.
 
 If another library has taken SIGURG since, no thread is signalled, and launches run to their end.
 So they do in a program in C, whose signals gridlane leaves alone (``core/embedding.py``).
@@ -38,11 +38,12 @@ IDLE_TICKS = 20
 _DARWIN = sys.platform == "darwin"
 SIGNAL = 16 if _DARWIN else 23
 """SIGURG."""
+UNBLOCK = 2 if _DARWIN else 1
+"""SIG_UNBLOCK, of pthread_sigmask."""
 _NUMBERS = {
     "$TICK_US": TICK_US,
     "$IDLE_TICKS": IDLE_TICKS,
     "$SIGNAL": SIGNAL,
-    "$UNBLOCK": 2 if _DARWIN else 1,  # SIG_UNBLOCK
 }
 
 _TEXT = r"""
@@ -76,23 +77,6 @@ declare void @longjmp(ptr, i32) noreturn
 @gridlane_python = global [7 x ptr] zeroinitializer, align 64
 
 ; ---- records
-
-define internal void @unblock(i32 %number) {
-  %set = alloca [256 x i8], align 16
-  %e = call i32 @sigemptyset(ptr %set)
-  %a = call i32 @sigaddset(ptr %set, i32 %number)
-  %m = call i32 @pthread_sigmask(i32 $UNBLOCK, ptr %set, ptr null)
-  ret void
-}
-
-; Leave the kernel of a frame, in the handler of a signal.
-define internal void @leave(ptr %frame.p, ptr %frame, i32 %number) noreturn {
-  store volatile ptr null, ptr %frame.p
-  call void @unblock(i32 %number)
-  %buffer = getelementptr i8, ptr %frame, i64 64
-  call void @longjmp(ptr %buffer, i32 1)
-  unreachable
-}
 
 ; A thread ends: the next may have its record.
 define internal void @release_record(ptr %record) {
@@ -247,46 +231,15 @@ out:
 
 ; ---- stopping
 
-; Signal every thread that is in this launch.
-define internal void @signal_all(ptr %context) {
-entry:
-  %head = load atomic ptr, ptr @records acquire, align 8
-  %self = call i64 @pthread_self()
-  br label %next
-next:
-  %record = phi ptr [ %head, %entry ], [ %following, %skip ]
-  %end = icmp eq ptr %record, null
-  br i1 %end, label %out, label %look
-look:
-  %at.p = getelementptr i8, ptr %record, i64 40
-  %at = load atomic ptr, ptr %at.p acquire, align 8
-  %thread = load atomic i64, ptr %record monotonic, align 8
-  %here = icmp eq ptr %at, %context
-  %other = icmp ne i64 %thread, %self
-  %wanted = and i1 %here, %other
-  br i1 %wanted, label %kill, label %skip
-kill:
-  %k = call i32 @pthread_kill(i64 %thread, i32 $SIGNAL)
-  br label %skip
-skip:
-  %next.p = getelementptr i8, ptr %record, i64 16
-  %following = load ptr, ptr %next.p
-  br label %next
-out:
-  ret void
-}
-
 ; The launch is to end, for the exception that Python has set on this thread, if any.
 define internal void @take_exception(ptr %context) {
 entry:
-  %stop.p = getelementptr i8, ptr %context, i64 40
   %type = getelementptr i8, ptr %context, i64 64
   %value = getelementptr i8, ptr %context, i64 72
   %trace = getelementptr i8, ptr %context, i64 80
   %fetch.p = getelementptr [7 x ptr], ptr @gridlane_python, i64 0, i64 3
   %fetch = load ptr, ptr %fetch.p
-  %pair = cmpxchg ptr %stop.p, i32 0, i32 1 acq_rel monotonic
-  %first = extractvalue { i32, i1 } %pair, 1
+  %first = call i1 @end_launch(ptr %context, i32 $STOPPED)
   br i1 %first, label %keep, label %drop
 keep:
   call void %fetch(ptr %type, ptr %value, ptr %trace)
@@ -323,8 +276,7 @@ out:
 
 define internal void @on_signal(i32 %number, ptr %info, ptr %ucontext) {
 entry:
-  %key = load i64, ptr @key
-  %record = call ptr @pthread_getspecific(i64 %key)
+  %record = call ptr @record()
   %none = icmp eq ptr %record, null
   br i1 %none, label %chain, label %known
 known:
@@ -356,14 +308,14 @@ check:
   %over = icmp ne i32 %now, 0
   br i1 %over, label %tell, label %out
 end:
-  store atomic i32 1, ptr %stop.p release, align 4
+  store atomic i32 $STOPPED, ptr %stop.p release, align 4
   br label %tell
 tell:
   call void @signal_all(ptr %context)
   br label %leave
 leave:
   call void @note_place(ptr %frame, ptr %ucontext)
-  call void @leave(ptr %frame.p, ptr %frame, i32 %number)
+  call void @leave_handler(ptr %frame.p, ptr %frame, i32 %number)
   unreachable
 chain:
   %old = load ptr, ptr @old_handler
@@ -414,8 +366,7 @@ out:
 
 define internal void @print(i32 %site, ptr %cells) {
 entry:
-  %key = load i64, ptr @key
-  %record = call ptr @pthread_getspecific(i64 %key)
+  %record = call ptr @record()
   %frame.p = getelementptr i8, ptr %record, i64 8
   %frame = load ptr, ptr %frame.p
   %context = load ptr, ptr %frame
@@ -454,9 +405,7 @@ done:
   br i1 %stopped, label %leave, label %out
 leave:
   call void @signal_all(ptr %context)
-  store volatile ptr null, ptr %frame.p
-  %buffer = getelementptr i8, ptr %frame, i64 64
-  call void @longjmp(ptr %buffer, i32 1)
+  call void @leave(ptr %frame.p, ptr %frame)
   unreachable
 out:
   ret void

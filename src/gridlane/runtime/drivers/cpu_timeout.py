@@ -114,8 +114,7 @@ claim:
 stop:
   %context.p = getelementptr i8, ptr %record, i64 64
   %context = load ptr, ptr %context.p
-  %stop.p = getelementptr i8, ptr %context, i64 40
-  %said = cmpxchg ptr %stop.p, i32 0, i32 4 acq_rel monotonic
+  %ends = call i1 @end_launch(ptr %context, i32 $TIMED_OUT)
   call void @signal_all(ptr %context)
   store atomic i64 0, ptr %start.p release, align 8
   br label %skip
@@ -161,7 +160,7 @@ entry:
   %context = load ptr, ptr %frame
   %stop.p = getelementptr i8, ptr %context, i64 40
   %stop = load atomic i32, ptr %stop.p acquire, align 4
-  %timed = icmp eq i32 %stop, 4
+  %timed = icmp eq i32 %stop, $TIMED_OUT
   br i1 %timed, label %look, label %out
 look:
   %plan.p = getelementptr i8, ptr %frame, i64 8
