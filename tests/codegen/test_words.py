@@ -32,8 +32,8 @@ def complaints(sources: dict[str, bytes], folder: Path) -> str:
     for name, source in sources.items():
         (folder / f"{name}.comp").write_bytes(source)
     command = [VALIDATOR or "", *(f"{name}.comp" for name in sources)]
-    done = subprocess.run(command, text=True, capture_output=True, cwd=folder)
-    return done.stdout + done.stderr if done.returncode else ""
+    done = subprocess.run(command, text=True, capture_output=True, cwd=folder, timeout=100)
+    return done.stdout + done.stderr + f"exit {done.returncode}" if done.returncode else ""
 
 
 @pytest.mark.skipif(not (VALIDATOR or os.environ.get("CI")), reason="no glslangValidator")

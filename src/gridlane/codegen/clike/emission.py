@@ -98,8 +98,12 @@ class Dialect(ABC):
 
     # ---- expressions
 
-    def let(self, type_: str, name: str, text: str) -> str:
-        """Define a name for a value."""
+    def let(self, type_: str, name: str, text: str, exact: bool = False) -> str:
+        """Define a name for a value.
+
+        Args:
+            exact: no float is in the text.
+        """
         return f"{type_} {name} = {text};"
 
     def var(self, type_: str, name: str, text: str) -> str:
@@ -349,12 +353,12 @@ class Emission:
         """Define a name for a scalar; the name."""
         return self.named(self.dialect.types[type_], text)
 
-    def named(self, type_: str, text: str) -> str:
+    def named(self, type_: str, text: str, exact: bool = False) -> str:
         """Define a name for a value of any type, unless it has a name."""
         if self.dialect.folds and _NAMED.fullmatch(text):
             return text
         name = self.fresh()
-        self.line(self.dialect.let(type_, name, text))
+        self.line(self.dialect.let(type_, name, text, exact))
         return name
 
     def variable(self, type_: str, text: str) -> str:
@@ -378,7 +382,8 @@ class Emission:
         if value in self.folding.folded and self.dialect.folds and len(text) <= MOST:
             self.set(value, enclosed(text))
         else:
-            self.set(value, self.named(self.type_of(value), text))
+            exact = value in self.folding.exact
+            self.set(value, self.named(self.type_of(value), text, exact))
 
     def literal(self, value: bool | int | float, dtype: DType) -> str:
         """A scalar constant."""

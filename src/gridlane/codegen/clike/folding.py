@@ -50,11 +50,13 @@ class Folding:
         users: the ops that have a value as an operand, once for each time.
         folded: what may stand in the expression that uses it.
         named: the constants that get names.
+        exact: bools whose expressions have no float in them.
     """
 
     users: dict[Value, list[Op]] = field(default_factory=lambda: defaultdict(list[Op]))
     folded: set[Value] = field(default_factory=set[Value])
     named: set[Value] = field(default_factory=set[Value])
+    exact: set[Value] = field(default_factory=set[Value])
 
 
 def folding_of(function: Function, precise: bool) -> Folding:
@@ -82,6 +84,8 @@ def folding_of(function: Function, precise: bool) -> Folding:
             (value,) = op.results
             if any(v.type is f32 or v in of_floats for v in (value, *op.operands())):
                 of_floats.add(value)
+            elif value.type is b1:
+                made.exact.add(value)
             users = made.users[value]
             if len(users) != 1 or users[0] not in inside or not _takes_once(users[0], value):
                 continue

@@ -67,8 +67,10 @@ class Glsl(Words):
     version: ClassVar[str] = f"#version 430 core\n{_MIX}"
     precise = "precise "
 
-    def let(self, type_: str, name: str, text: str) -> str:
-        precise = self.precise if type_ in ("float", "bool") else ""
+    def let(self, type_: str, name: str, text: str, exact: bool = False) -> str:
+        # glslang looks for what each precise variable is made of, in time and memory that grow
+        # exponentially with the selects in between.
+        precise = self.precise if type_ in ("float", "bool") and not exact else ""
         return f"{precise}{type_} {name} = {text};"
 
     def var(self, type_: str, name: str, text: str) -> str:

@@ -51,7 +51,7 @@ class Wgsl(Words):
     thread = "thread_index"
     group = "block_index"
 
-    def let(self, type_: str, name: str, text: str) -> str:
+    def let(self, type_: str, name: str, text: str, exact: bool = False) -> str:
         return f"let {name} = {text};"
 
     def var(self, type_: str, name: str, text: str) -> str:
