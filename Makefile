@@ -13,10 +13,11 @@ export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checks lint fuzz fuzz-ptx conformance oracle bench docs pictures clean
+.PHONY: help demo quick test test-all checks lint fuzz fuzz-ptx conformance oracle bench docs pictures clean
 
 help:
 	@echo "make demo   set up, draw a ray-traced picture with a numba.cuda program, print its time"
+	@echo "make quick  the tests nearest to what has changed since BASE=HEAD, for two minutes"
 	@echo "make test   set up, then lint, type-check and run the tests"
 	@echo "make test-all  the same, and all that takes longer, on new random cases"
 	@echo "make lint   ruff, import-linter and pyright only"
@@ -64,12 +65,16 @@ lint: $(VENV)/.installed-dev
 checks: lint
 	$(PY) -m pytest --quiet --doctest-modules src/gridlane || test $$? -eq 5
 
-PYTEST := $(PY) -m pytest -n 2 --dist worksteal
+PYTEST := $(PY) -m pytest -n 2 --dist worksteal -p scripts.testing.seconds --durations 30 --durations-min 3
 BESIDE_CHECKS = mkdir -p $(OUT); \
 	$(MAKE) --no-print-directory checks > $(OUT)/checks.log 2>&1 & checks=$$!; \
 	$(1); tests=$$?; \
 	wait $$checks; checks=$$?; cat $(OUT)/checks.log; \
 	test $$tests -eq 0 -a $$checks -eq 0
+
+quick: $(VENV)/.installed-dev
+	$(BIN)/ruff check --quiet .
+	$(PY) -m scripts.testing.quick $(if $(BASE),--base $(BASE))
 
 test: $(VENV)/.installed-dev
 	@$(call BESIDE_CHECKS,$(PYTEST))
