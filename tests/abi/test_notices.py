@@ -142,15 +142,27 @@ def test_faults_of_the_host(faulting):
 
 
 @needs_compilers
-def test_writes_behind_the_end(faulting):
+@pytest.mark.parametrize(
+    "mode, text",
+    (
+        ("behind", "gridlane: memory of {0} bytes was written behind its end, at byte {0}:"),
+        ("before", "gridlane: memory of {0} bytes was written in front of its start, at byte -1:"),
+    ),
+)
+def test_writes_next_to_memory(faulting, mode, text):
     """Also without Python, the second time."""
     for _ in range(2):
-        lines = run(faulting, "behind").stderr.splitlines()
-        text = "gridlane: memory of {0} bytes was written behind its end, at byte {0}:"
-        ends = [each.partition(":")[2].split()[2] for each in lines]
-        assert sorted(ends, key=int) == ["100", "4096", "1048576"]
-        assert all(text.format(end) in "\n".join(lines) for end in ends)
-        assert run(faulting, "behind", GRIDLANE_QUIET="1").stderr == ""
+        lines = run(faulting, mode).stderr.splitlines()
+        sizes = [each.partition(":")[2].split()[2] for each in lines]
+        assert sorted(sizes, key=int) == ["100", "4096", "1048576"]
+        assert all(text.format(size) in "\n".join(lines) for size in sizes)
+        assert run(faulting, mode, GRIDLANE_QUIET="1").stderr == ""
+
+
+@needs_compilers
+@pytest.mark.parametrize("native", ("1", "0"))
+def test_no_notice_of_memory_that_is_whole(faulting, native):
+    assert run(faulting, "many", GRIDLANE_NATIVE=native).stderr == ""
 
 
 TRAP = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry stop() { trap; }\n"

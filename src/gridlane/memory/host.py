@@ -10,7 +10,7 @@ import numpy as np
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.memory import guards
-from gridlane.memory.guards import check_guard, set_guard
+from gridlane.memory.guards import check_guards, set_guards
 from gridlane.memory.resource import ALIGNMENT, Buffer, goes_with_owner
 
 HUGE = 2 << 20
@@ -18,6 +18,8 @@ HUGE = 2 << 20
 PAGE = mmap.PAGESIZE
 _MOST = 1 << 62
 """More bytes than any address space has; numpy's sizes have 63 bits."""
+_PLACES = PAGE // ALIGNMENT - 1
+"""Where a small buffer may begin in its page."""
 _PAGES = 1024
 """The pages for small buffers; further ones share pages."""
 
@@ -62,11 +64,11 @@ class OwnPage:
     def __init__(self, start: int, pages: _Pages, address: int, size: int) -> None:
         self.start, self._pages = start, pages
         self._address, self._end = address, address + size
-        set_guard(self._end, start + PAGE - self._end)
+        set_guards(address, self._end, start + PAGE - self._end)
 
     def __del__(self) -> None:
         try:
-            check_guard(self._address, self._end, self.start + PAGE - self._end)
+            check_guards(self._address, self._end, self.start + PAGE - self._end)
         except TypeError:  # the interpreter ends, and has set the globals to None
             return
         self._pages.free.append(self.start)
@@ -85,11 +87,11 @@ class OwnMemory:
         self._memory, self._address, self._behind = memory, address, address + size
         self.start = address_of(memory)
         self.end = self.start + memory.nbytes
-        set_guard(self._behind, self.end - self._behind)
+        set_guards(address, self._behind, self.end - self._behind)
 
     def __del__(self) -> None:
         try:
-            check_guard(self._address, self._behind, self.end - self._behind)
+            check_guards(self._address, self._behind, self.end - self._behind)
         except TypeError:  # the interpreter ends, and has set the globals to None
             return
 
@@ -118,7 +120,7 @@ class HostResource:
 
     def __init__(self) -> None:
         self._pages: _Pages | None = None
-        self._small = PAGE if sys.platform == "linux" else 0
+        self._small = PAGE - ALIGNMENT if sys.platform == "linux" else 0
 
     def allocate(self, size: int) -> HostBuffer:
         """Allocate ``size`` bytes; their contents are undefined. Hot."""
@@ -130,20 +132,20 @@ class HostResource:
             start = pages.take()
             if start:
                 # Not all at the same place in their pages, which share a few lines of the cache.
-                # A byte is free before the next page, so that no two buffers touch.
-                place = start // PAGE % 16 * ALIGNMENT
-                address = start + place if place + size < PAGE else start
+                # A guard is in front, and a byte is free before the next page.
+                place = start // PAGE % _PLACES * ALIGNMENT + ALIGNMENT
+                address = start + (place if place + size < PAGE else ALIGNMENT)
                 return HostBuffer(address, size, OwnPage(start, pages, address, size))
         elif self._small:
             align = PAGE
         if size >= 2 * HUGE:
             align = HUGE
-        room = size + guards.BYTES + align + (PAGE if align > ALIGNMENT else 0)
+        room = size + 2 * guards.BYTES + align + (PAGE if align > ALIGNMENT else 0)
         try:
             memory = np.empty(room if size < _MOST else _MOST, np.uint8)
         except MemoryError:
             fail(OUT_OF_MEMORY, f"{size} bytes")
-        address = -(-address_of(memory) // align) * align
+        address = -(-(address_of(memory) + guards.BYTES) // align) * align
         return HostBuffer(address, size, OwnMemory(memory, address, size))
 
     deallocate = staticmethod(goes_with_owner)

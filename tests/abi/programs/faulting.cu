@@ -30,15 +30,30 @@ int main(int count, char **words)
     action.sa_flags = SA_SIGINFO;
     if (!strcmp(words[1], "own"))
         sigaction(SIGSEGV, &action, nullptr);
-    if (!strcmp(words[1], "behind")) { /* two are freed, and one is not */
+    const int before = !strcmp(words[1], "before");
+    if (before || !strcmp(words[1], "behind")) { /* two are freed, and one is not */
         int sizes[] = { 100, 4096, 1 << 20 };
         cudaMalloc(&x, 4); /* the first one is Python's */
         cudaFree(x);
         for (int n = 0; n < 3; n++) {
             cudaMalloc(&x, sizes[n]);
-            away<<<1, 1>>>(x + sizes[n] / 4, 0);
+            away<<<1, 1>>>(before ? x - 1 : x + sizes[n] / 4, 0);
             if (n)
                 cudaFree(x);
+        }
+        return 0;
+    }
+    if (!strcmp(words[1], "many")) { /* whole, of sizes whose blocks share pages, in any order */
+        void *held[64] = {};
+        unsigned seed = 7;
+        cudaMalloc(&x, 4);
+        for (int n = 0; n < 4000; n++) {
+            seed = seed * 1103515245 + 12345;
+            void *&one = held[(seed >> 16) % 64];
+            size_t size = (seed >> 8) % ((seed >> 4) % 3 ? 3000 : 400000) + 1;
+            cudaFree(one);
+            cudaMalloc(&one, size);
+            cudaMemset(one, 1, size);
         }
         return 0;
     }

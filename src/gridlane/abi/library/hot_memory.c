@@ -81,34 +81,62 @@ static uint8_t guard_of(int n)
     return (uint8_t)(0xa5 ^ (7 * n & 0xff));
 }
 
-static void set_guard(uint64_t end)
+static void set_guard(uint64_t place)
 {
     for (int n = 0; n < GUARD; n++)
-        ((uint8_t *)(uintptr_t)end)[n] = guard_of(n);
+        ((uint8_t *)(uintptr_t)place)[n] = guard_of(n);
 }
 
-/* Note that bytes of a guard have changed, and set it again. */
-static void check_guard(uint64_t start, uint64_t size)
+static void set_guards(uint64_t start, uint64_t size)
 {
-    const uint8_t *end = (const uint8_t *)(uintptr_t)(start + size);
+    set_guard(start - GUARD);
+    set_guard(start + size);
+}
+
+static void note(uint64_t size, const char *where, int64_t place)
+{
     const char *quiet = getenv("GRIDLANE_QUIET");
-    int n = 0;
-    while (n < GUARD && end[n] == guard_of(n))
-        n++;
-    if (n == GUARD)
-        return;
     if (!quiet || !*quiet || !strcmp(quiet, "0"))
         fprintf(stderr,
-                "gridlane: memory of %llu bytes was written behind its end, at byte %llu: a kernel "
-                "or a copy goes too far; GRIDLANE_CHECK=1 names the line\n",
-                (unsigned long long)size, (unsigned long long)size + (unsigned)n);
-    set_guard(start + size);
+                "gridlane: memory of %llu bytes was written %s, at byte %lld: a kernel or a copy goes "
+                "too far; GRIDLANE_CHECK=1 names the line\n",
+                (unsigned long long)size, where, (long long)place);
+}
+
+/* Note that bytes of the guards have changed, and set them again. */
+static void check_guards(uint64_t start, uint64_t size)
+{
+    const uint8_t *before = (const uint8_t *)(uintptr_t)(start - GUARD);
+    const uint8_t *behind = (const uint8_t *)(uintptr_t)(start + size);
+    int last = GUARD - 1, first = 0;
+    while (last >= 0 && before[last] == guard_of(last))
+        last--;
+    while (first < GUARD && behind[first] == guard_of(first))
+        first++;
+    if (last >= 0)
+        note(size, "in front of its start", last - GUARD);
+    if (first < GUARD)
+        note(size, "behind its end", (int64_t)size + first);
+    if (last >= 0 || first < GUARD)
+        set_guards(start, size);
+}
+
+/* Give the pages of a chunk back. The guard in front of the next one lies in them. */
+static void drop_pages(const struct gl_shared *all, uint32_t number)
+{
+    char *start = all->region + (size_t)(number - 1) * CHUNK, guard[GUARD];
+    const struct chunk *next = &all->chunks[number];
+    int is_used = number < all->fresh && next->blocks && next->blocks[0].state != FREE;
+    memcpy(guard, start + CHUNK - GUARD, GUARD);
+    madvise(start, CHUNK, MADV_DONTNEED);
+    if (is_used)
+        memcpy(start + CHUNK - GUARD, guard, GUARD);
 }
 
 static uint64_t take(struct gl_shared *all, size_t size, uint64_t context)
 {
     uint32_t unit;
-    unsigned class = class_of(size + GUARD, &unit);
+    unsigned class = class_of(size + 2 * GUARD, &unit); /* the second is in front of the next */
     uint32_t number = all->partial[class];
     if (!number) {
         number = new_chunk(all, unit);
@@ -125,7 +153,7 @@ static uint64_t take(struct gl_shared *all, size_t size, uint64_t context)
         unlink_chunk(all, class, number);
     *block = (struct block){ context, (uint32_t)size, NONE, LIVE };
     uint64_t start = address_of(all, number, index);
-    set_guard(start + size);
+    set_guards(start, size);
     return start;
 }
 
@@ -136,7 +164,7 @@ static void give(struct gl_shared *all, uint32_t number, uint32_t index)
     struct block *block = &chunk->blocks[index];
     uint32_t unit;
     unsigned class = class_of(chunk->unit, &unit);
-    check_guard(address_of(all, number, index), block->size);
+    check_guards(address_of(all, number, index), block->size);
     block->state = FREE;
     block->next = chunk->free;
     if (!chunk->free)
@@ -146,7 +174,7 @@ static void give(struct gl_shared *all, uint32_t number, uint32_t index)
         return;
     unlink_chunk(all, class, number);
     free(chunk->blocks);
-    madvise(all->region + (size_t)(number - 1) * CHUNK, CHUNK, MADV_DONTNEED);
+    drop_pages(all, number);
     chunk->blocks = NULL;
     chunk->after = all->unused;
     all->unused = number;
@@ -350,7 +378,7 @@ static int begin(uint64_t *told)
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (region == MAP_FAILED)
             continue;
-        size_t lead = -(uintptr_t)region % CHUNK;
+        size_t lead = CHUNK - (uintptr_t)region % CHUNK; /* never 0: a guard is in front */
         all->region = region + lead;
         all->most = (uint32_t)((size - lead) / CHUNK);
         all->chunks = mmap(NULL, all->most * sizeof *all->chunks, PROT_READ | PROT_WRITE,
@@ -394,8 +422,8 @@ static int large(uint64_t number, uint64_t *told)
 
 static void free_large(uint64_t start, uint64_t size)
 {
-    check_guard(start, size);
-    munmap((void *)(uintptr_t)start, size + GUARD);
+    check_guards(start, size);
+    munmap((char *)(uintptr_t)start - LEAD, LEAD + size + GUARD);
 }
 
 /* What the program has not freed. */
@@ -408,7 +436,7 @@ __attribute__((destructor)) static void check_live(void)
         struct chunk *chunk = &all->chunks[number - 1];
         for (uint32_t n = 0; chunk->blocks && n < chunk->count; n++)
             if (chunk->blocks[n].state != FREE)
-                check_guard(address_of(all, number, n), chunk->blocks[n].size);
+                check_guards(address_of(all, number, n), chunk->blocks[n].size);
     }
     pthread_mutex_unlock(&all->lock);
 }
@@ -496,20 +524,21 @@ int gl_allocate_large(void *made, size_t size)
     const unsigned needed = GL_READY | GL_ALLOCATES | GL_UNCAPTURED;
     if (!made || size <= MOST || size >= END || !is_ahead(needed))
         return 0;
-    void *start =
-        mmap(NULL, size + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (start == MAP_FAILED)
+    char *memory = mmap(NULL, LEAD + size + GUARD, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
         return 0;
+    char *start = memory + LEAD;
     struct gl_shared *all = locked();
     /* Python sets other numbers first, and asks for the ranges then. */
     int done = is_ahead(needed) &&
                put_in(&all->maps[OF_DEVICES], (uintptr_t)start, size, GL_DEVICE);
     pthread_mutex_unlock(&all->lock);
-    set_guard((uintptr_t)start + size);
+    set_guards((uintptr_t)start, size);
     if (done)
         memcpy(made, &start, sizeof start);
     else
-        munmap(start, size + GUARD);
+        munmap(memory, LEAD + size + GUARD);
     return done;
 }
 

@@ -7,7 +7,8 @@
 enum {
     CHUNK = 1 << 20,  /* bytes that blocks of one size share */
     UNIT = 256,       /* the alignment of blocks */
-    GUARD = 32,       /* bytes behind each allocation that are looked at when it is freed */
+    GUARD = 32,       /* bytes on both sides of allocations that are looked at when they are freed */
+    LEAD = 64 << 10,  /* bytes in front of a large allocation, some pages of any system */
     MOST = 256 << 10, /* the largest block; larger allocations are Python's */
     CLASSES = 37,
     NONE = 0 /* no chunk: numbers are one more than indices */
