@@ -293,3 +293,16 @@ def test_memory_that_launches_free(begun):
         good(rt.cudaStreamSynchronize(stream))
         if not has_free:
             good(rt.cudaFree(params.dptr))
+        for free in (rt.cudaFree, lambda address: rt.cudaFreeAsync(address, stream)):
+            assert free(params.dptr)[0] == rt.cudaError_t.cudaErrorInvalidValue
+
+
+def test_memory_that_no_launch_allocated(begun):
+    """It cannot be freed, and is as it was for the launch."""
+    graph, stream = good(rt.cudaGraphCreate(0)), new_stream()
+    _, params = allocating(graph)
+    run = good(rt.cudaGraphInstantiate(graph, 0))
+    assert rt.cudaFree(params.dptr)[0] == rt.cudaError_t.cudaErrorInvalidValue
+    good(rt.cudaGraphLaunch(run, stream))
+    good(rt.cudaFreeAsync(params.dptr, stream))
+    good(rt.cudaStreamSynchronize(stream))

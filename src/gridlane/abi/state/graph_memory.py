@@ -24,13 +24,11 @@ class _Noted:
     Attributes:
         allocation: that by which programs find it.
         is_freed: whether a node of a graph frees it.
-        is_live: whether a launch allocated it, and none has freed it since.
         is_used: whether a launch allocated it, since the device was trimmed.
     """
 
     allocation: Allocation
     is_freed: bool = False
-    is_live: bool = False
     is_used: bool = False
 
 
@@ -64,21 +62,22 @@ class Block:
 
     def _added(self) -> Allocation:
         address = self.buffer.address
-        return memory.add(Allocation(address, self.size, "device", self.context, self.buffer))
+        made = Allocation(address, self.size, "device", self.context, self.buffer, is_live=False)
+        return memory.add(made)
 
     def allocate(self) -> None:
         """Let programs find it by its address, which they may have freed since."""
         found = memory.find(self.buffer.address, 0, self.context.ordinal)
         if found is not self.noted.allocation:
             self.noted.allocation = self._added()
-        self.noted.is_live = self.noted.is_used = True
+        self.noted.allocation.is_live = self.noted.is_used = True
         _note(self.context.ordinal)
 
     @property
     def is_live(self) -> bool:
         """Whether it is allocated now: the program may have freed it."""
         found = memory.find(self.buffer.address, 0, self.context.ordinal)
-        return self.noted.is_live and found is self.noted.allocation
+        return found is self.noted.allocation and self.noted.allocation.is_live
 
 
 def _drop(noted: _Noted) -> None:
@@ -153,7 +152,7 @@ class Free:
         if self.block is None:
             pools.free(self.address, stream)
         else:
-            self.block.noted.is_live = False
+            self.block.noted.allocation.is_live = False
 
 
 def freeing(address: int, context: Context) -> Free:

@@ -37,6 +37,7 @@ class Allocation:
         synchronous: whether copies and fills of it that the caller may wait for are waited for.
         advice: what a program said about its pages.
         is_opened: whether it is another process's.
+        is_live: whether programs may free it: a graph's memory exists before it is allocated.
     """
 
     address: int
@@ -51,6 +52,7 @@ class Allocation:
     synchronous: bool = False
     advice: Any = field(default=None, repr=False)
     is_opened: bool = False
+    is_live: bool = True
 
 
 lock = threading.RLock()
@@ -148,7 +150,8 @@ def starting_at(address: int, ordinal: int, *kinds: Kind) -> Allocation:
         Failure: INVALID_VALUE, none of these kinds does.
     """
     found = find(address, 0, ordinal)
-    if found is None or found.address != address or found.kind not in kinds:
+    is_whole = found is not None and found.address == address and found.is_live
+    if found is None or not is_whole or found.kind not in kinds:
         fail(INVALID_VALUE, f"{address:#x} is not what an allocation returned, or was freed")
     return found
 
