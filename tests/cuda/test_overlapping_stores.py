@@ -54,7 +54,61 @@ def _kept(out, a, b):
         out[i] = x[x.shape[0] - 1 - i]
 
 
-KERNELS = [_copied, _turned, _summed, _broadcast, _in_place, _filled, _by_a_function, _kept]
+def _kept_for_a_store(out, a, b):
+    x = a - b
+    out[:] = x * 2 + a
+
+
+def _kept_for_two_stores(out, a, b):
+    x = a - b
+    out[:] = x * 2
+    b[:] = x
+
+
+def _kept_in_a_loop(out, a, b):
+    for i in range(2):
+        x = a + b
+        out[:] = x - i
+
+
+def _kept_around_a_loop(out, a, b):
+    x = a + b
+    for i in range(2):
+        out[:] = x + i
+
+
+def _kept_from_before(out, a, b):
+    x = a + b
+    for i in range(3):
+        if i % 2 == 0:
+            x = a + b
+        out[i % 2] = x[1]
+
+
+def _kept_beside_a_store(out, a, b):
+    out[0] = 7
+    x = a * 2
+    y = x + b
+    out[1] = y[0] + x[1]
+
+
+def _kept_from_an_iteration(out, a, b):
+    for i in range(3):
+        if i != 1:
+            x = a + b
+        out[i % 2] = x[1]
+
+
+NEVER_REFUSED = (
+    *(_kept_beside_a_store, _kept_for_two_stores),
+    *(_kept_from_before, _kept_from_an_iteration),
+)
+"""Those that read no other array than they have written, or have memory for what they read."""
+KERNELS = [
+    *(_kept_for_a_store, _kept_for_two_stores, _kept_in_a_loop, _kept_around_a_loop),
+    *(_kept_from_before, _kept_beside_a_store, _kept_from_an_iteration),
+    *[_copied, _turned, _summed, _broadcast, _in_place, _filled, _by_a_function, _kept],
+]
 
 
 def _views(rng: random.Random, memory):
@@ -109,7 +163,7 @@ def test_as_numpy_or_refused(device, function):
                 continue
             np.testing.assert_array_equal(found, host)
             results[True] += 1
-    assert min(results.values()) > 3, results
+    assert results[True] > 3 and (results[False] > 3 or function in NEVER_REFUSED), results
 
 
 @pytest.mark.parametrize("device", ["interp", *DEVICES])
@@ -147,3 +201,14 @@ def test_columns_of_one_matrix(device):
         assert matrix.copy_to_host().tolist() == [[0, 1, 2, 0, 2, 4], [6, 7, 8, 12, 14, 16]]
         with pytest.raises(ValueError, match="overlaps it in memory"):
             kernel[1, 1](matrix[:, 2:5], matrix[:, :3])
+
+
+@pytest.mark.parametrize("function", [_kept_for_a_store, _kept_in_a_loop, _kept_beside_a_store])
+def test_arrays_that_are_changed_in_place(function):
+    """What is read before it is written, element by element, is no reason to refuse."""
+    kernel = cuda.jit(SIGNATURE)(function)
+    host = _memory()
+    wanted, given = host.copy(), cuda.to_device(host)
+    _plain(function, (wanted, wanted, wanted))
+    kernel[1, 1](given, given, given)
+    np.testing.assert_array_equal(given.copy_to_host(), wanted)

@@ -99,13 +99,23 @@ def loop_in(
     shape: tuple[Value, ...],
     outer: tuple[Value, ...],
     body: Callable[[list[Value]], None],
+    is_checked: bool = False,
 ) -> None:
-    """Loops over all indices of a shape below the first ones, or over all in some order."""
+    """Loops over all indices of a shape below the first ones, or over all in some order.
+
+    Args:
+        is_checked: whether no array that they read is one that they write before.
+    """
+    first = len(t.b.region.ops)
     if order is None:
         loop_over(t, shape, list(outer), body)
     else:
         inner = order.indices
         loop_over(t, order.shape, [], lambda counted: body(inner(t, counted)), order.backwards)
+    if is_checked:
+        t.unit.checked_loops |= {
+            op for op in t.b.region.ops[first:] if isinstance(op, control.Loop)
+        }
 
 
 def _broadcast(t: Translator, index: Value, extent: Value) -> Value:

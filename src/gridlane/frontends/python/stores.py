@@ -163,7 +163,7 @@ def broadcast_store(t: Translator, view: ArrayView, value: Operand) -> None:
     if isinstance(value, TupleOperand) and not _is_element(view, value):
         _store_tuple(t, view, _apart(t, view, value))
         return
-    _store_each(t, view, value, (), None if isinstance(order, bool) else order)
+    _store_each(t, view, value, (), None if isinstance(order, bool) else order, is_checked=True)
 
 
 def _apart(t: Translator, view: ArrayView, value: TupleOperand) -> TupleOperand:
@@ -264,7 +264,7 @@ def fill_view(
         place = Place(view.type.element, address(t, view, indices), readonly=readonly)
         store(t, place, item([item_for(t, each, indices) for each in operands]))
 
-    loop_in(t, _common_order(t, view, operands), view.shape, (), element)
+    loop_in(t, _common_order(t, view, operands), view.shape, (), element, is_checked=True)
 
 
 def _common_order(t: Translator, view: ArrayView, operands: list[Operand]) -> Order | None:
@@ -352,6 +352,7 @@ def _store_each(
     value: Operand,
     outer: tuple[Value, ...],
     order: Order | None = None,
+    is_checked: bool = False,
 ) -> None:
     """Store an operand, which may broadcast, to the elements below the first indices."""
     require_broadcast(t, value, view.shape[len(outer) :])
@@ -360,4 +361,4 @@ def _store_each(
         item = item_for(t, value, indices)
         store_element(t, address(t, view, indices), view.type.element, item)
 
-    loop_in(t, order, view.shape, outer, element)
+    loop_in(t, order, view.shape, outer, element, is_checked)

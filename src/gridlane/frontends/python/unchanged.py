@@ -20,6 +20,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.parts import taken_apart
 from gridlane.frontends.python.roots import Roots, Sources
+from gridlane.frontends.python.times_of_reads import Times
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unit import MemoryNeeded, Unit
 from gridlane.ir.builder import Builder
@@ -89,14 +90,18 @@ def require_unchanged(unit: Unit) -> None:
     roots = Sources(module, unit.arguments)
     writes = [*_writes(module, roots)]
     relied: Relied = {}
+    times = Times(unit, roots)
     for expression, _ in waiting:
         read = {root for array in arrays_in(expression) for root in roots.of(array.pointer)}
-        for where, written in writes:
+        for write, written in writes:
             for root, other in product(read, written):
                 if root.may_be(other):
-                    raise _error(expression, where)
-                if are_arguments(unit, root, other):
-                    relied.setdefault((root.source, other.source), (expression, where))
+                    raise _error(expression, write.loc)
+                pair = root.source, other.source
+                if pair in relied or not are_arguments(unit, root, other):
+                    continue
+                if times.may_read_after(root, write, unit.expressions[expression]):
+                    relied[pair] = expression, write.loc
     _check_arguments(unit, relied)
 
 
@@ -128,8 +133,8 @@ def _error(expression: ArrayExpression, where: Loc) -> MemoryNeeded:
     return MemoryNeeded(told, expression.place, expression.place)
 
 
-def _writes(module: Module, roots: Sources) -> Iterable[tuple[Loc, Roots]]:
-    """The places of ops that change memory, and where it may be."""
+def _writes(module: Module, roots: Sources) -> Iterable[tuple[Op, Roots]]:
+    """The ops that change memory, and where it may be."""
     for function in module.functions.values():
         for op in function.body.walk():
             if op.pure or isinstance(op, (*_QUIET, control.Call)):
@@ -138,4 +143,4 @@ def _writes(module: Module, roots: Sources) -> Iterable[tuple[Loc, Roots]]:
             if isinstance(op, memory.Store):
                 written = [op.pointer]
             for each in written:
-                yield op.loc, roots.of(each)
+                yield op, roots.of(each)

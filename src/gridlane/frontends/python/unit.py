@@ -126,6 +126,7 @@ class Unit:
         arguments: the arrays and records of the kernel's arguments by their pointers; None for
             memory that the caller surely has for it alone.
         checks: those that arrays are apart, which raise nothing yet.
+        checked_loops: the loops of stores whose arrays have such checks, or an order.
         bounded: the places of arrays of a size that is known when the kernel runs, with the bytes
             of a thread that each has.
     """
@@ -151,6 +152,7 @@ class Unit:
         default_factory=dict[Value, ArrayView | RecordView | None]
     )
     checks: dict[control.If, Check] = field(default_factory=dict[control.If, Check])
+    checked_loops: set[control.Loop] = field(default_factory=set[control.Loop])
     stored: set[Loc] = field(default_factory=set[Loc])
     counts_shared: bool = False
     bounded: dict[Loc, int] = field(default_factory=dict[Loc, int])
