@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 from tests.abi.test_cc import cc, prefix, pytestmark, run  # noqa: F401
 
 HERE = Path(__file__).parent / "programs"
@@ -95,18 +96,21 @@ def test_thrust_of_the_host(cc):  # noqa: F811
     assert (found.returncode, found.stdout) == (0, THRUST), found
 
 
-def test_thrust_of_ordered_ranges(cc):  # noqa: F811
+@pytest.mark.parametrize("name", ["thrust_ordered", "thrust_more"])
+def test_thrust(cc, name):  # noqa: F811
     """The lines are those of nvcc's build with -DON_HOST, and a last one."""
-    cc("-w", "-std=c++17", HERE / "thrust_ordered.cu", "-o", "program")
+    cc("-w", "-std=c++17", HERE / f"{name}.cu", "-o", "program")
     found = run("./program")
-    right = (HERE / "thrust_ordered.txt").read_text()
+    right = (HERE / f"{name}.txt").read_text()
     assert (found.returncode, found.stdout) == (0, right), found
 
 
-def test_cub_of_a_device(cc):  # noqa: F811
-    cc("-w", "-std=c++17", HERE / "cub_device.cu", "-o", "program")
+@pytest.mark.parametrize("name", ["cub_device"])
+def test_cub(cc, name):  # noqa: F811
+    """The lines are those of nvcc's build."""
+    cc("-w", "-std=c++17", HERE / f"{name}.cu", "-o", "program")
     found = run("./program")
-    right = (HERE / "cub_device.txt").read_text()
+    right = (HERE / f"{name}.txt").read_text()
     assert (found.returncode, found.stdout) == (0, right), found
 
 

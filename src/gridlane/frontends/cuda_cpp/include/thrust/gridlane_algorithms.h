@@ -61,8 +61,41 @@ public:
     zip_iterator(std::tuple<I_...>) {}
     GRIDLANE_STEPS(zip_iterator)
 };
+template <typename F_, typename O_>
+class transform_output_iterator : public gridlane::iterator<gridlane::value_of<O_>> {
+public:
+    transform_output_iterator(O_, F_) {}
+    GRIDLANE_STEPS(transform_output_iterator)
+};
+template <typename F_, typename G_, typename I_>
+class transform_input_output_iterator : public gridlane::iterator<gridlane::value_of<I_>> {
+public:
+    transform_input_output_iterator(I_, F_, G_) {}
+    GRIDLANE_STEPS(transform_input_output_iterator)
+};
+template <typename F_> class tabulate_output_iterator : public gridlane::iterator<int> {
+public:
+    explicit tabulate_output_iterator(F_, ptrdiff_t = 0) {}
+    GRIDLANE_STEPS(tabulate_output_iterator)
+};
 #undef GRIDLANE_STEPS
-class discard_iterator : public gridlane::iterator<int> {};
+template <typename = void> class discard_iterator : public gridlane::iterator<int> {
+public:
+    explicit discard_iterator(ptrdiff_t = 0) {}
+};
+template <typename O_, typename F_> transform_output_iterator<F_, O_> make_transform_output_iterator(O_ o, F_ f)
+{
+    return {o, f};
+}
+template <typename I_, typename F_, typename G_>
+transform_input_output_iterator<F_, G_, I_> make_transform_input_output_iterator(I_ i, F_ f, G_ g)
+{
+    return {i, f, g};
+}
+template <typename F_> tabulate_output_iterator<F_> make_tabulate_output_iterator(F_ f)
+{
+    return tabulate_output_iterator<F_>(f);
+}
 template <typename T> counting_iterator<T> make_counting_iterator(T) { return counting_iterator<T>(); }
 template <typename T> constant_iterator<T> make_constant_iterator(T) { return constant_iterator<T>(); }
 template <typename I_, typename F_> transform_iterator<F_, I_> make_transform_iterator(I_ i, F_ f)
@@ -81,7 +114,7 @@ template <typename... I_> zip_iterator<std::tuple<I_...>> make_zip_iterator(I_..
 {
     return {std::tuple<I_...>(each...)};
 }
-inline discard_iterator make_discard_iterator() { return {}; }
+inline discard_iterator<> make_discard_iterator() { return discard_iterator<>(); }
 
 // --- where an algorithm runs
 
@@ -156,7 +189,7 @@ GRIDLANE_LAST(set_difference) GRIDLANE_LAST(remove_copy_if) GRIDLANE_LAST(fill_n
 GRIDLANE_LAST(reverse_copy) GRIDLANE_LAST(transform_if) GRIDLANE_LAST(generate_n)
 GRIDLANE_LAST(uninitialized_copy) GRIDLANE_LAST(uninitialized_copy_n) GRIDLANE_LAST(shuffle_copy)
 GRIDLANE_LAST(set_symmetric_difference) GRIDLANE_LAST(remove_copy) GRIDLANE_LAST(replace_copy)
-GRIDLANE_LAST(replace_copy_if)
+GRIDLANE_LAST(replace_copy_if) GRIDLANE_LAST(uninitialized_fill_n) GRIDLANE_LAST(swap_ranges)
 GRIDLANE_ITERATOR(unique) GRIDLANE_ITERATOR(remove) GRIDLANE_ITERATOR(remove_if)
 GRIDLANE_ITERATOR(partition) GRIDLANE_ITERATOR(stable_partition) GRIDLANE_ITERATOR(find)
 GRIDLANE_ITERATOR(find_if) GRIDLANE_ITERATOR(max_element) GRIDLANE_ITERATOR(min_element)
@@ -208,8 +241,10 @@ GRIDLANE_BY_KEY(merge_by_key) GRIDLANE_BY_KEY(set_union_by_key)
 GRIDLANE_BY_KEY(set_intersection_by_key) GRIDLANE_BY_KEY(set_difference_by_key)
 GRIDLANE_BY_KEY(set_symmetric_difference_by_key) GRIDLANE_BY_KEY(unique_by_key_copy)
 GRIDLANE_BY_KEY(partition_copy) GRIDLANE_BY_KEY(stable_partition_copy) GRIDLANE_BY_KEY(mismatch)
+GRIDLANE_BY_KEY(equal_range)
 #undef GRIDLANE_BY_KEY
 template <typename... A_> GRIDLANE_ABSENT ptrdiff_t unique_count(const A_ &...) GRIDLANE_BODY(return 0;)
+template <typename... A_> GRIDLANE_ABSENT bool binary_search(const A_ &...) GRIDLANE_BODY(return true;)
 template <typename... A_> GRIDLANE_ABSENT void shuffle(const A_ &...) GRIDLANE_BODY()
 template <typename... A_> GRIDLANE_ABSENT bool is_partitioned(const A_ &...) GRIDLANE_BODY(return true;)
 template <typename I_> class reverse_iterator : public std::reverse_iterator<I_> {

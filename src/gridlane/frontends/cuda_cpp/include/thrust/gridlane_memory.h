@@ -107,6 +107,7 @@ public:
     GRIDLANE_CHANGE(+) GRIDLANE_CHANGE(-) GRIDLANE_CHANGE(*) GRIDLANE_CHANGE(/)
 #undef GRIDLANE_CHANGE
     __host__ __device__ const device_reference &operator++() const { return *this += Value(1); }
+    __host__ __device__ T &gridlane_memory() const { return *p; }
     __host__ __device__ device_ptr<T> operator&() const { return device_ptr<T>(p); }
     friend std::ostream &operator<<(std::ostream &out, const device_reference &r)
     {
@@ -143,6 +144,10 @@ public:
     __host__ __device__ bool operator==(const device_ptr &other) const { return p == other.p; }
     __host__ __device__ bool operator!=(const device_ptr &other) const { return p != other.p; }
     __host__ __device__ bool operator<(const device_ptr &other) const { return p < other.p; }
+    __host__ __device__ bool operator>(const device_ptr &other) const { return p > other.p; }
+    __host__ __device__ bool operator<=(const device_ptr &other) const { return p <= other.p; }
+    __host__ __device__ bool operator>=(const device_ptr &other) const { return p >= other.p; }
+    __host__ __device__ friend device_ptr operator+(ptrdiff_t n, const device_ptr &i) { return i + n; }
     __host__ __device__ explicit operator bool() const { return p != nullptr; }
 };
 template <> class device_ptr<void> {
@@ -172,6 +177,10 @@ template <typename T> __host__ __device__ T *raw_pointer_cast(const device_ptr<T
     return p.get();
 }
 template <typename T> __host__ __device__ T &raw_reference_cast(T &r) { return r; }
+template <typename T> __host__ __device__ T &raw_reference_cast(device_reference<T> r)
+{
+    return r.gridlane_memory();
+}
 template <typename T> device_ptr<T> device_malloc(size_t count)
 {
     return device_ptr<T>((T *)gridlane::on_device::allocate(count * sizeof(T)));
@@ -182,6 +191,20 @@ inline device_ptr<void> device_malloc(size_t bytes)
 }
 template <typename T> void device_free(device_ptr<T> p) { gridlane::must(cudaFree((void *)p.get())); }
 
+// A vector takes its memory itself, whatever its allocator.
+template <typename T> struct device_allocator {
+    using value_type = T;
+    using pointer = device_ptr<T>;
+    using const_pointer = device_ptr<const T>;
+    using reference = device_reference<T>;
+    using const_reference = device_reference<const T>;
+    using size_type = size_t;
+    using difference_type = ptrdiff_t;
+    template <typename U_> struct rebind { using other = device_allocator<U_>; };
+    pointer allocate(size_t count) { return device_malloc<T>(count); }
+    void deallocate(pointer p, size_t) { device_free(p); }
+};
+template <typename T> using device_malloc_allocator = device_allocator<T>;
 template <typename T, typename A_ = void> class device_vector;
 template <typename I_> class reverse_iterator;
 template <typename T, typename A_ = std::allocator<T>> class host_vector : public std::vector<T, A_> {
@@ -303,6 +326,8 @@ public:
     const_reference operator[](size_t n) const { return const_reference(p + n); }
     reference front() { return (*this)[0]; }
     reference back() { return (*this)[count - 1]; }
+    const_reference front() const { return (*this)[0]; }
+    const_reference back() const { return (*this)[count - 1]; }
     size_t size() const { return count; }
     size_t capacity() const { return room; }
     bool empty() const { return !count; }
@@ -335,6 +360,26 @@ public:
         std::swap(count, other.count);
         std::swap(room, other.room);
     }
+    template <typename I_, typename = typename std::iterator_traits<I_>::value_type>
+    void insert(iterator place, I_ first, I_ last)
+    {
+        device_vector more(first, last), behind(place, end());
+        size_t at = place - begin();
+        resize(at + more.size() + behind.size());
+        copy(more.begin(), more.end(), begin() + at);
+        copy(behind.begin(), behind.end(), begin() + at + more.size());
+    }
+    void insert(iterator place, size_t n, const T &value)
+    {
+        device_vector more(n, value);
+        insert(place, more.begin(), more.end());
+    }
+    iterator insert(iterator place, const T &value)
+    {
+        size_t at = place - begin();
+        insert(place, (size_t)1, value);
+        return begin() + at;
+    }
     iterator erase(iterator first, iterator last)
     {
         std::vector<T> kept(count);
@@ -345,6 +390,7 @@ public:
         return begin() + place;
     }
     iterator erase(iterator place) { return erase(place, place + 1); }
+    bool operator!=(const device_vector &other) const { return !(*this == other); }
     bool operator==(const device_vector &other) const
     {
         return host_vector<T>(*this) == host_vector<T>(other);

@@ -264,22 +264,3 @@ GRIDLANE_2(swap_ranges, (First_ a, First_ b, B_ c), (a, b, c),
            { GRIDLANE_EACH(b - a, value_of<First_> e = a[i]; a[i] = (value_of<B_>)c[i]; c[i] = e); return c + (b - a); })
 GRIDLANE_3(generate_n, (First_ a, B_ n, C_ f), (a, n, f), { do_generate<S_>(a, a + n, f); return a + n; })
 GRIDLANE_3(uninitialized_copy_n, (First_ a, B_ n, C_ out), (a, n, out), { return copied<S_>(a, (size_t)n, out); })
-#undef GRIDLANE_6
-#undef GRIDLANE_7
-#undef GRIDLANE_RULE
-#undef GRIDLANE_MERGE
-#undef GRIDLANE_UNION
-#undef GRIDLANE_DIFFERENCE
-#undef GRIDLANE_SYMMETRIC
-#undef GRIDLANE_COMMON
-#undef GRIDLANE_PARTITION
-#undef GRIDLANE_PART
-#undef GRIDLANE_PARTED
-#undef GRIDLANE_SEARCH
-#undef GRIDLANE_SEARCHES
-#undef GRIDLANE_MISMATCH
-#undef GRIDLANE_SCANNED
-#undef GRIDLANE_INCLUSIVE
-#undef GRIDLANE_EXCLUSIVE
-#undef GRIDLANE_FOLDED
-#undef GRIDLANE_UNIQUE

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "gridlane/absent.h"
+#include "thrust/gridlane_placeholders.h"
+#include "thrust/gridlane_random.h"
 #include "thrust/version.h"
 
 namespace thrust {
@@ -106,88 +108,6 @@ template <typename T> __host__ __device__ inline const T &max(const T &a, const 
 {
     return a < b ? b : a;
 }
-namespace placeholders {
-struct place {
-    template <typename T> friend place operator+(place, const T &) { return {}; }
-    template <typename T> friend place operator-(place, const T &) { return {}; }
-    template <typename T> friend place operator*(place, const T &) { return {}; }
-    template <typename T> friend place operator/(place, const T &) { return {}; }
-    template <typename T> friend place operator<(place, const T &) { return {}; }
-    template <typename T> friend place operator>(place, const T &) { return {}; }
-    template <typename T> friend place operator==(place, const T &) { return {}; }
-    template <typename T> friend place operator%(place, const T &) { return {}; }
-};
-inline place _1, _2;
-}  // namespace placeholders
-
-// --- random numbers: a linear congruential engine with a product below 2^63
-
-class minstd_rand {
-    unsigned long long state;
-
-public:
-    typedef unsigned result_type;
-    static constexpr unsigned min = 1, max = 2147483646;
-    __host__ __device__ explicit minstd_rand(unsigned long long seed = 1) { this->seed(seed); }
-    __host__ __device__ void seed(unsigned long long seed = 1)
-    {
-        state = seed % 2147483647 ? seed % 2147483647 : 1;
-    }
-    __host__ __device__ unsigned operator()()
-    {
-        return (unsigned)(state = state * factor % 2147483647);
-    }
-    __host__ __device__ void discard(unsigned long long n)
-    {
-        unsigned long long power = factor;
-        for (; n; n >>= 1, power = power * power % 2147483647)
-            state = n & 1 ? state * power % 2147483647 : state;
-    }
-
-protected:
-    unsigned long long factor = 48271;
-};
-class minstd_rand0 : public minstd_rand {
-public:
-    __host__ __device__ explicit minstd_rand0(unsigned long long seed = 1) : minstd_rand(seed)
-    {
-        factor = 16807;
-    }
-};
-typedef minstd_rand default_random_engine;
-template <typename T = double> class uniform_real_distribution {
-    T low, high;
-
-public:
-    __host__ __device__ explicit uniform_real_distribution(T low = 0, T high = 1)
-        : low(low), high(high) {}
-    template <typename E_> __host__ __device__ T operator()(E_ &engine)
-    {
-        T part = (T)(engine() - E_::min) / ((T)1 + (T)(E_::max - E_::min));
-        return part * (high - low) + low;
-    }
-};
-template <typename T = int> class uniform_int_distribution {
-    T low, high;
-
-public:
-    __host__ __device__ explicit uniform_int_distribution(T low = 0, T high = 2147483647)
-        : low(low), high(high) {}
-    template <typename E_> __host__ __device__ T operator()(E_ &engine)
-    {
-        double part = (double)(engine() - E_::min) / (1.0 + (double)(E_::max - E_::min));
-        // Towards zero, as thrust has it.
-        return (T)((double)low + part * ((double)high - (double)low + 1.0));
-    }
-};
-namespace random {
-using thrust::default_random_engine;
-using thrust::minstd_rand;
-using thrust::minstd_rand0;
-using thrust::uniform_int_distribution;
-using thrust::uniform_real_distribution;
-}  // namespace random
-
 #ifndef GRIDLANE_PROGRAM  // whole programs have it in gridlane_memory.h
 // --- memory of the device, which the host names
 

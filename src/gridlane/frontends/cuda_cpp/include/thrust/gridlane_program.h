@@ -27,7 +27,7 @@ template <typename S_, typename F_> auto once(F_ f)
     using R_ = decltype(f());
     scratch<S_, R_> made(1);
     R_ *to = made.p;
-    S_::each(1, [=] __host__ __device__(size_t) { new (to) R_(f()); });
+    S_::each(1, [=] __host__ __device__(size_t) mutable { new (to) R_(f()); });
     return made.read(0);
 }
 struct at_once {
@@ -55,14 +55,14 @@ T fold(I_ in, size_t count, T first, F_ f)
     const size_t chunks = count < CHUNKS ? count : CHUNKS;
     scratch<S_, T> parts(chunks);
     T *p = parts.p;
-    S_::each(chunks, [=] __host__ __device__(size_t c) {
+    S_::each(chunks, [=] __host__ __device__(size_t c) mutable {
         size_t at = count * c / chunks, end = count * (c + 1) / chunks;
         T sum = (T)in[at];
         for (at++; at < end; at++)
             sum = f(sum, (T)in[at]);
         new (p + c) T(sum);
     });
-    return once<S_>([=] __host__ __device__() {
+    return once<S_>([=] __host__ __device__() mutable {
         T sum = first;
         for (size_t c = 0; c < chunks; c++)
             sum = f(sum, p[c]);
@@ -78,14 +78,14 @@ O_ scan(I_ in, size_t count, O_ out, F_ f, bool exclusive, bool begins, T first)
     const size_t chunks = count < CHUNKS ? count : CHUNKS;
     scratch<S_, T> parts(chunks);
     T *p = parts.p;
-    S_::each(chunks, [=] __host__ __device__(size_t c) {
+    S_::each(chunks, [=] __host__ __device__(size_t c) mutable {
         size_t at = count * c / chunks, end = count * (c + 1) / chunks;
         T sum = (T)in[at];
         for (at++; at < end; at++)
             sum = f(sum, (T)in[at]);
         new (p + c) T(sum);
     });
-    S_::each(1, [=] __host__ __device__(size_t) {
+    S_::each(1, [=] __host__ __device__(size_t) mutable {
         T sum = begins ? f(first, p[0]) : p[0];
         for (size_t c = 0; c < chunks; c++) {
             T next = c + 1 < chunks ? f(sum, p[c + 1]) : sum;
@@ -93,7 +93,7 @@ O_ scan(I_ in, size_t count, O_ out, F_ f, bool exclusive, bool begins, T first)
             sum = next;
         }
     });
-    S_::each(chunks, [=] __host__ __device__(size_t c) {
+    S_::each(chunks, [=] __host__ __device__(size_t c) mutable {
         size_t at = count * c / chunks, end = count * (c + 1) / chunks;
         bool has = c > 0 || begins;
         T sum = c ? p[c - 1] : first;
@@ -116,7 +116,7 @@ void sort(K_ keys, size_t count, V_ values, bool has_values, F_ before)
     Key *k = other_keys.p;
     Value *v = other_values.p;
     constexpr size_t RUN = 32;
-    S_::each((count + RUN - 1) / RUN, [=] __host__ __device__(size_t r) {
+    S_::each((count + RUN - 1) / RUN, [=] __host__ __device__(size_t r) mutable {
         size_t start = r * RUN, end = start + RUN < count ? start + RUN : count;
         for (size_t i = start + 1; i < end; i++) {
             Key key = keys[i];
@@ -133,7 +133,7 @@ void sort(K_ keys, size_t count, V_ values, bool has_values, F_ before)
         }
     });
     for (size_t width = RUN; width < count; width *= 2) {
-        S_::each((count + 2 * width - 1) / (2 * width), [=] __host__ __device__(size_t pair) {
+        S_::each((count + 2 * width - 1) / (2 * width), [=] __host__ __device__(size_t pair) mutable {
             size_t a = 2 * width * pair, middle = a + width < count ? a + width : count;
             size_t b = middle, end = middle + width < count ? middle + width : count;
             for (size_t to = a; to < end; to++) {
@@ -150,6 +150,44 @@ void sort(K_ keys, size_t count, V_ values, bool has_values, F_ before)
                 values[i] = v[i];
         });
     }
+}
+// The elements that a test keeps, in front; with `rest`, the others behind them, the last one first. The
+// test sees each element once, before any is written.
+template <typename S_, typename I_, typename O_, typename F_>
+ptrdiff_t kept(I_ in, size_t count, O_ out, bool rest, F_ test)
+{
+    using T = value_of<I_>;
+    const size_t chunks = count < CHUNKS ? count : CHUNKS;
+    scratch<S_, T> elements(count);
+    scratch<S_, bool> tests(count);
+    scratch<S_, size_t> counts(chunks + 1);
+    T *e = elements.p;
+    bool *flag = tests.p;
+    size_t *part = counts.p;
+    S_::each(chunks, [=] __host__ __device__(size_t c) mutable {
+        size_t sum = 0, end = count * (c + 1) / chunks;
+        for (size_t i = count * c / chunks; i < end; i++) {
+            new (e + i) T(in[i]);
+            flag[i] = (bool)test(i, e[i]);
+            sum += flag[i];
+        }
+        part[c + 1] = sum;
+    });
+    S_::each(1, [=] __host__ __device__(size_t) {
+        part[0] = 0;
+        for (size_t c = 0; c < chunks; c++)
+            part[c + 1] += part[c];
+    });
+    S_::each(chunks, [=] __host__ __device__(size_t c) mutable {
+        size_t to = part[c], end = count * (c + 1) / chunks;
+        for (size_t i = count * c / chunks; i < end; i++) {
+            if (flag[i])
+                out[to++] = e[i];
+            else if (rest)
+                out[count - 1 - (i - to)] = e[i];
+        }
+    });
+    return counts.read(chunks);
 }
 }  // namespace gridlane
 
@@ -185,14 +223,14 @@ void sort(K_ keys, size_t count, V_ values, bool has_values, F_ before)
     GRIDLANE_ALGORITHM((typename First_, typename B_, typename C_, typename D_, typename E_), name, \
                        parameters, arguments, (First_, B_, C_, D_, E_), __VA_ARGS__)
 #define GRIDLANE_EACH(count, statement) \
-    S_::each(count, [=] __host__ __device__(size_t i) { statement; })
+    S_::each(count, [=] __host__ __device__(size_t i) mutable { statement; })
 
 // --- each element by itself
 
 GRIDLANE_2(for_each, (First_ a, First_ b, B_ f), (a, b, f),
-           { GRIDLANE_EACH(b - a, f(a[i])); return b; })
+           { GRIDLANE_EACH(b - a, decltype(auto) e = plain(a[i]); f(e)); return b; })
 GRIDLANE_3(for_each_n, (First_ a, B_ n, C_ f), (a, n, f),
-           { GRIDLANE_EACH((size_t)n, f(a[i])); return a + n; })
+           { GRIDLANE_EACH((size_t)n, decltype(auto) e = plain(a[i]); f(e)); return a + n; })
 GRIDLANE_2(fill, (First_ a, First_ b, const B_ &value), (a, b, value),
            { B_ v = value; GRIDLANE_EACH(b - a, a[i] = v); })
 GRIDLANE_3(fill_n, (First_ a, B_ n, const C_ &value), (a, n, value),
@@ -236,7 +274,7 @@ namespace gridlane {
 template <typename I_> struct is_plain : std::is_pointer<I_> {};
 template <typename T> struct is_plain<device_ptr<T>> : std::true_type {};
 template <typename T, typename A_> struct is_plain<__gnu_cxx::__normal_iterator<T, A_>> : std::true_type {};
-template <typename S_, typename I_, typename O_> O_ copied(I_ in, size_t n, O_ out)
+template <typename S_, typename I_, typename O_> O_ copied_places(I_ in, size_t n, O_ out)
 {
     if constexpr (std::is_same<typename both<typename system_of<I_>::type, anywhere>::type,
                                typename both<typename system_of<O_>::type, anywhere>::type>::value ||
@@ -271,10 +309,29 @@ template <typename S_, typename I_, typename O_> O_ copied(I_ in, size_t n, O_ o
     }
     return out + n;
 }
+template <typename I_> using is_random = std::is_base_of<std::random_access_iterator_tag,
+                                                         typename std::iterator_traits<I_>::iterator_category>;
+template <typename S_, typename I_, typename O_> O_ copied(I_ in, size_t n, O_ out)
+{
+    if constexpr (!is_random<I_>::value) {  // a list of the host
+        std::vector<value_of<I_>> made;
+        for (size_t i = 0; i < n; i++)
+            made.push_back(*in++);
+        return copied<S_>(made.begin(), n, out);
+    } else if constexpr (!is_random<O_>::value) {  // a stream, or what inserts
+        std::vector<value_of<I_>> made(n);
+        copied_places<S_>(in, n, made.begin());
+        for (size_t i = 0; i < n; i++)
+            *out++ = made[i];
+        return out;
+    } else {
+        return copied_places<S_>(in, n, out);
+    }
+}
 }  // namespace gridlane
-GRIDLANE_2(copy, (First_ a, First_ b, B_ out), (a, b, out), { return copied<S_>(a, b - a, out); })
+GRIDLANE_2(copy, (First_ a, First_ b, B_ out), (a, b, out), { return copied<S_>(a, std::distance(a, b), out); })
 GRIDLANE_3(copy_n, (First_ a, B_ n, C_ out), (a, n, out), { return copied<S_>(a, (size_t)n, out); })
-GRIDLANE_2(uninitialized_copy, (First_ a, First_ b, B_ out), (a, b, out), { return copied<S_>(a, b - a, out); })
+GRIDLANE_2(uninitialized_copy, (First_ a, First_ b, B_ out), (a, b, out), { return copied<S_>(a, std::distance(a, b), out); })
 
 // --- folds and scans
 
@@ -287,15 +344,15 @@ GRIDLANE_3(reduce, (First_ a, First_ b, B_ first, C_ f), (a, b, first, f),
 GRIDLANE_4(transform_reduce, (First_ a, First_ b, B_ g, C_ first, D_ f), (a, b, g, first, f),
            { return fold<S_>(transform_iterator<B_, First_>(a, g), b - a, first, f); })
 GRIDLANE_3(inner_product, (First_ a, First_ b, B_ c, C_ first), (a, b, c, first),
-           { return once<S_>([=, n = (size_t)(b - a)] __host__ __device__() { C_ sum = first;
+           { return once<S_>([=, n = (size_t)(b - a)] __host__ __device__() mutable { C_ sum = first;
                  for (size_t i = 0; i < n; i++) sum = sum + (value_of<First_>)a[i] * (value_of<B_>)c[i]; return sum; }); })
 GRIDLANE_5(inner_product, (First_ a, First_ b, B_ c, C_ first, D_ f, E_ g), (a, b, c, first, f, g),
-           { return once<S_>([=, n = (size_t)(b - a)] __host__ __device__() { C_ sum = first;
+           { return once<S_>([=, n = (size_t)(b - a)] __host__ __device__() mutable { C_ sum = first;
                  for (size_t i = 0; i < n; i++) sum = f(sum, g((value_of<First_>)a[i], (value_of<B_>)c[i])); return sum; }); })
 GRIDLANE_2(count, (First_ a, First_ b, const B_ &value), (a, b, value),
            { B_ v = value; return fold<S_>(make_transform_iterator(a, [=] __host__ __device__(const value_of<First_> &e) { return (ptrdiff_t)(e == v); }), b - a, (ptrdiff_t)0, plus<ptrdiff_t>()); })
 GRIDLANE_2(count_if, (First_ a, First_ b, B_ test), (a, b, test),
-           { return fold<S_>(make_transform_iterator(a, [=] __host__ __device__(const value_of<First_> &e) { return (ptrdiff_t)(test(e) ? 1 : 0); }), b - a, (ptrdiff_t)0, plus<ptrdiff_t>()); })
+           { return fold<S_>(make_transform_iterator(a, [=] __host__ __device__(const value_of<First_> &e) mutable { return (ptrdiff_t)(test(e) ? 1 : 0); }), b - a, (ptrdiff_t)0, plus<ptrdiff_t>()); })
 GRIDLANE_2(inclusive_scan, (First_ a, First_ b, B_ out), (a, b, out),
            { return scan<value_of<First_>, S_>(a, b - a, out, plus<value_of<First_>>(), false, false, value_of<First_>()); })
 GRIDLANE_3(inclusive_scan, (First_ a, First_ b, B_ out, C_ f), (a, b, out, f),
@@ -322,10 +379,10 @@ GRIDLANE_3(stable_sort_by_key, (First_ a, First_ b, B_ v, C_ f), (a, b, v, f), {
 
 // --- in one thread
 
-#define GRIDLANE_ONCE(...) once<S_>([=, n = (size_t)(b - a)] __host__ __device__() { __VA_ARGS__ })
+#define GRIDLANE_ONCE(...) once<S_>([=, n = (size_t)(b - a)] __host__ __device__() mutable { __VA_ARGS__ })
 #define GRIDLANE_KEEP(what, condition)                                                            \
-    { return what + GRIDLANE_ONCE(ptrdiff_t to = 0; for (size_t i = 0; i < n; i++) {               \
-          value_of<First_> e = a[i]; if (condition) what[to++] = e; } return to;); }
+    { return what + kept<S_>(a, b - a, what, false, [=] __host__ __device__(                      \
+          size_t i, const value_of<First_> &e) mutable { (void)i; return (bool)(condition); }); }
 #define GRIDLANE_FIND(condition)                                                                  \
     { return a + GRIDLANE_ONCE(size_t i = 0; for (; i < n; i++) { value_of<First_> e = a[i];       \
           if (condition) break; } return (ptrdiff_t)i;); }
@@ -336,8 +393,8 @@ GRIDLANE_2(remove, (First_ a, First_ b, const B_ &value), (a, b, value), GRIDLAN
 GRIDLANE_2(remove_if, (First_ a, First_ b, B_ test), (a, b, test), GRIDLANE_KEEP(a, !test(e)))
 GRIDLANE_3(remove_if, (First_ a, First_ b, B_ c, C_ test), (a, b, c, test), GRIDLANE_KEEP(a, !test((value_of<B_>)c[i])))
 GRIDLANE_3(remove_copy_if, (First_ a, First_ b, B_ out, C_ test), (a, b, out, test), GRIDLANE_KEEP(out, !test(e)))
-GRIDLANE_1(unique, (First_ a, First_ b), (a, b), GRIDLANE_KEEP(a, !to || !((value_of<First_>)a[to - 1] == e)))
-GRIDLANE_2(unique, (First_ a, First_ b, B_ f), (a, b, f), GRIDLANE_KEEP(a, !to || !f((value_of<First_>)a[to - 1], e)))
+GRIDLANE_1(unique, (First_ a, First_ b), (a, b), GRIDLANE_KEEP(a, !i || !((value_of<First_>)a[i - 1] == e)))
+GRIDLANE_2(unique, (First_ a, First_ b, B_ f), (a, b, f), GRIDLANE_KEEP(a, !i || !f((value_of<First_>)a[i - 1], e)))
 GRIDLANE_2(unique_copy, (First_ a, First_ b, B_ out), (a, b, out), GRIDLANE_KEEP(out, !i || !((value_of<First_>)a[i - 1] == e)))
 GRIDLANE_2(find, (First_ a, First_ b, const B_ &value), (a, b, value), GRIDLANE_FIND(e == value))
 GRIDLANE_2(find_if, (First_ a, First_ b, B_ test), (a, b, test), GRIDLANE_FIND(test(e)))
@@ -362,6 +419,7 @@ GRIDLANE_2(max_element, (First_ a, First_ b, B_ f), (a, b, f), GRIDLANE_BEST_OF(
 GRIDLANE_1(minmax_element, (First_ a, First_ b), (a, b),
            { return std::pair<First_, First_>(do_min_element<S_>(a, b), do_max_element<S_>(a, b)); })
 #include "thrust/gridlane_ordered.h"
+#include "thrust/gridlane_forms.h"
 #undef GRIDLANE_LIST
 #undef GRIDLANE_ALGORITHM
 #undef GRIDLANE_1

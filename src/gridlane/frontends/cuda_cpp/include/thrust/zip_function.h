@@ -6,7 +6,7 @@
 namespace thrust {
 
 template <typename F_> class zip_function {
-    F_ call;
+    mutable F_ call;
 
 public:
     __host__ __device__ explicit zip_function(F_ call) : call(call) {}

@@ -1,0 +1,2 @@
+#pragma once
+#include "thrust/gridlane_algorithms.h"
