@@ -342,10 +342,6 @@ int main()
     curandGenerator_t random;
     printf(" %d %d %d\\n", on_the_host(), cufftPlan1d(&plan, 8, CUFFT_C2C, 1),
            curandCreateGenerator(&random, CURAND_RNG_PSEUDO_DEFAULT));
-    fflush(stdout);
-    size_t bytes = 0;
-    cub::DeviceHistogram::HistogramEven(nullptr, bytes, x, y, 1, 0, 1, 1);
-    puts("not reached");
 }
 """
 OF_HOST = """
@@ -372,9 +368,9 @@ def test_libraries_that_are_absent(cc, tmp_path):
     libraries = ["-lcublas", "-lcublasLt", "-lcufft", "-lcurand"]
     cc("-Xcompiler", "-fopenmp", "absent.cu", "host.cpp", *libraries, "-o", "program")
     found = run("./program")
-    assert (found.returncode, found.stdout) == (1, "8 0 1 0 214 16 203\n"), found
+    assert (found.returncode, found.stdout) == (0, "8 0 1 0 214 16 203\n"), found
     told = [line.split()[1] for line in found.stderr.splitlines()]
-    assert sorted(told) == ["HistogramEven", "cublasCreate", "cufftPlan1d", "curandCreateGenerator"]
+    assert sorted(told) == ["cublasCreate", "cufftPlan1d", "curandCreateGenerator"]
 
 
 def test_a_compiler_that_hangs(parts, monkeypatch):

@@ -1,23 +1,9 @@
 // cub's algorithms of a whole device.
 #include <cub/cub.cuh>
-#include <cstdio>
-#include <vector>
-#define CHECK(call) { cudaError_t e = call; if (e) { printf("%d: %s\n", __LINE__, cudaGetErrorString(e)); return 1; } }
-#define TWICE(call) { size_t bytes = 0; void *memory = nullptr; CHECK(call); CHECK(cudaMalloc(&memory, bytes)); CHECK(call); CHECK(cudaDeviceSynchronize()); CHECK(cudaFree(memory)); }
+#include "cub_arrays.cuh"
 struct even { __host__ __device__ bool operator()(int a) const { return a % 2 == 0; } };
 struct larger { template <typename T> __host__ __device__ T operator()(const T &a, const T &b) const { return a < b ? b : a; } };
 struct add { template <typename A, typename B> __host__ __device__ auto operator()(const A &a, const B &b) const { return a + b; } };
-template <typename T> struct Array {
-    T *p;
-    Array(const std::vector<T> &v) { cudaMalloc(&p, v.size() * sizeof(T)); cudaMemcpy(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice); }
-    void show(const char *name, int n) {
-        std::vector<T> v(n);
-        cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost);
-        printf("%s:", name);
-        for (T each : v) printf(" %g", (double)each);
-        printf("\n");
-    }
-};
 int main() {
     const int n = 12;
     Array<int> x({5, -3, 8, 8, 0, 7, 7, 7, 2, -9, 4, 1}), y(std::vector<int>(n, -1)), z(std::vector<int>(n, -1)), one({-1});

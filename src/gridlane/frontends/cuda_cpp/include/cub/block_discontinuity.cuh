@@ -11,6 +11,7 @@ public:
     struct TempStorage {
         T first[threads], last[threads];
     };
+    __device__ BlockDiscontinuity() : storage(gridlane::own_storage<TempStorage>()) {}
     __device__ explicit BlockDiscontinuity(TempStorage &storage) : storage(storage) {}
 
     // The first element of all has a flag.
@@ -33,6 +34,32 @@ public:
     __device__ void FlagTails(F_ (&flags)[N_], T (&items)[N_], Op differ, T behind)
     {
         tails(flags, items, differ, true, behind);
+    }
+
+    template <int N_, typename F_, typename G_, typename Op>
+    __device__ void FlagHeadsAndTails(F_ (&first)[N_], G_ (&last)[N_], T (&items)[N_], Op differ)
+    {
+        heads(first, items, differ, false, items[0]);
+        tails(last, items, differ, false, items[0]);
+    }
+    template <int N_, typename F_, typename G_, typename Op>
+    __device__ void FlagHeadsAndTails(F_ (&first)[N_], T before, G_ (&last)[N_], T (&items)[N_], Op differ)
+    {
+        heads(first, items, differ, true, before);
+        tails(last, items, differ, false, items[0]);
+    }
+    template <int N_, typename F_, typename G_, typename Op>
+    __device__ void FlagHeadsAndTails(F_ (&first)[N_], G_ (&last)[N_], T behind, T (&items)[N_], Op differ)
+    {
+        heads(first, items, differ, false, items[0]);
+        tails(last, items, differ, true, behind);
+    }
+    template <int N_, typename F_, typename G_, typename Op>
+    __device__ void FlagHeadsAndTails(F_ (&first)[N_], T before, G_ (&last)[N_], T behind, T (&items)[N_],
+                                      Op differ)
+    {
+        heads(first, items, differ, true, before);
+        tails(last, items, differ, true, behind);
     }
 
 private:
@@ -70,6 +97,7 @@ class BlockHistogram {
 
 public:
     struct TempStorage {};
+    __device__ BlockHistogram() {}
     __device__ explicit BlockHistogram(TempStorage &) {}
     template <typename C_> __device__ void InitHistogram(C_ (&bins)[Bins])
     {

@@ -15,6 +15,7 @@ public:
     struct TempStorage {
         alignas(T) unsigned char each[threads * N_][sizeof(T)];
     };
+    __device__ BlockExchange() : storage(gridlane::own_storage<TempStorage>()) {}
     __device__ explicit BlockExchange(TempStorage &storage) : storage(storage) {}
 
 #define GRIDLANE_ARRANGE(name, From, To)                                                     \
@@ -48,6 +49,38 @@ public:
     GRIDLANE_SCATTER(ScatterToBlocked, Blocked)
     GRIDLANE_SCATTER(ScatterToStriped, Striped)
 #undef GRIDLANE_SCATTER
+    // Elements with a rank below 0, or without a flag, go nowhere.
+    template <typename U_, typename R_>
+    __device__ void ScatterToStripedGuarded(const T (&in)[N_], U_ (&out)[N_], R_ (&ranks)[N_])
+    {
+        bool all[N_];
+#pragma unroll
+        for (int n = 0; n < N_; n++)
+            all[n] = true;
+        ScatterToStripedFlagged(in, out, ranks, all);
+    }
+    template <typename R_> __device__ void ScatterToStripedGuarded(T (&items)[N_], R_ (&ranks)[N_])
+    {
+        ScatterToStripedGuarded(items, items, ranks);
+    }
+    template <typename U_, typename R_, typename F_>
+    __device__ void ScatterToStripedFlagged(const T (&in)[N_], U_ (&out)[N_], R_ (&ranks)[N_], F_ (&flags)[N_])
+    {
+        int thread = gridlane::rank();
+#pragma unroll
+        for (int n = 0; n < N_; n++)
+            if (flags[n] && ranks[n] >= 0)
+                put((int)ranks[n], in[n]);
+        __syncthreads();
+#pragma unroll
+        for (int n = 0; n < N_; n++)
+            out[n] = get(Striped::of(thread, n));
+    }
+    template <typename R_, typename F_>
+    __device__ void ScatterToStripedFlagged(T (&items)[N_], R_ (&ranks)[N_], F_ (&flags)[N_])
+    {
+        ScatterToStripedFlagged(items, items, ranks, flags);
+    }
 
 private:
     TempStorage &storage;

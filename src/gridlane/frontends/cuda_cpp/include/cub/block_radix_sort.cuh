@@ -1,10 +1,9 @@
 // A block's elements in the order of their keys: a stable split by each bit, the lowest first.
 #pragma once
 #include "cub/block_exchange.cuh"
+#include "cub/block_merge_sort.cuh"
 
 namespace cub {
-
-struct NullType {};
 
 namespace gridlane {
 
@@ -55,6 +54,7 @@ public:
         };
         int zeros[warps];
     };
+    __device__ BlockRadixSort() : storage(gridlane::own_storage<TempStorage>()) {}
     __device__ explicit BlockRadixSort(TempStorage &storage) : storage(storage) {}
 
 #define GRIDLANE_SORT(name, descending, stripes)                                                \

@@ -19,6 +19,7 @@ public:
     struct TempStorage {
         alignas(T) unsigned char partial[warps][sizeof(T)];
     };
+    __device__ BlockReduce() : storage(gridlane::own_storage<TempStorage>()) {}
     __device__ explicit BlockReduce(TempStorage &storage) : storage(storage) {}
 
     template <typename F_> __device__ T Reduce(T v, F_ op) { return Reduce(v, op, threads); }

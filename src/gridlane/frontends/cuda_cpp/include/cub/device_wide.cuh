@@ -1,21 +1,18 @@
-// Algorithms of a whole device. The host calls them: they are declarations where kernels alone are
-// compiled, and what whole programs have of them is in device_program.cuh.
+// Algorithms of a whole device. The host calls them: whole programs have them in device_program.cuh, and
+// where kernels alone are compiled they are declarations.
 #pragma once
 #include "cub/utilities.cuh"
-#include "gridlane/absent.h"
-
-// Each takes the temporary memory, its size, and what the algorithm needs.
-#define GRIDLANE_CALL(name)                                                                   \
-    template <typename... A_>                                                                 \
-    GRIDLANE_ABSENT static cudaError_t name(void *, size_t &, const A_ &...)                  \
-        GRIDLANE_BODY(return cudaSuccess;)
 #ifdef GRIDLANE_PROGRAM
 #include "cub/device_program.cuh"
-#endif
+#else
 
+#define GRIDLANE_CALL(name) \
+    template <typename... A_> static cudaError_t name(const A_ &...) { return cudaSuccess; }
+#define GRIDLANE_SEVERAL(name)                                             \
+    template <int C_, int A_, typename... P_>                              \
+    static cudaError_t name(void *, size_t &, const P_ &...) { return cudaSuccess; }
 namespace cub {
 
-#ifndef GRIDLANE_PROGRAM
 struct DeviceReduce {
     GRIDLANE_CALL(Reduce) GRIDLANE_CALL(Sum) GRIDLANE_CALL(Min) GRIDLANE_CALL(Max)
     GRIDLANE_CALL(ArgMin) GRIDLANE_CALL(ArgMax) GRIDLANE_CALL(ReduceByKey)
@@ -32,11 +29,11 @@ struct DeviceRadixSort {
     GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(SortKeysDescending)
 };
 struct DeviceSelect {
-    GRIDLANE_CALL(Flagged) GRIDLANE_CALL(If) GRIDLANE_CALL(Unique) GRIDLANE_CALL(UniqueByKey)
+    GRIDLANE_CALL(Flagged) GRIDLANE_CALL(If) GRIDLANE_CALL(FlaggedIf) GRIDLANE_CALL(Unique)
+    GRIDLANE_CALL(UniqueByKey)
 };
 struct DevicePartition { GRIDLANE_CALL(Flagged) GRIDLANE_CALL(If) };
 struct DeviceRunLengthEncode { GRIDLANE_CALL(Encode) GRIDLANE_CALL(NonTrivialRuns) };
-#endif
 struct DeviceSegmentedReduce {
     GRIDLANE_CALL(Reduce) GRIDLANE_CALL(Sum) GRIDLANE_CALL(Min) GRIDLANE_CALL(Max)
     GRIDLANE_CALL(ArgMin) GRIDLANE_CALL(ArgMax)
@@ -48,26 +45,22 @@ struct DeviceSegmentedRadixSort {
 struct DeviceSegmentedSort {
     GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(StableSortPairs)
     GRIDLANE_CALL(StableSortKeys) GRIDLANE_CALL(SortPairsDescending)
-    GRIDLANE_CALL(SortKeysDescending)
+    GRIDLANE_CALL(SortKeysDescending) GRIDLANE_CALL(StableSortPairsDescending)
+    GRIDLANE_CALL(StableSortKeysDescending)
 };
 struct DeviceMergeSort {
     GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(StableSortPairs)
-    GRIDLANE_CALL(StableSortKeys)
+    GRIDLANE_CALL(StableSortKeys) GRIDLANE_CALL(SortPairsCopy) GRIDLANE_CALL(SortKeysCopy)
+    GRIDLANE_CALL(StableSortPairsCopy) GRIDLANE_CALL(StableSortKeysCopy)
 };
 struct DeviceHistogram {
     GRIDLANE_CALL(HistogramEven) GRIDLANE_CALL(HistogramRange)
-    template <int C_, int A_, typename... P_>
-    GRIDLANE_ABSENT static cudaError_t MultiHistogramEven(void *, size_t &, const P_ &...)
-        GRIDLANE_BODY(return cudaSuccess;)
+    GRIDLANE_SEVERAL(MultiHistogramEven) GRIDLANE_SEVERAL(MultiHistogramRange)
 };
 struct DeviceSpmv { GRIDLANE_CALL(CsrMV) };
 struct DeviceFor {
-    template <typename... A_> GRIDLANE_ABSENT static cudaError_t Bulk(const A_ &...)
-        GRIDLANE_BODY(return cudaSuccess;)
-    template <typename... A_> GRIDLANE_ABSENT static cudaError_t ForEach(const A_ &...)
-        GRIDLANE_BODY(return cudaSuccess;)
-    template <typename... A_> GRIDLANE_ABSENT static cudaError_t ForEachN(const A_ &...)
-        GRIDLANE_BODY(return cudaSuccess;)
+    GRIDLANE_CALL(Bulk) GRIDLANE_CALL(ForEach) GRIDLANE_CALL(ForEachN) GRIDLANE_CALL(ForEachCopy)
+    GRIDLANE_CALL(ForEachCopyN)
 };
 struct DeviceAdjacentDifference {
     GRIDLANE_CALL(SubtractLeft) GRIDLANE_CALL(SubtractLeftCopy) GRIDLANE_CALL(SubtractRight)
@@ -77,9 +70,10 @@ struct DeviceCopy { GRIDLANE_CALL(Batched) };
 struct DeviceMemcpy { GRIDLANE_CALL(Batched) };
 struct DeviceMerge { GRIDLANE_CALL(MergeKeys) GRIDLANE_CALL(MergePairs) };
 struct DeviceTransform {
-    template <typename... A_> GRIDLANE_ABSENT static cudaError_t Transform(const A_ &...)
-        GRIDLANE_BODY(return cudaSuccess;)
+    GRIDLANE_CALL(Transform) GRIDLANE_CALL(TransformStableArgumentAddresses)
 };
 #undef GRIDLANE_CALL
+#undef GRIDLANE_SEVERAL
 
 }  // namespace cub
+#endif

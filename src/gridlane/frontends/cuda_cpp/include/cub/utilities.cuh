@@ -91,6 +91,13 @@ template <int n> struct Log2 {
 template <> struct Log2<1> { static constexpr int VALUE = 0; };
 template <> struct Log2<0> { static constexpr int VALUE = 0; };
 
+// A first value that is read when the work runs.
+template <typename T, typename I_ = T *> struct FutureValue {
+    I_ in;
+    __host__ __device__ explicit FutureValue(I_ in) : in(in) {}
+    __host__ __device__ operator T() const { return *in; }
+};
+
 template <typename T> struct DoubleBuffer {
     T *d_buffers[2];
     int selector;

@@ -79,6 +79,28 @@ template <typename T> GRIDLANE_DEVICE T at(unsigned mask, const T &v, int lane, 
 {
     return by_words(v, [=](unsigned word) { return __shfl_sync(mask, word, lane, width); });
 }
+template <typename T> __device__ T &&any();
+// Shared memory of a part that is made without any, one for each type.
+template <typename S_> __device__ inline S_ &own_storage()
+{
+    __shared__ S_ storage;
+    return storage;
+}
+// An element in shared memory, which has no constructor.
+template <typename T> struct cell {
+    alignas(T) unsigned char bytes[sizeof(T)];
+    __device__ void set(const T &v) { __builtin_memcpy(bytes, &v, sizeof(T)); }
+    __device__ T get() const
+    {
+        T v;
+        __builtin_memcpy(&v, bytes, sizeof(T));
+        return v;
+    }
+};
+// Operators of two values, and callbacks, which get a block's total.
+template <typename F_, typename T>
+using operates = decltype(any<F_ &>()(any<const T &>(), any<const T &>()));
+template <typename P_, typename T> using prefixes = decltype(any<P_ &>()(any<T>()));
 // The lanes of a warp's part; a width that is no power of two is the first lanes of a warp.
 template <int Width> GRIDLANE_DEVICE unsigned lanes()
 {
