@@ -55,6 +55,7 @@ struct twice { __host__ __device__ void operator()(int &a) const { a *= 2; } };
 struct no_const { __host__ __device__ int operator()(int a) { return a + 1; } };
 struct into { int *p; __host__ __device__ void operator()(int i, int v) const { p[i] = v * 100; } };
 struct to_second { __host__ __device__ void operator()(int &a, int &b) { b = a; } };
+struct left { template <typename T> __host__ __device__ int operator()(const T &t) const { return thrust::get<0>(t) ? thrust::get<2>(t) : -thrust::get<1>(t); } };
 struct second { template <typename T> __host__ __device__ void operator()(T &&t) const { thrust::get<1>(t) += thrust::get<0>(t); } };
 struct drawn { __host__ __device__ float operator()(int i) const { thrust::minstd_rand e(7); e.discard(i); return thrust::uniform_real_distribution<float>(10, 20)(e); } };
 template <typename V> void show(const char *name, const V &v) {
@@ -153,6 +154,9 @@ void outputs() {
     thrust::copy(list.begin(), list.end(), x.begin() + 4); thrust::copy(x.begin() + 3, x.end(), std::back_inserter(vector)); show("", vector);
     thrust::for_each(thrust::make_zip_iterator(x.begin(), z.begin()), thrust::make_zip_iterator(x.end(), z.end()), thrust::make_zip_function(to_second()));
     show("from the first", z);
+    // The first element has none on its left, which is not read.
+    thrust::transform(thrust::make_zip_iterator(thrust::make_counting_iterator(0), x.begin(), x.begin() - (1 << 30)), thrust::make_zip_iterator(thrust::make_counting_iterator(1), x.begin() + 1, x.begin() + 1 - (1 << 30)), z.begin(), left());
+    printf("%d\n", (int)z[0]);
     thrust::discard_iterator<> nothing;
     thrust::copy(x.begin(), x.end(), nothing);
     thrust::for_each(x.begin(), x.end(), twice()); show("twice", x);

@@ -248,10 +248,11 @@ GRIDLANE_2(tabulate, (First_ a, First_ b, B_ f), (a, b, f),
 GRIDLANE_2(generate, (First_ a, First_ b, B_ f), (a, b, f),
            { size_t n = b - a; S_::each(1, [=] __host__ __device__(size_t) mutable {
                  for (size_t i = 0; i < n; i++) a[i] = f(); }); })
+// A function may leave an element unread, which may then be outside of all memory.
 GRIDLANE_3(transform, (First_ a, First_ b, B_ out, C_ f), (a, b, out, f),
-           { GRIDLANE_EACH(b - a, out[i] = f((value_of<First_>)a[i])); return out + (b - a); })
+           { GRIDLANE_EACH(b - a, decltype(auto) e = plain(a[i]); out[i] = f(e)); return out + (b - a); })
 GRIDLANE_4(transform, (First_ a, First_ b, B_ c, C_ out, D_ f), (a, b, c, out, f),
-           { GRIDLANE_EACH(b - a, out[i] = f((value_of<First_>)a[i], (value_of<B_>)c[i])); return out + (b - a); })
+           { GRIDLANE_EACH(b - a, decltype(auto) e = plain(a[i]); decltype(auto) other = plain(c[i]); out[i] = f(e, other)); return out + (b - a); })
 GRIDLANE_4(transform_if, (First_ a, First_ b, B_ out, C_ f, D_ test), (a, b, out, f, test),
            { GRIDLANE_EACH(b - a, if (test((value_of<First_>)a[i])) out[i] = f((value_of<First_>)a[i])); return out + (b - a); })
 GRIDLANE_3(gather, (First_ a, First_ b, B_ in, C_ out), (a, b, in, out),
