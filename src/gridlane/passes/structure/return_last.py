@@ -1,5 +1,6 @@
-"""Replaces returns behind the last barrier by branches around the rest of the kernel, and those of
-a loop at its end by breaks.
+"""Replaces returns behind the last barrier, and those of whole blocks in front of it, by branches
+around the rest of the kernel, and those of a loop at its end by breaks; in one with barriers those
+of whole blocks.
 
 ``if c: return`` in front of the work is how compilers write ``if not c: work``, for which there is
 a copy without masks. And a kernel with a return has to know at each barrier which threads run, even
@@ -8,9 +9,13 @@ those that it passed long before.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
+from gridlane.analysis.uniformity import BlockUniformity, Kind
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control
-from gridlane.ir.values import Module, Region
+from gridlane.ir.values import Module, Region, Value
 
 DEEPEST = 16
 """Branches in each other that take the place of returns; behind these, returns stay."""
@@ -22,10 +27,30 @@ MOST_COPIED = 2000
 def return_last(module: Module) -> None:
     """Rewrite the kernel."""
     body = module.kernel.body
-    places = [n for n, op in enumerate(body.ops) if _meets(op)]
-    if places or sum(1 for _ in body.walk()) <= MOST_COPIED:
-        start = places[-1] + 1 if places else 0
-        body.ops[start:] = _end(body.ops[start:], 0)
+    if any(map(_meets, body.ops)):
+        body.ops = _behind(body.ops, cache(lambda: BlockUniformity(module.kernel)), 0)
+    elif sum(1 for _ in body.walk()) <= MOST_COPIED:
+        body.ops = _end(body.ops, 0)
+
+
+def _behind(ops: list[Op], shapes: Callable[[], BlockUniformity], depth: int) -> list[Op]:
+    """The ops at the end of a kernel with barriers. Where a whole block returns the rest is a side
+    of its branch, with the barriers."""
+    for number, op in enumerate(ops):
+        side = _returning(op) if isinstance(op, control.If) and depth < DEEPEST else None
+        if side is None:
+            continue
+        assert isinstance(op, control.If)
+        if shapes().of(op.condition) is Kind.BLOCK:
+            other = op.orelse if side is op.then else op.then
+            side.ops.pop()
+            other.ops = _behind([*other.ops, *ops[number + 1 :]], shapes, depth + 1)
+            return [*ops[:number], *_sides(op)]
+    places = [n for n, op in enumerate(ops) if _meets(op)]
+    start = places[-1] + 1 if places else 0
+    if places and start == len(ops) and isinstance(ops[-1], control.Loop):
+        _break_off(ops[-1].body, lambda value: shapes().of(value) is Kind.BLOCK)
+    return [*ops[:start], *_end(ops[start:], 0)]
 
 
 def _meets(op: Op) -> bool:
@@ -56,26 +81,31 @@ def _end(ops: list[Op], depth: int) -> list[Op]:
     return made
 
 
-def _break_off(region: Region) -> None:
-    """Leave a loop at the end of the kernel by breaks, which cross neither loops nor scopes."""
+def _break_off(region: Region, agrees: Callable[[Value], bool] = lambda value: True) -> None:
+    """Leave a loop at the end of the kernel by breaks, which cross neither loops nor scopes, on
+    conditions that agree."""
     if region.ops and isinstance(region.ops[-1], control.Return):
         region.ops[-1] = control.Break(loc=region.ops[-1].loc)
     for op in region.ops:
-        if isinstance(op, control.If):
+        if isinstance(op, control.If) and agrees(op.condition):
             for inner in op.regions():
-                _break_off(inner)
+                _break_off(inner, agrees)
 
 
 def _branch(op: control.If, depth: int) -> list[Op]:
     """A branch at the end of the kernel, whose first side is not empty."""
-    then, orelse = [_end(side.ops, depth) for side in (op.then, op.orelse)]
-    condition = op.condition
-    if then:
-        return [control.If(condition, Region(then), Region(orelse), loc=op.loc)]
-    if not orelse:
+    then, orelse = [Region(_end(side.ops, depth)) for side in (op.then, op.orelse)]
+    return _sides(control.If(op.condition, then, orelse, loc=op.loc))
+
+
+def _sides(op: control.If) -> list[Op]:
+    """A branch whose first side is not empty; nothing if both are."""
+    if op.then.ops:
+        return [op]
+    if not op.orelse.ops:
         return []
-    negated = arith.Not(condition, loc=op.loc)
-    return [negated, control.If(negated.result, Region(orelse), Region(), loc=op.loc)]
+    negated = arith.Not(op.condition, loc=op.loc)
+    return [negated, control.If(negated.result, op.orelse, Region(), loc=op.loc)]
 
 
 def _returning(op: control.If) -> Region | None:
