@@ -126,6 +126,22 @@ def launch_far(branches: int) -> float:
     return time.process_time() - start
 
 
+def launch_products(count: int) -> float:
+    """The first launch of a kernel of many products of matrices."""
+    import numpy as np
+
+    from gridlane import cuda
+
+    text = ptx_modules.products(KERNEL, count)
+    a, b = (np.ones((32, 4 * count), np.float16) for _ in range(2))
+    c = np.zeros((32, 32), np.float32)
+    start = time.process_time()
+    cuda.RawKernel(text, KERNEL)((1,), (32,), (a, b, c))
+    made = time.process_time() - start
+    assert (c == 4 * count).all()
+    return made
+
+
 ROWS: dict[str, tuple[str, Callable[[], float], float, str]] = {
     "index": ("index of 10,000 lines", index, 0.03, "s"),
     "whole": ("structured IR of all its kernels", whole, 0.6, "s"),
@@ -147,6 +163,7 @@ ROWS: dict[str, tuple[str, Callable[[], float], float, str]] = {
     ),
     "far": ("first launch, 600 branches to anywhere", lambda: launch_far(600), 4, "s"),
     "far3000": ("first launch, 3,000 branches to anywhere", lambda: launch_far(3000), 20, "s"),
+    "products": ("first launch, 2,048 products by wmma", lambda: launch_products(2048), 6, "s"),
     "cached": ("first launch, from the cache", lambda: launch(module()), 0.2, "s"),
 }
 CACHED = "cached"

@@ -299,3 +299,52 @@ def far_branches(name: str, count: int, seed: int = 1) -> str:
         lines.append(f"and.b32 %r3, %r3, 1; setp.eq.u32 %p, %r3, 0; @%p bra L{target};")
     lines.append(f"L{count}: st.global.u32 [%rd2], %r2; ret; }}")
     return HEAD + "\n".join(lines)
+
+
+def products(name: str, count: int) -> str:
+    """A kernel of so many products by wmma, a multiple of 4, as an unrolled loop of a product of
+    matrices has them: 32 by 32 sums of a warp, ``a`` by rows and ``b`` by columns."""
+    depth, shape = 4 * count, "m16n16k16"
+    sums = [(down, across) for down in (0, 16) for across in (0, 16)]
+
+    def registers(stem: str) -> str:
+        return "{" + ", ".join(f"%{stem}_{n}" for n in range(8)) + "}"
+
+    lines: list[str] = []
+    for down, across in sums:
+        value = registers(f"f{down}x{across}")
+        lines.append(
+            f"wmma.load.c.sync.aligned.row.{shape}.global.f32 "
+            f"{value}, [%rd3+{4 * (32 * down + across)}], 32;"
+        )
+    for step in range(count // 4):
+        for side, order, address in (("a", "row", "%rd1"), ("b", "col", "%rd2")):
+            for tile in (0, 16):
+                value, at = registers(f"{side}{tile}"), 2 * (tile * depth + 16 * step)
+                lines.append(
+                    f"wmma.load.{side}.sync.aligned.{order}.{shape}.global.f16 "
+                    f"{value}, [{address}+{at}], {depth};"
+                )
+        for down, across in sums:
+            total = registers(f"f{down}x{across}")
+            lines.append(
+                f"wmma.mma.sync.aligned.row.col.{shape}.f32.f32 "
+                f"{total}, {registers(f'a{down}')}, {registers(f'b{across}')}, {total};"
+            )
+    for down, across in sums:
+        value = registers(f"f{down}x{across}")
+        lines.append(
+            f"wmma.store.d.sync.aligned.row.{shape}.global.f32 "
+            f"[%rd3+{4 * (32 * down + across)}], {value}, 32;"
+        )
+    words = ", ".join(f"%{side}{tile}_<8>" for side in "ab" for tile in (0, 16))
+    floats = ", ".join(f"%f{down}x{across}_<8>" for down, across in sums)
+    return "\n".join(
+        [
+            f"{HEAD}.visible .entry {name}(.param .u64 a, .param .u64 b, .param .u64 c) {{",
+            f".reg .b64 %rd<4>; .reg .b32 {words}; .reg .f32 {floats};",
+            *(f"ld.param.u64 %rd{n}, [{param}];" for n, param in enumerate("abc", 1)),
+            *lines,
+            "ret; }",
+        ]
+    )

@@ -12,6 +12,7 @@ from tests.cpus.cases import require
 from gridlane.backends import backend
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import emit_kernel
+from gridlane.codegen.llvm.cpu.moves import MOST_IN_LINE
 from gridlane.compiler import generate, pipeline
 from gridlane.compiler.layout import lay_out
 from gridlane.conformance.running import run_artifact, run_on
@@ -152,3 +153,19 @@ def test_weak_accesses_are_one_instruction(processor: str) -> None:
     assert re.search(one[processor], text), text
     if processor == "haswell":
         assert not re.search(one[processor], assembly(processor, parts.replace("e %p,", "e %q,")))
+
+
+@pytest.mark.parametrize("count", [MOST_IN_LINE, MOST_IN_LINE + 1])
+def test_a_function_that_is_called_often_stays_one(count: int) -> None:
+    lines = [INDEX, "%three: i64 = const 3", "%j: i64 = mul %i, %three"]
+    lines.append("%from: ptr<vec<i32, 4>, global> = offset %p, %j")
+    lines += [f"%v{n}: vec<i32, 4> = load %from" for n in range(count)]
+    lines += [f"store %to, %v{n}" for n in range(count)]
+    lines.insert(3, "%to: ptr<vec<i32, 4>, global> = offset %q, %j")
+    vectors = ", ".join(f"%{name}: ptr<vec<i32, 4>, global>" for name in "pq")
+    module = parse_module(f"kernel @k({vectors}) {{\n" + "\n".join(lines) + "\n}")
+    pipeline.run(module, backend("cpu"))
+    code = emit_kernel(module, lay_out(module.kernel)[0], (64, 1, 1), machine.host())
+    kept = [line for line in code.text.split("\n") if "define internal fastcc" in line]
+    assert len(kept) == 2
+    assert all(("noinline" in line) == (count > MOST_IN_LINE) for line in kept)

@@ -69,6 +69,24 @@ def test_a_uniform_address_is_one_scalar() -> None:
     assert "gather" not in text
 
 
+@pytest.mark.parametrize(
+    "of_warp, is_one",
+    [
+        ("%s: i32 = const 5\n%w: i32 = shr %t, %s", True),
+        ("%s: i32 = const 4\n%w: i32 = shr %t, %s", True),
+        ("%s: i32 = const 3\n%w: i32 = shr %t, %s", False),
+        ("%s: i32 = const -32\n%w: i32 = and %t, %s", True),
+        ("%s: i32 = const 64\n%w: i32 = and %t, %s", True),
+        ("%s: i32 = const 72\n%w: i32 = and %t, %s", False),
+        ("%o: i32 = const 1\n%u: i32 = add %t, %o\n%s: i32 = const 5\n%w: i32 = shr %u, %s", False),
+    ],
+)
+def test_the_number_of_a_warp_is_one_scalar(of_warp: str, is_one: bool) -> None:
+    body = f"{INDEX}{of_warp}\n%a: ptr<f32, global> = offset %p, %w\n%v: f32 = load %a\n"
+    text = emitted(body + "%to: ptr<f32, global> = offset %q, %i\nstore %to, %v")
+    assert ("gather" not in text) == is_one and bool(re.search(r"load float, ptr", text)) == is_one
+
+
 def test_an_index_from_memory_gathers() -> None:
     body = INDEX + "%a: ptr<f32, global> = offset %p, %i\n%v: f32 = load %a\n%j: i64 = cast %v\n"
     text = emitted(body + "%o: ptr<f32, global> = offset %q, %j\nstore %o, %v")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.devices import DEVICES, assert_same, run_on
+from tests.frontends.ptx.wmma_kernels import gemm
 
 import gridlane
 from gridlane import cuda
@@ -352,6 +353,17 @@ def test_an_access_of_ptx_is_named(name, by, thread, told):
     line = POINTERS.splitlines()[error.loc.line - 1]
     assert any(word in line for word in ("ld.", "st.", "atom."))
     launch(name, (good, into, np.int32(0)))
+
+
+def test_an_access_to_a_matrix_is_named():
+    source, rows = gemm(2), device(64 * 32 // 2)
+    columns, sums = device(32 * 32 // 2), device(64 * 32)
+    launch("gemm", (rows, columns, sums), threads=64, source=source)
+    error = fault("gemm", (rows, device(500), sums), threads=64, source=source)
+    assert "load of 2 bytes through parameter b at" in error.text
+    assert "wmma.load.b" in source.splitlines()[error.loc.line - 1]
+    error = fault("gemm", (rows, columns, device(2000)), threads=64, source=source)
+    assert "load of 4 bytes through parameter c at" in error.text
 
 
 def test_values_are_right():

@@ -24,6 +24,7 @@ BACKEND = Backend(
         # The vectoriser works on one function; forwarding follows inlining, which makes
         # variables.
         passes.INLINE,
+        passes.MATRIX_ACCESSES.when(Fact.CHECKED),
         passes.STOP_AT_ERRORS.when(Fact.CHECKED),
         passes.FRAGMENTS,
         passes.BARRIERS_BY_TURNS,

@@ -34,6 +34,7 @@ BACKEND = Backend(
         # It emits functions, so it precedes the inlining of calls.
         passes.FUNCTIONS_OF_NVPTX.unless(Fact.LIBDEVICE),
         passes.INLINE,
+        passes.MATRIX_ACCESSES,
         passes.COPY_AT_ONCE.unless(Fact.ASYNC_COPIES),
         passes.PROMOTE,
         passes.COMPACT,

@@ -18,6 +18,7 @@ BACKEND = Backend(
     dialects=(Pass("gridlane.codegen.clike.msl.Metal"),),
     pipeline=(
         passes.INLINE,
+        passes.MATRIX_ACCESSES,
         passes.COUNT_SPINS,
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,

@@ -43,6 +43,7 @@ DIVIDE_WHOLE = _pass("optimise.whole_divisions.divide_whole")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 FRAGMENTS = _pass("legalise.fragments.fragments_by_products")
 FRAGMENTS_BY_LOOPS = _pass("legalise.fragments.fragments_by_loops")
+MATRIX_ACCESSES = _pass("legalise.matrix_accesses.matrices_by_elements")
 PRODUCTS = _pass("legalise.products.products_by_shuffles")
 PRODUCTS_WITHOUT_F64 = _pass("legalise.products.products_by_shuffles", options=("fp64",))
 WHOLE_BARRIERS = _pass("legalise.whole_barriers.whole_barriers")
@@ -101,6 +102,7 @@ COMPACT = NARROW.when(Fact.COMPACT)
 
 WORDS: tuple[Pass, ...] = (
     INLINE,
+    MATRIX_ACCESSES,
     COUNT_SPINS.unless(Feature.SHORT_LOOPS),
     RELEASE_FIRST,
     # After inlining, as library functions stay; f64's functions come later, and allow rough

@@ -37,6 +37,7 @@ BACKEND = Backend(
         passes.FUNCTIONS,
         passes.FUSE_F64.unless(Feature.FMA),
         passes.INLINE,
+        passes.MATRIX_ACCESSES,
         passes.COUNT_SPINS.unless(Feature.SHORT_LOOPS),
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,

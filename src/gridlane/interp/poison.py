@@ -28,7 +28,17 @@ from gridlane.interp.state import Block, Frame
 from gridlane.interp.values import Array, merged
 from gridlane.interp.warp import OBSERVE, packed
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, atomic, control, copies, grid, matrix, memory, warp
+from gridlane.ir.ops import (
+    arith,
+    atomic,
+    control,
+    copies,
+    grid,
+    matrix,
+    memory,
+    mma_memory,
+    warp,
+)
 from gridlane.ir.types import Space
 from gridlane.ir.values import Function, Module, Value, Var
 
@@ -300,6 +310,11 @@ _SINKS: dict[type[Op], tuple[tuple[str, str], ...]] = {
     matrix.FragmentLoad: (("pointer", "the address"), ("stride", "the address")),
     matrix.FragmentStore: (("pointer", "the address"), ("stride", "the address")),
     matrix.FragmentScale: (("factor", _FRAGMENT),),
+    mma_memory.MmaLoad: (("pointer", "the address"), ("stride", "the address")),
+    mma_memory.MmaStore: (
+        *(("pointer", "the address"), ("stride", "the address")),
+        ("values", "the value stored"),
+    ),
 }
 """Operands that take no poison, and what the error calls them. Of a store also the value, unless it
 is in local memory. A fragment is never poison: what it is made of takes none."""

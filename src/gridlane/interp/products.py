@@ -10,9 +10,9 @@ import numpy as np
 from gridlane.interp.arith import fused
 from gridlane.interp.matrix import warps_of
 from gridlane.interp.state import WARP, Frame
-from gridlane.interp.values import Array, Lanes
+from gridlane.interp.values import ADDRESS, Array, Lanes, numpy_of
 from gridlane.ir.op import Op
-from gridlane.ir.ops import products
+from gridlane.ir.ops import mma_memory, products
 from gridlane.ir.ops.products import COLUMNS, Factor
 
 Place = Callable[[int, int, int], tuple[int, int]]
@@ -105,4 +105,58 @@ def _finished(op: products.Mma, made: list[Array]) -> list[Array]:
     return [low | high << np.uint32(16) for low, high in zip(halves[::2], halves[1::2])]
 
 
-OBSERVE: dict[type[Op], Callable[..., tuple[Lanes, ...]]] = {products.Mma: _mma}
+def _addresses(
+    op: mma_memory.MmaLoad | mma_memory.MmaStore, pointer: Array, stride: Array
+) -> list[list[Array]]:
+    """The addresses of the elements of each register, in every lane."""
+    lane = np.arange(len(pointer)) % WARP
+    group, thread = (np.array(step)[:, None] for step in mma_memory.steps(op.matrix))
+    rows, columns = group * (lane // 4) + thread * (lane % 4)
+    made: list[list[Array]] = []
+    for register in mma_memory.places(op.matrix):
+        elements: list[Array] = []
+        for row, column in register:
+            line, item = rows + row, columns + column
+            if op.by_columns:
+                line, item = item, line
+            index = line * stride.astype(np.int64) + item
+            elements.append(pointer + (index * op.matrix.element.size).view(ADDRESS))
+        made.append(elements)
+    return made
+
+
+def _load(
+    frame: Frame, op: mma_memory.MmaLoad, mask: Array, pointer: Array, stride: Array
+) -> Lanes:
+    warps_of(mask, pointer, stride)
+    memory, dtype = frame.block.launch.memory, numpy_of(op.matrix.element)
+    made: list[Array] = []
+    for result, register in zip(op.results, _addresses(op, pointer, stride), strict=True):
+        elements = np.zeros((len(mask), len(register)), dtype)
+        for place, each in enumerate(register):
+            elements[mask, place] = memory.gather(each[mask], dtype)
+        made.append(elements.view(numpy_of(result.type))[:, 0])
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+def _store(
+    frame: Frame,
+    op: mma_memory.MmaStore,
+    mask: Array,
+    pointer: Array,
+    stride: Array,
+    *values: Array,
+) -> None:
+    warps_of(mask, pointer, stride)
+    memory, dtype = frame.block.launch.memory, numpy_of(op.matrix.element)
+    for value, register in zip(values, _addresses(op, pointer, stride), strict=True):
+        elements = np.ascontiguousarray(value)[:, None].view(dtype)
+        for place, each in enumerate(register):
+            memory.scatter(each[mask], np.ascontiguousarray(elements[mask, place]))
+
+
+OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
+    products.Mma: _mma,
+    mma_memory.MmaLoad: _load,
+    mma_memory.MmaStore: _store,
+}

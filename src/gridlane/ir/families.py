@@ -22,7 +22,7 @@ CLUSTERS = frozenset(("cluster_rank", "cluster_size", "cluster_sync", "peer_addr
 
 PARTS = frozenset(("barrier_part", "barrier_arrive"))
 
-PRODUCTS = frozenset(("mma",))
+PRODUCTS = frozenset(("mma", "mma_load", "mma_store"))
 
 MACHINE = frozenset(("machine", "run_others"))
 

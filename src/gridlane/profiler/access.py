@@ -11,6 +11,7 @@ from gridlane.ir.ops.control import Call, Return
 from gridlane.ir.ops.copies import AsyncCopy
 from gridlane.ir.ops.matrix import FragmentLoad, FragmentStore
 from gridlane.ir.ops.memory import Load, Store
+from gridlane.ir.ops.mma_memory import MmaLoad, MmaStore
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Module, Value, Var
 
@@ -118,9 +119,9 @@ def _touched(op: Op) -> list[tuple[Value, bool, bool]]:
     ]
     if isinstance(op, Store):
         return [(value, False, True) for value in pointers if value is op.pointer]
-    if isinstance(op, FragmentStore):
+    if isinstance(op, FragmentStore | MmaStore):
         return [(value, False, True) for value in pointers]
-    if isinstance(op, Load | FragmentLoad | AsyncCopy):
+    if isinstance(op, Load | FragmentLoad | MmaLoad | AsyncCopy):
         return [(value, True, False) for value in pointers]
     if isinstance(op, Atomic | AtomicCas | AtomicCasPair):
         return [(value, True, True) for value in pointers]

@@ -9,6 +9,7 @@ from gridlane.conformance.effects.atomics import atomics
 from gridlane.conformance.effects.clusters import of_one_block
 from gridlane.conformance.effects.control import branches, calls, ends
 from gridlane.conformance.effects.making import case, out
+from gridlane.conformance.effects.matrices import registers
 from gridlane.conformance.effects.memory import (
     addresses,
     arrays_of_the_kernel,
@@ -29,7 +30,7 @@ from gridlane.conformance.effects.warps import (
 FAMILIES = (
     *(loads_and_stores, addresses, arrays_of_the_kernel, variables_and_parts, atomics),
     *(queries, barriers, grids, of_one_block, asynchronous),
-    *(shuffles, votes, matches, reductions, in_step, products),
+    *(shuffles, votes, matches, reductions, in_step, products, registers),
     *(branches, scopes, ends, calls),
 )
 

@@ -13,6 +13,7 @@ from gridlane.ir.ops import (
     math,
     matrix,
     memory,
+    mma_memory,
     products,
     warp,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "math",
     "matrix",
     "memory",
+    "mma_memory",
     "products",
     "warp",
 ]

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from gridlane.core.dtypes import b1
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, control, grid, matrix, memory, warp
+from gridlane.ir.ops import arith, control, grid, matrix, memory, mma_memory, warp
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair
 from gridlane.ir.rewriting import Labels, replace_values
 from gridlane.ir.values import Module, Region, Value, Var
@@ -29,6 +29,7 @@ _MEETS = (
     *_OF_BLOCKS,
     *(grid.SyncWarp, warp.Shuffle, warp.Vote, warp.MatchAny, warp.MatchAll, warp.ActiveMask),
     *(warp.WarpReduce, matrix.FragmentLoad, matrix.FragmentStore, matrix.FragmentMma),
+    *(mma_memory.MmaLoad, mma_memory.MmaStore),
 )
 """Ops at which threads meet, or see which of them have come."""
 _ACTS = (memory.Store, Atomic, AtomicCas, AtomicCasPair, control.Call)

@@ -14,6 +14,7 @@ from gridlane.codegen.llvm.cpu.lanes import Emission, Placed, Scratch, Uniform
 from gridlane.codegen.llvm.cpu.masked_exits import masked_exits
 from gridlane.codegen.llvm.cpu.memory import aligned, array_bytes
 from gridlane.codegen.llvm.cpu.plan import Plan, Planner, Segment, Skeleton
+from gridlane.codegen.llvm.cpu.registers import MAKERS, registers_of
 from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.text import vector_constant, widen
 from gridlane.core.config import config
@@ -62,6 +63,7 @@ class Blocks:
         """Find the values that a segment defines and ops outside of it use."""
         segment_of = self.planner.segment_of
         self.needs: dict[Segment, dict[Value, None]] = {s: {} for s in self.segments}
+        matrices: dict[Op, None] = {}
         for op in self.state.shapes.places.order:
             home = segment_of.get(op)
             for value in op.operands():
@@ -70,10 +72,14 @@ class Blocks:
                 source = segment_of.get(value.op)
                 if source is home and home is not None:
                     continue
-                if source is not None and not self._recomputable(value):
+                if source is not None and isinstance(value.op, MAKERS):
+                    matrices[value.op] = None
+                elif source is not None and not self._recomputable(value):
                     self._cross(value)
                 if home is not None and source is not None:
                     self.needs[home][value] = None
+        if matrices:
+            registers_of(self.state).cross(self.state, matrices)
 
     def _cross(self, value: Value) -> None:
         if value not in self.state.crossing:
@@ -295,8 +301,12 @@ class Blocks:
         state, op = self.state, value.op
         if value in made or op is None or op not in self.planner.segment_of:
             return
-        made.add(value)
         slot = state.crossing.get(value)
+        if isinstance(op, MAKERS):
+            made.update(registers_of(state).enter(state, op))
+        if value in made:
+            return
+        made.add(value)
         if slot is not None:
             state.set(value, state.fetch(state.placed(slot), value.type))
             return

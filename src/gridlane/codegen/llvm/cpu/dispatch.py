@@ -8,7 +8,7 @@ from typing import Any
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.llvm import scalars
-from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Uniform, Varying
+from gridlane.codegen.llvm.cpu.lanes import Emission, InMemory, Linear, Rep, Uniform, Varying
 from gridlane.codegen.llvm.cpu.likely import note
 from gridlane.codegen.llvm.cpu.places import has_place, mark
 from gridlane.codegen.llvm.text import scalar_name
@@ -43,7 +43,7 @@ def emit_op(state: Emission, op: Op) -> None:
         if state.shapes.of(result).likely is not None:
             note(state, op, result)
         slot = state.crossing.get(result)
-        if slot is not None:
+        if slot is not None and not isinstance(state.values[result], InMemory):
             state.keep(state.placed(slot), state.values[result], result.type)
 
 

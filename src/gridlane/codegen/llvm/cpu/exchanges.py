@@ -21,7 +21,7 @@ from gridlane.codegen.llvm.cpu.layout import WARP
 from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, atomic, control, grid, memory
+from gridlane.ir.ops import arith, atomic, control, grid, memory, mma_memory
 from gridlane.ir.types import PointerType, Space, StructType
 from gridlane.ir.values import Function, Region, Value, Var
 
@@ -77,7 +77,8 @@ Touches = dict[Hashable, dict[Terms, set[Touch]]]
 def may_exchange(function: Function) -> bool:
     """Whether a kernel stores to memory that other lanes load."""
     return any(
-        isinstance(op, memory.Store) and memory.space_of(op.pointer) not in _OWN
+        isinstance(op, memory.Store | mma_memory.MmaStore)
+        and memory.space_of(op.pointer) not in _OWN
         for op in function.body.walk()
     )
 
@@ -165,6 +166,8 @@ class _Walk:
             self.variables[op.var] = self.sum_of(op.value)
         elif isinstance(op, memory.Load | memory.Store | atomic.Atomic):
             self.touch(op)
+        elif isinstance(op, mma_memory.MmaLoad | mma_memory.MmaStore):
+            raise _Found
         elif op.pure:
             self.pure(op)
         if isinstance(op, control.Break | control.Continue | control.Leave):

@@ -16,6 +16,7 @@ from gridlane.codegen.llvm.cpu import (
     gridops,
     mathlib,
     memory,
+    mma_memory,
     products,
     turns,
     warps,
@@ -42,7 +43,8 @@ from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Function, Module
 
 FAMILIES = (
-    *(aggregates, atomics, checks, directed, gridops, mathlib, memory, products, turns, warps),
+    *(aggregates, atomics, checks, directed, gridops, mathlib, memory, mma_memory),
+    *(products, turns, warps),
 )
 """Imported for the emitters that they register."""
 

@@ -2,7 +2,8 @@
 conversions.
 
 A value's representation is one of: Uniform (a scalar), Linear (a scalar base and a constant
-stride), Varying (a vector of ``lanes``), Parts (a struct or vector type: one of these per part).
+stride), Varying (a vector of ``lanes``), Parts (a struct or vector type: one of these per part),
+InMemory (a vector in memory).
 """
 
 from __future__ import annotations
@@ -59,7 +60,22 @@ class Parts:
     items: tuple[Rep, ...]
 
 
-Rep = Uniform | Linear | Varying | Parts
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """The vector with a number among those at an address; only ops of ``registers.py`` see it."""
+
+    pointer: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copied(Varying):
+    """A vector that is also in memory."""
+
+    memory: InMemory
+
+
+Rep = Uniform | Linear | Varying | Parts | InMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +135,7 @@ class Emission:
         lane_memory: offsets in the arena of the vectors that atomics take apart.
         metadata: LLVM's nodes !1, !2, ... of the module; !0 is the empty one.
         functions: definitions of functions that the code calls, by name; see moves.py.
+        calls: how often it calls them.
         exchanges: whether lanes may exchange data through memory; see exchanges.py.
         stored: where the kernel stores vectors; see moves.py.
         likely: what varying values also are, as a test of theirs says.
@@ -131,6 +148,7 @@ class Emission:
         places, loops: where instructions that reach memory come from, and loops, with their
             numbers; see places.py.
         source: of the load or store that is emitted, for ``explain``.
+        registers: where registers of matrices are; see registers.py.
     """
 
     module: Module
@@ -165,6 +183,7 @@ class Emission:
     lane_memory: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     metadata: list[str] = field(default_factory=list[str])
     functions: dict[str, str] = field(default_factory=dict[str, str])
+    calls: dict[str, int] = field(default_factory=dict[str, int])
     exchanges: Callable[[], bool] = lambda: False
     stored: frozenset[Value | None] = frozenset()
     repeats_loops: bool = True
@@ -175,6 +194,7 @@ class Emission:
     )
     turns: bool = False
     source: Loc = UNKNOWN
+    registers: object = None
 
     @property
     def lanes_of_vector(self) -> int:
@@ -401,5 +421,6 @@ class Emission:
             return
         held = self.held_type(type_, slot.shape)
         rep = self.shaped(rep, slot.shape, type_)
-        name = rep.base if isinstance(rep, Linear) else rep.name  # type: ignore[union-attr]  # no Parts here
+        assert not isinstance(rep, Parts | InMemory)
+        name = rep.base if isinstance(rep, Linear) else rep.name
         self.body.do(f"store {held} {name}, ptr {slot.pointer}")

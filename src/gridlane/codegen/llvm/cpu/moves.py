@@ -20,6 +20,9 @@ from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, StructType, Type, VectorType
 from gridlane.ir.values import Value
 
+MOST_IN_LINE = 32
+"""The most calls of a function of moves that LLVM may inline."""
+
 STRONG, WEAK, PLAIN = "monotonic", "unordered", ""
 
 
@@ -185,6 +188,7 @@ def load_each(state: Emission, addresses: str, moves: Moves) -> list[str]:
     name = f"gridlane.load {state.lanes} x {moves.name}{_masked(state)}"
     if name not in state.functions:
         state.functions[name] = _function(state, name, result, [], _loads(state, moves))
+    _count(state, name)
     whole = state.body.op(f'call fastcc {result} @"{name}"({_arguments(state, addresses, [])})')
     return [
         state.body.op(f"extractvalue {result} {whole}, {place}") for place in range(moves.elements)
@@ -199,7 +203,16 @@ def store_each(state: Emission, addresses: str, elements: list[str], moves: Move
     if name not in state.functions:
         types = [vector] * moves.elements
         state.functions[name] = _function(state, name, "void", types, _stores(state, moves))
+    _count(state, name)
     state.body.do(f'call fastcc void @"{name}"({_arguments(state, addresses, typed)})')
+
+
+def _count(state: Emission, name: str) -> None:
+    """Count a call. Copies of a function that is called often would be long code."""
+    state.calls[name] = state.calls.get(name, 0) + 1
+    if state.calls[name] == MOST_IN_LINE + 1:
+        text = state.functions[name]
+        state.functions[name] = text.replace(") #0 {", ") noinline #0 {", 1)
 
 
 def _result(lanes: int, moves: Moves) -> str:
@@ -231,7 +244,7 @@ def _each_address(state: Emission, body: Body) -> list[str]:
     if state.mask is not None:
         hole = body.alloca("[64 x i8]", align=64)
         first = body.op(f"insertelement {pointers} poison, ptr {hole}, i64 0")
-        holes = _shuffled(body, "ptr", lanes, first, "poison", [0] * lanes)
+        holes = shuffled(body, "ptr", lanes, first, "poison", [0] * lanes)
         name = body.op(f"select {state.mask_type} %mask, {pointers} {name}, {pointers} {holes}")
     return [body.op(f"extractelement {pointers} {name}, i64 {lane}") for lane in range(lanes)]
 
@@ -276,16 +289,16 @@ def _by_element(body: Body, pieces: list[str], moves: Moves) -> list[str]:
     side = min(lanes, count)
     squares: list[list[str]] = []
     for start in range(0, lanes, side):
-        row = _together(body, moves.held, count, pieces[start : start + side])
+        row = together(body, moves.held, count, pieces[start : start + side])
         size = count * side
         squares.append(
             [
-                _shuffled(body, moves.held, size, row, "poison", range(place, size, count))
+                shuffled(body, moves.held, size, row, "poison", range(place, size, count))
                 for place in range(count)
             ]
         )
     return [
-        _together(body, moves.held, side, [square[place] for square in squares])
+        together(body, moves.held, side, [square[place] for square in squares])
         for place in range(count)
     ]
 
@@ -297,25 +310,26 @@ def _by_lane(body: Body, lanes: int, elements: list[str], moves: Moves) -> list[
     pieces: list[str] = []
     for start in range(0, lanes, side):
         cut = range(start, start + side)
-        parts = [_shuffled(body, moves.held, lanes, each, "poison", cut) for each in elements]
-        row, size = _together(body, moves.held, side, parts), side * count
+        parts = [shuffled(body, moves.held, lanes, each, "poison", cut) for each in elements]
+        row, size = together(body, moves.held, side, parts), side * count
         pieces += [
-            _shuffled(body, moves.held, size, row, "poison", range(lane, size, side))
+            shuffled(body, moves.held, size, row, "poison", range(lane, size, side))
             for lane in range(side)
         ]
     return pieces
 
 
-def _together(body: Body, held: str, count: int, vectors: list[str]) -> str:
+def together(body: Body, held: str, count: int, vectors: list[str]) -> str:
     """Vectors of ``count`` elements, a power of two of them, as one."""
     while len(vectors) > 1:
         pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [_shuffled(body, held, count, a, b, range(2 * count)) for a, b in pairs]
+        vectors = [shuffled(body, held, count, a, b, range(2 * count)) for a, b in pairs]
         count *= 2
     return vectors[0]
 
 
-def _shuffled(body: Body, held: str, count: int, a: str, b: str, order: Sequence[int]) -> str:
+def shuffled(body: Body, held: str, count: int, a: str, b: str, order: Sequence[int]) -> str:
+    """A shuffle of two vectors of ``count`` elements."""
     type_ = widen(held, count)
     picks = ", ".join(f"i32 {number}" for number in order)
     return body.op(f"shufflevector {type_} {a}, {type_} {b}, <{len(order)} x i32> <{picks}>")

@@ -11,11 +11,13 @@ from functools import cache
 
 from gridlane.codegen.llvm import halves
 from gridlane.codegen.llvm.cpu.dispatch import emits
-from gridlane.codegen.llvm.cpu.lanes import Emission, Varying
+from gridlane.codegen.llvm.cpu.lanes import Emission
+from gridlane.codegen.llvm.cpu.registers import registers_of, vector_of
 from gridlane.codegen.llvm.text import Body, literal, scalar_name, vector_constant
 from gridlane.core.dtypes import f16, f32
 from gridlane.ir.ops import products
 from gridlane.ir.ops.products import Factor
+from gridlane.ir.values import Value
 
 _WORDS, _REALS, _WIDE = "<32 x i32>", "<32 x float>", "<32 x double>"
 _LONG = "<32 x i64>"
@@ -28,27 +30,20 @@ def mma(state: Emission, op: products.Mma) -> None:
     """Call the function of the shape, with registers in memory."""
     kinds = op.left.value, op.right.value, str(op.c[0].type)
     name = f"gridlane.mma.{op.rows}.{op.depth}.{'.'.join(kinds)}{'.limited' * op.limited}"
-    state.body.declared.setdefault(name, "")
-    if not state.body.declared[name]:
+    if name not in state.body.declared:
+        state.body.declared[name] = ""
         state.body.declared[name] = _Function(op, name).text(state.body.declared)
-    body = state.body
-    places: list[str] = []
-    for values in (op.a, op.b, op.c):
-        vector = f"<32 x {scalar_name(values[0].type)}>"
-        place = body.alloca(f"[{len(values)} x {vector}]")
-        for number, value in enumerate(values):
-            where = body.op(f"getelementptr {vector}, ptr {place}, i32 {number}")
-            body.do(f"store {vector} {state.vector(value)}, ptr {where}")
-        places.append(place)
-    body.do(f'call void @"{name}"({", ".join(f"ptr {place}" for place in places)})')
-    vector = f"<32 x {scalar_name(op.c[0].type)}>"
-    for number, result in enumerate(op.results):
-        where = body.op(f"getelementptr {vector}, ptr {places[2]}, i32 {number}")
-        state.set(result, Varying(body.op(f"load {vector}, ptr {where}")))
+    registers = registers_of(state)
+    operands = registers.given(state, op, op.a, op.b, op.c)
+    made = registers.made(state, op)
+    pointers = ", ".join(f"ptr {place}" for place in (*operands, made))
+    state.body.do(f'call fastcc void @"{name}"({pointers})')
+    registers.keep(state, op, made)
 
 
 class _Function:
-    """The text of a function: it gets the registers of A and B, and replaces those of the sums."""
+    """The text of a function that reads registers of A, B and the sums, and writes those of new
+    sums, which may be in the memory of the others: it reads all of these first."""
 
     def __init__(self, op: products.Mma, name: str) -> None:
         self.op, self.name = op, name
@@ -60,9 +55,9 @@ class _Function:
     def text(self, declared: dict[str, str]) -> str:
         """The definition; what it calls is declared with the module's."""
         op, body = self.op, self.body
-        left = self._elements("a", len(op.a), op.left)
-        right = self._elements("b", len(op.b), op.right)
-        sums, lanes = self._sums(), range(32)
+        words = self._load("a", op.a), self._load("b", op.b), self._load("c", op.c)
+        left, right = self._elements(words[0], op.left), self._elements(words[1], op.right)
+        sums, lanes = self._sums(words[2]), range(32)
         for k in range(op.depth):
             columns = [
                 self._moved(right, [(k, lane % 4 * 2 + odd) for lane in lanes], False)
@@ -75,20 +70,24 @@ class _Function:
                     sums[at] = self._added(row, column, sums[at])
         self._store(sums)
         declared.update(body.declared)
-        head = f'define internal void @"{self.name}"(ptr %a, ptr %b, ptr %c) noinline #0 {{'
+        parameters = "ptr %a, ptr %b, ptr %c, ptr %to"
+        # LLVM aligns spilled vectors no more than the stack, so that many cross cache lines.
+        marks = "noinline alignstack(64) #0"
+        head = f'define internal fastcc void @"{self.name}"({parameters}) {marks} {{'
         lines = [_VALUE.sub(r"%product.\1", line) for line in body.lines]
         return "\n".join((head, *lines, "  ret void", "}"))
 
-    def _load(self, array: str, number: int, vector: str) -> str:
-        where = self.body.op(f"getelementptr {vector}, ptr %{array}, i32 {number}")
-        return self.body.op(f"load {vector}, ptr {where}")
+    def _load(self, array: str, values: tuple[Value, ...]) -> list[str]:
+        vector, made = vector_of(values[0]), list[str]()
+        for number in range(len(values)):
+            where = self.body.op(f"getelementptr {vector}, ptr %{array}, i32 {number}")
+            made.append(self.body.op(f"load {vector}, ptr {where}, align 64"))
+        return made
 
-    def _elements(self, array: str, count: int, factor: Factor) -> dict[tuple[int, int], str]:
+    def _elements(self, words: list[str], factor: Factor) -> dict[tuple[int, int], str]:
         """The elements of each register by part, as narrow numbers."""
-        vector = _WIDE if factor is Factor.F64 else _WORDS
         made: dict[tuple[int, int], str] = {}
-        for number in range(count):
-            word = self._load(array, number, vector)
+        for number, word in enumerate(words):
             for part in range(factor.in_word):
                 made[number, part] = self._element(word, factor, part)
         return made
@@ -140,18 +139,16 @@ class _Function:
             return self.body.op(f"add {self.wide} {total}, {product}")
         return self.body.intrinsic("fma", "double", 32, [first, second, total])
 
-    def _sums(self) -> list[str]:
+    def _sums(self, words: list[str]) -> list[str]:
         body, op = self.body, self.op
         if op.has_halves:
-            words = [self._load("c", number, _WORDS) for number in range(len(op.c))]
             reals = [_real(body, word, part) for word in words for part in (0, 1)]
             return [body.op(f"fpext {_REALS} {real} to {_WIDE}") for real in reals]
-        vector = f"<32 x {scalar_name(op.c[0].type)}>"
-        made = [self._load("c", number, vector) for number in range(len(op.c))]
+        vector = vector_of(op.c[0])
         if vector == self.wide:
-            return made
+            return words
         word = "sext" if op.left.is_integer else "fpext"
-        return [body.op(f"{word} {vector} {each} to {self.wide}") for each in made]
+        return [body.op(f"{word} {vector} {each} to {self.wide}") for each in words]
 
     def _store(self, sums: list[str]) -> None:
         body, op = self.body, self.op
@@ -167,10 +164,10 @@ class _Function:
                 body.op(f"or {_WORDS} {low}, {body.op(f'shl {_WORDS} {high}, splat (i32 16)')}")
                 for low, high in zip(words[::2], words[1::2], strict=True)
             ]
-        vector = f"<32 x {scalar_name(op.c[0].type)}>"
+        vector = vector_of(op.c[0])
         for number, each in enumerate(sums):
-            where = body.op(f"getelementptr {vector}, ptr %c, i32 {number}")
-            body.do(f"store {vector} {each}, ptr {where}")
+            where = body.op(f"getelementptr {vector}, ptr %to, i32 {number}")
+            body.do(f"store {vector} {each}, ptr {where}, align 64")
 
 
 @cache

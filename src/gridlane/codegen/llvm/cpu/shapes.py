@@ -15,7 +15,7 @@ from gridlane.codegen.llvm.cpu.layout import WARP, Layout
 from gridlane.core.dtypes import DType
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, atomic, grid, memory, warp
+from gridlane.ir.ops import arith, atomic, grid, memory, mma_memory, products, warp
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Function, Value
 
@@ -176,7 +176,19 @@ def _shr(shapes: Shapes, op: arith.Shr) -> tuple[Shape, ...]:
     is_sign = type_.is_signed and constant(op.amount) == type_.bits - 1
     if is_sign and not value.uniform and value.step is not None:
         return (varying(0),)
+    amount, span = constant(op.amount), _span(shapes, value)
+    if span and type(amount) is int and span.bit_length() <= amount + 1 <= type_.bits:
+        return (CHUNK,)
     return _default(shapes, op)
+
+
+def _span(shapes: Shapes, shape: Shape) -> int:
+    """The power of two that divides the first lane's value of a chunk and is more than the others
+    add to it: all have the same bits from its own on. 0 if there is none."""
+    if shape.kind is not Kind.LINEAR or shape.stride < 0:
+        return 0
+    span = 1 << (shape.stride * (shapes.layout.lanes - 1)).bit_length()
+    return span if span <= shape.align else 0
 
 
 def _and(shapes: Shapes, op: arith.And) -> tuple[Shape, ...]:
@@ -184,6 +196,10 @@ def _and(shapes: Shapes, op: arith.And) -> tuple[Shape, ...]:
     value = shapes.of(op.lhs)
     if is_sign_bit(op) and not value.uniform and value.step is not None:
         return (varying(0),)
+    for linear, mask in ((value, constant(op.rhs)), (shapes.of(op.rhs), constant(op.lhs))):
+        span = _span(shapes, linear)
+        if span and type(mask) is int and not mask & (span - 1):
+            return (CHUNK,)
     return _default(shapes, op)
 
 
@@ -362,6 +378,8 @@ _RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
     atomic.AtomicCas: _varying,
     atomic.AtomicCasPair: _varying,
     warp.Shuffle: _varying,
+    products.Mma: _varying,
+    mma_memory.MmaLoad: _varying,
     warp.MatchAny: _varying,
     warp.MatchAll: _warp_uniform,
     warp.Vote: _warp_uniform,

@@ -6,17 +6,17 @@ transposes. PTX ISA 9.0, "Matrix multiply-accumulate operation using wmma instru
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i32, u8, u16, u32
+from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i32, u8, u32
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.types import SPACES
 from gridlane.frontends.ptx.values import Values
-from gridlane.ir.ops import arith
-from gridlane.ir.ops.grid import LaneId
+from gridlane.ir.ops.mma_memory import MmaLoad, MmaStore, register_type
 from gridlane.ir.ops.products import Factor, Mma
-from gridlane.ir.types import Space
+from gridlane.ir.types import FragmentType, Role, Space
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
@@ -63,60 +63,30 @@ class Shape:
         return Shape(high, rows // high, columns // 8, depth, turned)
 
 
-class _Places:
-    """The elements of the own lane."""
-
-    def __init__(self, t: Values, shape: Shape) -> None:
-        self.t, self.shape = t, shape
-        lane = t.b.cast(t.emit(LaneId()), u32)
-        self.group = t.b.binary(arith.Shr, lane, t.b.const(2, u32))
-        self.thread = t.b.and_(lane, t.b.const(3, u32))
-
-    def _sum(self, value: Value, times: int, more: int) -> Value:
-        b = self.t.b
-        return b.add(b.mul(value, b.const(times, u32)), b.const(more, u32))
-
-    def left(self, tile: int, word: int, part: int, in_word: int) -> tuple[Value, Value]:
-        """The row and the column of an element of the left factor."""
-        tall = self.shape.high // 8
-        row = self._sum(self.group, 1, 8 * (word % tall) + 16 * tile)
-        return row, self._sum(self.thread, in_word, word // tall * 4 * in_word + part)
-
-    def right(self, tile: int, word: int, part: int, in_word: int) -> tuple[Value, Value]:
-        """The same of the right factor."""
-        row = self._sum(self.thread, in_word, word * 4 * in_word + part)
-        return row, self._sum(self.group, 1, 8 * tile)
-
-    def sums(self, tile: int, number: int) -> tuple[Value, Value]:
-        """The same of the sums, of which a tile row has all its columns together."""
-        down, across = divmod(tile, self.shape.columns)
-        row = self._sum(self.group, 1, 8 * (number // 2) + 16 * down)
-        return row, self._sum(self.thread, 2, number % 2 + 8 * across)
-
-
 class _Memory:
     """The matrix at an address."""
 
     def __init__(self, t: Values, m: Match, address: Operand, stride: Operand | None) -> None:
-        self.t, self.shape = t, Shape.of(m)
-        self.by_rows = m.has("row")
-        self.kind = _KINDS[m.modifiers[-1]]
+        self.shape = Shape.of(m)
+        by_rows = m.has("row")
+        element, fragment = _KINDS[m.modifiers[-1]], m.modifiers[1]
         space = SPACES.get(m.one_of("global", "shared", "shared::cta"), Space.GENERIC)
         read = t.target if m.modifiers[0] == "store" else t.pointer
-        self.start = read(address, self.kind, space)
-        if stride is None:
-            rows, columns, depth = _SHAPES[m.one_of(*_SHAPES)]
-            sizes = {"a": (rows, depth), "b": (depth, columns)}.get(m.modifiers[1], (rows, columns))
-            self.stride = t.b.const(sizes[self.by_rows], u32)
-        else:
-            self.stride = t.read(stride, u32)
+        self.start = read(address, element, space)
+        rows, columns, depth = _SHAPES[m.one_of(*_SHAPES)]
+        high, wide = {"a": (rows, depth), "b": (depth, columns)}.get(fragment, (rows, columns))
+        line = wide if by_rows else high
+        self.stride = t.b.const(line, u32) if stride is None else t.read(stride, u32)
+        role = {"a": Role.A, "b": Role.B}.get(fragment, Role.ACC)
+        if self.shape.turned:
+            high, wide = wide, high
+            role = {Role.A: Role.B, Role.B: Role.A}.get(role, role)
+        self.matrix = FragmentType(role, high, wide, element)
+        self.by_columns = by_rows == self.shape.turned
 
-    def at(self, place: tuple[Value, Value]) -> Value:
-        """The address of an element."""
-        row, column = reversed(place) if self.shape.turned else place
-        line, rest = (row, column) if self.by_rows else (column, row)
-        b = self.t.b
-        return b.offset(self.start, b.cast(b.add(b.mul(line, self.stride), rest), i32))
+    def load(self, t: Values) -> Sequence[Value]:
+        """Its registers."""
+        return t.b.emit(MmaLoad(self.start, self.stride, self.matrix, self.by_columns)).results
 
 
 def _words(shape: Shape, is_left: bool, in_word: int) -> tuple[int, int]:
@@ -135,36 +105,11 @@ _LOADS = "d, a, stride?"
 @form(f"wmma .load .a|b .sync .aligned .row|col .m8n8k4 {_STATE} .f64", _LOADS)
 def load_factor(t: Values, m: Match, o: Operands) -> None:
     """A factor; f16 has more registers than it needs."""
-    memory, factor = _Memory(t, m, o[1], o[2] if len(o) == 3 else None), Factor(m.modifiers[-1])
-    shape, places = memory.shape, _Places(t, memory.shape)
-    is_left = m.has("a") != shape.turned
-    tiles, words = _words(shape, is_left, factor.in_word)
-    made: list[Value] = []
-    for tile in range(tiles):
-        for word in range(words):
-            place = places.left if is_left else places.right
-            parts = [
-                t.b.load(memory.at(place(tile, word, part, factor.in_word)))
-                for part in range(factor.in_word)
-            ]
-            made.append(_packed(t, parts))
-    count = 8 if factor is Factor.F16 else len(made)
+    made = _Memory(t, m, o[1], o[2] if len(o) == 3 else None).load(t)
+    count = 8 if m.modifiers[-1] == "f16" else len(made)
     zero = t.b.const(0, u32)
     for target, value in zip(t.parts(o[0], count), [*made, *[zero] * count]):
         t.write(target, value)
-
-
-def _packed(t: Values, parts: list[Value]) -> Value:
-    """Elements in a word, the first one lowest."""
-    b = t.b
-    if len(parts) == 1:
-        return parts[0] if parts[0].type is f64 else b.bitcast(parts[0], u32)
-    width, total = 32 // len(parts), b.const(0, u32)
-    for place, part in enumerate(parts):
-        bits = part if part.type is u8 else b.bitcast(part, u16)
-        shifted = b.binary(arith.Shl, b.cast(bits, u32), b.const(place * width, u32))
-        total = b.or_(total, shifted)
-    return total
 
 
 _SUMS = f".row|col .{_HALF} {_STATE} .f16|f32|s32"
@@ -176,18 +121,9 @@ _SUMS = f".row|col .{_HALF} {_STATE} .f16|f32|s32"
 @form(f"wmma .load .c .sync .aligned .row|col .m8n8k4 {_STATE} .f64", _LOADS)
 def load_sums(t: Values, m: Match, o: Operands) -> None:
     """Sums: what a product is added to."""
-    memory = _Memory(t, m, o[1], o[2] if len(o) == 3 else None)
-    values = [t.b.load(memory.at(place)) for place in _places_of_sums(t, memory.shape)]
-    if memory.kind is f16:
-        values = [_packed(t, values[n : n + 2]) for n in range(0, len(values), 2)]
+    values = _Memory(t, m, o[1], o[2] if len(o) == 3 else None).load(t)
     for target, value in zip(t.parts(o[0], len(values)), values, strict=True):
         t.write(target, value)
-
-
-def _places_of_sums(t: Values, shape: Shape) -> list[tuple[Value, Value]]:
-    places = _Places(t, shape)
-    each = range(shape.high // 4)
-    return [places.sums(tile, n) for tile in range(shape.rows * shape.columns) for n in each]
 
 
 @form(f"wmma .store .d .sync .aligned {_SUMS}", "a, b, stride?")
@@ -197,22 +133,10 @@ def _places_of_sums(t: Values, shape: Shape) -> list[tuple[Value, Value]]:
 def store_sums(t: Values, m: Match, o: Operands) -> None:
     """Write sums."""
     memory = _Memory(t, m, o[0], o[2] if len(o) == 3 else None)
-    places = _places_of_sums(t, memory.shape)
-    halves = memory.kind is f16
-    given = t.parts(o[1], len(places) // (2 if halves else 1))
-    if not halves:
-        values = [t.read(part, memory.kind) for part in given]
-    else:
-        values = [half for part in given for half in _halves(t, t.read(part, u32))]
-    for place, value in zip(places, values, strict=True):
-        t.b.store(memory.at(place), value)
-
-
-def _halves(t: Values, word: Value) -> tuple[Value, Value]:
-    b = t.b
-    upper = b.binary(arith.Shr, word, b.const(16, u32))
-    low, high = (b.bitcast(b.cast(each, u16), f16) for each in (word, upper))
-    return low, high
+    matrix = memory.matrix
+    given = t.parts(o[1], matrix.size // (32 * register_type(matrix).size))
+    values = tuple(t.read(part, register_type(matrix)) for part in given)
+    t.b.emit(MmaStore(memory.start, memory.stride, values, matrix, memory.by_columns))
 
 
 _MMA = "wmma .mma .sync .aligned .row|col .row|col"

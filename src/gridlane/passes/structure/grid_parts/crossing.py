@@ -11,6 +11,7 @@ from gridlane.core.dtypes import b1
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
+from gridlane.ir.ops.mma_memory import MmaLoad
 from gridlane.ir.types import FragmentType, Space
 from gridlane.ir.values import Function, Region, Value, Var
 from gridlane.passes.structure.grid_parts.flatten import Flat, Node
@@ -127,6 +128,8 @@ class Crossing:
                 elif isinstance(op, memory.ReadVar):
                     if op.var in found:
                         found.add(op.results[0])
+                elif isinstance(op, MmaLoad):
+                    continue
                 elif (op.pure or op.cross_lane) and any(v in found for v in op.operands()):
                     found.update(value for value in op.results if value.type is not b1)
         for op in ops:

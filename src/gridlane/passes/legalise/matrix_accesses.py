@@ -1,0 +1,105 @@
+"""Lowers registers of ``mma`` from and to memory to loads and stores of a lane's own elements, for
+targets that emit no such access, and where each load and store is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gridlane.core.dtypes import DType, f16, i32, u8, u16, u32
+from gridlane.ir.builder import Builder
+from gridlane.ir.ops import arith
+from gridlane.ir.ops.grid import LaneId
+from gridlane.ir.ops.mma_memory import MmaLoad, MmaStore, Place, lines, register_type, steps
+from gridlane.ir.values import Function, Module, Region, Value
+
+
+def matrices_by_elements(module: Module) -> None:
+    """Rewrite every function."""
+    for function in module.functions.values():
+        if any(isinstance(op, MmaLoad | MmaStore) for op in function.body.walk()):
+            _Lowering(module, function).region(function.body)
+
+
+class _Lowering:
+    """Rewrites one function."""
+
+    def __init__(self, module: Module, function: Function) -> None:
+        self.builder = Builder(module, function)
+        self.values: dict[Value, Value] = {}
+
+    def region(self, region: Region) -> None:
+        """Replace the accesses of a region, and the operands that are their results."""
+        ops, region.ops = region.ops, []
+        for op in ops:
+            op.replace_operands(lambda value: self.values.get(value, value))
+            for inner in op.regions():
+                self.region(inner)
+            if not isinstance(op, MmaLoad | MmaStore):
+                region.ops.append(op)
+                continue
+            self.builder.loc = op.loc
+            with self.builder.inside(region):
+                if isinstance(op, MmaStore):
+                    _store(self.builder, op)
+                else:
+                    self.values.update(zip(op.results, _loaded(self.builder, op), strict=True))
+
+
+def _loaded(b: Builder, op: MmaLoad) -> list[Value]:
+    at, made = _Addresses(b, op), list[Value]()
+    for register in lines(op.matrix, op.by_columns):
+        elements = [b.load(at.of(place)) for place in register]
+        made.append(_packed(b, elements, register_type(op.matrix)))
+    return made
+
+
+def _store(b: Builder, op: MmaStore) -> None:
+    at = _Addresses(b, op)
+    for register, value in zip(lines(op.matrix, op.by_columns), op.values, strict=True):
+        elements = [value] if len(register) == 1 else _halves(b, value)
+        for place, element in zip(register, elements, strict=True):
+            b.store(at.of(place), element)
+
+
+class _Addresses:
+    """The addresses of the own lane's elements."""
+
+    def __init__(self, b: Builder, op: MmaLoad | MmaStore) -> None:
+        self.b, self.op = b, op
+        lane = b.cast(b.value(LaneId()), u32)
+        parts = b.binary(arith.Shr, lane, b.const(2, u32)), b.and_(lane, b.const(3, u32))
+        group, thread = steps(op.matrix)
+        if op.by_columns:
+            group, thread = group[::-1], thread[::-1]
+        # One of the two steps goes from line to line, the other one along a line.
+        (line, item), (down, across) = (
+            (parts, (group[0], thread[1])) if group[0] else (parts[::-1], (thread[0], group[1]))
+        )
+        self.line = b.mul(line, b.const(down, u32))
+        self.item = b.mul(item, b.const(across, u32))
+
+    def of(self, place: Place) -> Value:
+        """The address of an element, by that of lane 0 as a line and a distance in it."""
+        b = self.b
+        line = b.add(self.line, b.const(place[0], u32))
+        item = b.add(self.item, b.const(place[1], u32))
+        index = b.add(b.mul(line, self.op.stride), item)
+        return b.offset(self.op.pointer, b.cast(index, i32))
+
+
+def _packed(b: Builder, elements: Sequence[Value], type_: DType) -> Value:
+    """Elements in a register, the first one lowest."""
+    if len(elements) == 1:
+        return b.bitcast(elements[0], type_)
+    width, total = 32 // len(elements), b.const(0, u32)
+    for place, element in enumerate(elements):
+        bits = element if element.type is u8 else b.bitcast(element, u16)
+        shifted = b.binary(arith.Shl, b.cast(bits, u32), b.const(place * width, u32))
+        total = b.or_(total, shifted)
+    return total
+
+
+def _halves(b: Builder, word: Value) -> list[Value]:
+    """The two f16 of a register."""
+    upper = b.binary(arith.Shr, word, b.const(16, u32))
+    return [b.bitcast(b.cast(each, u16), f16) for each in (word, upper)]
