@@ -24,8 +24,8 @@ class MadeUp(Wgsl):
     target = "made_up"
     device = "made-up shaders"
 
-    def let(self, type_: str, name: str, text: str) -> str:
-        return f"{super().let(type_, name, text)} {MARK}"
+    def let(self, type_: str, name: str, text: str, exact: bool = False) -> str:
+        return f"{super().let(type_, name, text, exact)} {MARK}"
 
 
 class Engine(WebGpuEngine):
