@@ -11,6 +11,7 @@
 #include <thrust/gather.h>
 #include <thrust/generate.h>
 #include <thrust/host_vector.h>
+#include <thrust/iterator/constant_iterator.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/discard_iterator.h>
 #include <thrust/iterator/tabulate_output_iterator.h>
@@ -165,6 +166,10 @@ void outputs() {
     thrust::device_vector<int> d(3, 5);
     d.insert(d.begin() + 1, 7); d.insert(d.end(), 2, 9);
     show("inserted", thrust::host_vector<int>(d));
+    thrust::constant_iterator<int, int> five(5);
+    std::vector<char> letters = {'a', 'b', 'c'};  // copy is also a name of std
+    thrust::device_vector<char> some(letters.begin(), letters.end());
+    printf("%c %d\n", (char)some[2], five[2]);
     const thrust::device_vector<int> &same = d;
     thrust::device_allocator<int> allocator;
     thrust::device_ptr<int> p = allocator.allocate(2);

@@ -1,5 +1,6 @@
 // Buffers, iterators, and loads with a cache hint.
 #pragma once
+#include <chrono>  // programs count on it
 #include <iterator>
 #include <limits>
 #include <type_traits>

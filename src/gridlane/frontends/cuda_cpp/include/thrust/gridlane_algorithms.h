@@ -36,7 +36,7 @@ public:
     explicit counting_iterator(T = T()) {}
     GRIDLANE_STEPS(counting_iterator)
 };
-template <typename T> class constant_iterator : public gridlane::iterator<T> {
+template <typename T, typename = void, typename = void> class constant_iterator : public gridlane::iterator<T> {
 public:
     explicit constant_iterator(T = T(), ptrdiff_t = 0) {}
     GRIDLANE_STEPS(constant_iterator)

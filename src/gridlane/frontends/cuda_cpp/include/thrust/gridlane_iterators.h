@@ -92,7 +92,7 @@ public:
     }
     GRIDLANE_ITERATOR(counting_iterator)
 };
-template <typename T> class constant_iterator {
+template <typename T, typename = void, typename = void> class constant_iterator {
     T value;
     ptrdiff_t at;
 

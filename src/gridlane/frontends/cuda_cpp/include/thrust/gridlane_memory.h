@@ -205,6 +205,9 @@ template <typename T> struct device_allocator {
     void deallocate(pointer p, size_t) { device_free(p); }
 };
 template <typename T> using device_malloc_allocator = device_allocator<T>;
+namespace gridlane {
+template <typename I_, typename O_> void copy_between(I_ first, I_ last, O_ out);
+}
 template <typename T, typename A_ = void> class device_vector;
 template <typename I_> class reverse_iterator;
 template <typename T, typename A_ = std::allocator<T>> class host_vector : public std::vector<T, A_> {
@@ -299,7 +302,7 @@ public:
                                       typename std::iterator_traits<I_>::iterator_category>::value &&
                       !std::is_pointer<I_>::value) {
             remake(last - first);
-            copy(first, last, begin());
+            gridlane::copy_between(first, last, begin());
         } else {
             std::vector<T> same(first, last);
             upload(same.data(), same.size());
@@ -366,8 +369,8 @@ public:
         device_vector more(first, last), behind(place, end());
         size_t at = place - begin();
         resize(at + more.size() + behind.size());
-        copy(more.begin(), more.end(), begin() + at);
-        copy(behind.begin(), behind.end(), begin() + at + more.size());
+        gridlane::copy_between(more.begin(), more.end(), begin() + at);
+        gridlane::copy_between(behind.begin(), behind.end(), begin() + at + more.size());
     }
     void insert(iterator place, size_t n, const T &value)
     {

@@ -331,6 +331,9 @@ template <typename S_, typename I_, typename O_> O_ copied(I_ in, size_t n, O_ o
 }
 }  // namespace gridlane
 GRIDLANE_2(copy, (First_ a, First_ b, B_ out), (a, b, out), { return copied<S_>(a, std::distance(a, b), out); })
+namespace gridlane {
+template <typename I_, typename O_> void copy_between(I_ first, I_ last, O_ out) { thrust::copy(first, last, out); }
+}  // namespace gridlane
 GRIDLANE_3(copy_n, (First_ a, B_ n, C_ out), (a, n, out), { return copied<S_>(a, (size_t)n, out); })
 GRIDLANE_2(uninitialized_copy, (First_ a, First_ b, B_ out), (a, b, out), { return copied<S_>(a, std::distance(a, b), out); })
 
