@@ -9,6 +9,7 @@ from gridlane.codegen.llvm.cpu import moves, rows
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import (
     Emission,
+    InMemory,
     Likely,
     Linear,
     Parts,
@@ -45,7 +46,8 @@ def offset(state: Emission, op: memory.Offset) -> None:
     scale = size * state.lanes if op.pointer in state.shapes.interleaved else size
     shape = state.shapes.of(op.results[0])
     if shape.kind is not Kind.VARYING:
-        assert not isinstance(pointer, Parts) and not isinstance(index, Parts)
+        assert not isinstance(pointer, Parts | InMemory)
+        assert not isinstance(index, Parts | InMemory)
         base = pointer.base if isinstance(pointer, Linear) else pointer.name
         step = index.base if isinstance(index, Linear) else index.name
         moved = _moved(state, base, _index64(state, step, op.index.type, 0), scale, 0)
