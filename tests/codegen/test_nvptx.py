@@ -31,7 +31,7 @@ from gridlane.frontends.python.stubs import (
     store_words_anywhere,
 )
 from gridlane.ir.builder import Builder
-from gridlane.ir.families import CLUSTERS
+from gridlane.ir.families import CHECKS, CLUSTERS
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
@@ -42,7 +42,7 @@ from gridlane.ir.stages import MATH
 
 PTXAS = find_ptxas()
 # Threads that raise end on GPUs of NVIDIA; `report` is for shaders, whose barriers they would miss.
-CASES = [case for case in [*arithmetic(), *effects()] if case.op != "report"]
+CASES = [case for case in [*arithmetic(), *effects()] if case.op not in {"report", *CHECKS}]
 WITH_PTXAS = pytest.mark.skipif(PTXAS is None, reason="no CUDA toolkit on this machine")
 WITH_LIBDEVICE = pytest.mark.skipif(find_libdevice() is None, reason="no libdevice")
 

@@ -252,9 +252,9 @@ private:
 #undef GRIDLANE_BY_KEY
 #undef GRIDLANE_LIST
 }  // namespace cub
-#include "cub/device_selections.cuh"
-#include "cub/device_sorts.cuh"
-#include "cub/device_segments.cuh"
-#include "cub/device_histograms.cuh"
-#include "cub/device_elements.cuh"
+#include "cub/gridlane_selections.cuh"
+#include "cub/gridlane_sorts.cuh"
+#include "cub/gridlane_segments.cuh"
+#include "cub/gridlane_histograms.cuh"
+#include "cub/gridlane_elements.cuh"
 #endif

@@ -1,6 +1,6 @@
 // cub's algorithms by segments of a whole device for whole programs.
 #pragma once
-#include "cub/device_sorts.cuh"
+#include "cub/gridlane_sorts.cuh"
 
 namespace cub {
 namespace gridlane {
