@@ -7,8 +7,9 @@ import numpy as np
 from gridlane import cuda
 from gridlane.core import argtypes as t
 from gridlane.core.argtypes import SCALARS, TupleType
+from gridlane.core.numpy_types import from_numpy
 
-POINT = t.from_numpy(np.dtype([("tag", np.int16), ("x", np.float32), ("y", np.float32)]))
+POINT = from_numpy(np.dtype([("tag", np.int16), ("x", np.float32), ("y", np.float32)]))
 
 
 @cuda.jit("void(float32[:, :], float32[:, ::1], float32)")
