@@ -278,8 +278,8 @@ def test_reports_of_kernels_that_are_gone_do_not_pile_up(machine, device):
         assert len(device.context.reporting) <= 2
 
 
-def test_a_kernel_that_is_gone_is_a_suspect_of_a_fault(machine, device):
-    kernel = device.load(artifact(errors=(TOO_LARGE,)))
+def fault_later(machine, kernel):
+    """Have the next launch of a kernel fault, with two warps at line 12 and one at line 9."""
     slots = kernel.report.address + abi.RECORDS_OFFSET + kernel.report.capacity
 
     def work(launch):
@@ -287,6 +287,11 @@ def test_a_kernel_that_is_gone_is_a_suspect_of_a_fault(machine, device):
         return 700
 
     machine.on_launch("plain", work)
+
+
+def test_a_kernel_that_is_gone_is_a_suspect_of_a_fault(machine, device):
+    kernel = device.load(artifact(errors=(TOO_LARGE,)))
+    fault_later(machine, kernel)
     machine.late()
     kernel.bind((1, 1, 1)).launch_on(0, PARAMS, 1, 1, 1, 0)
     del kernel
@@ -299,13 +304,7 @@ def test_a_kernel_that_is_gone_is_a_suspect_of_a_fault(machine, device):
 
 def test_after_a_fault_the_lines_where_warps_stood(machine, device):
     kernel = device.load(artifact(errors=(TOO_LARGE,)))
-    slots = kernel.report.address + abi.RECORDS_OFFSET + kernel.report.capacity
-
-    def work(launch):
-        poke(slots, "<4I", 12, 12, 0, 9)
-        return 700
-
-    machine.on_launch("plain", work)
+    fault_later(machine, kernel)
     with pytest.raises(DeviceError, match=r"2 warps at line 12\n.*1 warp at line 9"):
         kernel.bind((1, 1, 1)).launch(PARAMS, 1, 1, 1, 0)
     device.reset()

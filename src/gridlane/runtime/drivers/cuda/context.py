@@ -284,13 +284,16 @@ class Context:
                 continue
             try:
                 for name, *args in calls:
-                    gone = [each for each in tuple(self.reporting) if each.dropped]
+                    done = self._of_gone_kernels() if name == "cuCtxSynchronize" else ()
                     call(name, *args)
-                    if name == "cuCtxSynchronize":
-                        for each in gone:
-                            each.ended = True
+                    for report in done:
+                        report.ended = True
             except DeviceError as error:  # it stays allocated: the failed call may have been a wait
                 self.explained(error)
+
+    def _of_gone_kernels(self) -> list[Reporting]:
+        """The reports that their kernels have left behind."""
+        return [report for report in tuple(self.reporting) if report.dropped]
 
     # --- faults ---
 
@@ -304,7 +307,7 @@ class Context:
         return copy(self.fault)
 
     def _fault(self, error: DeviceError) -> DeviceError:
-        gone = [each for each in tuple(self.reporting) if each.dropped and each.launched]
+        gone = [report for report in self._of_gone_kernels() if report.launched]
         names = [kernel.name for kernel in self.kernels if kernel.launched]
         suspects = sorted({*names, *(each.artifact.name for each in gone)})
         told = f"in kernel {', '.join(suspects)}" if suspects else "in a kernel"
