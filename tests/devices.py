@@ -7,7 +7,7 @@ import os
 from tests import on_metal, on_shaders, on_vulkan
 
 from gridlane.backends import backends
-from gridlane.conformance.running import Outcome, arguments, assert_same, bits, run_on
+from gridlane.conformance.module_runner import Outcome, arguments, assert_same, bits, run_on
 
 DEVICES = [
     "cpu",

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from tests.abi.toolkits import toolkits
 
-from gridlane.abi.python.face import names_of, resolve
+from gridlane.abi.python.functions import names_of, resolve
 from gridlane.abi.table import ctype, enums, functions, layout
 
 APIS = ["driver", "runtime", "nvrtc"]

@@ -17,7 +17,7 @@ from tests.abi.graphing import (
 )
 from tests.effort import examples
 
-from gridlane.abi.python import face
+from gridlane.abi.python import functions
 from gridlane.abi.python.values import Handle, class_of
 from gridlane.abi.table import ctype
 from gridlane.cuda import driver as cu
@@ -26,7 +26,7 @@ VALUES = np.arange(32, dtype=np.uint32)
 ROWS = [
     (api, name, row)
     for api in ("driver", "runtime")
-    for name, row in face._rows(api).items()
+    for name, row in functions._rows(api).items()
     if row.family in ("graphs", "capture") and "Dot" not in name
 ]
 
@@ -82,7 +82,7 @@ def test_random_calls(cpu, data):
         api, name, row = data.draw(st.sampled_from(ROWS))
         values = list(arguments(row, data.draw, handles))
         try:
-            result = face.resolve(api, name)(*values)
+            result = functions.resolve(api, name)(*values)
         except RuntimeError as error:
             assert "numDependencies" not in str(error) and " has " in str(error)
             continue

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gridlane.abi.calls.registry import calls
-from gridlane.abi.python.face import resolve
+from gridlane.abi.python.functions import resolve
 from gridlane.abi.table.functions import functions
 
 FAMILIES = "graphs", "capture"

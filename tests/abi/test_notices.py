@@ -15,7 +15,7 @@ from gridlane.abi.toolchain.building import build
 from gridlane.abi.toolchain.options import parse
 from gridlane.core import config
 from gridlane.core.kernel_names import readable
-from gridlane.frontends.cuda_cpp.texts import with_users_lines
+from gridlane.frontends.cuda_cpp.source_and_ptx import with_users_lines
 
 SOURCE = Path(__file__).parent / "programs" / "failing.cu"
 FAULTING = SOURCE.with_name("faulting.cu")

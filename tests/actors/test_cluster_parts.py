@@ -17,7 +17,7 @@ from gridlane import cuda
 from gridlane.actors import cluster as clusters
 from gridlane.actors.cluster import Cluster, Member, check_room
 from gridlane.actors.device import receiving, wire
-from gridlane.actors.device.nearby import come_near, go_away, nearest_of
+from gridlane.actors.device.cluster_rings import come_near, go_away, nearest_of
 from gridlane.actors.errors import ActorError
 from gridlane.actors.layouts.blocks import InboxHeader
 from gridlane.actors.layouts.python import dtype

@@ -284,7 +284,9 @@ def stuck(monkeypatch, ref, queries):
     stream = SimpleNamespace(query=lambda: next(queries), synchronize=lambda: None)
     device = SimpleNamespace(default_stream=stream, multiprocessors=None)
     monkeypatch.setattr(ref, "device", device)
-    monkeypatch.setattr("gridlane.actors.lattices.running.using", lambda device: threading.Lock())
+    monkeypatch.setattr(
+        "gridlane.actors.lattices.launched_lattice.using", lambda device: threading.Lock()
+    )
 
 
 def test_a_step_that_does_not_end_is_found(monkeypatch):

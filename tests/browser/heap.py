@@ -8,7 +8,7 @@ import numpy as np
 from tests.runtime.arrays import params
 
 from gridlane.conformance.cases import Case
-from gridlane.conformance.running import Outcome, arguments, octets_of
+from gridlane.conformance.module_runner import Outcome, arguments, octets_of
 from gridlane.core.artifact import Artifact
 from gridlane.core.gpu_abi import ERROR_OFFSET, PRINT_CAPACITY_OFFSET, RECORDS_OFFSET
 

@@ -17,7 +17,7 @@ from tests.effort import FRAGMENTS_BY_DAY, NIGHTLY, examples
 
 from gridlane.compiler import generate
 from gridlane.conformance.cases import Case
-from gridlane.conformance.running import EXACT, Outcome, assert_same, bits, run_on
+from gridlane.conformance.module_runner import EXACT, Outcome, assert_same, bits, run_on
 from gridlane.conformance.suite import cases, lack
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target

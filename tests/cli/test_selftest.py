@@ -7,9 +7,9 @@ import pytest
 from tests.effort import NIGHTLY
 from tests.on_metal import EMULATED
 
-from gridlane.cli.selftest import report, running
+from gridlane.cli.selftest import case_runner, report
+from gridlane.cli.selftest.case_runner import Row, judged, ulps
 from gridlane.cli.selftest.cases import every
-from gridlane.cli.selftest.running import Row, judged, ulps
 from gridlane.core.artifact import Artifact
 from gridlane.emulation.metal.machine import compiler
 from gridlane.launch.devices import get_device
@@ -29,13 +29,13 @@ def test_a_right_device(name):
     for each in CASES:
         # The interpreter takes 18 s for 70000 blocks.
         if each.name == name and (NIGHTLY or each.grid[0] < 70000):
-            found = list(running.rows(each, *devices))
+            found = list(case_runner.rows(each, *devices))
             assert [row.row for row in found] == list(each.rows)
             assert {row.verdict for row in found} == {"right"}, found
 
 
 def test_a_wrong_device(monkeypatch):
-    original = running._run
+    original = case_runner._run
 
     def wrong(plan, *rest):
         result = original(plan, *rest)
@@ -43,8 +43,8 @@ def test_a_wrong_device(monkeypatch):
             result.array[2, 100] += 1
         return result
 
-    monkeypatch.setattr(running, "_run", wrong)
-    found = running.rows(case("arithmetic", "int16"), get_device("cpu"), get_device("interp"))
+    monkeypatch.setattr(case_runner, "_run", wrong)
+    found = case_runner.rows(case("arithmetic", "int16"), get_device("cpu"), get_device("interp"))
     verdicts = {row.row: row for row in found}
     assert verdicts.pop("mul").verdict == "WRONG"
     assert {row.verdict for row in verdicts.values()} == {"right"}

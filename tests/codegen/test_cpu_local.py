@@ -7,7 +7,7 @@ import pytest
 from tests.codegen.test_cpu_shapes import emitted
 
 from gridlane.codegen.llvm import machine
-from gridlane.conformance.running import run_on
+from gridlane.conformance.module_runner import run_on
 from gridlane.ir.parser import parse_module
 
 CLEARED = """

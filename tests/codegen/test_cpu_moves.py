@@ -15,7 +15,7 @@ from gridlane.codegen.llvm.cpu import emit_kernel
 from gridlane.codegen.llvm.cpu.moves import MOST_IN_LINE
 from gridlane.compiler import generate, pipeline
 from gridlane.compiler.layout import lay_out
-from gridlane.conformance.running import run_artifact, run_on
+from gridlane.conformance.module_runner import run_artifact, run_on
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
 from gridlane.launch.devices import get_device

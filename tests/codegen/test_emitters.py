@@ -8,7 +8,7 @@ import pytest
 from gridlane.backends import backend, names
 from gridlane.compiler.generation import emitted_for, lowered
 from gridlane.conformance.cases import INEXACT, Case, emitting, over
-from gridlane.conformance.running import EXACT
+from gridlane.conformance.module_runner import EXACT
 from gridlane.conformance.suite import cases
 from gridlane.core.dtypes import f32
 from gridlane.core.errors import TargetError

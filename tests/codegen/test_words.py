@@ -15,7 +15,7 @@ import pytest
 from tests.effort import NIGHTLY
 
 from gridlane.compiler import generate, translate
-from gridlane.conformance.running import EXACT
+from gridlane.conformance.module_runner import EXACT
 from gridlane.conformance.suite import cases, lack
 from gridlane.core.argtypes import float32
 from gridlane.core.errors import TargetError

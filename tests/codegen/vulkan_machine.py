@@ -16,7 +16,7 @@ import numpy as np
 from tests.devices import Outcome, arguments
 
 from gridlane.compiler import generate
-from gridlane.conformance.running import octets_of
+from gridlane.conformance.module_runner import octets_of
 from gridlane.core import gpu_abi as abi
 from gridlane.core.features import features as features_named
 from gridlane.core.options import Target

@@ -22,7 +22,7 @@ from gridlane.codegen.llvm.machine import machine_for, target_machine
 from gridlane.compiler import generate
 from gridlane.compiler.generation import copied
 from gridlane.conformance.cases import Case
-from gridlane.conformance.running import Outcome, octets_of
+from gridlane.conformance.module_runner import Outcome, octets_of
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import KernelOptions, Target
 from gridlane.runtime.drivers import cpu_pool

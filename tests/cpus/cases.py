@@ -10,7 +10,7 @@ import pytest
 from gridlane.codegen.llvm.machine import machine_for
 from gridlane.compiler import generate
 from gridlane.conformance.cases import Case
-from gridlane.conformance.running import Outcome, assert_same, run_artifact, run_on
+from gridlane.conformance.module_runner import Outcome, assert_same, run_artifact, run_on
 from gridlane.conformance.suite import cases, lack
 from gridlane.core.options import KernelOptions, Target
 from gridlane.launch.devices import get_device

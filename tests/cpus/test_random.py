@@ -10,7 +10,7 @@ from tests.cpus.cases import require
 from tests.property.random_ir import random_program
 
 from gridlane.compiler import generate
-from gridlane.conformance.running import assert_same, run_artifact, run_on
+from gridlane.conformance.module_runner import assert_same, run_artifact, run_on
 from gridlane.core.options import KernelOptions, Target
 from gridlane.launch.devices import get_device
 

@@ -14,7 +14,7 @@ from tests.cuda.test_launcher import CLASSES, Driver, _native, made
 
 from gridlane.core.compact import LIMIT
 from gridlane.launch.launcher import FOREIGN, PythonLauncher
-from gridlane.launch.launcher_foreign import BY_INTERFACE, BY_TENSOR, LAYOUTS, Wanted
+from gridlane.launch.launcher_external_arrays import BY_INTERFACE, BY_TENSOR, LAYOUTS, Wanted
 from gridlane.launch.parameters import array_layout
 
 MAPPED = range(4096, 1 << 40)

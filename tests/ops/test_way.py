@@ -11,7 +11,7 @@ from gridlane import compiler
 from gridlane.compiler.cache import DiskCache
 from gridlane.conformance import compiling
 from gridlane.conformance.compiling import compiled, through_cache
-from gridlane.conformance.running import EXACT
+from gridlane.conformance.module_runner import EXACT
 from gridlane.conformance.suite import cases
 from gridlane.core.argtypes import float64, int64
 from gridlane.core.encoding import decode

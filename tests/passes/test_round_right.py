@@ -10,7 +10,7 @@ from tests.devices import assert_same, run_on
 
 from gridlane.compiler import generate
 from gridlane.conformance.cases import Case, emitting, over
-from gridlane.conformance.running import EXACT, run_artifact
+from gridlane.conformance.module_runner import EXACT, run_artifact
 from gridlane.conformance.special import special
 from gridlane.core.dtypes import DType, bf16, f16, f32, i32
 from gridlane.ir.op import FastMath, Op

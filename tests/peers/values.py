@@ -18,7 +18,7 @@ import numpy as np
 from tests.peers.facts import DATA, INTEGERS, Kinds, compiled
 
 from gridlane import cuda
-from gridlane.conformance.running import run_on
+from gridlane.conformance.module_runner import run_on
 from gridlane.core import argtypes, numpy_types
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.translation import translate

@@ -11,7 +11,7 @@ import pytest
 import gridlane
 from gridlane import cuda
 from gridlane.core.device_errors import KernelFault
-from gridlane.runtime.drivers.cpu_places import place_at
+from gridlane.runtime.drivers.cpu_debug_lines import place_at
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="elsewhere a fault ends the process"

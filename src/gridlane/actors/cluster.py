@@ -2,9 +2,10 @@
 memory.
 
 The rings from one to another are there while the launch runs, and in the device's memory while it
-does not (``device/nearby.py``), where the host reads and changes them. So the launch leaves the
-device for that, between two messages, and comes back. An actor that has ended has a block still:
-it waits for the others' end, as they may write to its memory, and tells the host that it is done.
+does not (``device/cluster_rings.py``), where the host reads and changes them. So the launch leaves
+the device for that, between two messages, and comes back. An actor that has ended has a block
+still: it waits for the others' end, as they may write to its memory, and tells the host that it is
+done.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from gridlane.actors._engine import Actor as EngineActor
 from gridlane.actors.actor import Actor
 from gridlane.actors.channels import TABLE_BYTES, Channel, Table, shut_keys
 from gridlane.actors.device import wire
+from gridlane.actors.device.cancellation import HeedingSource
 from gridlane.actors.device.context import Rules, context_class
-from gridlane.actors.device.heeding import HeedingSource
 from gridlane.actors.device.resident import Form, resident_of
 from gridlane.actors.errors import ActorError
 from gridlane.actors.layouts.blocks import Latencies

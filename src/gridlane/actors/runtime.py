@@ -10,8 +10,8 @@ from typing import Any
 from gridlane.actors._engine import now
 from gridlane.actors.actor import Actor
 from gridlane.actors.batches import Batches
-from gridlane.actors.checkpoint.face import Checkpoints
 from gridlane.actors.checkpoint.lattices import SavedLattice
+from gridlane.actors.checkpoint.runtime_methods import Checkpoints
 from gridlane.actors.checkpoint.snapshot import SavedActor
 from gridlane.actors.cluster import MOST, Cluster, Member, check_room, has_clusters
 from gridlane.actors.dead import DeadLetter
@@ -20,9 +20,9 @@ from gridlane.actors.errors import ActorError, QueueFull, Reason
 from gridlane.actors.home import BURY_OTHERS, Home, seconds_of
 from gridlane.actors.instance import Instance
 from gridlane.actors.keys import Numbers, key_of
-from gridlane.actors.lattices.face import Lattices
 from gridlane.actors.lattices.lattice import Lattice
 from gridlane.actors.lattices.ref import LatticeRef
+from gridlane.actors.lattices.runtime_methods import Lattices
 from gridlane.actors.messages import shape_of
 from gridlane.actors.options import POLICIES, Options, Restart, tiers_of
 from gridlane.actors.program import Program, device_arrays
@@ -33,8 +33,8 @@ from gridlane.actors.residence import (
     fitting_form,
     variant_for,
 )
-from gridlane.actors.telemetry.face import Telemetry
 from gridlane.actors.telemetry.publishing import publish
+from gridlane.actors.telemetry.runtime_methods import Telemetry
 from gridlane.core.config import config
 from gridlane.core.forks import fork_waits
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from gridlane.actors._engine import Engine
-from gridlane.actors.device.heeding import GAVE_UP
+from gridlane.actors.device.cancellation import GAVE_UP
 from gridlane.actors.directory import Directory
 from gridlane.actors.errors import ActorError, Reason
 from gridlane.actors.instance import Instance

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Generic, TypeVar
 
-from gridlane.analysis.places import Places
+from gridlane.analysis.op_positions import Places
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, grid, memory
 from gridlane.ir.values import Function, Value, Var

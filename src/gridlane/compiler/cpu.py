@@ -9,7 +9,7 @@ from gridlane.backends.record import Fact
 from gridlane.codegen.llvm import apart, machine
 from gridlane.codegen.llvm.cpu import emit_kernel
 from gridlane.codegen.llvm.cpu.flushing import has_mode
-from gridlane.codegen.llvm.cpu.turns import frame_bytes
+from gridlane.codegen.llvm.cpu.warp_coroutines import frame_bytes
 from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.vector_library import has_vector_library
 from gridlane.compiler import pipeline

@@ -13,7 +13,7 @@ import numpy as np
 
 from gridlane.backends import backend
 from gridlane.conformance.cases import INEXACT, Case, emitting, over
-from gridlane.conformance.running import run_on
+from gridlane.conformance.module_runner import run_on
 from gridlane.conformance.special import special
 from gridlane.core.dtypes import FLOATS, DType, f64
 from gridlane.ir.op import REGISTRY

@@ -23,7 +23,7 @@ from gridlane.conformance.compiling import through_cache
 from gridlane.conformance.flushing import FLUSHED, flush, flushed, may_flush
 from gridlane.conformance.functions import NAMES, allowed, distance
 from gridlane.conformance.kernels import elementwise
-from gridlane.conformance.running import EXACT, Outcome, assert_same, run_artifact, run_on
+from gridlane.conformance.module_runner import EXACT, Outcome, assert_same, run_artifact, run_on
 from gridlane.conformance.suite import lack
 from gridlane.core.artifact import Artifact
 from gridlane.core.dtypes import DType, i32

@@ -39,7 +39,7 @@ from gridlane.cuda.arrays.creation import pinned as pinned
 from gridlane.cuda.arrays.creation import pinned_array as pinned_array
 from gridlane.cuda.arrays.creation import pinned_array_like as pinned_array_like
 from gridlane.cuda.arrays.creation import to_device as to_device
-from gridlane.cuda.arrays.foreign import from_dlpack as from_dlpack
+from gridlane.cuda.arrays.dlpack_arrays import from_dlpack as from_dlpack
 from gridlane.cuda.arrays.ipc import IpcHandle as IpcHandle
 from gridlane.cuda.arrays.managers import BaseCUDAMemoryManager as BaseCUDAMemoryManager
 from gridlane.cuda.arrays.managers import GetIpcHandleMixin as GetIpcHandleMixin

@@ -20,7 +20,7 @@ _BY_MODULE: dict[str, str] = {
         mapped_array_like managed_array mapped pinned as_cuda_array is_cuda_array open_ipc_array
         from_cuda_array_interface
     """,
-    "arrays.foreign": "from_dlpack",
+    "arrays.dlpack_arrays": "from_dlpack",
     "host.streams": """
         stream default_stream legacy_default_stream per_thread_default_stream external_stream
         event event_elapsed_time synchronize

@@ -39,8 +39,8 @@ from gridlane.interp.parting import resume_all
 from gridlane.interp.poison import Poison, has_undefined
 from gridlane.interp.shadow import ShadowMemory
 from gridlane.interp.state import Block, Frame, Launch, Shape, Tracker, Unwanted, warps_of
-from gridlane.interp.turns import run_by_turns, warps_take_turns
 from gridlane.interp.values import Array, Lanes, filled, merged, numpy_of
+from gridlane.interp.warp_scheduler import run_by_turns, warps_take_turns
 from gridlane.ir.op import Op
 from gridlane.ir.ops.arith import Const
 from gridlane.ir.ops.floating import FLUSHING, flushes

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "_foreign.h"
+#include "_external_arrays.h"
 
 #define MOST_PROFILES 8
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */

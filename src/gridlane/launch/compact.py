@@ -1,8 +1,8 @@
 """Decide whether a launch is within the bounds of compact ones; see core/compact.py.
 
 An array is compact if its lengths, strides and reach are within the bounds. The reach is the
-distance in bytes between its first and last element. ``_foreign.h`` measures arrays of other
-libraries in the same way.
+distance in bytes between its first and last element. ``_external_arrays.h`` measures arrays of
+other libraries in the same way.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ of ``_install``:
 
     matchers    for each argument (kind, class, wanted, offset, size): the test of it, and which
                 ``size`` bytes at ``offset`` of the parameter block it gives. Wanted is the key of
-                an array, a launcher_foreign.py record for one of another library, or the
+                an array, a launcher_external_arrays.py record for one of another library, or the
                 largest magnitude of an integer of 64 bits or None
     size        bytes of the parameter block
     launch      address of a function with cuLaunchKernel's signature
@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.config import config
-from gridlane.launch import launcher_foreign
+from gridlane.launch import launcher_external_arrays
 
 MOST_PROFILES = 8
 
@@ -187,7 +187,7 @@ def _octets(kind: int, cls: Any, wanted: Any, length: int, value: Any) -> bytes 
     if type(value) is not cls:
         return None
     if kind == FOREIGN:
-        return launcher_foreign.octets(wanted, value)
+        return launcher_external_arrays.octets(wanted, value)
     if wanted is not None and not _within(int(value), wanted):
         return None
     octets = bytes(memoryview(value).cast("B")) if value.ndim else value.tobytes()

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.compact import LIMIT
 from gridlane.core.dtypes import f32, f64, i64
-from gridlane.launch import launcher_foreign
+from gridlane.launch import launcher_external_arrays
 from gridlane.launch.geometry import scalar_dtype
 from gridlane.launch.launcher import ARRAY, BOOLEAN, FOREIGN, INTEGER, NOTHING, NUMBER, REAL
-from gridlane.launch.launcher_foreign import Wanted
+from gridlane.launch.launcher_external_arrays import Wanted
 from gridlane.launch.parameters import Packed, Parameters
 
 
@@ -78,11 +78,11 @@ def foreign_matcher(
     Args:
         ways: the conditions for each way to read it.
     """
-    if own.kind != ARRAY or array.ndim > launcher_foreign.MOST_AXES:
+    if own.kind != ARRAY or array.ndim > launcher_external_arrays.MOST_AXES:
         return None
     for wanted in ways:
         # A protocol that reads an array of this class differently from the launch is no way to read
         # it.
-        if launcher_foreign.octets(wanted, theirs) == array.__gridlane_packed__:
+        if launcher_external_arrays.octets(wanted, theirs) == array.__gridlane_packed__:
             return Matcher(FOREIGN, type(theirs), wanted, own.offset, own.size)
     return None

@@ -14,7 +14,7 @@ import pytest
 from gridlane import cuda
 from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, CompileError
-from gridlane.frontends.cuda_cpp import choice, clang, nvcc, process, texts
+from gridlane.frontends.cuda_cpp import choice, clang, nvcc, process, source_and_ptx
 from gridlane.frontends.cuda_cpp.compiled import CppSource
 from gridlane.frontends.cuda_cpp.options import for_clang
 
@@ -255,7 +255,7 @@ def test_nvcc_tells_its_headers(tmp_path):
     ],
 )
 def test_the_rule_that_a_compiler_writes(rule, headers):
-    assert list(texts.prerequisites(rule)) == headers
+    assert list(source_and_ptx.prerequisites(rule)) == headers
 
 
 def test_a_folder_with_a_blank(tmp_path):

@@ -14,7 +14,7 @@ from tests.frontends.ptx.linking import NVLINK, refused_by_ptxas
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, CompileError, PtxError
 from gridlane.frontends.cuda_cpp import choose, clang
-from gridlane.frontends.cuda_cpp.texts import with_statics
+from gridlane.frontends.cuda_cpp.source_and_ptx import with_statics
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 

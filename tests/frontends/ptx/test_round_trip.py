@@ -14,7 +14,7 @@ import pytest
 from gridlane import compiler, cuda
 from gridlane.conformance.cases import INEXACT, Case, arithmetic
 from gridlane.conformance.effects import effects
-from gridlane.conformance.running import assert_same, run_on
+from gridlane.conformance.module_runner import assert_same, run_on
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.ptx import parse_ptx

@@ -15,7 +15,7 @@ from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.opengl import api, contexts, programs
-from gridlane.runtime.drivers.opengl.texts import complaint
+from gridlane.runtime.drivers.opengl.glsl_sources import complaint
 
 KINDS = ["opengl", "opengl es"]
 

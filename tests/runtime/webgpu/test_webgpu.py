@@ -16,7 +16,7 @@ from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.webgpu import adapters
-from gridlane.runtime.drivers.webgpu.texts import complaint
+from gridlane.runtime.drivers.webgpu.wgsl_sources import complaint
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from gridlane.abi.state.memory import Allocation
 from gridlane.memory.host import HostResource
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.host_device import HostDevice
-from gridlane.runtime.queues.turns import TURNS
+from gridlane.runtime.queues.default_stream_lock import TURNS
 
 OF_DEVICES, OF_HOST, BUFFERS = 0, 1, 2
 """What the ranges are of: programs' allocations of devices and of the host, and all buffers."""

@@ -25,8 +25,8 @@ from gridlane.compiler.cache import READY_SUFFIX, default_cache
 from gridlane.core.embedding import is_guest
 from gridlane.core.errors import GridlaneError
 from gridlane.runtime.drivers.cpu import CpuKernel
+from gridlane.runtime.drivers.cpu_debug_lines import code_range
 from gridlane.runtime.drivers.cpu_native import pool
-from gridlane.runtime.drivers.cpu_places import code_range
 
 AHEAD = (1 << 64) - 2
 """GL_AHEAD."""

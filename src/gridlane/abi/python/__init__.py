@@ -3,6 +3,6 @@
 A function returns a tuple: its error first, then what it gives back, or None for each if it failed.
 """
 
-from gridlane.abi.python.face import names_of, resolve
+from gridlane.abi.python.functions import names_of, resolve
 
 __all__ = ["names_of", "resolve"]

@@ -12,7 +12,7 @@ from gridlane.abi.toolchain.options import Command
 from gridlane.frontends.cuda_cpp.clang import INCLUDE, textures
 from gridlane.frontends.cuda_cpp.options import for_clang
 from gridlane.frontends.cuda_cpp.overlay import overlay
-from gridlane.frontends.cuda_cpp.texts import with_table
+from gridlane.frontends.cuda_cpp.source_and_ptx import with_table
 
 _CUDA = ("-x", "cuda", "-nocudainc", "-nocudalib", *SDK)
 _MANAGED = (  # clang has managed variables for HIP alone; see gridlane/managed.h

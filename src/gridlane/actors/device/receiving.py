@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridlane.actors.device import wire
-from gridlane.actors.device.nearby import accesses_of
+from gridlane.actors.device.cluster_rings import accesses_of
 from gridlane.actors.device.resident_parts import ALL
 from gridlane.core import numpy_types
 from gridlane.core.argtypes import RecordType

@@ -9,9 +9,9 @@ import numpy as np
 
 from gridlane.actors.device import receiving, resident_times, wire
 from gridlane.actors.device import resident_steps as steps
-from gridlane.actors.device.heeding import heeding_of
+from gridlane.actors.device.cancellation import heeding_of
+from gridlane.actors.device.cluster_rings import come_near, go_away
 from gridlane.actors.device.layout import EMITTED, OUTPUT_BYTES
-from gridlane.actors.device.nearby import come_near, go_away
 from gridlane.actors.device.receiving import Box, Came, Shape
 from gridlane.actors.device.resident_messages import deliverer_of, refuser_of
 from gridlane.actors.device.resident_parts import (

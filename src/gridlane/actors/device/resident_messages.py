@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.actors.device import wire
+from gridlane.actors.device.cluster_rings import accesses_of
 from gridlane.actors.device.layout import OUTPUT_BYTES, PUBLISH, REPLY
-from gridlane.actors.device.nearby import accesses_of
 from gridlane.actors.device.resident_parts import (
     ALL,
     answerer_of,

@@ -6,7 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from gridlane.actors.device import wire
-from gridlane.actors.device.nearby import accesses_of, nearest_of
+from gridlane.actors.device.cluster_rings import accesses_of, nearest_of
 from gridlane.actors.layouts.blocks import ROUTES
 from gridlane.cuda import ballot_sync, clz, ffs, int32, int64, jit, syncwarp, uint32
 from gridlane.frontends.python.stubs import load_words, store_words

@@ -7,8 +7,8 @@ from collections import namedtuple
 from typing import Any
 
 from gridlane.actors.device import receiving, wire
+from gridlane.actors.device.cluster_rings import accesses_of
 from gridlane.actors.device.layout import EMITTED
-from gridlane.actors.device.nearby import accesses_of
 from gridlane.actors.device.receiving import Shape
 from gridlane.actors.device.resident_parts import ALL, learner_of
 from gridlane.actors.device.resident_times import note_handled, note_wait

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from gridlane.actors.errors import ActorError, StateError
+from gridlane.actors.lattices.launched_lattice import Running
 from gridlane.actors.lattices.register import Register
 from gridlane.actors.lattices.resident import Resident
-from gridlane.actors.lattices.running import Running
 from gridlane.actors.states import State
 from gridlane.actors.using import using
 from gridlane.core.forks import fork_waits

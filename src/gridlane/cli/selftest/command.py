@@ -13,9 +13,9 @@ from typing import Any
 
 import gridlane
 from gridlane.cli.failure import check_settings, fail
+from gridlane.cli.selftest.case_runner import FAILED, REFUSED, RIGHT, WRONG, Row, rows
 from gridlane.cli.selftest.cases import every
 from gridlane.cli.selftest.report import check, table
-from gridlane.cli.selftest.running import FAILED, REFUSED, RIGHT, WRONG, Row, rows
 from gridlane.cli.wording import described
 from gridlane.core.errors import DeviceError
 from gridlane.launch.devices import device_for_compiling, get_device

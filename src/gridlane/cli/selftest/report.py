@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 
-from gridlane.cli.selftest.running import VERDICTS, Row
+from gridlane.cli.selftest.case_runner import VERDICTS, Row
 
 FIRST = "gridlane selftest, table 1"
 _DIGEST = "sha256: "

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from gridlane.codegen.clike.emission import Emission, Pair, Place
 from gridlane.codegen.clike.literals import float_literal
-from gridlane.codegen.clike.words import (
+from gridlane.codegen.clike.word_memory import (
     ARRAYS,
     Words,
     constant_words,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gridlane.codegen.clike.emission import Emission
-from gridlane.codegen.clike.words import array_of
+from gridlane.codegen.clike.word_memory import array_of
 from gridlane.ir.op import Op
 from gridlane.ir.ops import atomic, control, grid, memory
 from gridlane.ir.types import PointerType, Space

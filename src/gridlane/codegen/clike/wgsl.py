@@ -15,7 +15,13 @@ from typing import ClassVar
 from gridlane.codegen.clike.emission import Emission, Pair, Place
 from gridlane.codegen.clike.literals import decimal, pattern
 from gridlane.codegen.clike.sharing import is_atomic
-from gridlane.codegen.clike.words import ARRAYS, Words, constant_words, further_heaps, shared_bytes
+from gridlane.codegen.clike.word_memory import (
+    ARRAYS,
+    Words,
+    constant_words,
+    further_heaps,
+    shared_bytes,
+)
 from gridlane.core.dtypes import DType, b1, f32, i32, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, math

@@ -7,12 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gridlane.codegen.spirv import conversion, scalars
-from gridlane.codegen.spirv.code import Code, unsigned
-from gridlane.codegen.spirv.emission import Emission, emits
-from gridlane.codegen.spirv.gridops import memory_barrier, scope_id, semantics_id
-from gridlane.codegen.spirv.memory import spot_of
-from gridlane.codegen.spirv.opcodes import Capability, Opcode
-from gridlane.codegen.spirv.words import (
+from gridlane.codegen.spirv.bit_access import (
     Spot,
     atomic_words,
     global_pointer,
@@ -21,6 +16,11 @@ from gridlane.codegen.spirv.words import (
     store_bits,
     word_pointer,
 )
+from gridlane.codegen.spirv.code import Code, unsigned
+from gridlane.codegen.spirv.emission import Emission, emits
+from gridlane.codegen.spirv.gridops import memory_barrier, scope_id, semantics_id
+from gridlane.codegen.spirv.memory import spot_of
+from gridlane.codegen.spirv.opcodes import Capability, Opcode
 from gridlane.core.dtypes import DType, f32, u32, u64
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
 from gridlane.ir.ops.grid import MemoryOrder

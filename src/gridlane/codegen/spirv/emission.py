@@ -11,7 +11,7 @@ from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.spirv import scalars
 from gridlane.codegen.spirv.code import Code
 from gridlane.codegen.spirv.opcodes import Opcode
-from gridlane.codegen.spirv.places import Place, Places
+from gridlane.codegen.spirv.pointer_provenance import Place, Places
 from gridlane.core.dtypes import DType, u32, u64
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions

@@ -8,10 +8,10 @@ from functools import partial
 from gridlane.analysis.crossings import Crossings
 from gridlane.codegen.chosen_units import users_of_constants
 from gridlane.codegen.spirv import atomics, control, fused, gridops, memory, report, warps
+from gridlane.codegen.spirv.bit_access import array_of, global_pointer, narrow_storage
 from gridlane.codegen.spirv.emission import Emission, address_type
 from gridlane.codegen.spirv.opcodes import Access, Capability, Mode, Opcode
-from gridlane.codegen.spirv.places import Places
-from gridlane.codegen.spirv.words import array_of, global_pointer, narrow_storage
+from gridlane.codegen.spirv.pointer_provenance import Places
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.dtypes import DType, u8, u64
 from gridlane.core.options import KernelOptions

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from gridlane.analysis.alignment import alignment
-from gridlane.codegen.spirv.code import unsigned
-from gridlane.codegen.spirv.emission import Emission, address_type, emits
-from gridlane.codegen.spirv.gridops import push_constant
-from gridlane.codegen.spirv.opcodes import Opcode
-from gridlane.codegen.spirv.places import DYNAMIC, Root, is_quad, root_of
-from gridlane.codegen.spirv.words import (
+from gridlane.codegen.spirv.bit_access import (
     Spot,
     access,
     dynamic_bytes,
@@ -18,6 +13,11 @@ from gridlane.codegen.spirv.words import (
     narrow_storage,
     store_bits,
 )
+from gridlane.codegen.spirv.code import unsigned
+from gridlane.codegen.spirv.emission import Emission, address_type, emits
+from gridlane.codegen.spirv.gridops import push_constant
+from gridlane.codegen.spirv.opcodes import Opcode
+from gridlane.codegen.spirv.pointer_provenance import DYNAMIC, Root, is_quad, root_of
 from gridlane.core.dtypes import DType, u32, u64
 from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gridlane.codegen.spirv.bit_access import Spot, global_pointer, load_bits, store_bits
 from gridlane.codegen.spirv.emission import Emission, emits
 from gridlane.codegen.spirv.gridops import (
     block_index,
@@ -12,7 +13,6 @@ from gridlane.codegen.spirv.gridops import (
     thread_index,
 )
 from gridlane.codegen.spirv.opcodes import Opcode
-from gridlane.codegen.spirv.words import Spot, global_pointer, load_bits, store_bits
 from gridlane.core import gpu_abi as abi
 from gridlane.core.dtypes import DType, u32, u64
 from gridlane.ir.ops import control

@@ -291,7 +291,7 @@ def _subclass_key(cls: type) -> KeyFunction:
 
 def foreign_key(value: Any) -> Hashable:
     """The key of another library's array: none, as it is read once per launch, and then replaced by
-    a device array or a numpy array; see foreign.py."""
+    a device array or a numpy array; see external_arrays.py."""
     return REFUSED
 
 

@@ -26,7 +26,7 @@ from gridlane.cuda.kernels import showing
 from gridlane.cuda.kernels.argument_types import check_alignment, typeof
 from gridlane.cuda.kernels.arguments import In
 from gridlane.cuda.kernels.device_code import DeviceCode
-from gridlane.cuda.kernels.foreign import resolved
+from gridlane.cuda.kernels.external_arrays import resolved
 from gridlane.cuda.kernels.inspection import Inspection
 from gridlane.cuda.kernels.kernel import Kernel
 from gridlane.cuda.kernels.launch import (

@@ -15,7 +15,7 @@ from gridlane.core.compact import Variant
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.process_bound import ProcessBound
-from gridlane.cuda.kernels.foreign import Captured
+from gridlane.cuda.kernels.external_arrays import Captured
 from gridlane.cuda.kernels.jit_options import gpu_target, processor_of
 from gridlane.cuda.kernels.linkable import LinkableCode
 from gridlane.launch import current

@@ -27,7 +27,7 @@ from gridlane.cuda.host.streams import Stream
 from gridlane.cuda.kernels import showing
 from gridlane.cuda.kernels.argument_types import KEYS, is_shared, typeof
 from gridlane.cuda.kernels.expected import expected_buffers
-from gridlane.cuda.kernels.foreign import user_argument
+from gridlane.cuda.kernels.external_arrays import user_argument
 from gridlane.cuda.kernels.overlaps import Writebacks, share
 from gridlane.cuda.kernels.reading import Launchable, Reading
 from gridlane.cuda.kernels.routes import ROUTES, Route

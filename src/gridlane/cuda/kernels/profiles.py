@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gridlane.core.compact import LIMIT
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.kernels.reading import Launch
-from gridlane.launch import launcher_foreign
-from gridlane.launch.launcher_foreign import Wanted
+from gridlane.launch import launcher_external_arrays
+from gridlane.launch.launcher_external_arrays import Wanted
 from gridlane.launch.matchers import Matcher, foreign_matcher, matcher
 from gridlane.launch.parameters import array_layout
 from gridlane.runtime.protocol import NativeLaunch
@@ -83,7 +83,7 @@ def _foreign(
             way,
             expected,
             value.ndim,
-            launcher_foreign.LAYOUTS.index(value._layout),
+            launcher_external_arrays.LAYOUTS.index(value._layout),
             value.itemsize,
             int(value.readonly),
             LIMIT if small else -LIMIT,
@@ -91,7 +91,7 @@ def _foreign(
             entry.stream,
             array_layout(value.ndim).places,
         )
-        for way in (launcher_foreign.BY_TENSOR, launcher_foreign.BY_INTERFACE)
+        for way in (launcher_external_arrays.BY_TENSOR, launcher_external_arrays.BY_INTERFACE)
         if (expected := _expected(way, value, theirs)) is not None
     ]
     return foreign_matcher(own, value, theirs, wanted)
@@ -103,7 +103,7 @@ _OF_TENSORS = ("dtype", "is_cuda", "requires_grad", "is_neg", "is_conj", "shape"
 def _expected(way: int, value: Any, theirs: Any) -> Any:
     """The expected element type of an array in a matcher; None if it cannot be read in this way."""
     have = [hasattr(type(theirs), name) for name in (*_OF_TENSORS, "data_ptr")]
-    if way == launcher_foreign.BY_TENSOR:
+    if way == launcher_external_arrays.BY_TENSOR:
         return theirs.dtype if all(have) else None
     # Records and bfloat16 share typestrs with others; an interface does not reveal lazy views.
     return None if value.dtype.kind == "V" or any(have[3:5]) else value.dtype.str

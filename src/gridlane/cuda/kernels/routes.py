@@ -20,9 +20,9 @@ from gridlane.cuda.kernels.profiles import native_profile
 from gridlane.cuda.kernels.reading import Launch, Reading
 from gridlane.launch import compact, current
 from gridlane.runtime.protocol import Limits
+from gridlane.runtime.queues.default_stream_lock import TURNS
 from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
 from gridlane.runtime.queues.host_stream import LEFT, is_behind_waiting
-from gridlane.runtime.queues.turns import TURNS
 
 Arguments = tuple[Any, ...]
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
-from gridlane.cuda.kernels import texts
+from gridlane.cuda.kernels import source_candidates
 from gridlane.frontends.python.source import FUTURES, nested
 
 _STRING = "<string>"
@@ -87,11 +87,13 @@ def with_text(function: Any, text: str) -> Any:
     file = _named(f"source of {name}", whole)
 
     def fits(found: CodeType) -> bool:
-        return texts.same_code(found, code)
+        return source_candidates.same_code(found, code)
 
-    made = texts.code_in(whole, file, flags, fits)
+    made = source_candidates.code_in(whole, file, flags, fits)
     if made is None and code.co_freevars:
-        made = texts.code_in(texts.enclosed(whole, code.co_freevars), file, flags, fits)
+        made = source_candidates.code_in(
+            source_candidates.enclosed(whole, code.co_freevars), file, flags, fits
+        )
         made = made and made.replace(co_firstlineno=made.co_firstlineno - 1)
     if made is None:
         raise ValueError(
@@ -144,14 +146,14 @@ def _text_of(function: FunctionType) -> str | None:
     code = function.__code__
     candidates = itertools.chain(
         _executed_text(function),
-        texts.held_by_callers(function),
-        texts.typed_at_prompt(function),
+        source_candidates.held_by_callers(function),
+        source_candidates.typed_at_prompt(function),
     )
     # The last text compiled need not be the text executed, nor one that a caller holds: the code
     # has to be equal, with its lines.
     flags, file = code.co_flags & FUTURES, code.co_filename
     for text in candidates:
-        if texts.code_in(text, file, flags, code.__eq__) is not None:
+        if source_candidates.code_in(text, file, flags, code.__eq__) is not None:
             return text
     return None
 

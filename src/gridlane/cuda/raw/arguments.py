@@ -16,7 +16,7 @@ from gridlane.core.numpy_types import from_numpy
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.kernels.argument_types import is_in_place
 from gridlane.cuda.kernels.arguments import InOut
-from gridlane.cuda.kernels.foreign import check_device, resolved
+from gridlane.cuda.kernels.external_arrays import check_device, resolved
 from gridlane.cuda.kernels.hints import Hint
 from gridlane.cuda.kernels.overlaps import Writebacks, share
 from gridlane.cuda.kernels.transfers import converter, is_direct

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from gridlane.frontends.cuda_cpp.choice import choose
 from gridlane.frontends.cuda_cpp.compiled import Compiled, CppCompiler, CppSource
-from gridlane.frontends.cuda_cpp.texts import defines, unknown
+from gridlane.frontends.cuda_cpp.source_and_ptx import defines, unknown
 
 __all__ = ["Compiled", "CppCompiler", "CppSource", "choose", "defines", "unknown"]

@@ -24,8 +24,7 @@ from gridlane.frontends.cuda_cpp.options import ClangOptions, for_clang
 from gridlane.frontends.cuda_cpp.overlay import headers, overlay
 from gridlane.frontends.cuda_cpp.precompiled import compile_behind
 from gridlane.frontends.cuda_cpp.process import encoded, run_compiler
-from gridlane.frontends.cuda_cpp.statics import is_ir, marked, may_define, with_plain_names
-from gridlane.frontends.cuda_cpp.texts import (
+from gridlane.frontends.cuda_cpp.source_and_ptx import (
     made_ptx,
     prerequisites,
     read_table,
@@ -34,6 +33,7 @@ from gridlane.frontends.cuda_cpp.texts import (
     with_table,
     with_users_lines,
 )
+from gridlane.frontends.cuda_cpp.statics import is_ir, marked, may_define, with_plain_names
 
 INCLUDE = Path(__file__).parent / "include"
 OLDEST = 18

@@ -13,7 +13,7 @@ from gridlane.core.errors import CompileError
 from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
 from gridlane.frontends.cuda_cpp.options import ARCH, for_clang
 from gridlane.frontends.cuda_cpp.process import run_compiler
-from gridlane.frontends.cuda_cpp.texts import prerequisites, read_table, with_table
+from gridlane.frontends.cuda_cpp.source_and_ptx import prerequisites, read_table, with_table
 
 
 class Nvcc:

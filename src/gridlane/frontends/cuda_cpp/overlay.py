@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gridlane.frontends.cuda_cpp.texts import translated
+from gridlane.frontends.cuda_cpp.source_and_ptx import translated
 
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([\"<])([^\">\n]+)[\">]", re.MULTILINE)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gridlane.frontends.cuda_cpp.texts import defines
+from gridlane.frontends.cuda_cpp.source_and_ptx import defines
 
 CONSTANT = "gridlane:constant"
 """The annotation of ``__constant__`` in ``gridlane/qualifiers.h``: of what is constant in the IR,

@@ -15,6 +15,7 @@ from gridlane.frontends.python.chars import of_constant
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import strides_of
 from gridlane.frontends.python.device_function import device_function_of
+from gridlane.frontends.python.element_addresses import Place, item_of
 from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.indexing import place_of, record_place
 from gridlane.frontends.python.layout import memory_type
@@ -37,7 +38,6 @@ from gridlane.frontends.python.operands import (
     UserValue,
     Vector,
 )
-from gridlane.frontends.python.places import Place, item_of
 from gridlane.frontends.python.records import UNCHANGED, field_of
 from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator

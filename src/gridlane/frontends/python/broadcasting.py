@@ -10,9 +10,9 @@ from gridlane.core.dtypes import b1, i64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python.calls.registry import HANDLERS
 from gridlane.frontends.python.conversion import cast_to
+from gridlane.frontends.python.element_addresses import address, load
 from gridlane.frontends.python.operands import ArrayView, Elements, Operand
 from gridlane.frontends.python.overlaps import Order
-from gridlane.frontends.python.places import address, load
 from gridlane.frontends.python.raising import stop
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant

@@ -13,6 +13,7 @@ from gridlane.frontends.python.array_expressions import memory_needed, viewed
 from gridlane.frontends.python.broadcasting import element
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert, integer, strides_of
+from gridlane.frontends.python.element_addresses import Place, address, item_of
 from gridlane.frontends.python.operands import (
     ArrayExpression,
     ArrayView,
@@ -29,7 +30,6 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
     Vector,
 )
-from gridlane.frontends.python.places import Place, address, item_of
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.ranges import range_item, range_length
 from gridlane.frontends.python.records import UNCHANGED, field_of

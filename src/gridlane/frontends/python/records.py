@@ -13,6 +13,7 @@ from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python.broadcasting import item_for
 from gridlane.frontends.python.conversion import cast_to
+from gridlane.frontends.python.element_addresses import load
 from gridlane.frontends.python.operands import (
     ArrayView,
     Operand,
@@ -20,7 +21,6 @@ from gridlane.frontends.python.operands import (
     RecordView,
     TupleOperand,
 )
-from gridlane.frontends.python.places import load
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 

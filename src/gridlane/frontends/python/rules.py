@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.frontends.python.calls import (
+    addressed_memory,
     atomics,
     builtin,
     casts,
@@ -27,7 +28,6 @@ from gridlane.frontends.python.calls import (
     vector_access,
     volatile,
     warps,
-    words,
 )
 from gridlane.frontends.python.calls.extended import extended_truth
 from gridlane.frontends.python.expressions import EXPRESSIONS
@@ -61,6 +61,6 @@ CALLS = (
     vector_access,
     volatile,
     warps,
-    words,
+    addressed_memory,
 )
 """Modules that register callees in calls/registry.py, each when it is imported."""

@@ -13,6 +13,7 @@ from gridlane.frontends.python.attributes import attribute, set_attribute
 from gridlane.frontends.python.calls.extended import extended_operator
 from gridlane.frontends.python.calls.operator_functions import FUNCTIONS, IN_PLACE
 from gridlane.frontends.python.closures import defined, passed_on
+from gridlane.frontends.python.element_addresses import Place, item_of
 from gridlane.frontends.python.expressions import condition
 from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.joins import join, save
@@ -28,7 +29,6 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.operators import BINARY
 from gridlane.frontends.python.optionals import value_of
-from gridlane.frontends.python.places import Place, item_of
 from gridlane.frontends.python.raising import exception_name, stop
 from gridlane.frontends.python.refine import refined
 from gridlane.frontends.python.stores import store

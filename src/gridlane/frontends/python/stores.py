@@ -21,6 +21,7 @@ from gridlane.frontends.python.broadcasting import (
 )
 from gridlane.frontends.python.chars_memory import store_chars
 from gridlane.frontends.python.conversion import cast_to
+from gridlane.frontends.python.element_addresses import Place, address, load
 from gridlane.frontends.python.extensions import EXTENSIONS, is_users
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
@@ -45,7 +46,6 @@ from gridlane.frontends.python.overlaps import (
     order_of,
     share,
 )
-from gridlane.frontends.python.places import Place, address, load
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unchanged import settle

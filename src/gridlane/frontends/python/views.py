@@ -7,12 +7,12 @@ from collections.abc import Callable
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64, u64
 from gridlane.frontends.python.conversion import strides_of
+from gridlane.frontends.python.element_addresses import byte_offset, strided_sum
 from gridlane.frontends.python.operands import (
     ArrayView,
     Scalar,
     SliceOperand,
 )
-from gridlane.frontends.python.places import byte_offset, strided_sum
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith

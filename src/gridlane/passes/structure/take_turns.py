@@ -6,7 +6,7 @@ behind it is to end the wait. So each iteration of such a loop but the first let
 
 from __future__ import annotations
 
-from gridlane.analysis.turns import may_take_turns
+from gridlane.analysis.warp_scheduling import may_take_turns
 from gridlane.core.dtypes import b1
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import control

@@ -32,8 +32,8 @@ from gridlane.memory import shared_pages
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.host import HostResource, address_of
 from gridlane.memory.resource import Buffer
+from gridlane.runtime.drivers.cpu_debug_lines import code_range, place_at, place_near
 from gridlane.runtime.drivers.cpu_native import Linked, missing, pool
-from gridlane.runtime.drivers.cpu_places import code_range, place_at, place_near
 from gridlane.runtime.drivers.cpu_ranges import Allocations, access_text
 from gridlane.runtime.host_device import HostDevice, HostKernel, MachineCode, machine_uuid
 from gridlane.runtime.observing import COPIES, copy_on_caller, launch_on_caller, seam

@@ -19,6 +19,7 @@ from gridlane.core import epochs
 from gridlane.core.device_errors import NOT_PERMITTED, KernelStop, fail
 from gridlane.core.endings import at_end
 from gridlane.runtime.protocol import BoundKernel
+from gridlane.runtime.queues.default_stream_lock import TURNS
 from gridlane.runtime.queues.host_queue import (
     BUSY,
     HostPiece,
@@ -32,7 +33,6 @@ from gridlane.runtime.queues.host_queue import (
     wait_for_streams,
 )
 from gridlane.runtime.queues.stream import SoftwareStream
-from gridlane.runtime.queues.turns import TURNS
 
 at_end(wait_for_streams)
 

@@ -21,7 +21,7 @@ MOST_OF_SOME_LANES = 8
 """Kernels with at most so many of some lanes keep them in line: each has a branch for each lane."""
 
 MARK = " ; place "
-"""In front of the number of a place; see places.py."""
+"""In front of the number of a place; see debug_lines.py."""
 _ACCESS = re.compile(
     r"\bcall (?P<result>\S.*?) @llvm\.masked\.(?P<kind>gather|scatter)\.[\w.]+"
     r"\((?P<operands>.*), <\d+ x i1> (?P<mask>splat \(i1 true\)|%[\w.]+)"

@@ -8,9 +8,9 @@ from typing import Any
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.llvm import scalars
+from gridlane.codegen.llvm.cpu.debug_lines import has_place, mark
 from gridlane.codegen.llvm.cpu.lanes import Emission, InMemory, Linear, Rep, Uniform, Varying
 from gridlane.codegen.llvm.cpu.likely import note
-from gridlane.codegen.llvm.cpu.places import has_place, mark
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from gridlane.analysis.turns import takes_turns
+from gridlane.analysis.warp_scheduling import takes_turns
 from gridlane.codegen.llvm.cpu import (
     aggregates,
     atomics,
@@ -18,16 +18,16 @@ from gridlane.codegen.llvm.cpu import (
     memory,
     mma_memory,
     products,
-    turns,
+    warp_coroutines,
     warps,
 )
 from gridlane.codegen.llvm.cpu.accesses import outline_accesses
 from gridlane.codegen.llvm.cpu.blocks import Blocks
+from gridlane.codegen.llvm.cpu.debug_lines import with_places, without_marks
 from gridlane.codegen.llvm.cpu.exchanges import exchanges, may_exchange
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.cpu.layout import WARP, Layout, choose
 from gridlane.codegen.llvm.cpu.moves import stored_vectors
-from gridlane.codegen.llvm.cpu.places import with_places, without_marks
 from gridlane.codegen.llvm.cpu.plan import Planner
 from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.codegen.llvm.machine import Machine
@@ -44,7 +44,7 @@ from gridlane.ir.values import Function, Module
 
 FAMILIES = (
     *(aggregates, atomics, checks, directed, gridops, mathlib, memory, mma_memory),
-    *(products, turns, warps),
+    *(products, warp_coroutines, warps),
 )
 """Imported for the emitters that they register."""
 
@@ -96,7 +96,7 @@ class KernelCode:
     @property
     def turn(self) -> str:
         """The coroutine's name."""
-        return turns.coroutine_of(self.entry)
+        return warp_coroutines.coroutine_of(self.entry)
 
 
 def emit_kernel(
@@ -285,9 +285,9 @@ def _module_text(state: Emission, entry: str, functions: list[str], scratch: int
     allocas = state.body.allocas
     lines, accesses = outline_accesses(lines, state.machine)
     if state.turns:
-        turn = turns.coroutine_of(entry)
-        functions = [*functions, *turns.coroutine(turn, allocas, lines)]
-        allocas, lines = [], turns.scheduler(turn, state.layout.chunks)
+        turn = warp_coroutines.coroutine_of(entry)
+        functions = [*functions, *warp_coroutines.coroutine(turn, allocas, lines)]
+        allocas, lines = [], warp_coroutines.scheduler(turn, state.layout.chunks)
     parameters = ", ".join(f"{type_} {name}" for name, type_ in _PARAMETERS.items())
     width = state.machine.vector_bytes * 8
     attributes = (

@@ -143,10 +143,11 @@ class Emission:
         repeats_loops: whether LLVM may unroll loops of unknown trip count.
         alone: whether the code is that of one lane, of the number ``alone_lane``; see serial.py.
         ranges: memory of the ranges that accesses are likely in, and their number; see checks.py.
-        turns: whether the code is that of one chunk, which waits for others; see turns.py.
+        turns: whether the code is that of one chunk, which waits for others; see
+            warp_coroutines.py.
         shared_spare: bytes that the start of shared memory may move by, to be aligned.
         places, loops: where instructions that reach memory come from, and loops, with their
-            numbers; see places.py.
+            numbers; see debug_lines.py.
         source: of the load or store that is emitted, for ``explain``.
         registers: where registers of matrices are; see registers.py.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.analysis.places import Places
+from gridlane.analysis.op_positions import Places
 from gridlane.analysis.uniformity import WayOut
 from gridlane.codegen.llvm.cpu.plan import Planner
 from gridlane.ir.ops import control

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gridlane.analysis.places import Places
+from gridlane.analysis.op_positions import Places
 from gridlane.codegen.llvm.cpu.lanes import Copied, Emission, InMemory, Placed
 from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.text import scalar_name

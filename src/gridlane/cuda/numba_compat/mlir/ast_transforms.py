@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.cuda.numba_compat.mlir.faces import face
+from gridlane.cuda.numba_compat.mlir.placeholder_modules import face
 from gridlane.frontends.python.consteval_stubs import ConstevalError
 
 __getattr__ = face("ast_transforms")

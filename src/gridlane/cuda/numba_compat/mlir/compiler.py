@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from gridlane.cuda.host import compilation
 from gridlane.cuda.kernels import linkable
-from gridlane.cuda.numba_compat.mlir.faces import face
+from gridlane.cuda.numba_compat.mlir.placeholder_modules import face
 
 __getattr__ = face("compiler", compilation, linkable)

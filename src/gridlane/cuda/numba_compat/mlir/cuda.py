@@ -7,8 +7,8 @@ from typing import Any
 from gridlane import cuda
 from gridlane.cuda.numba_compat.devicearray import DeviceNDArray
 from gridlane.cuda.numba_compat.mlir import experimental, types, vector_types
-from gridlane.cuda.numba_compat.mlir.faces import face
 from gridlane.cuda.numba_compat.mlir.jitting import jit
+from gridlane.cuda.numba_compat.mlir.placeholder_modules import face
 from gridlane.frontends.python.consteval_stubs import current_target_options, local_array_from
 from gridlane.frontends.python.pointer_stubs import carray, farray
 from gridlane.frontends.python.stubs import literal_unroll, local, shared

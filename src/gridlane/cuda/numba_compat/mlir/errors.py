@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.core.errors import CompileError
 from gridlane.cuda.numba_compat import errors
-from gridlane.cuda.numba_compat.mlir.faces import face
+from gridlane.cuda.numba_compat.mlir.placeholder_modules import face
 
 __getattr__ = face("errors", errors)
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from gridlane.core.errors import MissingError
 from gridlane.cuda import extending, types
 from gridlane.cuda.numba_compat.internals import ROOT, template_of_compiler
-from gridlane.cuda.numba_compat.mlir.faces import face
+from gridlane.cuda.numba_compat.mlir.placeholder_modules import face
 
 
 class _Registry:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from gridlane.cuda.extending import models
-from gridlane.cuda.numba_compat.mlir.faces import face
+from gridlane.cuda.numba_compat.mlir.placeholder_modules import face
 
 __getattr__ = face("models", models)

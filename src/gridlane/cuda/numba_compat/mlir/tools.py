@@ -7,7 +7,7 @@ from typing import Any
 
 from gridlane.cuda.host.device import get_current_device
 from gridlane.cuda.kernels.jit_options import processor_of as format_arch
-from gridlane.cuda.numba_compat.mlir.faces import face
+from gridlane.cuda.numba_compat.mlir.placeholder_modules import face
 
 _ARCH = re.compile(r"sm_([1-9]\d?)(\d)[af]?")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.core.argtypes import ArgType
 from gridlane.cuda import types
-from gridlane.cuda.numba_compat.mlir.faces import face
+from gridlane.cuda.numba_compat.mlir.placeholder_modules import face
 from gridlane.cuda.numba_compat.typing import signature
 from gridlane.cuda.types import (
     CPointer,

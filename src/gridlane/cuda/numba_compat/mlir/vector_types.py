@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.core.argtypes import VECTORS
 from gridlane.core.vector_names import ALIASES, LENGTHS
 from gridlane.cuda import vectors
-from gridlane.cuda.numba_compat.mlir.faces import face
+from gridlane.cuda.numba_compat.mlir.placeholder_modules import face
 
 HALVES = {f"half{count}": VECTORS[f"float16x{count}"] for count in LENGTHS}
 """CUDA's names of the vectors of float16."""

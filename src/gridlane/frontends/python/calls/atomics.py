@@ -9,9 +9,9 @@ from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.cells import is_unaligned
 from gridlane.frontends.python.conversion import cast_scalar, scalar
+from gridlane.frontends.python.element_addresses import Place
 from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.operands import ArrayView, Operand, Scalar, TupleOperand
-from gridlane.frontends.python.places import Place
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import atomic
 from gridlane.ir.ops.atomic import AtomicKind

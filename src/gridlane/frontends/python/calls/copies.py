@@ -9,10 +9,10 @@ from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.casts import constant_integer
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.conversion import integer
+from gridlane.frontends.python.element_addresses import Place
 from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import NONE, ArrayView, Operand, Scalar, TupleOperand
-from gridlane.frontends.python.places import Place
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith, copies, memory

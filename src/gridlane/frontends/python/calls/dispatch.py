@@ -27,7 +27,7 @@ from gridlane.frontends.python.device_function import (
     foreign_of,
     is_from_buffer,
 )
-from gridlane.frontends.python.foreign import call_foreign
+from gridlane.frontends.python.external_functions import call_foreign
 from gridlane.frontends.python.lexical import walk_own
 from gridlane.frontends.python.operands import (
     ArrayExpression,

@@ -11,6 +11,7 @@ from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.registry import register
 from gridlane.frontends.python.cells import is_unaligned
 from gridlane.frontends.python.conversion import cast_to
+from gridlane.frontends.python.element_addresses import Place, item_of
 from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.operands import (
     NONE,
@@ -20,7 +21,6 @@ from gridlane.frontends.python.operands import (
     Scalar,
     TupleOperand,
 )
-from gridlane.frontends.python.places import Place, item_of
 from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
 

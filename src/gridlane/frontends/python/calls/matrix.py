@@ -9,6 +9,7 @@ from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.casts import as_type, constant_shape
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import cast_scalar, integer, scalar
+from gridlane.frontends.python.element_addresses import address
 from gridlane.frontends.python.indexing import checked
 from gridlane.frontends.python.operands import (
     NONE,
@@ -19,7 +20,6 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
-from gridlane.frontends.python.places import address
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith, matrix, memory

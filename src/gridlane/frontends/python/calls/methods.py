@@ -15,6 +15,7 @@ from gridlane.frontends.python.calls.casts import as_type
 from gridlane.frontends.python.calls.reductions import REDUCTIONS
 from gridlane.frontends.python.compare import compare
 from gridlane.frontends.python.conversion import cast_scalar, integer
+from gridlane.frontends.python.element_addresses import Place, load
 from gridlane.frontends.python.indexing import subscript
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
@@ -29,7 +30,6 @@ from gridlane.frontends.python.operands import (
     Scalar,
     TupleOperand,
 )
-from gridlane.frontends.python.places import Place, load
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.records import record_value
 from gridlane.frontends.python.stores import broadcast_store, new_array, store

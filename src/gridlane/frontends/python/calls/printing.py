@@ -11,6 +11,7 @@ from gridlane.core.dtypes import DType, i64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.registry import VALUES
+from gridlane.frontends.python.element_addresses import address, load
 from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
@@ -23,7 +24,6 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
-from gridlane.frontends.python.places import address, load
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control

@@ -13,6 +13,7 @@ from gridlane.frontends.python import vector_stubs
 from gridlane.frontends.python.calls.casts import constant_integer, constant_shape
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.conversion import cast_scalar, integer
+from gridlane.frontends.python.element_addresses import Place, address, byte_offset, load
 from gridlane.frontends.python.indexing import checked
 from gridlane.frontends.python.operands import (
     NONE,
@@ -22,7 +23,6 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
     Vector,
 )
-from gridlane.frontends.python.places import Place, address, byte_offset, load
 from gridlane.frontends.python.stores import store
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vector_memory import load_vector, store_vector, viewed

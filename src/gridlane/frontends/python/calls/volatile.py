@@ -8,9 +8,9 @@ from gridlane.frontends.python import volatile_stubs as stubs
 from gridlane.frontends.python.calls.casts import as_type
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.conversion import cast_to
+from gridlane.frontends.python.element_addresses import Place
 from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.operands import NONE, Operand, Scalar
-from gridlane.frontends.python.places import Place
 from gridlane.frontends.python.translator import Translator
 
 

@@ -39,7 +39,7 @@ from gridlane.passes.legalise.small.formats import (
     sticky,
     widened,
 )
-from gridlane.passes.legalise.small.places import Place, place
+from gridlane.passes.legalise.small.packed_elements import Place, place
 
 HELD: dict[DType, DType] = {i8: i32, i16: i32, u8: u32, u16: u32, **dict.fromkeys(NARROW, f32)}
 """The type that holds each small type."""

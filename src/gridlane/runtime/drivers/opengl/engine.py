@@ -19,14 +19,14 @@ from gridlane.core.shader_abi import heap_binding, located
 from gridlane.runtime.driver_workarounds import shader_features
 from gridlane.runtime.drivers.opengl import api
 from gridlane.runtime.drivers.opengl.contexts import Context
-from gridlane.runtime.drivers.opengl.programs import Compiler, Program
-from gridlane.runtime.drivers.opengl.texts import (
+from gridlane.runtime.drivers.opengl.glsl_sources import (
     DESKTOP,
     EMBEDDED,
     MOVE,
     MOVE_BETWEEN,
     with_dynamic,
 )
+from gridlane.runtime.drivers.opengl.programs import Compiler, Program
 from gridlane.runtime.drivers.single_buffer.engine import (
     Command,
     Dispatch,

@@ -13,7 +13,7 @@ from pathlib import Path
 from gridlane.core.device_errors import INVALID_IMAGE, OUT_OF_RESOURCES, fail
 from gridlane.runtime import driver_cache
 from gridlane.runtime.drivers.opengl import api
-from gridlane.runtime.drivers.opengl.texts import complaint, inlined_lines
+from gridlane.runtime.drivers.opengl.glsl_sources import complaint, inlined_lines
 
 _MAGIC = b"glglprog"
 _FORMAT = struct.Struct("<I")

@@ -21,7 +21,7 @@ from gridlane.runtime.drivers.webgpu.adapters import (
     limits_of,
 )
 from gridlane.runtime.drivers.webgpu.fences import Fence
-from gridlane.runtime.drivers.webgpu.texts import MOVE, MOVE_BETWEEN, complaint
+from gridlane.runtime.drivers.webgpu.wgsl_sources import MOVE, MOVE_BETWEEN, complaint
 from gridlane.runtime.queues.host_driven_context import Poll
 from gridlane.runtime.queues.reentry import left_a_handler
 

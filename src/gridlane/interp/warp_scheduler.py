@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridlane.analysis.turns import takes_turns
+from gridlane.analysis.warp_scheduling import takes_turns
 from gridlane.core.errors import KernelError
 from gridlane.core.source import describe
 from gridlane.interp.cooperative import Seat

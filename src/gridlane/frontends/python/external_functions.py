@@ -9,7 +9,7 @@ from gridlane.core.dtypes import DType, b1, i32, u8
 from gridlane.core.dtypes import by_name as dtype_of
 from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.frontends.ptx.declarations import Declared
-from gridlane.frontends.ptx.foreign import Foreign, find, translate_foreign
+from gridlane.frontends.ptx.external_function import Foreign, find, translate_foreign
 from gridlane.frontends.ptx.module import PtxFunction, PtxModule
 from gridlane.frontends.ptx.pieces import Piece, pieces
 from gridlane.frontends.python.abi import Layout, handed, layout_of, result_operand

@@ -18,7 +18,7 @@ from gridlane.codegen.spirv.opcodes import (
     Scope,
     Storage,
 )
-from gridlane.codegen.spirv.places import Place
+from gridlane.codegen.spirv.pointer_provenance import Place
 from gridlane.core.dtypes import DType, u32, u64
 from gridlane.ir.types import Space
 

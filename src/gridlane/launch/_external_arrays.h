@@ -1,5 +1,5 @@
 /* Arrays of other libraries as arguments of a native launch: one read gives what a matcher compares
-   and the bytes that the kernel gets. launcher_foreign.py has the same in Python, and says what a
+   and the bytes that the kernel gets. launcher_external_arrays.py has the same in Python, and says what a
    matcher wants. */
 
 #define MOST_FOREIGN_AXES 8
