@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gridlane.backends import backend, names
-from gridlane.compiler.generation import emitted_for, lowered
+from gridlane.compiler.generation import lowered
+from gridlane.compiler.pipeline import emitted_for
 from gridlane.conformance.cases import INEXACT, Case, emitting, over
 from gridlane.conformance.module_runner import EXACT
 from gridlane.conformance.suite import cases

@@ -1,33 +1,33 @@
-"""Passes: text in, text out. A file holds the input, a line of dashes, and what must come out."""
+"""Passes: text in, text out. A file holds the command, the input, a line of dashes, and what must
+come out."""
 
 from __future__ import annotations
 
+import inspect
+import pkgutil
+import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import gridlane.passes
+from gridlane.backends.passes import by_name
+from gridlane.cli.optimising import Request, apply_passes, chosen_passes
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.stages import CFG
 from gridlane.ir.verifier import verify
-from gridlane.passes.legalise.flush_by_mode import flush_by_mode
-from gridlane.passes.optimise.fold_signs import fold_signs
-from gridlane.passes.optimise.promote import promote_variables
-from gridlane.passes.optimise.whole_divisions import divide_whole
-from gridlane.passes.structure.branch_out_of_scopes import branch_out_of_scopes
-from gridlane.passes.structure.inline import inline_calls
 from gridlane.passes.structure.return_last import DEEPEST, MOST_COPIED, return_last
-from gridlane.passes.structure.structurize import structurize
 
-PASSES = {
-    "branch": branch_out_of_scopes,
-    "flush": flush_by_mode,
-    "fold": fold_signs,
-    "inline": inline_calls,
-    "promote": promote_variables,
-    "return": return_last,
-    "structurize": structurize,
-    "whole": divide_whole,
+COMMAND = re.compile(r"// gridlane opt --passes (\S+)(?: --target (\S+))?(?: --fp64 (\S+))?\n")
+NO_PASSES = {
+    "call_instead": "a tool of passes",
+    "compute_exactly": "a way of float64",
+    "compute_in_pairs": "a way of float64",
+    "compute_narrowly": "a way of float64",
+    "heed_requests": "rewrites a function that the caller names",
+    "inline_into": "a tool of passes",
 }
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
 
@@ -40,15 +40,32 @@ def normal(text: str) -> str:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_pass(path: Path) -> None:
     before, wanted = path.read_text().split("\n----\n")
+    command = COMMAND.match(before)
+    assert command, f"{path.name} does not begin with a command like // gridlane opt --passes A,B"
+    passes, target, fp64 = command.groups()
     module = parse_module(before)
     verify(module, CFG)
-    PASSES[path.stem.split("-")[0]](module)
+    chosen = chosen_passes(Request(str(path), passes, target))
+    apply_passes(module, chosen, target, fp64 or "exact")
     verify(module)
     assert print_module(module).strip() == normal(wanted)
 
 
-def test_every_pass_has_a_file() -> None:
-    assert {path.stem.split("-")[0] for path in FILES} == set(PASSES)
+def test_the_registry_has_every_pass() -> None:
+    """A public function of a module in ``passes/`` that returns nothing, or notes, is a pass."""
+    known = {each.path for each in by_name().values()}
+    missing: set[str] = set()
+    for found in pkgutil.walk_packages(gridlane.passes.__path__, "gridlane.passes."):
+        for name, value in vars(import_module(found.name)).items():
+            own = inspect.isfunction(value) and value.__module__ == found.name
+            if not own or name.startswith("_") or f"{found.name}.{name}" in known:
+                continue
+            signature = inspect.signature(value)
+            first = next(iter(signature.parameters.values()), None)
+            rewrites = signature.return_annotation in ("None", "tuple[str, ...]")
+            if first is not None and first.annotation == "Module" and rewrites:
+                missing.add(name)
+    assert missing == set(NO_PASSES)
 
 
 def test_returns_nest_to_a_limit() -> None:

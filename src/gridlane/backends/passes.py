@@ -1,14 +1,49 @@
-"""The passes of the pipelines, by name: a record imports none of them."""
+"""The registry of passes: a record imports none of them.
+
+A pass is a constant of this module. Its name in ``gridlane opt`` and in the tests is the constant's
+in lower case, with hyphens.
+"""
 
 from __future__ import annotations
 
 from gridlane.backends.record import Fact, Pass
 from gridlane.core.features import Feature
 
+_ROOM = "gridlane.passes"
+
 
 def _pass(path: str, *arguments: str, options: tuple[str, ...] = ()) -> Pass:
-    return Pass(f"gridlane.passes.{path}", arguments, options)
+    return Pass(f"{_ROOM}.{path}", arguments, options=options)
 
+
+def by_name() -> dict[str, Pass]:
+    """Every pass by its name, in the order of this file."""
+    return {
+        name.lower().replace("_", "-"): value
+        for name, value in globals().items()
+        if isinstance(value, Pass) and not value.needs and not value.lacks
+    }
+
+
+def stage_of(each: Pass) -> str:
+    """The folder of a pass in ``passes/``: structure, optimise or legalise."""
+    return each.path.removeprefix(f"{_ROOM}.").partition(".")[0]
+
+
+STRUCTURIZE = _pass("structure.structurize.structurize")
+FOLD_SIGNS = _pass("optimise.fold_signs.fold_signs")
+REMOVE_RECURSION = _pass("structure.recursion.remove_recursion", options=("stack",))
+FRESHEN_LOCAL_ARRAYS = _pass("structure.fresh_arrays.freshen_local_arrays")
+"""These four run in frontends."""
+
+EXPAND_OPS = _pass("legalise.expand_ops.expand_ops")._replace(
+    facts=("gridlane.compiler.pipeline.emitted_for",)
+)
+DROP_NUMBERS = _pass("legalise.error_numbers.drop_numbers")
+"""Where reports carry no numbers."""
+
+REPEAT_BODIES = _pass("structure.repeat_bodies.repeat_bodies")
+"""Part of ``WATCH_LOOPS``."""
 
 INLINE = _pass("structure.inline.inline_calls")
 INLINE_OTHERS = _pass("structure.inline.inline_others")

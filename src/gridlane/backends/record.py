@@ -56,12 +56,15 @@ class Pass(NamedTuple):
 
     Attributes:
         arguments: of a pass, dotted names of its arguments after the module.
+        facts: of a pass, dotted names of functions of the target's ``Backend``, whose results it
+            takes after these.
         options: of a pass, fields of KernelOptions that it takes after these. What a pass returns,
             if anything, are notes for the user.
     """
 
     path: str
     arguments: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     needs: frozenset[Condition] = frozenset()
     lacks: frozenset[Condition] = frozenset()

@@ -226,6 +226,43 @@ def compile_(
 
 
 @app.command()
+def opt(
+    place: Annotated[
+        str, typer.Argument(metavar="FILE.ir|-", help="IR; - is stdin.", show_default=False)
+    ] = "",
+    passes: Annotated[
+        str,
+        typer.Option(metavar="A,B,...", help="The passes, in this order.", show_default=False),
+    ] = "",
+    target: Annotated[
+        str | None,
+        typer.Option(help=f"For passes that read its facts: {', '.join(names())}."),
+    ] = None,
+    fp64: Annotated[
+        str, typer.Option(metavar="emulate|exact|narrow|refuse", help="As in @cuda.jit.")
+    ] = "exact",
+    output: Annotated[
+        str | None,
+        typer.Option(*("-o", "--output"), metavar="FILE", help="Write here.", show_default=False),
+    ] = None,
+    lists: Annotated[
+        bool, typer.Option("--list", help="Show every pass and what it does instead.")
+    ] = False,
+) -> None:
+    """Run passes of the compiler over IR in text.
+
+    The result of each is verified.
+    `gridlane compile --target ir` writes IR of a kernel, and GRIDLANE_DUMP=DIR that of each stage.
+    """
+    from gridlane.cli import optimising
+
+    if lists:
+        optimising.show_passes()
+    else:
+        optimising.optimise(optimising.Request(place, passes, target, output, fp64))
+
+
+@app.command()
 def explain(
     place: Annotated[str, typer.Argument(metavar="FILE.py[:KERNEL]", show_default=False)],
     sig: Annotated[

@@ -153,17 +153,17 @@ def check_count(name: str, kernel: Dispatcher, types: tuple[ArgType, ...], comma
 # --- text
 
 
-def text_of(place: Place) -> str:
+def text_of(place: Place, command: str = "compile") -> str:
     """The text of a file; reports errors in words."""
     path = Path(place.file)
     if not path.is_file():
-        fail(f"compile: there is no file {place.file!r}")
+        fail(f"{command}: there is no file {place.file!r}")
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        fail(f"compile: {place.file} is no text: {error}", 1)
+        fail(f"{command}: {place.file} is no text: {error}", 1)
     except OSError as error:
-        fail(f"compile: cannot read {place.file!r}: {error.strerror}")
+        fail(f"{command}: cannot read {place.file!r}: {error.strerror}")
 
 
 def ptx_of(place: Place, options: CppOptions, arch: str | None) -> tuple[str, str]:

@@ -26,12 +26,12 @@ def file_name(input: Input) -> str:
     return f"{name}.{input.number}" if input.number else name
 
 
-def write(path: Path, code: str | bytes) -> None:
+def write(path: Path, code: str | bytes, command: str = "compile") -> None:
     """Write a file; report errors in words."""
     try:
         path.write_bytes(code.encode() if isinstance(code, str) else code)
     except OSError as error:
-        fail(f"compile: cannot write {str(path)!r}: {error.strerror}")
+        fail(f"{command}: cannot write {str(path)!r}: {error.strerror}")
 
 
 def make_folder(path: Path) -> None:

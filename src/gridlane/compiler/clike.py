@@ -7,7 +7,7 @@ import sys
 from gridlane.backends import backend
 from gridlane.backends.record import loaded
 from gridlane.codegen.clike import KernelText, emit_kernel, kept_functions
-from gridlane.codegen.clike.emission import Dialect
+from gridlane.codegen.clike.emission import Dialect, Functions
 from gridlane.compiler import pipeline
 from gridlane.compiler.constant_tables import place_tables
 from gridlane.compiler.layout import lay_out
@@ -73,6 +73,17 @@ def dialect_of(target: Target) -> type[Dialect]:
     return loaded(next(each.path for each in dialects if each.applies(given)))
 
 
+def prepare(module: Module, target: Target, options: KernelOptions) -> Functions:
+    """Set what passes read of a module about its target; the functions whose text is kept."""
+    dialect, features = dialect_of(target), pipeline.features_of(target)
+    module.gathers_loops = Feature.SHORT_LOOPS in features
+    module.hides_bit_selects = Feature.SWAPS_SELECTS in features
+    module.hides_units = Feature.MISREADS_UNITS in features
+    module.buffers = target.variant.buffers if dialect.numbers_buffers else ()
+    known = module.known = kept_functions(dialect, options, module)
+    return known
+
+
 def _emit(
     module: Module, target: Target, options: KernelOptions
 ) -> tuple[KernelText, tuple[str, ...], bytes]:
@@ -84,11 +95,7 @@ def _emit(
             f'Target("{target.name}", block=(128, 1, 1))'
         )
     given = pipeline.conditions(target, options)
-    module.gathers_loops = Feature.SHORT_LOOPS in given
-    module.hides_bit_selects = Feature.SWAPS_SELECTS in given
-    module.hides_units = Feature.MISREADS_UNITS in given
-    module.buffers = target.variant.buffers if dialect.numbers_buffers else ()
-    known = module.known = kept_functions(dialect, options, module)
+    known = prepare(module, target, options)
     notes = pipeline.run(module, record, given, options)
     if module.gathers_loops:
         check_nesting(module)

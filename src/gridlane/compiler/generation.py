@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from gridlane.backends import backend
-from gridlane.backends.passes import EXPAND_FLUSHING
-from gridlane.backends.record import Backend
-from gridlane.codegen.emitters import emitted
+from gridlane.backends import backend, passes
+from gridlane.backends.record import Backend, Pass
+from gridlane.compiler import pipeline
 from gridlane.compiler.depth import at_any_depth
 from gridlane.compiler.grid_plan import artifact_of
 from gridlane.compiler.local_memory import check_local_memory
@@ -22,13 +22,10 @@ from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import UNKNOWN
 from gridlane.frontends.python.kernel_source import PythonSource
-from gridlane.ir.op import REGISTRY, Op, clone_region
+from gridlane.ir.op import clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
-from gridlane.passes.legalise.error_numbers import drop_numbers
-from gridlane.passes.legalise.expand_ops import expand_ops
-from gridlane.passes.legalise.flushing import expand_flushing
 from gridlane.passes.structure.grid_parts import GridParts, split_at_grid_syncs, syncs_grid
 
 
@@ -161,12 +158,6 @@ def decisions(
     return found
 
 
-def emitted_for(record: Backend) -> frozenset[type[Op]]:
-    """The op classes that the code generator of a backend emits."""
-    dialect = record.dialects[0].path if record.dialects else ""
-    return emitted(record.codegen, dialect) if record.codegen else frozenset(REGISTRY.values())
-
-
 def _expanded(module: Module, record: Backend) -> Module:
     """A copy in which ops that the target does not emit are expanded, where they can be.
 
@@ -184,12 +175,18 @@ def _expanded(module: Module, record: Backend) -> Module:
             loc,
         )
     changed = copied(module)
-    if all(each.path != EXPAND_FLUSHING.path for each in record.pipeline):
-        expand_flushing(changed)
-    expand_ops(changed, emitted_for(record))
-    if not record.on_host:
-        drop_numbers(changed)
+    for each in _first_passes(record):
+        pipeline.apply(changed, each, record, KernelOptions())
     return changed
+
+
+def _first_passes(record: Backend) -> Iterator[Pass]:
+    """The passes in front of a target's pipeline."""
+    if all(each.path != passes.EXPAND_FLUSHING.path for each in record.pipeline):
+        yield passes.EXPAND_FLUSHING
+    yield passes.EXPAND_OPS
+    if not record.on_host:
+        yield passes.DROP_NUMBERS
 
 
 def copied(module: Module) -> Module:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Container
 
 from gridlane.backends import backend
-from gridlane.backends.record import Backend, Condition, Fact, loaded
+from gridlane.backends.record import Backend, Condition, Fact, Pass, loaded
+from gridlane.codegen.emitters import emitted
 from gridlane.core.config import config
 from gridlane.core.errors import TargetError
 from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.op import REGISTRY, Op
 from gridlane.ir.values import Module
 
 
@@ -74,18 +76,41 @@ def run(
 def _run(
     module: Module, record: Backend, given: Container[str], options: KernelOptions
 ) -> tuple[str, ...]:
-    check = config().verify
     notes: tuple[str, ...] = ()
     for each in record.pipeline:
-        if not each.applies(given):
-            continue
-        arguments = (*map(loaded, each.arguments), *(getattr(options, o) for o in each.options))
-        notes += loaded(each.path)(module, *arguments) or ()
-        if check:
-            from gridlane.ir.verifier import verify
-
-            verify(module)
+        if each.applies(given):
+            notes += apply(module, each, record, options)
     return notes
+
+
+def apply(
+    module: Module, each: Pass, record: Backend | None, options: KernelOptions
+) -> tuple[str, ...]:
+    """Run one pass, and verify its result with GRIDLANE_VERIFY=1.
+
+    Args:
+        record: the target's; None is enough for a pass without ``facts``.
+
+    Returns:
+        Notes for the user.
+    """
+    arguments = (
+        *map(loaded, each.arguments),
+        *(loaded(fact)(record) for fact in each.facts),
+        *(getattr(options, option) for option in each.options),
+    )
+    notes: tuple[str, ...] = loaded(each.path)(module, *arguments) or ()
+    if config().verify:
+        from gridlane.ir.verifier import verify
+
+        verify(module)
+    return notes
+
+
+def emitted_for(record: Backend) -> frozenset[type[Op]]:
+    """The op classes that the code generator of a backend emits."""
+    dialect = record.dialects[0].path if record.dialects else ""
+    return emitted(record.codegen, dialect) if record.codegen else frozenset(REGISTRY.values())
 
 
 def _named(error: TargetError, target: str) -> TargetError:

@@ -30,7 +30,7 @@ OF_NVPTX: frozenset[type[Op]] = frozenset((
 
 
 def expand_flushing(module: Module, native: frozenset[type[Op]] = frozenset()) -> None:
-    """Expand them in all functions, but for those that are ``native`` to the target."""
+    """Expand the ops that flush subnormal f32, but for those ``native`` to the target."""
     for function in module.functions.values():
         if any(flushes(op) and type(op) not in native for op in function.body.walk()):
             _Expansion(module, function, native).run()

@@ -46,7 +46,7 @@ def fragments_by_products(module: Module) -> None:
 
 
 def fragments_by_loops(module: Module) -> None:
-    """The same, with one ``mma`` in loops over the tiles, for targets where it is long code."""
+    """Replace fragments in every function; a product becomes loops over tiles with one ``mma``."""
     _replace(module, _InLoops)
 
 

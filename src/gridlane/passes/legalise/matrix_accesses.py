@@ -14,7 +14,7 @@ from gridlane.ir.values import Function, Module, Region, Value
 
 
 def matrices_by_elements(module: Module) -> None:
-    """Rewrite every function."""
+    """Lower the loads and stores of registers of ``mma`` to those of each element."""
     for function in module.functions.values():
         if any(isinstance(op, MmaLoad | MmaStore) for op in function.body.walk()):
             _Lowering(module, function).region(function.body)

@@ -25,7 +25,7 @@ _LANES = 4
 
 
 def products_by_shuffles(module: Module, fp64: str = "") -> None:
-    """Replace the products of every function.
+    """Lower products of small matrices (``mma``) to shuffles and sums.
 
     Args:
         fp64: how a target without binary64 computes it.

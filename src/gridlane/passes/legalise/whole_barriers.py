@@ -34,8 +34,9 @@ def whole_barriers(module: Module) -> None:
 
 
 def whole_barriers_together(module: Module) -> None:
-    """The same, where a barrier waits for the threads that have not ended, as CUDA's, wherever they
-    are: two parts of the block that wait apart would meet, so all come to each barrier."""
+    """Lower numbered barriers where each waits for all threads that have not ended.
+
+    Two parts of the block that wait apart would meet, so all come to each barrier."""
     parts = any(isinstance(op, BarrierPart) for op in _ops(module))
     whole_barriers(module)
     if parts:

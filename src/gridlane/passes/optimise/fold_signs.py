@@ -25,7 +25,7 @@ MOST_THREADS, MOST_BLOCKS = 1024, (1 << 31) - 1
 
 
 def fold_signs(module: Module) -> None:
-    """Fold them in all functions."""
+    """Fold what compilers compute of signs of indices that are never negative."""
     for function in module.functions.values():
         _fold(function)
 

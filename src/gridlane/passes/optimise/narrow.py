@@ -32,7 +32,7 @@ EXACT = tuple(cls for cls in REGISTRY.values() if cls.exact)
 
 
 def narrow_integers(module: Module) -> None:
-    """Narrow the kernel's integers where that is valid."""
+    """Narrow 64-bit integers of the kernel to 32 bits where no result changes."""
     kernel = module.kernel
     before = _wide_places(kernel) if asked() else set[Loc]()
     try:

@@ -21,7 +21,7 @@ LOW, HIGH = (1 << 32) - 1, (1 << 64) - (1 << 32)
 
 
 def divide_whole(module: Module) -> None:
-    """Replace such branches by their wide side, in all functions."""
+    """Replace a branch between the divisions of 32 and 64 bits by that of 64."""
     changed = False
     for function in module.functions.values():
         waiting = [function.body]

@@ -38,7 +38,9 @@ _LOWERED = BarrierPart, BarrierArrive, BarrierReduce
 
 
 def barriers_by_turns(module: Module) -> None:
-    """Rewrite a module that needs it; its calls are inlined then."""
+    """Lower barriers of some threads to counters in shared memory and spin loops.
+
+    A module that needs it has its calls inlined."""
     if any(isinstance(op, BarrierPart) for op in _ops(module)):
         inline_calls(module)  # each call is a place of its own
     if not _is_needed(_ops(module)):

@@ -26,7 +26,7 @@ class _Leaves(IntEnum):
 
 
 def branch_out_of_scopes(module: Module) -> None:
-    """Replace the scopes of all functions."""
+    """Replace scopes by branches, in all functions."""
     for function in module.functions.values():
         _replace_scopes(function, function.body)
 

@@ -30,7 +30,7 @@ _PAIR = 16
 
 
 def check_accesses(module: Module) -> None:
-    """Rewrite the kernel."""
+    """Put checks in front of the kernel's accesses to memory."""
     _Checks(module, module.kernel).region(module.kernel.body, {})
 
 

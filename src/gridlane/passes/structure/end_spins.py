@@ -27,12 +27,12 @@ _ROUND = 300
 
 
 def end_spins(module: Module) -> None:
-    """Give the spin loops of a module's functions a limit of time."""
+    """Limit the time of spin loops, by a clock."""
     _limit_all(module, _ByClock, config().spin_nanoseconds or _FOR_EVER)
 
 
 def count_spins(module: Module) -> None:
-    """Give them a limit of iterations that take about that time, for devices without a clock."""
+    """Limit the iterations of spin loops, to about that time, on devices without a clock."""
     limit = config().spin_nanoseconds
     if limit:
         _limit_all(module, _ByCount, limit)

@@ -29,7 +29,7 @@ from gridlane.passes.structure.recursion import callees, cycles_of
 
 
 def freshen_local_arrays(module: Module) -> None:
-    """Rewrite the functions of a module in structured control flow."""
+    """Keep local arrays apart that a function returns, or that a loop still refers to."""
     if not any(_arrays(function) for function in module.functions.values()):
         return
     _inline_returning(module)

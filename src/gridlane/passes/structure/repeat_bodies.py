@@ -22,7 +22,7 @@ _FREE = (arith.Const, memory.ReadVar, memory.WriteVar)
 
 
 def repeat_bodies(module: Module) -> None:
-    """Repeat the bodies of the kernel's innermost loops. Calls are inlined."""
+    """Repeat the bodies of the kernel's innermost loops, whose calls are inlined."""
     _region(module.kernel, module.kernel.body)
 
 

@@ -25,7 +25,7 @@ MOST_COPIED = 2000
 
 
 def return_last(module: Module) -> None:
-    """Rewrite the kernel."""
+    """Turn returns behind the kernel's last barrier into branches around the rest."""
     body = module.kernel.body
     if any(map(_meets, body.ops)):
         body.ops = _behind(body.ops, cache(lambda: BlockUniformity(module.kernel)), 0)

@@ -8,7 +8,7 @@ from gridlane.ir.values import Module, Region
 
 
 def stop_at_errors(module: Module) -> None:
-    """Rewrite all functions of a module."""
+    """Turn ``if failed: raise`` into ``stop_if``, which ends the launch and masks no lanes."""
     for function in module.functions.values():
         _rewrite(function.body)
 

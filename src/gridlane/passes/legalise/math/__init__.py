@@ -27,7 +27,7 @@ Keep: TypeAlias = Callable[[type[Op], DType], bool]
 
 
 def legalize_math(module: Module, keep: Keep) -> None:
-    """Replace each op of ``FUNCTIONS`` on floats that ``keep`` rejects."""
+    """Lower functions of floats that ``keep`` rejects to gridlane's own."""
     for function in list(module.functions.values()):
         _Replacement(module, function, keep).region(function.body)
 

@@ -23,7 +23,7 @@ from gridlane.passes.structure.structurize.splitting import make_reducible
 
 
 def structurize(program: Module | Function) -> None:
-    """Replace the graphs of a module's functions, or of one function."""
+    """Turn the graphs of a module's functions, or of one, into structured control flow."""
     functions = program.functions.values() if isinstance(program, Module) else [program]
     for function in functions:
         graph = function.body.ops[-1] if function.body.ops else None
