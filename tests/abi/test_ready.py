@@ -338,6 +338,7 @@ def test_a_key_is_of_all_that_decides_the_code(tmp_path):
     (package / "__pycache__" / "a.pyc").write_text("")
     assert key() == keys[-1]
     assert key(GRIDLANE_TRACE="1") == key(GRIDLANE_DEVICE="vulkan") == "none"
+    assert key(GRIDLANE_OVERRIDE="/tmp") == "none"
     (tmp_path / "far").mkdir()
     (package / "linked").symlink_to(tmp_path / "far")  # whose files would not be seen
     assert key() == "none"

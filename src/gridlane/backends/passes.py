@@ -25,6 +25,13 @@ def by_name() -> dict[str, Pass]:
     }
 
 
+def name_of(each: Pass) -> str:
+    """The name of a pass, whatever its conditions; its function's where the registry lacks it."""
+    bare = each._replace(needs=frozenset(), lacks=frozenset())
+    named = (name for name, known in by_name().items() if known == bare)
+    return next(named, each.path.rpartition(".")[2])
+
+
 def stage_of(each: Pass) -> str:
     """The folder of a pass in ``passes/``: structure, optimise or legalise."""
     return each.path.removeprefix(f"{_ROOM}.").partition(".")[0]

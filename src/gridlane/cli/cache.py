@@ -5,6 +5,7 @@ from __future__ import annotations
 from gridlane.cli.failure import check_settings
 from gridlane.cli.wording import counted, size
 from gridlane.compiler.cache import DiskCache, default_cache
+from gridlane.core.config import config
 from gridlane.runtime import driver_cache
 
 
@@ -13,13 +14,21 @@ def show(clear: bool) -> None:
     check_settings()
     cache = default_cache()
     if cache is None:
-        print("the cache is off (GRIDLANE_CACHE=0)")
+        print(f"the cache is off ({why_off()})")
         return
     if clear:
         driver_cache.clear()
         print(f"removed {counted(cache.clear(), 'kernel')} from {cache.root}")
         return
     print(f"{cache.root}\n{state(cache)}")
+
+
+def why_off() -> str:
+    """The setting that turns the cache off."""
+    settings = config()
+    if settings.override is not None:
+        return "GRIDLANE_OVERRIDE"
+    return "GRIDLANE_DUMP=DIR" if settings.dump_folder is not None else "GRIDLANE_CACHE=0"
 
 
 def state(cache: DiskCache) -> str:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-
 from gridlane.backends import backend
-from gridlane.backends.record import loaded
+from gridlane.backends.record import Backend, loaded
 from gridlane.codegen.clike import KernelText, emit_kernel, kept_functions
 from gridlane.codegen.clike.emission import Dialect, Functions
-from gridlane.compiler import pipeline
+from gridlane.compiler import pipeline, recording
 from gridlane.compiler.constant_tables import place_tables
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.nesting import check_nesting
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
-from gridlane.core.config import config
 from gridlane.core.errors import TargetError
 from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
@@ -32,13 +29,12 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     code, notes, tables = _emit(module, target, options)
     # Passes add arrays of their own.
     static_shared = sum(-(-item.size // 16) * 16 for item in module.static_shared())
-    if "asm" in config().dump:
-        print(code.text, file=sys.stderr)
     record = backend(target.name)
+    made = _recorded(code, record)
     return Artifact(
         target=target.name,
         format=record.formats[-1].name,
-        code=code.text.encode(),
+        code=made.encode(),
         entry=code.entry,
         kernel=module.kernel.name,
         params=slots,
@@ -63,7 +59,13 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     """
     if stage != "asm":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir and asm")
-    return _emit(module, target, options)[0].text
+    return _recorded(_emit(module, target, options)[0], backend(target.name))
+
+
+def _recorded(code: KernelText, record: Backend) -> str:
+    # In GLSL it is main.
+    check = recording.names_entry(code.entry if code.entry in code.text else "main")
+    return recording.record_text("code", record.formats[-1].suffix, code.text, check)
 
 
 def dialect_of(target: Target) -> type[Dialect]:
@@ -80,7 +82,9 @@ def prepare(module: Module, target: Target, options: KernelOptions) -> Functions
     module.hides_bit_selects = Feature.SWAPS_SELECTS in features
     module.hides_units = Feature.MISREADS_UNITS in features
     module.buffers = target.variant.buffers if dialect.numbers_buffers else ()
-    known = module.known = kept_functions(dialect, options, module)
+    # A function whose text is kept may come from a file, or would be missing in one.
+    known: Functions = {} if recording.active() else kept_functions(dialect, options, module)
+    module.known = known
     return known
 
 

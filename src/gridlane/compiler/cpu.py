@@ -7,12 +7,12 @@ import sys
 from gridlane.backends import backend
 from gridlane.backends.record import Fact
 from gridlane.codegen.llvm import apart, machine
-from gridlane.codegen.llvm.cpu import emit_kernel
+from gridlane.codegen.llvm.cpu import KernelCode, emit_kernel
 from gridlane.codegen.llvm.cpu.flushing import has_mode
 from gridlane.codegen.llvm.cpu.warp_coroutines import frame_bytes
 from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.vector_library import has_vector_library
-from gridlane.compiler import pipeline
+from gridlane.compiler import pipeline, recording
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
@@ -29,15 +29,13 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     """An object file for one block shape. Changes the module."""
     made = machine.machine_for(target)
     code, artifact = _emit(module, target, made, options)
-    dump = config().dump
-    if "llvm" in dump:
-        print(code.text, file=sys.stderr)
     level = 2 if options.opt else 0
-    if "asm" in dump:
+    if "asm" in config().dump:
         print(machine.assembly(code.text, made, level), file=sys.stderr)
+    text = _recorded(code)
     if not code.turns:
-        return artifact(apart.object_code(code.placed, made, level), 0)
-    object_code, optimised = machine.object_and_text(code.text, made, level)
+        return artifact(apart.object_code(code.placed if text is None else text, made, level), 0)
+    object_code, optimised = machine.object_and_text(text or code.text, made, level)
     return artifact(object_code, frame_bytes(optimised, code.turn, code.turns))
 
 
@@ -46,7 +44,18 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     made = machine.machine_for(target)
     code, _ = _emit(module, target, made, options)
     make = {"llvm": machine.optimised_text, "asm": machine.assembly}[stage]
-    return make(code.text, made, 2 if options.opt else 0)
+    return make(_recorded(code) or code.text, made, 2 if options.opt else 0)
+
+
+def _recorded(code: KernelCode) -> str | None:
+    """The LLVM IR that replaces a kernel's."""
+    if "llvm" in config().dump:
+        print(code.text, file=sys.stderr)
+    if not recording.active():
+        return None
+    placed = code.placed
+    text = recording.record_text("llvm", ".ll", placed, machine.check_text, "")
+    return None if text is placed else text
 
 
 def _emit(module: Module, target: Target, made: Machine, options: KernelOptions):

@@ -14,12 +14,12 @@ from pathlib import Path
 from gridlane.backends import backend
 from gridlane.backends.record import Fact
 from gridlane.codegen.llvm.gpu.nvptx import KernelCode, emit_kernel, ptx
-from gridlane.compiler import pipeline
+from gridlane.codegen.llvm.machine import check_text
+from gridlane.compiler import pipeline, recording
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.libdevice import find_libdevice
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
-from gridlane.core.config import config
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
@@ -76,12 +76,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     slots, size = lay_out(module.kernel)
     errors = error_sites(module)
     code = _emit(module, target, options, machine)
-    dump = config().dump
-    if "llvm" in dump:
-        print(code.text, file=sys.stderr)
-    text = ptx.assembly(*_how(code, machine, options))
-    if "asm" in dump:
-        print(text, file=sys.stderr)
+    text = _ptx(code, machine, options)
     return Artifact(
         target=target.name,
         format="ptx",
@@ -103,8 +98,20 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     """Optimised LLVM IR, or PTX. Changes the module."""
     machine = machine_of(target)
     code = _emit(module, target, options, machine)
-    make = ptx.optimised_text if stage == "llvm" else ptx.assembly
-    return make(*_how(code, machine, options))
+    if stage == "llvm":
+        return ptx.optimised_text(*_how(code, machine, options))
+    return _ptx(code, machine, options)
+
+
+def _ptx(code: KernelCode, machine: Machine, options: KernelOptions) -> str:
+    text = ptx.assembly(*_how(code, machine, options))
+    return recording.record_text("code", ".ptx", text, _check_ptx)
+
+
+def _check_ptx(text: str) -> None:
+    from gridlane.frontends.ptx import parse_ptx
+
+    parse_ptx(text)
 
 
 def _emit(module: Module, target: Target, options: KernelOptions, machine: Machine) -> KernelCode:
@@ -116,7 +123,9 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
         *([Fact.ASYNC_COPIES] if machine.capability >= COPIES else []),
     )
     pipeline.run(module, backend(target.name), given, options)
-    return emit_kernel(module, options, machine.capability)
+    code = emit_kernel(module, options, machine.capability)
+    text = recording.record_text("llvm", ".ll", code.text, check_text, "llvm")
+    return code if text is code.text else replace(code, text=text)
 
 
 PtxInput = tuple[str, str, str, int, Path | None, frozenset[str]]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import FunctionType
 from typing import Any
 
 from gridlane.backends import backend, passes
 from gridlane.backends.record import Backend, Pass
-from gridlane.compiler import pipeline
+from gridlane.compiler import pipeline, recording
 from gridlane.compiler.depth import at_any_depth
 from gridlane.compiler.grid_plan import artifact_of
 from gridlane.compiler.local_memory import check_local_memory
@@ -69,10 +70,20 @@ def lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Art
 
 
 def _lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Artifact, Module]:
-    check_local_memory(module)
     record = backend(target.name)
-    changed = _expanded(module, record) if record.pipeline else module
-    return generator(record).generate(changed, target, options), changed
+    with _recorded(module, target, options) as given:
+        check_local_memory(given)
+        changed = _expanded(given, record) if record.pipeline else given
+        return generator(record).generate(changed, target, options), changed
+
+
+@contextmanager
+def _recorded(module: Module, target: Target, options: KernelOptions) -> Generator[Module]:
+    """Record a compilation; the module that it starts from, which a file may have replaced."""
+    if recording.active():
+        module = copied(module)
+    with recording.recorded(module, target, options):
+        yield module
 
 
 def launchable(module: Module, target: Target, options: KernelOptions) -> Artifact:
@@ -136,13 +147,16 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
     if stage == "ir":
         return print_module(module)
     record, name, loc = backend(target.name), module.kernel.name, module.kernel.loc
-    make, asked = generator(record).text, options or KernelOptions()
+    asked = options or KernelOptions()
     parts = launched(module, record, asked)
-    made = (
-        at_any_depth(name, loc, make, _expanded(part, record), target, asked, stage)
-        for part in parts
-    )
+    made = (at_any_depth(name, loc, _text, part, target, asked, stage) for part in parts)
     return "\n".join(made)
+
+
+def _text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
+    record = backend(target.name)
+    with _recorded(module, target, options) as given:
+        return generator(record).text(_expanded(given, record), target, options, stage)
 
 
 def decisions(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Container
 
 from gridlane.backends import backend
+from gridlane.backends.passes import name_of
 from gridlane.backends.record import Backend, Condition, Fact, Pass, loaded
 from gridlane.codegen.emitters import emitted
+from gridlane.compiler import recording
 from gridlane.core.config import config
 from gridlane.core.errors import TargetError
 from gridlane.core.features import Feature
@@ -100,6 +102,8 @@ def apply(
         *(getattr(options, option) for option in each.options),
     )
     notes: tuple[str, ...] = loaded(each.path)(module, *arguments) or ()
+    if recording.active():
+        recording.record_ir(name_of(each), module)
     if config().verify:
         from gridlane.ir.verifier import verify
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from gridlane.backends import backend
-from gridlane.codegen.spirv import KernelCode, disassembled, emit_kernel
-from gridlane.compiler import pipeline
+from gridlane.codegen.spirv import KernelCode, assembled, disassembled, emit_kernel
+from gridlane.compiler import pipeline, recording
 from gridlane.compiler.constant_tables import place_tables, read_as_global
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.nesting import check_nesting
@@ -24,12 +22,11 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     slots, size = lay_out(module.kernel)
     own = len(module.errors)
     code, tables = _emit(module, target, options)
-    if "asm" in config().dump:
-        print(disassembled(code.words), file=sys.stderr)
+    words = _recorded(code.words)
     return Artifact(
         target=target.name,
         format="spirv",
-        code=code.words,
+        code=words,
         entry=code.entry,
         kernel=module.kernel.name,
         params=slots,
@@ -51,7 +48,20 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     """
     if stage != "asm":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir and asm")
-    return disassembled(_emit(module, target, options)[0].words)
+    return disassembled(_recorded(_emit(module, target, options)[0].words))
+
+
+def _recorded(words: bytes) -> bytes:
+    """The words, or those of the text that replaces theirs."""
+    if not recording.active() and "asm" not in config().dump:
+        return words
+    before = disassembled(words)
+    after = recording.record_text("code", ".spirv", before, _check)
+    return words if after == before else assembled(after)
+
+
+def _check(text: str) -> None:
+    assembled(text)
 
 
 def _emit(module: Module, target: Target, options: KernelOptions) -> tuple[KernelCode, bytes]:

@@ -14,6 +14,8 @@ from gridlane.core import processors
 from gridlane.core.options import FLOATS, FP64
 
 METAL = ("", "emulated")
+DUMPED = frozenset(("ir", "llvm", "asm"))
+"""The stages that GRIDLANE_DUMP prints."""
 TOOLKITS = ("CUDA_HOME", "CUDA_PATH")
 
 
@@ -70,6 +72,10 @@ class Config:
         memory_manager: NUMBA_CUDA_MEMORY_MANAGER, the module whose ``_numba_memory_manager``
             allocates the memory of devices; "" or ``default`` for their own.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
+        dump_folder: GRIDLANE_DUMP=DIR, any other value, writes every stage of each compilation
+            there; the caches are off.
+        override: GRIDLANE_OVERRIDE, a folder with changed files of GRIDLANE_DUMP=DIR, each of which
+            replaces its stage; the caches are off.
     """
 
     device: str
@@ -99,6 +105,8 @@ class Config:
     cuda_ipc: bool
     memory_manager: str
     dump: frozenset[str]
+    dump_folder: Path | None
+    override: Path | None
 
     @property
     def spin_nanoseconds(self) -> int:
@@ -187,6 +195,18 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     heap = get("GRIDLANE_HEAP", str(8 << 20))
     if not heap.isdigit() or not 1 << 12 <= int(heap) <= 1 << 30:
         raise ValueError(f"GRIDLANE_HEAP={heap!r}: a number of bytes from 4096 to 2^30")
+    dump = frozenset(filter(None, get("GRIDLANE_DUMP", "").split(",")))
+    dump_folder = None if dump <= DUMPED else Path(get("GRIDLANE_DUMP", "")).absolute()
+    if dump_folder is not None and (dump & DUMPED or dump_folder.is_file()):
+        raise ValueError(
+            f"GRIDLANE_DUMP={get('GRIDLANE_DUMP')!r}: a folder, or some of ir, llvm and asm with "
+            "commas between"
+        )
+    override = Path(folder).absolute() if (folder := get("GRIDLANE_OVERRIDE")) else None
+    if override is not None and not override.is_dir():
+        raise ValueError(f"GRIDLANE_OVERRIDE={folder!r}: there is no such folder")
+    # No cache may have code of a changed stage, nor keep one from being compiled.
+    by_files = dump_folder is not None or override is not None
     return Config(
         device=get("GRIDLANE_DEVICE", "cpu"),
         cpu=cpu,
@@ -194,7 +214,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         check=get("GRIDLANE_CHECK", "0") not in ("", "0"),
         quiet=get("GRIDLANE_QUIET", "0") not in ("", "0"),
         threads=int(threads),
-        cache=get("GRIDLANE_CACHE", "1") not in ("", "0"),
+        cache=get("GRIDLANE_CACHE", "1") not in ("", "0") and not by_files,
         cache_dir=_cache_dir(get("GRIDLANE_CACHE_DIR"), get("NUMBA_CACHE_DIR")),
         verify=get("GRIDLANE_VERIFY", "0") not in ("", "0"),
         native=get("GRIDLANE_NATIVE", "1") not in ("", "0"),
@@ -214,7 +234,9 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         full_tracebacks=get("GRIDLANE_FULL_TRACEBACKS", "0") not in ("", "0"),
         cuda_ipc=get("GRIDLANE_CUDA_IPC", "0") not in ("", "0"),
         memory_manager=get("NUMBA_CUDA_MEMORY_MANAGER", "").replace("default", ""),
-        dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
+        dump=dump & DUMPED,
+        dump_folder=dump_folder,
+        override=override,
     )
 
 

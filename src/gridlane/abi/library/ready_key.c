@@ -81,7 +81,8 @@ static char *environment(void)
 static int asks_for_python(void)
 {
     static const char *const others[] = { "GRIDLANE_TRACE", "GRIDLANE_DUMP", "GRIDLANE_CHECK",
-                                          "CUDA_VISIBLE_DEVICES", "GRIDLANE_VERIFY" };
+                                          "CUDA_VISIBLE_DEVICES", "GRIDLANE_VERIFY",
+                                          "GRIDLANE_OVERRIDE" };
     for (size_t n = 0; n < sizeof others / sizeof *others; n++)
         if (getenv(others[n]))
             return 1;

@@ -214,6 +214,18 @@ def _made(text: str, machine: Machine, level: int) -> tuple[llvm.ModuleRef, llvm
     return _optimised(text, *parts), target_machine(*parts)
 
 
+def check_text(text: str) -> None:
+    """Parse and verify a module.
+
+    Raises:
+        GridlaneError: LLVM refuses the text.
+    """
+    try:
+        llvm.parse_assembly(text).verify()
+    except RuntimeError as error:
+        raise GridlaneError(f"LLVM refuses it: {error}") from None
+
+
 def object_code(text: str, machine: Machine, level: int = 2) -> bytes:
     """Compile to a relocatable object file."""
     module, target = _made(text, machine, level)

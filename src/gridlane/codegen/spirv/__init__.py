@@ -1,11 +1,11 @@
 """SPIR-V for Vulkan: lowers structured IR to SPIR-V words, without a library."""
 
-from gridlane.codegen.spirv.disassembly import disassembled
+from gridlane.codegen.spirv.disassembly import assembled, disassembled
 from gridlane.codegen.spirv.emission import EMITTERS
 from gridlane.codegen.spirv.kernel import KernelCode, emit_kernel
 from gridlane.ir.op import Op
 
-__all__ = ["KernelCode", "disassembled", "emit_kernel", "emitted"]
+__all__ = ["KernelCode", "assembled", "disassembled", "emit_kernel", "emitted"]
 
 
 def emitted(dialect: str) -> frozenset[type[Op]]:

@@ -1,0 +1,193 @@
+"""The stages of a compilation as files: GRIDLANE_DUMP=DIR writes them, GRIDLANE_OVERRIDE=DIR feeds
+changed ones back.
+
+    KERNEL-DIGEST.TARGET.NUMBER-STAGE.SUFFIX
+
+The digest is that of the frontend's IR, the options and the target, so that a name is the same in
+every process, and a file of an earlier state of the kernel replaces nothing. Both settings turn the
+caches off (``core/config.py``).
+"""
+
+from __future__ import annotations
+
+import atexit
+import re
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from gridlane.core.config import config
+from gridlane.core.encoding import encode
+from gridlane.core.errors import GridlaneError, ParseError
+from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.parser import parse_module
+from gridlane.ir.printer import print_module
+from gridlane.ir.values import Module
+from gridlane.ir.verifier import verify
+
+Check = Callable[[str], None]
+"""Raises a GridlaneError for a text that is no code of its language."""
+
+_UNUSUAL = re.compile(r"[^\w.-]+")
+
+
+class _Recording:
+    """One compilation."""
+
+    def __init__(self, module: Module, target: Target, options: KernelOptions) -> None:
+        told = print_module(module).encode() + encode((options, target))
+        kernel = _UNUSUAL.sub("_", module.kernel.name)[:80]
+        self.prefix = f"{kernel}-{sha256(told).hexdigest()[:8]}.{target.name}"
+        self.number = 0
+        self.last = ""
+
+    def passed(self, stage: str, suffix: str, text: str) -> tuple[str, Path | None]:
+        """The text that a stage goes on with, and the file that replaces it. A pass that changes
+        nothing writes no file, and has a number."""
+        name = f"{self.prefix}.{self.number:02}-{stage}{suffix}"
+        self.number += 1
+        folder, file = config().dump_folder, _replacement(name)
+        if file is not None:
+            text = _read(file)
+        if folder is not None and text != self.last:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        self.last = text
+        return text, file
+
+
+class _Thread(threading.local):
+    recording: _Recording | None = None
+
+
+_thread = _Thread()
+
+
+def active() -> bool:
+    """Whether the settings ask for stages as files."""
+    settings = config()
+    return settings.dump_folder is not None or settings.override is not None
+
+
+@contextmanager
+def recorded(module: Module, target: Target, options: KernelOptions) -> Generator[None]:
+    """Record a compilation on this thread. The module may be replaced in place by a file."""
+    if not active():
+        yield
+        return
+    before, _thread.recording = _thread.recording, _Recording(module, target, options)
+    try:
+        record_ir("frontend", module)
+        yield
+    finally:
+        _thread.recording = before
+
+
+def record_ir(stage: str, module: Module) -> None:
+    """Record a module after a stage; its content may be replaced by a file.
+
+    Raises:
+        ParseError: the file is no valid IR.
+    """
+    recording = _thread.recording
+    if recording is None:
+        return
+    text, file = recording.passed(stage, ".ir", print_module(module, locations=True))
+    if file is not None:
+        try:
+            read = parse_module(text)
+            verify(read)
+        except GridlaneError as error:
+            raise _refused(file, error) from None
+        _replace(module, read)
+
+
+def record_text(stage: str, suffix: str, text: str, check: Check, shown: str = "asm") -> str:
+    """Record the code of a target; the text to go on with.
+
+    Args:
+        shown: the word of GRIDLANE_DUMP that prints it.
+
+    Raises:
+        ParseError: the file that replaces it is no such code.
+    """
+    if shown in config().dump:
+        print(text, file=sys.stderr)
+    recording = _thread.recording
+    if recording is None:
+        return text
+    replaced, file = recording.passed(stage, suffix, text)
+    if file is None:
+        return text
+    try:
+        check(replaced)
+    except GridlaneError as error:
+        raise _refused(file, error) from None
+    return replaced
+
+
+def names_entry(entry: str) -> Check:
+    """A check of languages that only drivers parse: the kernel is there."""
+
+    def check(text: str) -> None:
+        if entry not in text:
+            raise GridlaneError(f"there is no {entry} in it, the name of the kernel")
+
+    return check
+
+
+def _replace(module: Module, read: Module) -> None:
+    """Give a module the content of another, which has been read from text. Facts that the text
+    leaves out stay."""
+    for name, function in read.functions.items():
+        before = module.functions.get(name)
+        if before is not None:
+            function.is_library, function.is_declared = before.is_library, before.is_declared
+    module.functions, module.globals = read.functions, read.globals
+    module.errors = read.errors
+
+
+def _refused(file: Path, error: GridlaneError) -> ParseError:
+    return ParseError(f"GRIDLANE_OVERRIDE: {file}: {error}")
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise ParseError(f"GRIDLANE_OVERRIDE: {file}: no text: {error}") from None
+
+
+_used: set[Path] = set()
+
+
+def _replacement(name: str) -> Path | None:
+    """The file that replaces a stage; printed once."""
+    folder = config().override
+    if folder is None:
+        return None
+    _watch(folder)
+    file = folder / name
+    if not file.is_file():
+        return None
+    if file not in _used:
+        _used.add(file)
+        print(f"gridlane: GRIDLANE_OVERRIDE: {file} replaces this stage", file=sys.stderr)
+    return file
+
+
+@cache
+def _watch(folder: Path) -> None:
+    """Report at the end of the process which files have replaced nothing."""
+
+    def report() -> None:
+        unused = sorted(file.name for file in folder.iterdir() if file not in _used)
+        if unused:
+            told = f"{folder} has files that replaced nothing here: {', '.join(unused)}"
+            print(f"gridlane: GRIDLANE_OVERRIDE: {told}", file=sys.stderr)
+
+    atexit.register(report)
