@@ -19,6 +19,7 @@ import mpmath
 import numpy as np
 from mpmath import mp, mpf
 
+import results
 from gridlane import interp
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.builder import Builder
@@ -331,16 +332,19 @@ def main() -> None:
     )
     parser.add_argument("--samples", type=int, default=10000, help="for each row")
     parser.add_argument("--only", action="append", choices=sorted(FUNCTIONS), metavar="NAME")
+    results.option(parser)
     options = parser.parse_args()
     print("| function | type | arguments | samples | worst, ulp | where |")
     print("|---|---|---|---|---|---|")
     for name in options.only or FUNCTIONS:
         for dtype, label, count, found in rows(name, options.samples):
+            results.add(f"{name}, {label}", str(dtype), found.ulp, "ulp")
             place = ", ".join(repr(value) for value in found.lane)
             print(
                 f"| {name} | {dtype} | {label} | {count} | {found.ulp:.2f} | {place} |",
                 flush=True,
             )
+    results.write("accuracy", options.record)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import numpy as np
 os.environ |= {"GRIDLANE_CACHE": "0", "GRIDLANE_THREADS": "1"}
 
 import gridlane
+import results
 from gridlane import cuda
 from gridlane.core.config import config
 
@@ -197,6 +198,11 @@ def measure(make: Callable[[Data], dict[str, Launch]], data: Data, rounds: int) 
         plain, checked = best
         first = "  ".join(f"{each[name]:6.0f}" for each in firsts)
         label = f"{make.__name__} {name}"
+        results.add(label, "plain", plain, "ms")
+        results.add(label, "checked", checked, "ms")
+        results.add(label, "checked/plain", checked / plain, "ratio")
+        for way, each in zip(("plain", "checked"), firsts, strict=True):
+            results.add(label, f"first launch, {way}", each[name], "ms")
         print(f"{label:16} {plain:9.3f} {checked:9.3f} {checked / plain:6.2f}   {first}")
 
 
@@ -204,14 +210,16 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=200)
-    rounds = parser.parse_args().rounds
+    results.option(parser)
+    args = parser.parse_args()
     processor = gridlane.__version__, platform.machine(), os.cpu_count()
     print(f"{date.today()}, {processor[2]} cores, {processor[1]}, gridlane {processor[0]}")
     print(f"{'':16} {'plain':>9} {'checked':>9} {'ratio':>6}   {'first':>6}  {'checked':>7}")
     with gridlane.device("cpu"):
         data = Data()
         for make in (python, cpp):
-            measure(make, data, rounds)
+            measure(make, data, args.rounds)
+    results.write("checks", args.record)
 
 
 if __name__ == "__main__":

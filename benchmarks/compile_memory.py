@@ -27,6 +27,7 @@ os.environ["GRIDLANE_CACHE"] = "0"
 import llvmlite.binding as llvm
 import numpy as np
 
+import results
 from gridlane import cuda
 from gridlane.codegen.llvm import apart, machine
 from gridlane.core import argtypes
@@ -113,7 +114,9 @@ def many(count: int) -> None:
     for number in range(1, count + 1):
         one_of_many(first + number)
         if number % 1000 == 0 or number == count:
-            print(f"{number} kernels: {resident() - before:.1f} MiB", flush=True)
+            grown = resident() - before
+            results.add(f"{number} small kernels", "in all", grown, "MiB")
+            print(f"{number} kernels: {grown:.1f} MiB", flush=True)
 
 
 def growth(step: Callable[[int], None], start: int, kernels: int) -> float:
@@ -130,9 +133,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kernels", type=int, default=60)
     parser.add_argument("--many", type=int)
+    results.option(parser)
     given = parser.parse_args()
     if given.many:
         many(given.many)
+        results.write("compile_memory", given.record)
         return
     kernels = given.kernels
     llvm.initialize_all_targets()
@@ -145,8 +150,11 @@ def main() -> None:
     )
     start = 0
     for name, step, apart.FIRST in rows:
-        print(f"{name}: {growth(step, start, kernels):.3f} MiB each, {kernels} kernels")
+        grown = growth(step, start, kernels)
+        results.add(name, "each kernel", grown, "MiB")
+        print(f"{name}: {grown:.3f} MiB each, {kernels} kernels")
         start += kernels + WARM
+    results.write("compile_memory", given.record)
 
 
 if __name__ == "__main__":

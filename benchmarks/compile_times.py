@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import literals
+import results
 from gridlane import compiler, cuda
 from gridlane.codegen.clike import functions
 from gridlane.core.artifact import Artifact
@@ -89,6 +90,7 @@ def main() -> None:
     parser.add_argument("--only", choices=(*ARGUMENTS, "literals"), help="one example")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--profile", choices=TARGETS, help="show where the time goes instead")
+    results.option(parser)
     args = parser.parse_args()
     names = [args.only] if args.only else [*ARGUMENTS, "literals"]
     rows = [row for name in names for row in kernels_of(name)]
@@ -100,18 +102,24 @@ def main() -> None:
     print(f"{'':<30}{'lines':>5}" + f"{'warm':>8}{'new':>6}{'KB':>5}" * len(TARGETS))
     for row in rows:
         name = f"{row.example}, {row.kernel}"
-        cells = [shown(row, target, args.repeats) for target in TARGETS.values()]
+        cells = [shown(row, name, args.repeats) for name in TARGETS]
         print(f"{name:<30}{row.lines:>5}" + "".join(cells), flush=True)
+        results.add(name, "source", row.lines, "lines")
+    results.write("compile_times", args.record)
 
 
-def shown(row: Row, target: Target, repeats: int) -> str:
-    """The cells of a kernel and a target."""
+def shown(row: Row, language: str, repeats: int) -> str:
+    """The cells of a kernel and a language."""
+    target, case = TARGETS[language], f"{row.example}, {row.kernel}"
     size = len(compiled(row, target).code)
     warm = [milliseconds(row, target) for _ in range(repeats)]
     new = []
     for _ in range(repeats):
         functions.forget()
         new.append(milliseconds(row, target))
+    results.add(case, f"{language}, warm", statistics.median(warm), "ms")
+    results.add(case, f"{language}, new", statistics.median(new), "ms")
+    results.add(case, f"{language}, code", size / 1024, "KiB")
     return f"{statistics.median(warm):>8.1f}{statistics.median(new):>6.0f}{size / 1024:>5.0f}"
 
 

@@ -12,6 +12,7 @@ rounds.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -23,6 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks import results
 from benchmarks.timing import machine
 
 from gridlane.frontends.cuda_cpp import CppSource, choose
@@ -100,7 +102,10 @@ def by_clang(code: str) -> list[float]:
 
 def main() -> None:
     """Print the table."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=5)
+    results.option(parser)
+    args = parser.parse_args()
     print(f"{date.today()}, {machine()}, {choose('clang').identity().split()[:2]}")
     print(f"{'file':<14}{'':<20}{'wall s':>8}{'cpu s':>8}{'bar s':>8}")
     with tempfile.TemporaryDirectory() as folder:
@@ -108,7 +113,7 @@ def main() -> None:
             file = Path(folder, "k.cu")
             file.write_text(code)
             rows: dict[str, list[list[float]]] = {name: [] for name in ROWS}
-            for n in range(rounds):
+            for n in range(args.rounds):
                 cache = str(Path(folder, f"cache{n}{len(name)}"))
                 Path(cache).mkdir(mode=0o700)
                 rows["clang alone"].append(by_clang(code))
@@ -119,6 +124,9 @@ def main() -> None:
                 wall, cpu = (min(column) for column in zip(*times, strict=True))
                 bar = BARS.get(what, BARS[name] if what == "to running" else "")
                 print(f"{name:<14}{what:<20}{wall:>8.3f}{cpu:>8.3f}{bar!s:>8}")
+                results.add(f"{name}, of the wall", what, wall, "s")
+                results.add(f"{name}, of the processor", what, cpu, "s")
+    results.write("cpp", args.record, versions={"clang": choose("clang").identity().split()[1]})
 
 
 if __name__ == "__main__":

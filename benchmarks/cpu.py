@@ -2,6 +2,7 @@
 
 gridlane and gcc take turns in this process; every peer runs in a process of its own. Arrays are
 already on the device. All times are medians, in milliseconds; every result is checked against C's.
+Where there are more cores than ``--few``, gridlane and gcc run on that many as well.
 
 A peer is any of: PoCL (pip install pyopencl, Debian package pocl-opencl-icd), taichi, warp-lang,
 numba. They may live in another environment: give its interpreter with --peer-python.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import peers_c
+import results
 from cases import CASES
 from timing import interleaved, machine
 
@@ -43,6 +46,7 @@ class Report:
     rows: dict[str, Row]
     versions: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    few: int | None = None
 
 
 def main() -> None:
@@ -55,7 +59,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the numbers here as well")
     parser.add_argument("--peers-only", action="store_true", help="leave gridlane out")
     parser.add_argument("--no-peers", action="store_true", help="gridlane and gcc only")
+    parser.add_argument("--few", type=int, default=2, help="cores of the columns for few")
     parser.add_argument("--peer-python", default=sys.executable, metavar="PATH")
+    results.option(parser)
     args = parser.parse_args()
 
     console = Console()
@@ -83,6 +89,12 @@ def main() -> None:
                 done = line.get("kernel")
                 progress.update(task, description=f"{peer}: {done} done" if done else peer)
 
+        if args.few < len(few_cores(args.few + 1)) and not args.peers_only:
+            progress.update(task, description=f"on {args.few} cores: ours, gcc")
+            measure_on_few(report, Path(folder), args)
+    record(report)
+    versions = report.versions | {"gcc": report.versions["gcc"].removeprefix("gcc ")}
+    results.write("cpu", args.record, versions=versions)
     console.print(table(report))
     for note in report.notes:
         console.print(f"[yellow]{note}[/]", highlight=False)
@@ -91,6 +103,37 @@ def main() -> None:
     wrong = [f"{row.kernel} by {', '.join(row.wrong)}" for row in report.rows.values() if row.wrong]
     if wrong:
         sys.exit("wrong results: " + "; ".join(wrong))
+
+
+def few_cores(count: int) -> list[int]:
+    """So many of the processors that this process may use, first those of different cores."""
+    if not hasattr(os, "sched_getaffinity"):
+        return []
+    later, chosen, taken = [], [], set[str]()
+    for number in sorted(os.sched_getaffinity(0)):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
+        core = siblings.read_text() if siblings.exists() else str(number)
+        (later if core in taken else chosen).append(number)
+        taken.add(core)
+    return (chosen + later)[:count]
+
+
+def measure_on_few(report: Report, folder: Path, args: argparse.Namespace) -> None:
+    """Measure gridlane and gcc in a process that has few cores."""
+    out, chosen = folder / "few.json", few_cores(args.few)
+    command = [sys.executable, __file__, "--no-peers", "--json", str(out)]
+    command += ["--rounds", str(args.rounds), "--repeats", str(args.repeats)]
+    command += [word for name in report.rows for word in ("--only", name)]
+    subprocess.run(
+        command,
+        stdout=subprocess.DEVNULL,
+        check=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, chosen),
+    )
+    report.few = args.few
+    for name, row in json.loads(out.read_text())["rows"].items():
+        for who, milliseconds in row["ms"].items():
+            report.rows[name].ms[f"{who}, {args.few} cores"] = milliseconds
 
 
 def measure_ours(row: Row, folder: Path, args: argparse.Namespace) -> None:
@@ -143,6 +186,18 @@ def add_peer_line(report: Report, peer: str, line: dict) -> None:
             row.wrong.append(peer)
 
 
+def record(report: Report) -> None:
+    """Note the figures of right results."""
+    for name, row in report.rows.items():
+        right = {who: ms for who, ms in row.ms.items() if who not in row.wrong}
+        for who, ms in right.items():
+            results.add(name, who, ms, "ms")
+        for where in ("", f", {report.few} cores"):
+            ours, gcc = (right.get(f"{who}{where}") for who in ("ours", "gcc"))
+            if ours and gcc:
+                results.add(name, f"ours/gcc{where}", ours / gcc, "ratio")
+
+
 def table(report: Report) -> Table:
     versions = ", ".join(
         text if name == "gcc" else f"{name} {text}" for name, text in report.versions.items()
@@ -150,18 +205,26 @@ def table(report: Report) -> Table:
     out = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     out.title = f"milliseconds, medians. {report.machine}\n{versions}"
     out.title_justify = "left"
-    columns = ["ours", "gcc", *PEERS]
+    columns = ["ours", "gcc", *(peer for peer in PEERS if peer in report.versions)]
     out.add_column("kernel", no_wrap=True)
-    for column in (*columns, "ours/gcc", "target"):
-        out.add_column(column, justify="right", no_wrap=True)
+    few = [] if report.few is None else [f"{who}, {report.few} cores" for who in ("ours", "gcc")]
+    ratio_of_few = [f"ours/gcc, {report.few} cores"] if few else []
+    for column in (*columns, "ours/gcc", *few, *ratio_of_few, "target"):
+        out.add_column(column.replace(", ", "\n"), justify="right", no_wrap=True)
     for name, row in report.rows.items():
-        cells = [cell(row, column) for column in columns]
-        ratio, target = "", CASES[name].target
-        if "ours" in row.ms:
-            value = row.ms["ours"] / row.ms["gcc"]
-            ratio = f"[{'green' if value <= target else 'red'}]{value:.2f}[/]"
-        out.add_row(name, *cells, ratio, f"{target:g}")
+        target = CASES[name].target
+        cells = [*(cell(row, column) for column in columns), ratio_cell(row, "ours", "gcc", target)]
+        if few:
+            cells += [*(cell(row, column) for column in few), ratio_cell(row, *few, target)]
+        out.add_row(name, *cells, f"{target:g}")
     return out
+
+
+def ratio_cell(row: Row, ours: str, theirs: str, target: float) -> str:
+    if ours not in row.ms or theirs not in row.ms:
+        return ""
+    value = row.ms[ours] / row.ms[theirs]
+    return f"[{'green' if value <= target else 'red'}]{value:.2f}[/]"
 
 
 def cell(row: Row, column: str) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+import results
 from gridlane import cuda
 from gridlane.core.config import config
 
@@ -42,6 +43,7 @@ def main() -> None:
     )
     parser.add_argument("--batches", type=int, default=50)
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the numbers here as well")
+    results.option(parser)
     args = parser.parse_args()
     if config().device.partition(":")[0] != "cuda":
         raise SystemExit("set GRIDLANE_DEVICE=cuda")
@@ -61,6 +63,10 @@ def main() -> None:
     for name, value in numbers.items():
         spread = statistics.quantiles(costs[name], n=4)
         print(f"{name:<56}{value:8.2f} us   quartiles {spread[0]:.2f} to {spread[2]:.2f}")
+        results.add(name, "median", value, "us")
+        results.add(name, "first quartile", spread[0], "us")
+        results.add(name, "third quartile", spread[2], "us")
+    results.write("foreign_arrays", args.record, "cuda")
     if args.json:
         args.json.write_text(json.dumps(numbers, indent=1) + "\n")
 

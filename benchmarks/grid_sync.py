@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 import gridlane
+import results
 from gridlane import cuda
 
 STEPS = 200
@@ -76,6 +77,10 @@ def measure(n: int, turns: int) -> None:
             made[name] = a.copy_to_host()
     assert np.array_equal(made["launches"], made["barriers"])
     one, other = best["launches"] * 1e3, best["barriers"] * 1e3
+    case = f"{n} x {n}"
+    results.add(case, "launches", one, "ms")
+    results.add(case, "barriers", other, "ms")
+    results.add(case, "barriers/launches", other / one, "ratio")
     print(f"{n:>5} x {n:<5}{one:>12.2f}{other:>12.2f}{other / one:>10.2f}", flush=True)
 
 
@@ -84,6 +89,7 @@ def main() -> None:
     parser.add_argument("--device", nargs="+", default=["cpu"])
     parser.add_argument("--turns", type=int, default=7)
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 256, 1024])
+    results.option(parser)
     args = parser.parse_args()
     for name in args.device:
         with gridlane.device(name):
@@ -91,6 +97,8 @@ def main() -> None:
             print(f"{'array':<13}{'launches':>12}{'barriers':>12}{'ratio':>10}")
             for n in args.sizes:
                 measure(n, args.turns)
+        results.write(f"grid_sync_{name}", args.record, name)
+        results.forget()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
+import results
 from gridlane import cuda
+from gridlane.core.config import config
 from gridlane.cuda import float32, int32
 from timing import machine, milliseconds
 
@@ -348,6 +350,7 @@ def measure(group: Group, rounds: int) -> None:
     first = next(iter(times.values()))
     print(f"\n{group.title}")
     for name, time in times.items():
+        results.add(group.title, name, time, "ms")
         print(f"  {name:40} {time:9.3f} ms {time / first:7.2f}")
 
 
@@ -355,6 +358,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", help="the name of one group")
+    results.option(parser)
     args = parser.parse_args()
     name = cuda.get_current_device().name
     shown = name.decode() if isinstance(name, bytes) else str(name)
@@ -362,6 +366,7 @@ def main() -> None:
     for group in GROUPS:
         if args.only in (None, group.__name__):
             measure(group(), args.rounds)
+    results.write("guide", args.record, config().device)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+import results
 from gridlane import cuda
+from gridlane.core.config import config
 
 
 @cuda.jit
@@ -43,6 +45,7 @@ def compute(x):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=20)
+    results.option(parser)
     args = parser.parse_args()
     x, stream = cuda.to_device(np.zeros(2, np.int32)), cuda.stream()
     print(f"{'':<40}{'median':>10}{'worst':>10}")
@@ -53,7 +56,10 @@ def main() -> None:
                 run = launcher(kernel[(*grid, queue)], x)
                 times = [latency(run) * 1e3 for _ in range(args.times)]
                 middle = statistics.median(times)
+                results.add(name, "median", middle, "ms")
+                results.add(name, "worst", max(times), "ms")
                 print(f"{name:<40}{middle:7.1f} ms{max(times):7.1f} ms", flush=True)
+    results.write("interrupt", args.record, config().device)
 
 
 def launcher(configured: Callable, x: object) -> Callable[[], None]:

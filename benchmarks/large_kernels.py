@@ -26,6 +26,7 @@ os.environ |= {"GRIDLANE_DEVICE": "cpu", "GRIDLANE_CACHE": "0", "GRIDLANE_THREAD
 import numpy as np
 
 import literals
+import results
 from gridlane import cuda
 from gridlane.codegen.llvm.cpu import kernel as cpu_kernel
 from timing import machine
@@ -86,6 +87,10 @@ def row(name: str, text: str, rounds: int) -> str:
             found.append((time.perf_counter() - start) * 1e3)
     ratios = [after / before for before, after in zip(*times, strict=True)]
     low, middle, high = statistics.quantiles(ratios, n=4)
+    for of, each, found in zip(("one function", "several"), both, times, strict=True):
+        results.add(f"{name}, compile", of, each.seconds, "s")
+        results.add(f"{name}, run", of, min(found), "ms")
+    results.add(f"{name}, run", "several/one function", middle, "ratio")
     seconds = "".join(f"{each.seconds:>8.2f}" for each in both)
     least = "".join(f"{min(found):>10.2f}" for found in times)
     return f"{name:<14}{seconds}{least}   {middle:.3f}  ({low:.3f} to {high:.3f})"
@@ -97,11 +102,13 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--groups", type=int, default=166)
+    results.option(parser)
     args = parser.parse_args()
     print(f"{datetime.date.today()}, {machine()}; {6 * args.groups + 4} lines")
     print(f"{'':<14}{'compile, s':>16}{'run, ms':>20}   several / one function")
     for name, text in sources(args.groups).items():
         print(row(name, text, args.rounds), flush=True)
+    results.write("large_kernels", args.record)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import results
+
 SIZE = 32
 BATCH = 200  # launches in a row; then the device may catch up, untimed
 PEERS = ("warp", "numba")
@@ -39,6 +41,7 @@ def main() -> None:
     parser.add_argument("--peers-only", action="store_true", help="leave gridlane out")
     parser.add_argument("--peer-python", default=sys.executable, metavar="PATH")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the numbers here as well")
+    results.option(parser)
     parser.add_argument("--one", help=argparse.SUPPRESS)  # how the peers' processes are started
     args = parser.parse_args()
     if args.one:
@@ -49,6 +52,9 @@ def main() -> None:
 
     def report(name: str, unit: str, value: float | None) -> None:
         numbers[f"{name}, {unit}"] = value
+        if value is not None:
+            case, _, who = name.rpartition(", ") if name.startswith("launch") else (name, "", "")
+            results.add(case, who or "gridlane", value, unit)
         text = "-" if value is None else f"{value:.2f} {unit}"
         print(f"{name:<52}{text:>12}", flush=True)
 
@@ -69,6 +75,7 @@ def main() -> None:
         first, second = (statistics.median(column) for column in zip(*times, strict=True))
         report("first launch of a process, 30-line kernel, no cache", "ms", first)
         report("first launch of another 30-line kernel", "ms", second)
+    results.write("launch", args.record)
     if args.json:
         args.json.write_text(json.dumps(numbers, indent=1) + "\n")
 

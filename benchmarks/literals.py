@@ -26,6 +26,10 @@ from types import FunctionType
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).parents[1]))  # tests import this file as benchmarks.literals
+
+from benchmarks import results
+
 from gridlane import compiler, cuda
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.options import KernelOptions, Target
@@ -142,27 +146,38 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--compile", action="store_true", help="the last table alone")
     parser.add_argument("--here", action="store_true", help="seconds, on GRIDLANE_DEVICE")
+    results.option(parser)
     args = parser.parse_args()
     if args.here:
         in_this_process()
         return
-    from timing import machine  # tests import this file as benchmarks.literals
+    from benchmarks.timing import machine
 
     print(f"{datetime.date.today()}, {machine()}")
     if args.compile:
         print_compile_times(args.repeats)
+        results.write("literals", args.record)
         return
     print(f"{'kB':<24}" + "".join(f"{6 * groups + 4:>4} lines" for groups in GROUPS))
     for name, target in TARGETS.items():
         for label, variant in (("", ANY), (", compact", Variant(compact=True))):
             sizes = [len(code(g, target_for(target, variant))) / 1000 for g in GROUPS]
+            note(name + label, GROUPS, sizes, "kB")
             print(f"{name + label:<24}" + "".join(f"{size:>10.1f}" for size in sizes), flush=True)
     print(f"{'seconds':<24}")
     for device in DEVICES:
         runs = [in_fresh_process(device) for _ in range(args.repeats)]
         least = [min(times) for times in zip(*runs, strict=True)]
+        note(device, GROUPS, least, "s")
         print(f"{device:<24}" + "".join(f"{best:>10.2f}" for best in least), flush=True)
     print_compile_times(args.repeats)
+    results.write("literals", args.record)
+
+
+def note(of: str, groups: tuple[int, ...], values: list[float], unit: str) -> None:
+    """Note a line of a table."""
+    for number, value in zip(groups, values, strict=True):
+        results.add(f"{6 * number + 4} lines", of, value, unit)
 
 
 def print_compile_times(repeats: int) -> None:
@@ -173,6 +188,7 @@ def print_compile_times(repeats: int) -> None:
         compile_seconds(2, target)
         runs = [[compile_seconds(g, target) for g in COMPILED_GROUPS] for _ in range(repeats)]
         least = [min(times) for times in zip(*runs, strict=True)]
+        note(f"compile, {target.name}", COMPILED_GROUPS, least, "s")
         times = least[-1] / least[-2]
         bar = f", bar {MOST_TIMES}" if target.name == "cpu" else ""
         cells = "".join(f"{best:>10.2f}" for best in least)

@@ -32,6 +32,8 @@ from tests.browser import chromium  # noqa: E402  # tests/ is beside this folder
 from tests.browser.chromium import Chromium  # noqa: E402
 from tests.browser.served import Site  # noqa: E402
 
+import results  # noqa: E402
+
 HEIGHT, WIDTH = 480, 640
 BLOCK = 16
 BAR_S = 2.0
@@ -105,6 +107,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--browsers", type=int, default=7)
+    results.option(parser)
     args = parser.parse_args()
     if chromium.found() is None:
         sys.exit("there is no chromium; Debian's package is chromium")
@@ -114,6 +117,7 @@ def main() -> None:
         rows = {"compact": measured(site, "compact", args.browsers)}
         forget_compact_code(site / "manifest.json")
         rows["any launch"] = measured(site, "wgsl", args.browsers)
+    results.write("page", args.record)
     print(f"{datetime.date.today()}, {machine()}")
     print(f"first right result of a page, {args.browsers} fresh browsers, seconds")
     for name, row in rows.items():
@@ -128,6 +132,11 @@ def measured(site: Path, code: str, browsers: int) -> str:
     seconds = sorted(first_result(served.url) for _ in range(browsers))
     served.close()
     median = statistics.median(seconds)
+    of = "any launch" if code == "wgsl" else code
+    results.add("WGSL of the kernel", of, kilobytes, "kB")
+    spread = {"median": median, "least": seconds[0], "most": seconds[-1]}
+    for what, value in spread.items():
+        results.add(f"first right result, {what}", of, value, "s")
     met = "met" if median <= BAR_S else "MISSED"
     shown = f"{median:.2f}, {seconds[0]:.2f} to {seconds[-1]:.2f}; bar {BAR_S:.0f}: {met}"
     return f"{kilobytes:>5.1f} kB of WGSL  {shown}"

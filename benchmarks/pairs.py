@@ -1,10 +1,17 @@
-"""Compare two checkouts of gridlane: launches and kernels, measured in turns.
+"""Compare two checkouts of gridlane, or this one with recorded rows.
 
-    python benchmarks/pairs.py OLD NEW [--device cpu|cuda] [--pairs 11]
+    python benchmarks/pairs.py OLD NEW [--device cpu|cuda] [--pairs 11] [--record]
+    python benchmarks/pairs.py --hold [NAME ...] [--tolerance 1.15]
+
+The first measures launches and kernels of two checkouts in turns.
 
 Each measurement is a process of its own that imports gridlane from one checkout's ``src``; the
 kernels and the clocks are this checkout's. A row is the median of the ratios new/old of the pairs,
 with their quartiles: what the machine does to one process it does to the next as well.
+
+The second runs the commands of rows of benchmarks/results/ that have ratios and were recorded on
+hardware like this, and prints which ratios held: are at most so many times the recorded ones. A
+NAME is a file there. It exits with 1 where one did not hold.
 """
 
 from __future__ import annotations
@@ -18,6 +25,9 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+
+import hold
+import results
 
 HERE = Path(__file__).parent
 
@@ -80,9 +90,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("checkouts", nargs="+", type=Path, help="the old one and the new one")
+    parser.add_argument("checkouts", nargs="*", type=Path, help="the old one and the new one")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--pairs", type=int, default=11)
+    parser.add_argument("--hold", nargs="*", metavar="NAME", help="compare with recorded rows")
+    parser.add_argument("--tolerance", type=float, default=1.15)
+    parser.add_argument("--limit", type=float, default=900, help="seconds for a benchmark")
+    results.option(parser)
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.once:
@@ -91,7 +105,16 @@ def main() -> None:
         assert Path(gridlane.__file__).is_relative_to(args.checkouts[0]), gridlane.__file__
         print(json.dumps(on_the_cpu() if args.device == "cpu" else on_a_gpu()))
         return
+    if args.hold is not None:
+        sys.exit(hold.hold(args.hold, args.tolerance, args.limit))
+    if len(args.checkouts) != 2:
+        parser.error("name two checkouts, or use --hold")
     old, new = (path.resolve() for path in args.checkouts)
+    compare(old, new, args)
+
+
+def compare(old: Path, new: Path, args: argparse.Namespace) -> None:
+    """Measure both in turns; print a row for each figure."""
     pairs = []
     for number in range(args.pairs):
         order = (old, new) if number % 2 == 0 else (new, old)
@@ -104,8 +127,13 @@ def main() -> None:
         low, middle, high = statistics.quantiles(ratios, n=4)
         logs.append(math.log(middle))
         before, after = (statistics.median(pair[side][row] for pair in pairs) for side in (0, 1))
+        case, _, unit = row.rpartition(", ")
+        results.add(case, "old", before, unit)
+        results.add(case, "new", after, unit)
+        results.add(case, "new/old", middle, "ratio")
         print(f"{row:22} {before:10.4f} {after:10.4f}   {middle:.3f}  ({low:.3f} to {high:.3f})")
     print(f"geometric mean of the ratios: {math.exp(statistics.mean(logs)):.3f}")
+    results.write("pairs", args.record, args.device)
 
 
 if __name__ == "__main__":

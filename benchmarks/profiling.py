@@ -15,6 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import results
+
 HERE = Path(__file__).parent
 DEVICES = ("cpu", "vulkan", "webgpu", "opengl")
 BATCHES = 30
@@ -27,6 +29,7 @@ def main() -> None:
     parser.add_argument("--devices", nargs="+", default=DEVICES)
     parser.add_argument("--processes", type=int, default=5, help="for each median")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    results.option(parser)
     args = parser.parse_args()
     if args.one:
         print(json.dumps(one()))
@@ -40,8 +43,11 @@ def main() -> None:
             for _ in range(args.processes)
         ]
         before, during, after = (statistics.median(column) for column in zip(*runs, strict=True))
+        for of, each in (("before", before), ("during", during), ("after", after)):
+            results.add(device, of, each, "us")
         times = "".join(f"{each:>10.2f}" for each in (before, during, after))
         print(f"{device:<10}{times}{during - before:>14.2f}", flush=True)
+    results.write("profiling", args.record)
 
 
 def one() -> tuple[float, float, float]:

@@ -10,6 +10,7 @@ machine. All must give equal results, floats within a stated distance.
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import statistics
 import subprocess
@@ -32,6 +33,7 @@ except ImportError:
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks import results
 from benchmarks.timing import machine
 
 from gridlane import cuda
@@ -384,8 +386,12 @@ def measure(program: Program, rounds: int) -> dict[str, float]:
 
 
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    names = sys.argv[2:] or [program.name for program in PROGRAMS]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=15)
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM")
+    results.option(parser)
+    args = parser.parse_args()
+    names = args.programs or [program.name for program in PROGRAMS]
     current.choose(get_device("cpu"))
     version = subprocess.run(
         ["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True
@@ -399,13 +405,21 @@ def main() -> None:
     for program in PROGRAMS:
         if program.name not in names:
             continue
-        found = measure(program, rounds)
+        found = measure(program, args.rounds)
         row = f"{program.name:12} {found['gridlane']:12.2f} "
+        for way, milliseconds in found.items():
+            results.add(program.name, way, milliseconds, "ms")
         for label, each in ratios.items():
             if label in found:
                 each.append(found["gridlane"] / found[label])
+                results.add(program.name, f"gridlane/{label}", each[-1], "ratio")
                 row += f"{found[label]:12.2f} {each[-1]:7.2f}"
         print(row, flush=True)
+    for label, each in ratios.items():
+        if each:
+            mean = statistics.geometric_mean(each)
+            results.add("geometric mean", f"gridlane/{label}", mean, "ratio")
+    results.write("programs", args.record, versions={"gcc": version.stdout.strip()})
     mean = statistics.geometric_mean(ratios["C"])
     print(f"geometric mean to C {mean:.2f}, bar {BAR}: {'met' if mean <= BAR else 'missed'}")
     if ratios["OpenCL"]:

@@ -22,6 +22,7 @@ import tracemalloc
 from collections.abc import Callable
 
 import ptx_modules
+import results
 from timing import machine
 
 LINES = 10_000
@@ -176,6 +177,7 @@ def main() -> None:
     )
     parser.add_argument("--only", choices=ROWS)
     parser.add_argument("--row", choices=ROWS, help=argparse.SUPPRESS)
+    results.option(parser)
     args = parser.parse_args()
     if args.row:
         print(json.dumps(ROWS[args.row][1]()))
@@ -184,8 +186,11 @@ def main() -> None:
     for name in [args.only] if args.only else ROWS:
         title, _, bar, unit = ROWS[name]
         found = measured(name)
+        results.add(title, "measured", found, unit)
+        results.add(title, "bar", bar, unit)
         told = "met" if found <= bar else "missed"
         print(f"{title:<52}{found:>9.3f} {unit:<3} bar {bar:g}: {told}", flush=True)
+    results.write("ptx", args.record)
 
 
 def measured(name: str) -> float:

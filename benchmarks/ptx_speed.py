@@ -29,6 +29,7 @@ os.environ |= {"GRIDLANE_DEVICE": "cpu", "GRIDLANE_THREADS": "1"}
 
 import numpy as np
 
+import results
 from gridlane import cuda
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from timing import machine, milliseconds
@@ -152,6 +153,9 @@ def compared(example: str, kernel: str, words: str, rounds: int, strict: bool) -
     ]
     a, b = (statistics.median(x for each in pairs for x in each[side]) for side in (0, 1))
     ratio = statistics.median(min(ptx) / min(python) for python, ptx in pairs)
+    results.add(f"{example}, {kernel}", "Python", a, "ms")
+    results.add(f"{example}, {kernel}", "PTX", b, "ms")
+    results.add(f"{example}, {kernel}", "PTX/Python", ratio, "ratio")
     print(
         f"{example + ', ' + kernel:<32}{a:>10.3f}{b:>10.3f}{ratio:>8.2f}{worst:>12.1e}", flush=True
     )
@@ -177,6 +181,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", help="an example")
     parser.add_argument("--strict", action="store_true", help="without fastmath")
+    results.option(parser)
     args = parser.parse_args()
     cuda.install_as_numba(children=False)
     strict = ", without fastmath" if args.strict else ""
@@ -188,6 +193,8 @@ def main() -> None:
         if args.only in (None, example)
     ]
     mean = statistics.geometric_mean(ratios)
+    results.add("geometric mean", "PTX/Python", mean, "ratio")
+    results.write("ptx_speed", args.record)
     told = "met" if mean <= BAR else "missed"
     print(f"geometric mean {mean:.2f}, worst {max(ratios):.2f}; bar {BAR}: {told}")
 

@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import results
 from gridlane import cuda
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -54,6 +55,9 @@ def compared(launch: Launch, title: str, text: str, rounds: int) -> float:
             times[way].append(_microseconds(*graphs[way]))
     ratio = statistics.median(a / b for a, b in zip(times["ir"], times["driver"], strict=True))
     a, b = (statistics.median(times[way]) for way in ways)
+    results.add(title, "IR", a, "us")
+    results.add(title, "driver", b, "us")
+    results.add(title, "IR/driver", ratio, "ratio")
     row = f"{title:<32}{a:>10.2f}{b:>10.2f}{ratio:>8.3f}{worst:>12.1e}"
     print(row, flush=True)
     return ratio
@@ -88,6 +92,7 @@ def main() -> None:
     parser.add_argument("--only", help="an example")
     parser.add_argument("--texts", type=Path, help="a folder of PTX")
     parser.add_argument("--write", action="store_true", help="make the PTX there, and end")
+    results.option(parser)
     args = parser.parse_args()
     cuda.install_as_numba(children=False)
     made = {}
@@ -108,6 +113,8 @@ def main() -> None:
     print(f"{'microseconds':<32}{'IR':>10}{'driver':>10}{'ratio':>8}{'difference':>12}")
     ratios = [compared(launch, title, text, args.rounds) for title, (launch, text) in made.items()]
     mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    results.add("geometric mean", "IR/driver", mean, "ratio")
+    results.write("ptx_ways", args.record, "cuda")
     print(f"geometric mean {mean:.3f}, worst {max(ratios):.3f}; bar {BAR}: ", end="")
     print("met" if mean <= BAR else "missed")
 

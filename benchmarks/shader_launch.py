@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+import results
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.launch.devices import get_device
 from gridlane.runtime.protocol import Device
@@ -36,12 +37,15 @@ def main() -> None:
     )
     parser.add_argument("--device", help="webgpu or opengl; both, where none is given")
     parser.add_argument("--batches", type=int, default=50)
+    results.option(parser)
     args = parser.parse_args()
     if args.device:
         measure(args.device, args.batches)
+        results.write(f"shader_launch_{args.device}", args.record, args.device)
         return
     for name in TEXTS:  # the device that cuda means is one of a process
         options = ["--device", name, "--batches", str(args.batches)]
+        options += ["--record", str(args.record)] if args.record else []
         subprocess.run([sys.executable, __file__, *options], check=True)
 
 
@@ -72,8 +76,11 @@ def measure(name: str, batches: int) -> None:
         ("fill 4 KiB on a stream, until it returns", fill),
     ):
         cost = microseconds(work, device.synchronize, batches)
+        results.add(what, name, cost, "us")
         print(f"{what:<48}{cost:>10.2f} us", flush=True)
-    print(f"{'launch, all told':<48}{all_told(device, launch):>10.2f} us", flush=True)
+    cost = all_told(device, launch)
+    results.add("launch, all told", name, cost, "us")
+    print(f"{'launch, all told':<48}{cost:>10.2f} us", flush=True)
 
 
 def all_told(device: Device, launch: Callable[[], None]) -> float:

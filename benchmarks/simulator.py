@@ -26,9 +26,11 @@ from typing import Any
 
 import numpy as np
 
+import results
 from simulator_programs import PROGRAMS
 from timing import machine
 
+COLUMNS = "simulator", "no cache", "cached", "next runs"
 REPEATS = {"simulator": 1, "gridlane": 20}
 PACKAGES = ("numba", "stumpy", "xarray-spatial")
 CLOCKS = {"clock": "seconds", "processor": "processor seconds"}
@@ -103,6 +105,7 @@ def versions() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", default=[*PROGRAMS])
+    results.option(parser)
     args = parser.parse_args()
     print(f"{datetime.date.today()}, {machine()}, Python {platform.python_version()}")
     print(versions())
@@ -112,6 +115,12 @@ def main() -> None:
             found[name] = all_three(name, Path(folder))
     for clock, title in CLOCKS.items():
         print(table(title, {name: times[clock] for name, times in found.items()}))
+        for name, times in found.items():
+            for of, seconds in zip(COLUMNS, times[clock], strict=True):
+                results.add(f"{name}, {title}", of, seconds, "s")
+    results.write(
+        "simulator", args.record, versions=dict(each.split() for each in versions().split(", "))
+    )
 
 
 if __name__ == "__main__":

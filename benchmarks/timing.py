@@ -41,11 +41,20 @@ def interleaved(
 
 def machine() -> str:
     """The processor's name and how many cores this process may use."""
-    name = platform.processor() or platform.machine()
+    return f"{processor_name()}, {cores()} cores"
+
+
+def processor_name() -> str:
+    """As the system has it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
+        return next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
     except (OSError, StopIteration):
-        pass
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{name}, {cores} cores"
+        return platform.processor() or platform.machine()
+
+
+def cores() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

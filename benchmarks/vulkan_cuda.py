@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
+import results
+
 ROUNDS = 3
 DEVICES = ("cuda", "vulkan")
 
@@ -26,6 +28,7 @@ def main() -> None:
     parser.add_argument("--devices", default=",".join(DEVICES), help="the second is compared")
     parser.add_argument("--scale", type=int, default=1, help="divides the sizes")
     parser.add_argument("--child", help=argparse.SUPPRESS)
+    results.option(parser)
     args = parser.parse_args()
     if args.child:
         measure(args.scale)
@@ -33,6 +36,7 @@ def main() -> None:
     reference, device = args.devices.split(",")
     rounds = [(run(reference, args.scale), run(device, args.scale)) for _ in range(ROUNDS)]
     show(reference, device, rounds)
+    results.write("vulkan_cuda", args.record, "cuda")
 
 
 def run(device: str, scale: int) -> dict[str, Any]:
@@ -54,6 +58,10 @@ def show(reference: str, device: str, rounds: list[tuple[dict[str, Any], dict[st
         ours = median(r[1][name] for r in rounds)
         theirs = median(r[0][name] for r in rounds)
         ratio = median(r[1][name] / r[0][name] for r in rounds)
+        case, _, unit = name.rpartition(", ")
+        results.add(case, reference, theirs, unit)
+        results.add(case, device, ours, unit)
+        results.add(case, f"{device}/{reference}", ratio, "ratio")
         print(f"{name:24}{theirs:12.4f}{ours:12.4f}   {ratio:.3f}")
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 import kernels
 import peers_glsl
+import results
 from cases import CASES
 from gridlane import cuda
 from gridlane.launch import current
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--repeats", type=int, default=5, help="runs in each round")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the numbers here as well")
+    results.option(parser)
     args = parser.parse_args()
     described = current.device().describe()
     print(f"{datetime.date.today()}, {described['name']}, {described['driver']}")
@@ -44,8 +46,12 @@ def main() -> None:
         ms = measured(name, args.rounds, args.repeats)
         rows[name] = ms
         ratio = ms["ours"] / ms["GLSL"]
+        for who, value in ms.items():
+            results.add(name, who, value, "ms")
+        results.add(name, "ours/GLSL", ratio, "ratio")
         numbers = "".join(f"{ms[who]:>9.2f}" for who in ("ours", "strict", "GLSL"))
         print(f"{name:<24}{numbers}{ratio:>11.2f}", flush=True)
+    results.write("vulkan_glsl", args.record, "vulkan")
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1) + "\n")
 

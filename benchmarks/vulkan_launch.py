@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+import results
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.launch.devices import get_device
 
@@ -28,6 +29,7 @@ def main() -> None:
     )
     parser.add_argument("--device", default="vulkan")
     parser.add_argument("--batches", type=int, default=50)
+    results.option(parser)
     args = parser.parse_args()
     os.environ["GRIDLANE_DEVICE"] = args.device  # read when gridlane.cuda is imported
     device = get_device(args.device)
@@ -54,7 +56,9 @@ def main() -> None:
         ("fill 4 KiB on a stream, until it returns", fill),
     ):
         cost = microseconds(work, device.synchronize, args.batches)
+        results.add(name, args.device, cost, "us")
         print(f"{name:<48}{cost:>10.2f} us", flush=True)
+    results.write("vulkan_launch", args.record, args.device)
 
 
 def user_launches() -> list[tuple[str, Callable[[], None]]]:

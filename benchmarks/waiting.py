@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
+import results
 from gridlane.core.errors import DeviceError
 from gridlane.launch.devices import get_device
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
@@ -33,12 +34,15 @@ def main() -> None:
     )
     parser.add_argument("--device", choices=DEVICES, help="all there are, where none is given")
     parser.add_argument("--batches", type=int, default=8, help=f"of {BATCH} calls, of each kind")
+    results.option(parser)
     args = parser.parse_args()
     if args.device:
         measure(args.device, args.batches)
+        results.write(f"waiting_{args.device}", args.record, args.device)
         return
     for name in DEVICES:  # the device that cuda means is one of a process
         options = ["--device", name, "--batches", str(args.batches)]
+        options += ["--record", str(args.record)] if args.record else []
         subprocess.run([sys.executable, __file__, *options], check=True)
 
 
@@ -60,6 +64,8 @@ def measure(name: str, batches: int) -> None:
             low, middle, high = (statistics.quantiles(times, n=10)[n] for n in (0, 4, 8))
             cells.append(f"{middle:8.1f} ({low:.1f} to {high:.1f})")
             medians.append(middle)
+        for of, median in zip(("polling", "blocking"), medians, strict=True):
+            results.add(what, of, median, "us")
         print(f"{what:40}{cells[0]:>24}{cells[1]:>24}", flush=True)
         if name == "vulkan" and context.polls and work.__name__ == "default":
             told = "met" if medians[0] <= BAR_US else "missed"

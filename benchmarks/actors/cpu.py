@@ -26,6 +26,7 @@ from gridlane import actors
 from gridlane.cuda import int64
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+import results
 from timing import machine
 
 MESSAGES = 100_000
@@ -132,7 +133,10 @@ def line(what: str, bar: str, *values: str) -> None:
 
 
 def rates(what: str, bar: str, found: list[float]) -> None:
-    line(what, bar, *[_rate(value) for value in (max(found), statistics.median(found))])
+    best, middle = max(found), statistics.median(found)
+    results.add(what, "best run", best / 1e6, "M/s")
+    results.add(what, "median run", middle / 1e6, "M/s")
+    line(what, bar, _rate(best), _rate(middle))
 
 
 def _rate(value: float) -> str:
@@ -144,6 +148,9 @@ def times(what: str, bar: str, found: list[np.ndarray]) -> None:
     best = min(found, key=np.median)
     values = [f"{np.quantile(best, each) / 1e3:.2f} us" for each in QUANTILES]
     middle = statistics.median(float(np.median(each)) for each in found)
+    for each in QUANTILES:
+        results.add(what, f"p{100 * each:g}", np.quantile(best, each) / 1e3, "us")
+    results.add(what, "median p50", middle / 1e3, "us")
     line(what, bar, *values, f"{middle / 1e3:.2f} us")
 
 
@@ -163,7 +170,9 @@ def on_cpu(runs: int, one_worker: bool) -> None:
         times("ref.call from Python", "< 5 us", calls(runtime, runs))
     print()
     line("idle", "bar", "of a core")
-    line("10,000 actors, all active", "< 1 %", f"{100 * idle(10_000, 5):.2f} %")
+    share = 100 * idle(10_000, 5)
+    results.add("10,000 actors, idle", "of a core", share, "%")
+    line("10,000 actors, all active", "< 1 %", f"{share:.2f} %")
 
 
 def on_device(device: str, runs: int) -> None:
@@ -195,11 +204,13 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--one-worker", action="store_true", help="also on one worker")
+    results.option(parser)
     options = parser.parse_args()
     if options.device == "cpu":
         on_cpu(options.runs, options.one_worker)
     else:
         on_device(options.device, options.runs)
+    results.write(f"actors_{options.device}", options.record, options.device)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,14 @@ from __future__ import annotations
 import argparse
 import statistics
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
+
+sys.path.append(str(Path(__file__).parents[2]))
+from benchmarks import results
 
 from gridlane import actors
 from gridlane.cuda import float32
@@ -67,6 +72,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256])
     parser.add_argument("--fdtd", help="the program in CUDA C++")
+    results.option(parser)
     args = parser.parse_args()
     with actors.Runtime(device=args.device) as runtime:
         facts = runtime.device.describe()
@@ -76,13 +82,17 @@ def main() -> None:
             for mode in ("auto", "launches"):
                 us, told = step_us(runtime, size, mode, min(steps, 5000))
                 cells = size**3 / us / 1e3
+                results.add(f"{size}^3, a step", mode, us, "us")
                 print(f"{size:4}^3  {mode:9} {us:9.2f} us  {cells:8.2f} Gcells/s  ({told})")
                 if told == "launches":
                     break
-        print(f"one step of {args.sizes[0]}^3 and wait {wait_us(runtime, args.sizes[0]):.1f} us")
+        waited = wait_us(runtime, args.sizes[0])
+        results.add(f"{args.sizes[0]}^3, a step", "and a wait", waited, "us")
+        print(f"one step of {args.sizes[0]}^3 and wait {waited:.1f} us")
     if args.fdtd:
         done = subprocess.run([args.fdtd], capture_output=True, text=True, check=True)
         print(done.stdout, end="")
+    results.write(f"actors_lattice_{args.device}", args.record, args.device)
 
 
 if __name__ == "__main__":

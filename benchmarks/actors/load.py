@@ -14,8 +14,9 @@ import threading
 import time
 from pathlib import Path
 
-import messages as samples
+import messages as samples  # has put the root into the path
 import numpy as np
+from benchmarks import results
 
 from gridlane import actors
 
@@ -85,6 +86,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--minutes", type=int, default=8)
     parser.add_argument("--receivers", type=int, default=8)
+    results.option(parser)
     given = parser.parse_args()
     with actors.Runtime(device=given.device) as runtime:
         refs = [
@@ -101,6 +103,7 @@ def main() -> None:
         load.run(10.0, None)
         load.wait()
         peak = (sum(load.posted) - before) / (time.perf_counter() - begin)
+        results.add("posted", "peak", peak / 1e6, "M/s")
         print(f"peak {peak / 1e6:.2f} M/s to {given.receivers} actors, {refs[0].mode}", flush=True)
         for number in range(1, given.minutes + 1):
             before, begin = sum(load.posted), time.perf_counter()
@@ -110,11 +113,21 @@ def main() -> None:
             p50, p99 = np.percentile(times, (50, 99))
             lost = sum(load.posted) - sum(each["received"] for each in found)
             wrong = sum(each["failed"] + each["dead"] for each in found)
+            for case, value, unit in (
+                ("posted", rate / 1e6, "M/s"),
+                ("call, p50", p50, "us"),
+                ("call, p99", p99, "us"),
+                ("resident", resident(), "MB"),
+                ("lost", lost, "messages"),
+                ("dead", wrong, "messages"),
+            ):
+                results.add(case, f"minute {number}", value, unit)
             print(
                 f"minute {number}: {rate / 1e6:.2f} M/s ({rate / peak:.0%}), call p50 {p50:.1f} "
                 f"p99 {p99:.1f} us, resident {resident():.1f} MB, lost {lost}, dead {wrong}",
                 flush=True,
             )
+    results.write("actors_load", given.record, given.device)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import time
 
 import messages
 import numpy as np
+from benchmarks import results
 
 from gridlane import actors
 from gridlane.actors import residence
@@ -83,6 +84,7 @@ def looks(device: str) -> None:
                     ref.call(Number(count), timeout=60)
                     times.append((time.perf_counter() - begin) / count * 1e9)
                 how = "looks" if source is heeding else "no looks"
+                results.add(f"{actor.name}, an iteration", how, statistics.median(times), "ns")
                 print(f"{actor.name:12s} {how:8s} {statistics.median(times):7.2f} ns an iteration")
                 ref.terminate()
     residence.HeedingSource = heeding
@@ -99,6 +101,7 @@ def telemetry(device: str, count: int) -> None:
                 begin = time.perf_counter()
                 ref.call(order)
                 times.append(time.perf_counter() - begin)
+            results.add("call, p50", f"telemetry {on}", statistics.median(times) * 1e6, "us")
             print(f"telemetry {on}: call p50 {statistics.median(times) * 1e6:.2f} us")
             messages.hops(runtime, count)
 
@@ -108,9 +111,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--count", type=int, default=20_000)
+    results.option(parser)
     given = parser.parse_args()
     looks(given.device)
     telemetry(given.device, given.count)
+    results.write("actors_looks", given.record, given.device)
 
 
 if __name__ == "__main__":

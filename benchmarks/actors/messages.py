@@ -19,6 +19,9 @@ from typing import Any
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).parents[2]))
+from benchmarks import results
+
 from gridlane import actors
 from gridlane.cuda import float32, float64, int32, int64, uint32
 
@@ -112,6 +115,8 @@ def pong(ctx, state, ball: Ball):
 def shown(what: str, nanoseconds: np.ndarray) -> None:
     """Print the percentiles of times."""
     p = np.percentile(nanoseconds, (50, 99, 99.9)) / 1000
+    for of, value in zip(("p50", "p99", "p99.9"), p, strict=True):
+        results.add(what, of, value, "us")
     print(f"{what:44s} p50 {p[0]:7.2f} p99 {p[1]:7.2f} p99.9 {p[2]:7.2f} us", flush=True)
 
 
@@ -174,6 +179,7 @@ def one_way(runtime: actors.Runtime, count: int, kernel, receivers: int) -> None
         thread.join()
     wait((rounds + 1) * len(batch))
     rate = receivers * rounds * len(batch) / (time.perf_counter() - begin) / 1e6
+    results.add(f"host to device, {size} bytes", f"{receivers} actors", rate, "M/s")
     print(f"host to device, {size} bytes, {receivers} actors: {rate:.2f} M/s", flush=True)
     for ref in refs:
         ref.terminate()
@@ -204,6 +210,7 @@ def pairs(runtime: actors.Runtime, count: int, number: int) -> None:
             time.sleep(0.0001)
         seconds = time.perf_counter() - begin
     rate = number * rounds * RUN * 1024 / seconds / 1e6
+    results.add("device to device, 128 bytes", f"{number} pairs", rate, "M/s")
     print(f"device to device, 128 bytes, {number} pairs: {rate:.2f} M/s", flush=True)
     for ref in [*floods, *sinks]:
         ref.terminate()
@@ -263,6 +270,7 @@ def hop(
         while seen() < before + number + 1:
             time.sleep(0.001)
         seconds = time.perf_counter() - begin
+    results.add(what, "mean", seconds / count * 1e6, "us")
     print(f"{what}: {seconds / count * 1e6:.3f} us", flush=True)
     first.terminate()
     second.terminate()
@@ -291,6 +299,7 @@ def main() -> None:
     parser.add_argument(
         "--batches", action="store_true", help="launches instead of kernels that stay"
     )
+    results.option(parser)
     given = parser.parse_args()
     if given.floor is not None:
         floor(given.floor)
@@ -304,6 +313,7 @@ def main() -> None:
                 one_way(runtime, given.count, kernel, receivers)
         for number in (1, 16, 60):
             pairs(runtime, 20 * given.count, number)
+    results.write("actors_messages", given.record, given.device)
 
 
 if __name__ == "__main__":

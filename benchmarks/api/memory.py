@@ -7,10 +7,16 @@ Resident memory in MiB at a tenth, at a half and at the end of each.
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+from benchmarks import results
 
 from gridlane.abi.library import installing
 
@@ -57,6 +63,9 @@ def grown(
 
 def main() -> None:
     """Measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    results.option(parser)
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as room:
         print(
             "| what | how often | MiB at a tenth | at a half | at the end |\n|---|--:|--:|--:|--:|"
@@ -64,6 +73,9 @@ def main() -> None:
         for name, count, *kib in grown(Path(room)):
             cells = " | ".join(f"{each / 1024:.1f}" for each in kib)
             print(f"| {name} | {count:,} | {cells} |", flush=True)
+            for of, each in zip(("at a tenth", "at a half", "at the end"), kib, strict=True):
+                results.add(f"{name}, {count:,}", of, each / 1024, "MiB")
+    results.write("api_memory", args.record)
 
 
 if __name__ == "__main__":

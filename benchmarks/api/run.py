@@ -11,13 +11,19 @@ nvcc.
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+from benchmarks import results
 
 from gridlane.abi.library import installing
 
@@ -44,6 +50,9 @@ def timed(program: Path, environment: dict[str, str]) -> float:
 
 def main() -> None:
     """Build, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    results.option(parser)
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as room:
         prefix = Path(room) / "installed"
         installing.install(prefix, force=True)
@@ -81,14 +90,16 @@ def main() -> None:
             lines += run(launches, environment)
             by_threads = run(streams, environment)
             shutil.rmtree(Path(room) / "cache", ignore_errors=True)
-            programs.append(f"| vector_add, nothing cached | {timed(whole, environment):.2f} s |")
+            cold = timed(whole, environment)
+            programs.append(program_row("vector_add, nothing cached", cold, 2))
             warm = min(timed(whole, environment) for _ in range(5))
-            programs.append(f"| vector_add, from the cache | {warm:.2f} s |")
+            programs.append(program_row("vector_add, from the cache", warm, 2))
             programs += without_python(Path(room), environment)
         print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} processors\n")
         print("| call | ns | bar |\n|---|---|---|")
         for line in lines:
             name, value = line.split()
+            results.add(name, "a call", float(value), "ns")
             print(f"| {name} | {float(value):,.0f} | {BARS.get(name, '')} |")
         if programs:
             print("\n| program | |\n|---|---|")
@@ -97,7 +108,16 @@ def main() -> None:
             print("\n| blocks of a launch | threads, each with a stream | launches in a second |")
             print("|--:|--:|--:|")
             for line in by_threads:
-                print("| {} | {} | {} |".format(*line.split()))
+                blocks, threads, rate = line.split()
+                results.add(f"{blocks} blocks", f"{threads} threads", float(rate), "launches/s")
+                print(f"| {blocks} | {threads} | {rate} |")
+    results.write("api_run", args.record)
+
+
+def program_row(what: str, seconds: float, digits: int) -> str:
+    """Note the seconds of a program; its row of the table."""
+    results.add(what, "the program", seconds, "s")
+    return f"| {what} | {seconds:.{digits}f} s |"
 
 
 def without_python(room: Path, environment: dict[str, str]) -> list[str]:
@@ -110,13 +130,14 @@ def without_python(room: Path, environment: dict[str, str]) -> list[str]:
     with_python = environment | {"GRIDLANE_NATIVE": "0"}
     times = [min(timed(made, each) for _ in range(7)) for each in (with_python, environment)]
     rows = [
-        f"| whole, nothing cached | {cold:.2f} s |",
-        f"| whole, from the cache, with Python | {times[0]:.2f} s |",
-        f"| whole, from the cache, without Python | {times[1]:.3f} s |",
+        program_row("whole, nothing cached", cold, 2),
+        program_row("whole, from the cache, with Python", times[0], 2),
+        program_row("whole, from the cache, without Python", times[1], 3),
     ]
     for what, each in (("with", with_python), ("without", environment)):
         output = subprocess.run([str(made), "idle"], env=each, stdout=subprocess.PIPE, check=True)
         size = int(output.stdout) / 1024
+        results.add(f"idle and initialised, {what} Python", "resident", size, "MiB")
         rows.append(f"| idle and initialised, {what} Python | {size:.1f} MiB resident |")
     return rows
 

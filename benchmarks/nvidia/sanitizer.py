@@ -6,6 +6,7 @@ each example and tool; exits with 1 unless all are clean.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -14,6 +15,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from benchmarks import results
 
 TOOLS = ("memcheck", "racecheck")
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -73,14 +76,19 @@ def run(tool: str, example: Path) -> tuple[bool, str]:
 
 def main() -> None:
     """All examples under both tools, a few at a time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    results.option(parser)
+    args = parser.parse_args()
     if shutil.which("compute-sanitizer") is None:
         sys.exit("compute-sanitizer is not on the PATH; it is part of the CUDA toolkit")
     jobs = [(tool, example) for tool in TOOLS for example in examples()]
     with ThreadPoolExecutor(6) as pool:
-        results = list(pool.map(lambda job: run(*job), jobs))
-    for (tool, example), (clean, said) in zip(jobs, results, strict=True):
+        found = list(pool.map(lambda job: run(*job), jobs))
+    for (tool, example), (clean, said) in zip(jobs, found, strict=True):
         print(f"{tool:10} {example.name:24} {'clean' if clean else 'NOT CLEAN'}  {said}")
-    sys.exit(0 if all(clean for clean, _ in results) else 1)
+        results.add(example.name, tool, int(not clean), "runs not clean")
+    results.write("nvidia_sanitizer", args.record, "cuda")
+    sys.exit(0 if all(clean for clean, _ in found) else 1)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,123 @@
+"""Rows of measurements: what scripts write, what is kept, and whether recorded ratios hold."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
+
+import hold  # noqa: E402
+import results  # noqa: E402
+from results import Figure, Hardware, Row  # noqa: E402
+
+HELPERS = (
+    *("first_compile", "fit_math", "object_code", "peer_process"),
+    *("ptx_by_numba", "simulator_programs"),
+)
+"""Scripts without figures of their own: others start them, or they write code or a verdict."""
+
+SCRIPTS = sorted(
+    path
+    for path in (ROOT / "benchmarks").rglob("*.py")
+    if '__name__ == "__main__"' in path.read_text() and path.stem not in HELPERS
+)
+FILES = sorted(results.FOLDER.glob("*.json"))
+HOST = Hardware("a processor", "kind", 2, None)
+
+
+def row(command: str, *figures: Figure, hardware: Hardware = HOST) -> Row:
+    return Row(command, "2026-11-29", hardware, None, {}, None, None, list(figures))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_every_script_records_its_figures(script: Path) -> None:
+    text = script.read_text()
+    assert "results.option(parser)" in text and "results.write(" in text
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
+def test_files_are_as_they_are_written(file: Path) -> None:
+    rows = results.read(file)
+    assert results.dumped(rows) == file.read_text()
+    for each in rows:
+        words = shlex.split(each.command)
+        scripts = [word for word in words if word.endswith(".py")]
+        assert all((ROOT / script).exists() for script in scripts), each.command
+        assert each.figures and all(figure.unit for figure in each.figures)
+
+
+def test_a_row_of_the_same_command_and_hardware_is_replaced(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(results, "_figures", [])
+    monkeypatch.setattr(results, "processor", lambda: ("a processor", "kind", 2))
+    monkeypatch.setattr(
+        sys, "argv", [str(ROOT / "benchmarks/cpu.py"), "--record", "x", "--few", "1"]
+    )
+    results.add("vecadd", "ours", 1.23456789, "ms")
+    other = row("python benchmarks/cpu.py --few 1", hardware=replace(HOST, cores=16))
+    older = row("python benchmarks/cpu.py --few 1", Figure("vecadd", "ours", 9.0, "ms"))
+    (tmp_path / "cpu.json").write_text(results.dumped([older, other]))
+    results.write("cpu", tmp_path)
+    kept, new = results.read(tmp_path / "cpu.json")
+    assert kept == other
+    assert new.command == older.command and new.hardware == HOST
+    assert new.figures == [Figure("vecadd", "ours", 1.2346, "ms")]
+    results.write("cpu", None)
+    assert len(results.read(tmp_path / "cpu.json")) == 2
+
+
+def test_fields_are_checked(tmp_path) -> None:
+    file = tmp_path / "cpu.json"
+    file.write_text(results.dumped([row("python benchmarks/cpu.py")]))
+    raw = json.loads(file.read_text())
+    del raw[0]["driver"]
+    file.write_text(json.dumps(raw))
+    with pytest.raises(ValueError, match="the fields of a row"):
+        results.read(file)
+
+
+@pytest.mark.parametrize(
+    ("other", "like"),
+    [
+        (HOST, True),
+        (replace(HOST, architecture=None), True),
+        (replace(HOST, architecture="another"), False),
+        (replace(HOST, cores=16), False),
+        (replace(HOST, gpu="a GPU"), False),
+    ],
+)
+def test_hardware_that_may_be_compared(other: Hardware, like: bool) -> None:
+    assert HOST.like(other) is like
+
+
+def test_verdicts() -> None:
+    ratios = [Figure(name, "ours/gcc", 1.0, "ratio") for name in ("same", "slower", "gone")]
+    old = row("python x", *ratios, Figure("same", "ours", 3.0, "ms"))
+    new = row(
+        "python x",
+        Figure("same", "ours/gcc", 1.1, "ratio"),
+        Figure("slower", "ours/gcc", 1.3, "ratio"),
+    )
+    found = {each.case: each.held(1.15) for each in hold.compared("x", old, new)}
+    assert found == {"same": True, "slower": False, "gone": None}
+
+
+def test_a_recorded_benchmark_is_run_again(tmp_path, capsys) -> None:
+    script = "benchmarks/grid_sync.py"
+    options = ["--sizes", "8", "--turns", "1", "--record", str(tmp_path)]
+    subprocess.run([sys.executable, script, *options], cwd=ROOT, check=True)
+    (first,) = results.read(tmp_path / "grid_sync_cpu.json")
+    assert first.command == f"python {script} --sizes 8 --turns 1"
+    assert hold.hold([], 1e6, 120, tmp_path) == 0
+    assert "1 held, 0 not held, 0 not measured" in capsys.readouterr().out
+    assert hold.hold([], 0.0, 120, tmp_path) == 1
+    assert "NOT HELD" in capsys.readouterr().out
+    assert hold.hold(["another"], 1.0, 120, tmp_path) == 1
+    assert "no recorded row" in capsys.readouterr().out
