@@ -108,6 +108,7 @@ docs: $(VENV)/.installed-docs
 pictures: $(VENV)/.installed-dev
 	$(PY) scripts/site/tutorial.py
 	$(PY) scripts/site/gallery.py
+	$(PY) scripts/site/performance.py
 
 clean:
 	rm -rf $(VENV) $(OUT)
