@@ -25,6 +25,7 @@ AHEAD = (
     *("numpy", "ml_dtypes", "llvmlite.binding", "typer", "rich.console", "platformdirs"),
     *("gridlane.cli.app", "gridlane.cli.run", "gridlane.cuda", "gridlane.compiler.generation"),
     *("gridlane.interp", "gridlane.compiler.cpu", "gridlane.compiler.clike"),
+    *("gridlane.frontends.python.translation", "gridlane.compiler.pipeline"),
     *("gridlane.compiler.vulkan", "gridlane.runtime.drivers.cpu", "vulkan", "wgpu", "moderngl"),
 )
 """Modules that most programs import; those that this machine lacks are left out."""

@@ -107,6 +107,7 @@ def section(drawing: Drawing) -> str:
             f"## {drawing.title}",
             " ".join(first.split()),
             f"![{drawing.alt}](pictures/gallery/{file})",
+            "<!-- needs minutes -->",
             f"    {command}",
             f"kernel {kernel}, command {seconds:.1f} s; [source](../examples/{drawing.name}.py)\n",
         )

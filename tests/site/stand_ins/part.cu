@@ -1,0 +1,4 @@
+__device__ float scaled(float x)
+{
+    return 3 * x;
+}
