@@ -11,15 +11,20 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import mpmath
 import numpy as np
 from mpmath import mp, mpf
 
-import results
+sys.path.append(str(Path(__file__).parents[1]))  # tests import this file as benchmarks.accuracy
+
+from benchmarks import results
+
 from gridlane import interp
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.builder import Builder
