@@ -24,9 +24,9 @@ class Actor:
 
     Attributes:
         handler: ``(ctx, state, message, *arrays)`` in the dialect.
-        message, state, replies: the classes; a state or replies of None: it has none.
+        message, state, replies: the classes; None where it has no state or no replies.
         threads: that handle a message together.
-        arrays: the number of arrays that a launch gives.
+        arrays: the number of arrays of a launch.
         uses: the actors and topics that the handler names.
     """
 
@@ -45,7 +45,7 @@ class Actor:
 
     @property
     def place(self) -> Loc:
-        """Where the handler is."""
+        """The location of the handler."""
         return place_of(self.handler.py_func)
 
     def __call__(self, *args: Any) -> Any:
@@ -139,7 +139,7 @@ def annotation_of(function: Callable[..., Any], parameter: inspect.Parameter) ->
 
 
 def place_of(function: Callable[..., Any]) -> Loc:
-    """Where a function is."""
+    """The location of a function."""
     from gridlane.frontends.python.source import source_of
 
     source = source_of(function)  # type: ignore[arg-type]  # a Python function

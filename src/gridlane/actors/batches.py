@@ -56,10 +56,10 @@ class Batches:
         self._capacity, self._keep = capacity, (state, arrays)
 
     def run(self) -> None:
-        """Run the batch that ``info`` tells of, and write its outputs where the engine reads them.
+        """Run the batch that ``info`` describes, and write its outputs to the engine's memory.
 
         Raises:
-            KernelError: the handler stopped itself; ``info`` says at which message.
+            KernelError: the handler raised it; ``info`` has the index of the message.
         """
         info_there, slots_there, outputs_there = self._buffers
         info, stream = self._info, self._device.default_stream

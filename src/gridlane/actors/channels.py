@@ -1,8 +1,8 @@
-"""Inboxes on the device: the ways from one actor's kernel to another's, without the host.
+"""Channels: inboxes on the device, from one actor's kernel to another's, without the host.
 
-Each pair of a sender and a receiver has a ring of its own in the device's memory, so that neither
-waits for a ticket. The kernels find the rings in tables in the host's memory, which change while
-they run: a table's version is odd while it is written, and its actor is told of the new version.
+Each pair of a sender and a receiver has a ring of its own in the device's memory, so neither waits
+for a ticket. The kernels find the rings in tables in the host's memory, which change while they
+run. A table's version is odd while it is written, and the new version is published to its actor.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from gridlane.memory.resource import Buffer
 
 TABLE_BYTES = wire.TABLE_KINDS + wire.CHUNK * ROUTES
 GRACE = 1.0
-"""Seconds for a kernel to see a change of its tables."""
+"""Seconds for a kernel to read a change of its tables."""
 SELDOM = 5.0
-"""Seconds between two looks at the ring of a cluster that does not leave the device."""
+"""Seconds between two polls of the ring of a cluster that does not leave the device."""
 BRIEF = 0.05
-"""Seconds for a kernel to follow an order, or to see such a change, that has time until later."""
+"""Seconds for a kernel to follow an order, or to read such a change, where it can be tried again
+later."""
 
 
 def _wait_for(holds: Callable[[], bool], seconds: float) -> bool:
@@ -100,8 +101,8 @@ class Channel:
 
     def open(self) -> bool:
         """Write the entries. The sender is held, and all that it has sent is in the receiver's
-        inbox, which comes first: the sender has the way once the receiver knows that. Whether both
-        have come to know it, or do not run."""
+        inbox, which comes first. The sender gets its entry after the receiver has read its own.
+        Returns whether both have read them, or do not run."""
         sender, receiver = self.sender.residence, self.receiver.residence
         after = self.receiver.there.posted
         receiver.sources.write(self.source, after, self.memory.address, self.capacity, self.slot)
@@ -113,21 +114,20 @@ class Channel:
         sender.routes.write(self.route, key, self.memory.address, self.capacity, self.slot, kind)
         sender.announce()
         self.is_open = True
-        # Before it takes its next message: what that sends would go by the host, behind later ones.
+        # Order: before its next message, whose outputs would go by the host, behind later ones.
         if not _wait_for(sender.has_learned, BRIEF):
             self.withdraw()
         return self.is_open
 
     def withdraw(self) -> None:
-        """Take the way from the sender, which sends by the host then. What it has sent so far
-        stays."""
+        """Remove the sender's entry, so that it sends by the host. Messages in the ring stay."""
         self.is_open = False
         if not self.sender.has_ended():
             self.sender.residence.routes.write(self.route, 0, 0, 0, 0)
             self.sender.residence.announce()
 
     def shut(self) -> bool:
-        """Take the way from the sender; whether its kernel has noted that."""
+        """Remove the sender's entry; return whether its kernel has read that."""
         self.withdraw()
         sender = self.sender.residence
         if self.sender.has_ended():
@@ -135,8 +135,7 @@ class Channel:
         return _wait_for(sender.has_learned, GRACE)
 
     def at_rest(self) -> AbstractContextManager[None]:
-        """Have the ring be in the device's memory, where it is not: it is in the shared memory of a
-        cluster while that runs.
+        """Move the ring to the device's memory, if it is in the shared memory of a running cluster.
 
         Raises:
             DeviceError: NOT_PERMITTED, a handler of the cluster runs on.
@@ -144,20 +143,20 @@ class Channel:
         return nullcontext() if self.cluster is None else self.cluster.away()
 
     def _ends(self) -> tuple[int, int]:
-        """How many messages are taken, and how many there have been; it is at rest."""
+        """The number of taken messages, and of all; the ring is at rest."""
         facts = np.frombuffer(self._read(0, InboxHeader.size), dtype(InboxHeader))[0]
         return int(facts["head"]), int(facts["tail"])
 
     @property
     def length(self) -> int:
-        """How many messages it holds; both kernels may be changing that."""
+        """The number of messages in it; both kernels may be changing that."""
         with self.at_rest():
             head, tail = self._ends()
         return tail - head
 
     def is_free(self) -> bool:
-        """Whether what comes by the host is behind all that has been sent here: it is handled, or
-        its receiver soon handles it, or has ended."""
+        """Whether messages by the host would follow all that was sent here: they are handled, or
+        their receiver soon handles them, or has ended."""
         try:
             return _wait_for(lambda: self.receiver.has_ended() or not self.length, BRIEF)
         except DeviceError:
@@ -166,11 +165,11 @@ class Channel:
     @property
     def may_be_full(self) -> bool:
         """Whether its sender may wait for room in it. A cluster with such a kernel does not leave
-        the device, so that nobody can look."""
+        the device, so its ring cannot be read."""
         return self.cluster is not None or self.length >= self.capacity
 
     def is_drained(self) -> bool:
-        """Whether all that it held is handled, as far as the host can see now."""
+        """Whether all messages that it had are handled, as far as the host can see now."""
         if self.cluster is None:
             return not self.length
         if time.monotonic() < self._look_again:
@@ -182,7 +181,7 @@ class Channel:
             return False
 
     def waiting(self) -> list[bytes]:
-        """The messages that it holds, headers and payloads; both kernels are held."""
+        """The messages in it, headers and payloads; both kernels are held."""
         with self.at_rest():
             head, tail = self._ends()
             if head == tail:
@@ -191,8 +190,8 @@ class Channel:
         return self.receiver.there.ring(slots, head)
 
     def skip(self, reason: Reason) -> bool:
-        """Make the next message a dead letter, as the receiver's kernel has ended at it; whether
-        there is one."""
+        """Bury the next message, at which the receiver's kernel has ended; return whether there is
+        one."""
         with self.at_rest():
             head, _ = self._ends()
             at = wire.INBOX_HEAD + head % self.capacity * self.slot
@@ -203,11 +202,11 @@ class Channel:
         return True
 
     def close(self) -> bool:
-        """End the way after the receiver's kernel has ended: what is left are dead letters. Whether
-        the sender's kernel has noted it, so that the memory is free.
+        """End the channel after the receiver's kernel has ended; its messages are dead letters.
+        Returns whether the sender's kernel has read that, so that the memory is free.
 
         Raises:
-            DeviceError: see ``at_rest``; what is left is lost.
+            DeviceError: see ``at_rest``; the messages are lost.
         """
         noted = self.shut()
         with self.at_rest():
@@ -218,14 +217,14 @@ class Channel:
 
 def shut_keys(channels: list[Channel]) -> bytes:
     """The numbers of the receivers that get nothing more of a sender that ends, and the keys of
-    their names: what they have of it is still on the device."""
+    their names: messages of this sender to them are still on the device."""
     shut = [each.receiver for each in channels if not each.is_free()]
     keys = [key for each in shut for key in (each.number, key_of(each.name))]
     return np.array(keys, np.uint64).tobytes()
 
 
 def _free(used: set[int]) -> int | None:
-    """An entry of a table that no channel has, be it open or shut."""
+    """An entry of a table without a channel, open or shut."""
     return next((number for number in range(ROUTES) if number not in used), None)
 
 
@@ -233,7 +232,7 @@ class Channels:
     """The channels of a runtime's actors; under the directory's lock.
 
     Attributes:
-        later: pairs of a sender and a receiver whose way is to be opened when they have time.
+        later: pairs of a sender and a receiver whose channel is to be opened when they are idle.
     """
 
     def __init__(self) -> None:
@@ -243,10 +242,10 @@ class Channels:
         self.later: list[tuple[Any, Any]] = []
 
     def open(self, sender: Any, receiver: Any) -> bool:
-        """Make a way from one actor to another, where both have kernels that do not end. Where
-        there is no room in their tables, messages go by the host, as do an actor's to itself: its
-        kernel would wait for room that it makes itself. Where the sender is busy, they do for a
-        while. Whether that is so no more."""
+        """Open a channel from one actor to another, where both have resident kernels. Messages go
+        by the host where there is no room in their tables, as do an actor's to itself: its kernel
+        would wait for room that it makes itself. They go by the host for a while where the sender
+        is busy. Returns whether the channel is settled."""
         if sender.residence is None or receiver.residence is None or sender is receiver:
             return True
         key = sender.number, receiver.number
@@ -279,7 +278,7 @@ class Channels:
 
     @contextmanager
     def at_rest(self) -> Generator[None]:
-        """Have all rings be in the device's memory for the with block."""
+        """Move all rings to the device's memory for the with block."""
         with ExitStack() as stack:
             for cluster in {
                 each.cluster for each in self._all.values() if each.cluster is not None
@@ -292,8 +291,8 @@ class Channels:
         return [each.waiting() for each in self._all.values() if each.receiver is receiver]
 
     def relieve(self, sender: Any) -> None:
-        """Let a kernel that waits for room in another's inbox come to its orders: it sends by the
-        host then, which keeps what it sends until the messages before it are handled."""
+        """Make a kernel that waits for room in another's inbox reach its orders: it then sends by
+        the host, which keeps the messages until earlier ones are handled."""
         for channel in self._all.values():
             if channel.sender is not sender or not channel.is_open:
                 continue
@@ -315,16 +314,16 @@ class Channels:
 
     @property
     def is_used(self) -> bool:
-        """Whether there is a way between two actors on the device."""
+        """Whether there is a channel between two actors."""
         return bool(self._all)
 
     @property
     def is_settled(self) -> bool:
-        """Whether there is nothing for ``settle`` to do."""
+        """Whether ``settle`` has no work."""
         return not self._diverted and not self.later
 
     def settle(self) -> None:
-        """Deliver what was kept where its time has come, and open ways again."""
+        """Deliver kept messages whose time has come, and open channels again."""
         for channel in list(self._diverted):
             gone = channel.receiver.has_ended() or channel.sender.has_ended()
             if gone or channel.is_drained():
@@ -336,29 +335,31 @@ class Channels:
             sender, receiver = self.later[0]
             if not sender.has_ended() and receiver.accepts and not self.open(sender, receiver):
                 self.later.append(self.later.pop(0))
-                return  # others wait for the lock meanwhile, and the next look is soon
+                return  # other threads wait for the lock; the next poll is soon
             self.later.pop(0)
 
     def shut(self, receiver: Any) -> None:
-        """An actor takes no messages for a while: those of others go by the host, which says so."""
+        """Close an actor's channels while it accepts no messages: those of others go by the host,
+        which refuses them."""
         for channel in self._all.values():
             if channel.receiver is receiver:
                 channel.shut()
 
     def reopen(self, receiver: Any) -> None:
-        """It takes messages again."""
+        """Open them again."""
         for channel in list(self._all.values()):
             if channel.receiver is receiver and not channel.sender.has_ended():
                 self.open(channel.sender, receiver)
 
     def skip(self, receiver: Any, source: int, reason: Reason) -> None:
-        """The message of a source is dead, at which the receiver's kernel has ended."""
+        """Bury the message of a source at which the receiver's kernel has ended."""
         for channel in self._all.values():
             if channel.receiver is receiver and channel.source == source:
                 channel.skip(reason)
 
     def end(self, instance: Any) -> None:
-        """An actor has ended. What it has sent is handled still; what others have sent is dead."""
+        """End an actor's channels. Its own messages are still handled; those of others are dead
+        letters."""
         for key, channel in list(self._all.items()):
             if channel.receiver is instance:
                 del self._all[key]

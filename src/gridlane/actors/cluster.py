@@ -1,11 +1,11 @@
-"""Actors of a cluster: one launch has a block for each of them, which reach each other's shared
+"""Actors of a cluster: one launch has a block for each of them, and these reach each other's shared
 memory.
 
-The rings from one to another are there while the launch runs, and in the device's memory while it
-does not (``device/cluster_rings.py``), where the host reads and changes them. So the launch leaves
-the device for that, between two messages, and comes back. An actor that has ended has a block
-still: it waits for the others' end, as they may write to its memory, and tells the host that it is
-done.
+The rings between them are in shared memory while the launch runs. While it does not run they are in
+the device's memory (``device/cluster_rings.py``), where the host reads and changes them. For that,
+the launch leaves the device between two messages, and comes back. An actor that has ended still has
+a block. The block waits for the others' end, because they may write to its memory, and publishes
+its end to the host.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
 
 MOST = 8
-"""Actors of a cluster, as many as every device with clusters takes."""
+"""The most actors of a cluster, which every device with clusters supports."""
 
 
 def has_clusters(device: Any) -> bool:
@@ -61,13 +61,13 @@ class Cluster:
     """Actors of one launch, and the rings between them.
 
     Args:
-        program: what all of them run.
+        program: that all of them run.
         numbers: those of its actors, in the order of their blocks.
         capacity: messages of a ring.
 
     Attributes:
         members: their kernels' parts for the host.
-        launches: how often it has been launched.
+        launches: the number of launches.
 
     Raises:
         DeviceError: the device has no room for it.
@@ -101,7 +101,7 @@ class Cluster:
         return f"a cluster ({', '.join(each.name for each in self.members)})"
 
     def ring(self, sender: int, receiver: int) -> Buffer:
-        """The ring from one of its actors to another, as it is while the cluster does not run."""
+        """The ring from one of its actors to another, valid while the cluster does not run."""
         start = self._rings.address + receiver * self.region + sender * self._ring
         return Buffer(start, self._ring, self._rings, self._rings.device)
 
@@ -122,8 +122,8 @@ class Cluster:
 
     @contextmanager
     def away(self) -> Generator[None]:
-        """Have it leave the device for the with block; it comes back with the members that have
-        set out meanwhile.
+        """Make it leave the device for the with block; it comes back with the members that were
+        started meanwhile.
 
         Raises:
             DeviceError: NOT_PERMITTED, a handler runs on.
@@ -148,11 +148,11 @@ class Cluster:
                 self.come_back()
 
     def ask_to_leave(self) -> None:
-        """It is to leave, and stays away until ``come_back`` is called as often."""
+        """Order it to leave; it stays away until ``come_back`` is called as often."""
         self._depth += 1
 
     def leave(self) -> bool:
-        """Have all of its actors park, and then leave at once; whether they have."""
+        """Make all of its actors park, and then leave at once; return whether they have."""
         if not self.runs():
             self._note_ends()
             return True
@@ -169,8 +169,8 @@ class Cluster:
         return left
 
     def _park(self, until: float) -> list[Member] | None:
-        """Hold those that run; None where one runs on. One that waits for room in another's inbox
-        is held before that one."""
+        """Hold the running actors; None where one runs on. An actor that waits for room in
+        another's inbox is held before that one."""
         first: Member | None = None
         while True:
             held: list[Member] = []
@@ -193,7 +193,7 @@ class Cluster:
             time.sleep(50e-6)
 
     def wait(self, timeout: float) -> bool:
-        """Wait until the launch has ended; whether it has."""
+        """Wait until the launch has ended; return whether it has."""
         until = time.monotonic() + timeout
         while self.runs():
             if time.monotonic() > until:
@@ -207,9 +207,9 @@ class Cluster:
             each.note_end()
 
     def come_back(self) -> None:
-        """Launch it again, with those that were there, unless it is to be away still. One that has
-        not left goes on."""
-        self._depth = max(self._depth - 1, 0)  # who asks for it may fail before
+        """Launch it again with the same actors, unless it must stay away. A launch that has not
+        left runs on."""
+        self._depth = max(self._depth - 1, 0)  # the caller may fail before
         if self._depth:
             return
         if self.runs():
@@ -237,7 +237,7 @@ class Cluster:
         except BaseException:
             for each in live:
                 each.there.ended()
-                each.started = True  # so that whoever looks finds that it is gone
+                each.started = True  # a poll then finds it gone
             raise
         for each in live:
             each.started = True
@@ -256,7 +256,7 @@ class Cluster:
         self._kernel.flush()
 
     def lost(self) -> None:
-        """Its context is lost."""
+        """Note that its context is lost."""
         self._kernel.lost()
 
 
@@ -281,7 +281,8 @@ class _Seat:
         return not self._member.is_here() or not self._cluster.runs()
 
     def stop(self) -> BaseException:
-        """The error that its handler has raised. Of two actors at once one tells its own."""
+        """The error that its handler has raised. Of two failures at once, each actor has its
+        own."""
         return self._cluster.stop(self._member.rank) or ActorError(
             f"{self._member.name} failed, and another actor of its cluster did at the same time, "
             "whose error is told alone"
@@ -292,12 +293,12 @@ class _Seat:
         self._cluster.flush()
 
     def lost(self) -> None:
-        """Its context is lost."""
+        """Note that its context is lost."""
         self._cluster.lost()
 
 
 class Member(Residence):
-    """The part of a cluster's launch that is one actor's."""
+    """The part of a cluster's launch that belongs to one actor."""
 
     def __init__(
         self,
@@ -320,7 +321,7 @@ class Member(Residence):
         return _Seat(self)
 
     def start(self, state: Buffer, arrays: tuple[Any, ...], drift: int) -> None:
-        """Run in the cluster's next launch, which is now, unless the cluster is to be away.
+        """Run in the cluster's next launch, which is now, unless the cluster must stay away.
 
         Raises:
             DeviceError: the device does not hold it besides others; NOT_PERMITTED, a handler of the
@@ -340,11 +341,11 @@ class Member(Residence):
 
     @property
     def launched(self) -> tuple[Any, ...]:
-        """What it was started with."""
+        """The parameters with which it was started."""
         return self._launched
 
     def has_told(self) -> bool:
-        """Whether its block has told that it handles no more messages in this launch."""
+        """Whether its block has published that it handles no more messages in this launch."""
         return int(self._told[0]) == self.cluster.launches
 
     def is_here(self) -> bool:
@@ -352,7 +353,7 @@ class Member(Residence):
         return self.started and not self.has_told()
 
     def is_parked(self) -> bool:
-        """Hold it; whether it follows. One that ends, or hangs, does not."""
+        """Hold it; return whether it follows. An actor that ends, or hangs, does not."""
         with fork_waits(), self._lock:
             closed = self._closed
         return not closed and self.there.hold(BRIEF)
@@ -364,7 +365,7 @@ class Member(Residence):
         self.there.leaves()
 
     def stay(self) -> None:
-        """It has not left."""
+        """Withdraw the order to leave."""
         with fork_waits(), self._lock:
             before, self._away = self._away, None
             if before is not None and self.started and not self._closed:
@@ -377,7 +378,7 @@ class Member(Residence):
             return before is not None and not self._closed and not self.failed()
 
     def row(self, launch: int) -> Any:
-        """What the block reads of it in a launch; 0 for none of its own."""
+        """The address of its row in a launch; 0 if it has none of its own."""
         if launch:
             self._told[:] = 0
             self._write_row(self._launched[2])
@@ -386,7 +387,7 @@ class Member(Residence):
         return row
 
     def note_end(self) -> None:
-        """The launch has ended, and its part with it."""
+        """Note that the launch has ended, and its part with it."""
         self._note_end()
 
     def is_gone(self) -> bool:
@@ -401,7 +402,7 @@ class Member(Residence):
             return not self.cluster.runs()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until it handles no more messages; whether it does not.
+        """Wait until it handles no more messages; return whether it does not.
 
         Raises:
             DeviceError: a kernel has brought the context down.

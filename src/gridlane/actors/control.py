@@ -1,4 +1,4 @@
-"""The control block of an actor, as Python reads it."""
+"""The control block of an actor, for Python."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Kernels that do not end and wait in a cycle for room in each other's inboxes on the device.
+"""Resident kernels that wait in a cycle for room in each other's inboxes on the device.
 
-None of them comes to its own inbox, so that the wait would last for ever. One of a cycle is found
-by the messages that it has taken and sent, which do not change, and by a full inbox that it sends
-to; what it sends goes by the host then, which keeps it until there is room.
+None of them polls its own inbox, so the wait would last for ever. An actor of a cycle is found by
+its counts of taken and sent messages, which do not change, and by a full inbox that it sends to. It
+then sends by the host, which keeps the messages until there is room.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from gridlane.actors.channels import Channels
 
 PATIENCE = 0.2
-"""Seconds without a message taken or sent after which an actor may be waiting for room."""
+"""Seconds without a message taken or sent, after which an actor may be waiting for room."""
 
 
 class Cycles:
-    """What is known of the actors that do not go on; under the directory's lock."""
+    """The actors that make no progress; under the directory's lock."""
 
     def __init__(self) -> None:
         self._stands: dict[int, tuple[tuple[int, ...], float]] = {}
@@ -25,7 +25,7 @@ class Cycles:
         self._next = 0.0
 
     def look(self, instances: list[Any], channels: Channels) -> None:
-        """Find actors that wait in a cycle, and let one of each go on."""
+        """Find actors that wait in a cycle, and unblock one of each cycle."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -40,11 +40,12 @@ class Cycles:
                 channels.relieve(each)
                 self._waits.pop(each.number, None)
         for each in live.values():
-            if each.residence.diverted:  # what it sends must not fill its ring to the host
+            if each.residence.diverted:  # its messages must not fill its ring to the host
                 each.there.keep()
 
     def _has_come_to_wait(self, instance: Any, channels: Channels, now: float) -> bool:
-        """Whether it stands for long enough now, and has a full inbox that it sends to."""
+        """Whether it has made no progress for long enough, and has a full inbox that it sends
+        to."""
         number, place = instance.number, tuple(instance.there.position[1:5])
         before = self._stands.get(number)
         if before is None or before[0] != place:
@@ -53,14 +54,14 @@ class Cycles:
             return False
         if now - before[1] < PATIENCE or before[1] < 0:
             return False
-        self._stands[number] = place, -1.0  # one look is enough: what is full stays full
+        self._stands[number] = place, -1.0  # one poll is enough: a full inbox stays full
         full = channels.full_of(instance)
         if full:
             self._waits[number] = full
         return bool(full)
 
     def _is_in_cycle(self, start: int) -> bool:
-        """Whether an actor waits for one that waits for it, by whatever way."""
+        """Whether an actor waits for one that waits for it, directly or not."""
         seen, left = set[int](), [*self._waits.get(start, ())]
         while left:
             number = left.pop()

@@ -1,4 +1,4 @@
-"""Dead letters: messages that nobody handles, and why."""
+"""Dead letters: unhandled messages, and the reasons."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gridlane.actors.layouts.python import dtype
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A message that nobody handles.
+    """An unhandled message.
 
     Attributes:
-        actor: the number of the actor that it was for, or the key of a name that none has.
+        actor: the number of its receiver, or the key of a name that no actor has.
         reason: why it is dead.
         header: the message's header, a numpy record.
         payload: its bytes.

@@ -1,4 +1,4 @@
-"""Who is there: actors by number and name, topics and their subscribers."""
+"""The actors of a runtime by number and name, topics and their subscribers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RETIRED = 64
 
 
 class Directory:
-    """The actors of a runtime, and what the engine's routes lead to.
+    """The actors of a runtime, and the targets of the engine's routes.
 
     Attributes:
         by_number, by_name: actors that have not ended.
@@ -48,7 +48,7 @@ class Directory:
         self._numbers: dict[str, itertools.count[int]] = {}
 
     def require_open(self) -> None:
-        """Raise ActorError where the runtime is about to end; what begins then holds the lock."""
+        """Raise ActorError where the runtime is about to end; the caller holds the lock."""
         if self.closing:
             raise ActorError("the runtime is closed")
 
@@ -58,7 +58,7 @@ class Directory:
             return list(self.by_number.values())
 
     def free_name(self, actor: Actor, wanted: str | None) -> str:
-        """The name that is asked for, or one made of the handler's.
+        """The requested name, or one made of the handler's.
 
         Raises:
             ActorError: an actor has the name.
@@ -76,7 +76,7 @@ class Directory:
         return _alone(next(name for name in names if name not in self.by_name), self._keys)
 
     def add(self, instance: Instance) -> None:
-        """Let a name and a number lead to an actor."""
+        """Route a name and a number to an actor."""
         with fork_waits(), self.lock:
             self.by_number[instance.number] = self.by_name[instance.name] = instance
             self._keys[key_of(instance.name)] = instance.name
@@ -84,8 +84,8 @@ class Directory:
             self._route(instance.number, instance)
 
     def remove(self, instance: Instance) -> None:
-        """Forget an actor that has ended. Its memory is freed when no step can refer to it: the
-        engine is asked for that once for many of them."""
+        """Remove an actor that has ended. Its memory is freed when no step can refer to it; that is
+        tested once for many actors."""
         with fork_waits(), self.lock:
             self.channels.end(instance)
             self._connections = [pair for pair in self._connections if instance not in pair]
@@ -104,10 +104,10 @@ class Directory:
                 self._reclaim()
 
     def _reclaim(self) -> None:
-        """Free what no step can refer to any more."""
+        """Free the actors to which no step can refer any more."""
         self._reclaimed = self.version
-        # The worker that takes an actor off the list of those that run looks at it once more after
-        # that: the list first, then quiet().
+        # Order: the list first, then quiet(). A worker that takes an actor off the run queue reads
+        # it once more after that.
         free = [each for each in self._retired if not each.there.listed]
         if self.closing or not self._engine.quiet(0.002):
             return
@@ -116,7 +116,7 @@ class Directory:
         self._engine.free_routes()
 
     def find(self, number: int) -> Instance | None:
-        """The actor of a number, also one that has ended not long ago."""
+        """The actor of a number, also one that has ended recently."""
         found = self.by_number.get(number)
         if found is None:
             found = next((each for each in list(self._retired) if each.number == number), None)
@@ -185,7 +185,7 @@ class Directory:
             return dict(self._topics)
 
     def subscriptions(self) -> list[tuple[str, Instance]]:
-        """The patterns, and who subscribes to them, in their order."""
+        """The patterns and their subscribers, in the order of the subscriptions."""
         with fork_waits(), self.lock:
             return list(self._subscriptions)
 
@@ -217,7 +217,7 @@ class Directory:
                 )
 
     def open_channels(self, instance: Instance) -> None:
-        """Make the ways on the device to the actors that a handler names, and back."""
+        """Open the channels on the device to the actors that a handler names, and back."""
         if instance.residence is None:
             return
         with fork_waits(), self.lock:
@@ -233,8 +233,8 @@ class Directory:
                     self.channels.open(*pair)
 
     def connect(self, sender: Instance, receiver: Instance) -> None:
-        """Make a way on the device from one actor to another, now or once that takes messages.
-        Elsewhere, and where one of them has ended meanwhile, there is nothing to be done."""
+        """Open a channel on the device from one actor to another, now or once that accepts
+        messages. It does nothing elsewhere, and where one of them has ended meanwhile."""
         if sender.residence is None or receiver.residence is None:
             return
         with fork_waits(), self.lock:
@@ -246,7 +246,7 @@ class Directory:
                 self.channels.open(sender, receiver)
 
     def end_cycles(self) -> None:
-        """Let actors go on that wait for room in each other's inboxes on the device."""
+        """Unblock actors that wait for room in each other's inboxes on the device."""
         if not self.channels.is_used:
             return
         with fork_waits(), self.lock:
@@ -254,7 +254,7 @@ class Directory:
                 self._cycles.look(list(self.by_number.values()), self.channels)
 
     def settle_channels(self) -> None:
-        """Do what had to wait, of ways on the device."""
+        """Do postponed changes of channels."""
         if self.channels.is_settled:
             return
         with fork_waits(), self.lock:
@@ -262,7 +262,7 @@ class Directory:
                 self.channels.settle()
 
     def shut_channels(self, instance: Instance) -> None:
-        """Have what others send to an actor go by the host, as it takes no messages."""
+        """Make others send to an actor by the host, as it accepts no messages."""
         with fork_waits(), self.lock:
             self.channels.shut(instance)
 
@@ -278,7 +278,7 @@ class Directory:
 
 
 def _alone(name: str, keys: dict[int, str]) -> str:
-    """A name that none of others has the key of: they would have each other's messages."""
+    """A name whose key no other name has: actors with one key would get each other's messages."""
     other = keys.get(key_of(name), name)
     if other != name:
         raise ActorError(f"the names {name!r} and {other!r} have the same key; choose another one")

@@ -1,4 +1,5 @@
-"""The engines of this process: loaded with advice, left alone after a fork, closed at the exit."""
+"""The engines of this process: loaded with an error message, abandoned after a fork, closed at the
+exit."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from gridlane.actors._engine import Engine
 
 live_homes: weakref.WeakSet[Any] = weakref.WeakSet()
-"""What may be open of the runtimes."""
+"""The runtimes that may be open."""
 
 
 def new_engine(*arguments: int) -> Engine:

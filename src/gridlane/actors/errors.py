@@ -16,7 +16,7 @@ from gridlane.core.errors import GridlaneError
 
 
 class Reason(IntEnum):
-    """Why a message is dead; engine/engine.h has the same numbers."""
+    """Reasons of dead letters; engine/engine.h has the same numbers."""
 
     FULL = 1
     INACTIVE = 2
@@ -38,7 +38,7 @@ class Reason(IntEnum):
 
     @property
     def meaning(self) -> str:
-        """The reason in words."""
+        """The reason as text."""
         return _MEANINGS[self]
 
 
@@ -64,7 +64,7 @@ _MEANINGS = {
 
 
 class ActorError(GridlaneError, RuntimeError):
-    """An actor cannot do what is asked of it."""
+    """An actor cannot do what was requested."""
 
 
 class StateError(ActorError):
@@ -76,11 +76,11 @@ class QueueFull(ActorError):
 
 
 class CheckpointError(ActorError):
-    """A file is no whole checkpoint, or does not fit the actors that are given."""
+    """A file is no complete checkpoint, or does not fit the given actors."""
 
 
 class MessageDead(ActorError):
-    """A message that nobody handles.
+    """A message that no actor handles.
 
     Attributes:
         reason: why.

@@ -1,4 +1,4 @@
-"""What the parts of a runtime share, and its threads."""
+"""The engine of a runtime, and its threads, which the runtime's parts share."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ from gridlane.core.processors import available_processors
 from gridlane.launch.devices import get_device
 
 FOREVER = 1e10
-"""Seconds; the engine takes as many as no limit."""
+"""Seconds; the engine treats so many as no limit."""
 BURY_FULL, BURY_OTHERS = 1, 2
-"""Which messages are dead letters that a post does not get into an inbox: for that it is full, for
-other reasons."""
+"""Which posted messages become dead letters: those for a full inbox, those refused for other
+reasons."""
 PAUSE = 20e-9
-"""Seconds, roughly, of a worker's look for work."""
+"""Seconds, roughly, of a worker's poll for work."""
 _nodes = itertools.count(1)
 
 
 class Home:
-    """The engine of a runtime, who is there, and the threads; ``Runtime`` has the arguments.
+    """The engine of a runtime, its actors and threads; ``Runtime`` has the arguments.
 
     Attributes:
         by_host: whether Python launches the steps.
-        residents: whether the device keeps actors' kernels that do not end.
+        residents: whether the device can have resident kernels.
         must_reside: whether all actors have such kernels.
-        timed: whether these count how long messages wait and are handled.
+        timed: whether these count waits and handling times of messages.
         drift: nanoseconds that a message's clock may be ahead.
         spin: nanoseconds that a call spins.
         closed: whether the engine has ended, or is another process's.
         forked: whether it is another process's.
         lattices: those of the runtime.
-        cutting: is held while a checkpoint is taken.
-        at_end: is called before the engine ends.
-        ended: is set at the end, for threads that wait.
+        cutting: a lock, held while a checkpoint is taken.
+        at_end: called before the engine ends.
+        ended: set at the end, for threads that wait.
     """
 
     def __init__(
@@ -99,8 +99,9 @@ class Home:
         live_homes.add(self)
 
     def __del__(self) -> None:
-        # Close before the memory of actors goes, whose steps may run. By a thread, as this one may
-        # be in a step that the close waits for. The thread's reference brings this object back.
+        # Lifetime: close before the memory of actors is freed, whose steps may run. A thread does
+        # it, because this one may be in a step that the close waits for. The thread's reference
+        # revives this object.
         if hasattr(self, "_futures") and not self.closed:
             live_homes.add(self)
             with suppress(RuntimeError):  # at the interpreter's exit no thread starts
@@ -109,7 +110,7 @@ class Home:
                 ).start()
 
     def require_open(self) -> None:
-        """Raise ActorError where it is closed."""
+        """Raise ActorError where the runtime is closed."""
         if self.forked:
             raise ActorError(
                 "the runtime is another process's, from before a fork: make one in this process"
@@ -120,7 +121,7 @@ class Home:
     # --- threads ---
 
     def start(self) -> None:
-        """Start the threads that an actor needs, once; remove what killed processes left."""
+        """Start the threads that an actor needs, once; remove files of killed processes."""
         if not self._threads:
             remove_left_inboxes()
         self.start_thread("gridlane actors", _supervise)
@@ -128,7 +129,7 @@ class Home:
             self.start_thread("gridlane actors' batches", _run_batches)
 
     def start_thread(self, name: str, target: Callable[[weakref.ref[Home], Engine], None]) -> None:
-        """Start a thread of the runtime's, once. It must not keep the runtime alive."""
+        """Start a thread of the runtime, once. Lifetime: it must not keep the runtime alive."""
         with fork_waits(), self._lock:
             if name not in self._threads:
                 arguments = weakref.ref(self), self.engine
@@ -137,7 +138,7 @@ class Home:
                 made.start()
 
     def close(self) -> None:
-        """End the actors, without handling what is in their inboxes, the engine, the threads."""
+        """End the actors, without handling their inboxes, then the engine and the threads."""
         with fork_waits(), self._ending:
             if not self.closed:
                 self._close()
@@ -164,7 +165,8 @@ class Home:
                 loop.call_soon_threadsafe(_complete, future)
 
     def abandon(self) -> None:
-        """After a fork: the threads are the parent's, and so are the shared inboxes."""
+        """Abandon the engine after a fork: the threads are the parent's, and so are the shared
+        inboxes."""
         self.closed = self.forked = True
         for instance in self.directory.by_number.values():
             for share in instance.shares:
@@ -180,7 +182,7 @@ class Home:
         in the inbox."""
         self.require_open()
         self.start_thread("gridlane actors' answers", _give_answers)
-        # The answer may be there at once: it waits for this lock until its future is known.
+        # Order: the answer may arrive at once; it waits for this lock until its future is stored.
         with fork_waits(), self._lock:
             ticket, reason = self.engine.post_async(there, data)
             if not reason:
@@ -188,14 +190,14 @@ class Home:
         return ticket, reason
 
     def forgets(self, ticket: int) -> None:
-        """Nobody waits any more; an answer that is there and not taken is a dead letter."""
+        """Drop a future; an answer that was not taken is a dead letter."""
         with fork_waits(), self._lock:
             self._futures.pop(ticket, None)
             if not self.closed:
                 self.engine.cancel(ticket)
 
     def answer(self, ticket: int) -> None:
-        """Complete a future; who awaits it takes the answer."""
+        """Complete a future; the coroutine that awaits it takes the answer."""
         with fork_waits(), self._lock:
             loop, future = self._futures.pop(ticket, (None, None))
         if loop is None or future is None:
@@ -208,12 +210,12 @@ class Home:
     # --- dead letters ---
 
     def take_dead(self) -> list[DeadLetter]:
-        """Take the dead letters of this moment; those that come meanwhile stay."""
+        """Take the present dead letters; later ones stay."""
         self.require_open()
         found: list[DeadLetter] = []
         for _ in range(self.engine.facts()["dead"]):
             taken = self.engine.dead()
-            if taken is None:  # another thread takes them, too
+            if taken is None:  # another thread takes them too
                 break
             found.append(read_dead(*taken))
         return found
@@ -245,11 +247,11 @@ class Home:
 
 
 _NO_REPLAY = (Reason.LATE, Reason.UNREAD, Reason.NO_TOPIC)
-"""Why letters are dead whose ``actor`` is the one that emitted them."""
+"""Reasons of letters whose ``actor`` is the sender."""
 
 
 def _complete(future: asyncio.Future[None]) -> None:
-    """Wake who awaits an answer, or the runtime's end."""
+    """Complete the future of an answer, or of the runtime's end."""
     if not future.done():
         future.set_result(None)
 
@@ -264,7 +266,7 @@ def seconds_of(name: str, given: float | None) -> float:
 
 
 def deadline_of(expires: float | None) -> int:
-    """When a message expires, by the engine's clock; 0 for never."""
+    """The time at which a message expires, by the engine's clock; 0 for never."""
     if expires is None:
         return 0
     if expires != expires:

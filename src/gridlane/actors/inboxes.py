@@ -1,9 +1,9 @@
-"""The folder of shared inboxes: which names there are, and whose they are.
+"""The folder of shared inboxes: their names and their processes.
 
-Each inbox is memory without a name (``memfd_create``), which goes when the last process that maps
-it ends, and which nobody can make shorter. A small file in the user's runtime folder tells which
-process has it. Of a process that was killed only that file is left, and the next that looks removes
-it.
+Each inbox is memory without a name (``memfd_create``), which is freed with the last process that
+maps it, and which no process can shrink. A small file in the user's runtime folder names the
+process that has it. A killed process leaves only that file, and the next process that reads the
+folder removes it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LARGEST = 4096
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where an inbox is.
+    """The location of an inbox.
 
     Attributes:
         process: the number of the process that has it.
@@ -49,8 +49,8 @@ class Entry:
     file: int
 
     def lives(self) -> bool:
-        """Whether the process runs, or has it still if it is this one. What another namespace's
-        processes do is unknown."""
+        """Whether the process runs, and still has it if it is this one. The state of another
+        namespace's processes is unknown."""
         from gridlane.actors._engine import start_of
 
         if self.process == os.getpid() and self.space == own_space():
@@ -93,7 +93,7 @@ def verify_name(name: str) -> str:
 
 
 def remove_left_inboxes() -> None:
-    """Remove what processes that were killed left, if there is a folder that can be used."""
+    """Remove files of killed processes, if there is a usable folder."""
     with suppress(ActorError, OSError):
         if sys.platform == "linux" and user_folder().is_dir():
             with Folder() as folder, folder.locked(0.1):
@@ -123,14 +123,14 @@ class Folder:
 
     @contextmanager
     def locked(self, seconds: float = 5.0) -> Generator[None]:
-        """Keep other processes from changing what is here.
+        """Lock the folder against other processes.
 
         Raises:
             ActorError: another process keeps it locked for longer than some seconds.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         until = time.monotonic() + seconds
-        with fork_waits():  # the lock of a child would be this one
+        with fork_waits():  # the child of a fork would share the lock
             try:
                 lock = os.open("lock", flags, 0o600, dir_fd=self._folder)
             except OSError as error:
@@ -145,7 +145,7 @@ class Folder:
                 os.close(lock)
 
     def sweep(self) -> list[str]:
-        """Remove what processes that have ended left; the names of it. The folder is locked."""
+        """Remove files of ended processes; return the remaining names. The folder is locked."""
         gone: list[str] = []
         for file in os.listdir(self._folder):
             if not file.endswith(SUFFIX):
@@ -153,7 +153,7 @@ class Folder:
             try:
                 keep = not file.startswith(".") and self._read(file).lives()
             except (ActorError, OSError):
-                keep = False  # nobody can connect by it
+                keep = False  # no process can connect by it
             if not keep:
                 with suppress(OSError):
                     os.unlink(file, dir_fd=self._folder)
@@ -161,7 +161,7 @@ class Folder:
         return gone
 
     def add(self, name: str, entry: Entry) -> None:
-        """Make an inbox known. The folder is locked, and swept.
+        """Publish an inbox. The folder is locked, and swept.
 
         Raises:
             ActorError: there is one of the name.
@@ -185,7 +185,7 @@ class Folder:
             os.unlink(new, dir_fd=self._folder)
 
     def find(self, name: str) -> Entry:
-        """Where an inbox is.
+        """Find an inbox.
 
         Raises:
             ActorError: there is none, it is not this user's, or its process has ended.
@@ -212,7 +212,7 @@ class Folder:
         return entry
 
     def remove(self, name: str, entry: Entry) -> None:
-        """Remove an inbox's file if it is that entry's still. The folder is locked."""
+        """Remove an inbox's file if it still belongs to the entry. The folder is locked."""
         file = name + SUFFIX
         with suppress(OSError, ActorError):
             if self._read(file) == entry:

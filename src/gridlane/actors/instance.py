@@ -1,4 +1,4 @@
-"""A launched actor as the runtime sees it: its part of the engine, its memory, its transitions."""
+"""A launched actor: its part of the engine, its memory, its transitions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from gridlane.core.forks import fork_waits
 from gridlane.memory.resource import Buffer
 
 FAILURES = (1 << 24) - 1
-"""The bits of a failure's number that a caller is told."""
+"""The bits of a failure's number that a caller gets."""
 KEPT = 1024
-"""How many failures of an actor are kept for their callers."""
+"""The most failures of an actor that are kept for their callers."""
 
 
 class Instance:
@@ -37,14 +37,14 @@ class Instance:
         memory: of its state, on the device.
         first, last: the bytes of its first state, and of that of the last checkpoint.
         arrays: of its launch.
-        batches: how Python launches its steps, where C does not.
-        residence: its kernel, where that does not end.
-        ending: whether nothing changes its phase any more.
+        batches: the steps that Python launches, where C does not.
+        residence: its resident kernel, if it has one.
+        ending: whether its phase is final.
         failure: the error that ended it, or that it was restarted after.
         waits: whether it has never been activated, so that a call would wait.
-        raised: by a step that Python has launched, until it is followed up.
+        raised: the exception of a step that Python has launched, until it is handled.
         shares: its inboxes for other processes, which end with it.
-        retire: is called once it has ended.
+        retire: called once it has ended.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Instance:
             self.apply_phase()
 
     def enter(self, state: State) -> None:
-        """Be in the state that a checkpoint has."""
+        """Enter the state of a checkpoint."""
         with fork_waits(), self.lock:
             self.state = state
             self.waits = state.value < State.ACTIVE.value
@@ -104,20 +104,19 @@ class Instance:
             self.apply_phase()
 
     def apply_phase(self) -> None:
-        """Tell the engine what the state allows. An actor that has failed does not run until
+        """Publish to the engine what the state allows. An actor that has failed does not run until
         ``there.recover()``."""
         if not self.ending:
             self.there.phase = PHASES[self.state]
 
     def drain(self, until: float) -> None:
-        """Handle what is in the inbox, and deliver what that emits, until a time of
-        ``time.monotonic``."""
+        """Handle the inbox, and deliver the outputs, until a time of ``time.monotonic``."""
         if self.there.lengths[0]:
             self.there.schedule()
         there, residence = self.there, self.residence
         while (
             (there.lengths[0] or there.working or there.listed)
-            # what a checkpoint has held back, and what waits for room
+            # messages that a checkpoint held back, and blocked outputs
             or (residence is not None and residence.started and residence.unsent())
         ):
             if time.monotonic() >= until or self.state is not State.TERMINATING:
@@ -125,7 +124,7 @@ class Instance:
             time.sleep(0.0002)
 
     def end(self, reason: Reason) -> None:
-        """Take no more messages, stop what runs, bury what is left."""
+        """Accept no more messages, stop what runs, bury the rest."""
         with fork_waits(), self.lock:
             if self.has_ended():
                 return
@@ -156,24 +155,24 @@ class Instance:
 
     @property
     def is_ending(self) -> bool:
-        """Whether it has been told to end."""
+        """Whether it is about to end, or has ended."""
         return self.state in (State.TERMINATING, State.TERMINATED)
 
     @property
     def accepts(self) -> bool:
-        """Whether its state lets it take messages."""
+        """Whether its state allows it to accept messages."""
         return bool(PHASES[self.state] & ACCEPTS)
 
     def note_failure(self, error: BaseException) -> None:
-        """Keep the error of the failure that the control block counts as the last."""
+        """Store the error of the failure that the control block counts as the last."""
         self.failure = error
         self._failures[self.control.failed & FAILURES] = error
         if len(self._failures) > KEPT:
             del self._failures[next(iter(self._failures))]
 
     def note_end(self, error: BaseException) -> None:
-        """Keep the error that ends it, as a failure with a number of its own: callers of earlier
-        ones may ask for theirs later. Its kernel is gone, or hangs."""
+        """Store the error that ends it, as a failure with a number of its own: callers of earlier
+        ones may still request theirs. Its kernel is gone, or hangs."""
         self.control.failed += 1
         self.note_failure(error)
 
@@ -182,7 +181,7 @@ class Instance:
         return self._failures.get(number) if number else self.failure
 
     def has_ended(self) -> bool:
-        """Whether nothing of it runs, or will."""
+        """Whether it has ended for good."""
         return self.state is State.TERMINATED
 
     def wait_for_step(self, timeout: float) -> None:
@@ -192,7 +191,7 @@ class Instance:
             time.sleep(0.0001)
 
     def run(self, drift: int) -> None:
-        """Launch its kernel, where that does not end and does not run."""
+        """Launch its resident kernel, if it has one that does not run."""
         if self.residence is not None and not self.residence.started:
             self.residence.start(self.memory, self.arrays, drift)
 
@@ -234,13 +233,13 @@ class Instance:
     # --- facts ---
 
     def handled(self) -> int:
-        """How many messages of its step are handled, as far as the host can see."""
+        """The number of handled messages of its step, as far as the host can see."""
         return int(host_bytes(self.there.places[0], 64).view(np.int32)[HANDLED])
 
     def metrics(self) -> dict[str, int]:
         """Counters and lengths; see ``ActorRef.metrics``."""
         if self.residence is not None:
-            time.sleep(5e-6)  # a kernel that stays tells of a message a moment later
+            time.sleep(5e-6)  # a resident kernel publishes a message a moment later
         waiting, unread, high, out_high = self.there.lengths
         control = self.control
         return {
@@ -264,7 +263,7 @@ class Held:
 
     def __enter__(self) -> None:
         while not self._there.hold(0.1):
-            continue  # Ctrl-C has had its turn, and a closed engine raises
+            continue  # signal handlers have run, and a closed engine raises
 
     def __exit__(self, *error: object) -> None:
         self._there.release()

@@ -21,7 +21,7 @@ class Numbers:
     """The numbers of actors in the order of their launches; one thread at a time.
 
     Attributes:
-        following: the number that is taken next.
+        following: the next number.
     """
 
     def __init__(self, following: int) -> None:

@@ -22,18 +22,18 @@ from gridlane.core.errors import TypingError
 T = TypeVar("T", bound=type)
 
 TIERS = (256, 1024, 4096, 16384)
-"""The bytes that a queue's slots may have for a payload."""
+"""The sizes of payloads in the slots of a queue, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A message's or state's class: its layout, and how its values become bytes.
+    """The class of a message or state: its layout, and the conversion of its values to bytes.
 
     Attributes:
         record: its type in kernels.
         pack: the bytes of a value.
         unpack: a value of bytes.
-        form: what does both, where all fields are scalars.
+        form: the C code of both, where all fields are scalars.
     """
 
     cls: type
@@ -45,7 +45,7 @@ class Shape:
 
     @property
     def number(self) -> int:
-        """64 bits that tell the class from others, in every process."""
+        """64 bits that identify the class in every process."""
         return self.layout.type_id
 
 
@@ -107,7 +107,7 @@ def _decorated(cls: Any, is_message: bool) -> Any:
 
 
 def _by(pack: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
-    """A method; functions of C are none."""
+    """A method of Python; functions of C are none by themselves."""
     return lambda value: pack(value)
 
 
@@ -141,8 +141,8 @@ def _known(cls: Any) -> Shape | None:
 
 
 def _form(cls: Any, layout: Layout, has_init: bool) -> Form:
-    """Of the fields that are scalars, in C. A value is made as the dataclass does, but without a
-    call of its own where that only assigns the fields."""
+    """Conversions in C, for fields that are scalars. A value is made as the dataclass does, but
+    without a call of its own where that only assigns the fields."""
     fields = tuple(
         (each.name, CODES[str(each.type)], each.offset, str(each.type))
         for each in layout.fields
@@ -156,7 +156,7 @@ def _form(cls: Any, layout: Layout, has_init: bool) -> Form:
 def _nested(
     cls: Any, layout: Layout, form: Form
 ) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
-    """For arrays and other classes as well."""
+    """Conversions for arrays and other classes as well."""
     kind = numpy_dtype(layout)
     names = [field.name for field in layout.fields]
     others = [

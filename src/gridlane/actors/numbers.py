@@ -1,10 +1,10 @@
-"""Numbers that a user gives."""
+"""Checks of a user's counts."""
 
 from __future__ import annotations
 
 
 def verify(**numbers: int) -> None:
-    """Raise TypeError or ValueError for counts that are none; capacities are powers of two."""
+    """Raise TypeError or ValueError for values that are no counts; capacities are powers of two."""
     for name, value in numbers.items():
         if not isinstance(value, int) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{name}={value!r} is no number")

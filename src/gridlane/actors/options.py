@@ -1,4 +1,4 @@
-"""What a launch says of an actor's queues, and of failures."""
+"""Options of a launch: an actor's queues, and its failures."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gridlane.core.errors import TypingError
 Restart = Literal["never", "fresh", "checkpoint"]
 RESTARTS: tuple[Restart, ...] = get_args(Restart)
 POLICIES = {"block": 0, "dead": 1}
-"""What an actor's own messages do where another's inbox is full, as the engine has it."""
+"""The policy of an actor's own messages for a full inbox of another, as the engine has it."""
 
 MOST_OUTPUTS = 1 << 20
-"""Of a batch: messages times ``emits``."""
+"""The limit of a batch: messages times ``emits``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a launch says of an actor's queues, and of failures; see ``Runtime.launch``.
+    """Options of a launch: an actor's queues, and its failures; see ``Runtime.launch``.
 
     Attributes:
         tiers: bytes of payloads in the inbox, and of those that the actor emits.
@@ -57,8 +57,8 @@ class Options:
         return 1 << min(self.batch, self.capacity).bit_length() - 1
 
     def holding(self, messages: int) -> Options:
-        """The same, with an inbox that holds so many messages: on a device that keeps kernels, an
-        actor has one for each sender besides that of its capacity."""
+        """The same, with an inbox that holds so many messages. On a device with resident kernels,
+        an actor has one for each sender besides that of its capacity."""
         if messages <= self.capacity:
             return self
         capacity = 1 << (messages - 1).bit_length()

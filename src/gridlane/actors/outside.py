@@ -1,4 +1,4 @@
-"""``ActorRef.share``: let other processes of the user post to an actor."""
+"""``ActorRef.share``: allow other processes of the user to post to an actor."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from gridlane.actors.inboxes import (
 from gridlane.actors.instance import Instance
 
 SPINS = 200
-"""Looks of the reader before it sleeps: some microseconds."""
+"""Polls of the reader before it sleeps: some microseconds."""
 LEASE = 1.0
-"""Seconds for which a peer that lives may hold a slot that others wait for."""
+"""Seconds for which a live peer may hold a slot that others wait for."""
 PEERS = 64
 MOST_PEERS = 1024
 
@@ -33,15 +33,15 @@ class Share:
     """An inbox of an actor that other processes of the user post to; ``ActorRef.share`` makes one.
 
     It ends with the actor, or by ``close``. It is a context manager. In the child of a fork it is
-    closed; the parent's goes on.
+    closed; the parent's stays open.
 
     Attributes:
         name: by which others connect.
         token: 64 bits that each message must present. ``connect`` reads it from the memory, which
-            only processes of this user can open, unless it is given there: a peer that is given a
-            token posts to this inbox, and to no later one of the same name. The mode of the files
-            keeps other users out. Nothing keeps out a program of the same user that means harm: it
-            could stop this process as well.
+            only processes of this user can open, unless it is passed there: a peer with a token
+            posts to this inbox, and to no later one of the same name. The mode of the files
+            excludes other users. A hostile program of the same user is not excluded: it could stop
+            this process as well.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Share:
     ) -> None:
         self.name, self.token = name, token
         self._instance, self._memory, self._gate, self._entry = instance, memory, gate, entry
-        self._once = threading.Lock()  # whoever takes it closes the memory
+        self._once = threading.Lock()  # the receiver closes the memory
         instance.shares.append(self)
 
     def __repr__(self) -> str:
@@ -73,7 +73,7 @@ class Share:
         return self._gate.facts()
 
     def close(self) -> None:
-        """Take no more messages. Those that have not reached the actor are dead letters."""
+        """Accept no more messages. Those that have not reached the actor are dead letters."""
         if not self._once.acquire(blocking=False):
             return
         if self in self._instance.shares:
@@ -81,12 +81,12 @@ class Share:
         own_entries.discard(self._entry)
         self._gate.close()
         os.close(self._memory)
-        # Where others keep the folder from being used, the file stays, and leads to nothing.
+        # Where other processes lock the folder, the file stays, and no process can connect by it.
         with suppress(ActorError, OSError), Folder() as folder, folder.locked(1.0):
             folder.remove(self.name, self._entry)
 
     def abandon(self) -> None:
-        """After a fork: it is the parent's."""
+        """Close it in the child of a fork: it is the parent's."""
         if self._once.acquire(blocking=False):
             self._gate.abandon()
             os.close(self._memory)

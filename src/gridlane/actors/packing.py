@@ -29,7 +29,7 @@ Writer = Callable[[Any], bytes]
 
 
 def writer_of(kind: FieldType, label: str) -> Writer:
-    """What writes the values of a field.
+    """A writer of the values of a field.
 
     Args:
         label: its name in errors.
@@ -57,7 +57,7 @@ def _scalar(kind: ScalarType, label: str) -> Writer:
 
 
 def _record(kind: Layout, label: str) -> Writer:
-    """Of values of the class, records of numpy, and tuples."""
+    """A writer of values of the class, records of numpy, and tuples."""
     dtype = dtype_of(kind)
     writers = [writer_of(each.type, f"{label}.{each.name}") for each in kind.fields]
 
@@ -108,7 +108,7 @@ def _array(kind: Array, label: str) -> Writer:
 
 
 def _elements(value: Any, shape: tuple[int, ...], label: str, kind: Array) -> Sequence[Any]:
-    """The elements of nested sequences, those of the last index next to each other."""
+    """The elements of nested sequences, with the last index contiguous."""
     if not isinstance(value, list | tuple | np.ndarray) or len(cast("Any", value)) != shape[0]:
         raise _wrong(label, kind, value)
     rows: list[Any] = list(cast("Any", value))

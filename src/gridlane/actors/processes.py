@@ -1,4 +1,4 @@
-"""Which processes run: numbers of processes are given again, and are those of one machine."""
+"""Identify running processes: numbers of processes are reused, and are those of one machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def start_of(pid: int) -> str | None:
-    """When a process has started, in its system's words; None where there is none."""
+    """The start of a process, in its system's format; None where there is none."""
     if sys.platform == "linux":
         try:
             text = Path(f"/proc/{pid}/stat").read_text()
@@ -30,7 +30,7 @@ def start_of(pid: int) -> str | None:
 
 @cache
 def mark_of(pid: int) -> str:
-    """A word for a process of here that runs, for names of its files: no other one has it.
+    """A mark of a running process of this machine, for names of its files; no other one has it.
 
     The machine's boot and the namespace of numbers are in it: folders may be shared.
     """
@@ -39,7 +39,8 @@ def mark_of(pid: int) -> str:
 
 
 def is_left(mark: str) -> bool:
-    """Whether a mark is of a process of here that runs no more; False where that is unknown."""
+    """Whether a mark is of a process of this machine that has ended; False where that is
+    unknown."""
     here, _, rest = mark.partition("-")
     pid = rest.partition("-")[0]
     if here != _here() or not pid.isdigit():

@@ -27,8 +27,8 @@ class Program:
     """The compiled step of an actor, for one kind of launch.
 
     Args:
-        actor: what to compile.
-        device: where.
+        actor: to compile.
+        device: on which it runs.
         tier: bytes of a payload in its inbox.
         out_tier: bytes of a payload that it emits.
         emits: messages that it may emit for one.

@@ -63,13 +63,13 @@ class ActorRef(Caller):
 
     @property
     def actor(self) -> Actor:
-        """What it is a launch of."""
+        """The actor that was launched."""
         return self._instance.actor
 
     @property
     def mode(self) -> str:
-        """How it handles messages: ``"persistent"``, by a kernel that does not end; ``"threads"``,
-        on native threads; ``"batches"``, by one launch for a batch."""
+        """How it handles messages: ``"persistent"``, by a resident kernel; ``"threads"``, on native
+        threads; ``"batches"``, by one launch for a batch."""
         if self._instance.residence is not None:
             return "persistent"
         return "threads" if self._instance.batches is None else "batches"
@@ -92,7 +92,7 @@ class ActorRef(Caller):
         return self._instance.state
 
     def activate(self) -> None:
-        """Let it handle messages.
+        """Allow it to handle messages.
 
         Raises:
             StateError: it is neither launched nor deactivated.
@@ -105,7 +105,7 @@ class ActorRef(Caller):
         self._there.schedule()
 
     def deactivate(self) -> None:
-        """Let it take no messages and handle none; those in its inbox stay."""
+        """Allow it neither to accept nor to handle messages; those in its inbox stay."""
         self._home.require_open()
         self._instance.move("deactivate")
         self._home.directory.shut_channels(self._instance)
@@ -113,13 +113,13 @@ class ActorRef(Caller):
         self._engine.unblock(self._there)
 
     def suspend(self) -> None:
-        """Let it handle no messages, and take them still. A step that runs ends first."""
+        """Allow it to accept messages, and to handle none. A step that runs ends first."""
         self._home.require_open()
         self._instance.move("suspend")
         self._instance.wait_for_step(FOREVER)
 
     def resume(self) -> None:
-        """Let it go on after ``suspend``."""
+        """Allow it to handle messages again after ``suspend``."""
         self._home.require_open()
         self._instance.move("resume")
         self._there.schedule()
@@ -128,9 +128,9 @@ class ActorRef(Caller):
         """End it.
 
         Args:
-            graceful: handle what is in its inbox first; else a handler that runs is asked to stop,
-                and the rest are dead letters.
-            timeout: seconds for the inbox; what is left then are dead letters.
+            graceful: handle its inbox first; else a running handler is requested to stop, and the
+                rest are dead letters.
+            timeout: seconds for the inbox; later messages are dead letters.
 
         Raises:
             StateError: it has ended or is about to.
@@ -156,7 +156,7 @@ class ActorRef(Caller):
         return self._pack(message)
 
     def _refused_call(self, message: Any) -> ActorError:
-        """The error of a call for which nothing is posted; the engine's call asks for it."""
+        """The error of a call whose message was not posted; the engine's call requests it."""
         self._bytes(message)
         self._home.require_open()
         if self._unpack is None:
@@ -164,7 +164,7 @@ class ActorRef(Caller):
         return StateError(f"{self.name} is {self.state}, so that a call would wait: activate it")
 
     def _unanswered(self, found: Any) -> BaseException:
-        """The error of a call without a reply, as well."""
+        """The error of a call without a reply."""
         self._home.require_open()
         if found is None:
             return TimeoutError(f"{self.name} has not replied in time")
@@ -217,11 +217,11 @@ class ActorRef(Caller):
         expires: float | None = None,
         replies: bool = True,
     ) -> bool:
-        """Post a message. Whether it is in the inbox; where not, it is a dead letter.
+        """Post a message. Returns whether it is in the inbox; otherwise it is a dead letter.
 
         Args:
-            on_full: what to do where the inbox is full: wait, let the message be a dead letter, or
-                raise QueueFull.
+            on_full: where the inbox is full: wait, make the message a dead letter, or raise
+                QueueFull.
             timeout: seconds to wait for room.
             expires: seconds after which it is a dead letter instead of being handled; negative: at
                 once.
@@ -229,7 +229,7 @@ class ActorRef(Caller):
 
         Raises:
             QueueFull: there is no room, at once or in time.
-            MessageDead: the actor takes no messages.
+            MessageDead: the actor accepts no messages.
             TypeError: the message is of another class.
         """
         data = self._bytes(message)
@@ -262,18 +262,18 @@ class ActorRef(Caller):
         replies: bool = False,
         alone: bool = False,
     ) -> int:
-        """Post many messages in their order; how many are in the inbox.
+        """Post many messages in their order; return how many are in the inbox.
 
         Args:
             messages: an array of the class's dtype, or values of the class.
             timeout: seconds to wait for room.
             replies: put replies into the outbox; else they are dropped.
-            alone: no other thread and no actor posts to it at this time, which is faster. Two that
-                do lose messages.
+            alone: no other thread and no actor posts to it at this time, which is faster. Two such
+                callers at once lose messages.
 
         Raises:
             TypeError: the messages are of another class.
-            MessageDead: the actor takes no messages.
+            MessageDead: the actor accepts no messages.
         """
         shape, dtype = self._message, self._message.record.numpy
         if isinstance(messages, np.ndarray):
@@ -295,7 +295,7 @@ class ActorRef(Caller):
         """The next reply to a message that was sent.
 
         Raises:
-            TimeoutError: none comes in time.
+            TimeoutError: none arrives in time.
             ActorError: the actor has ended, and there is none.
         """
         found = self._receive(seconds_of("timeout", timeout))
@@ -333,14 +333,15 @@ class ActorRef(Caller):
     def share(
         self, name: str, *, capacity: int = 256, peers: int = 64, lease: float = 1.0
     ) -> Share:
-        """Let other processes of this user post to it, by ``actors.connect(name)``.
+        """Allow other processes of this user to post to it, by ``actors.connect(name)``.
 
         Args:
             name: ASCII letters, digits, ``_``, ``-`` and dots.
-            capacity: messages in the shared inbox, a power of two; the actor's own comes behind it.
+            capacity: messages in the shared inbox, a power of two; the actor's own inbox follows
+                it.
             peers: seats: one for each connection, and one for each further call at a time.
-            lease: seconds for which a process that is stopped while it writes a message keeps those
-                behind it from the actor; then its message is a dead letter.
+            lease: seconds for which a process that is stopped while it writes a message delays
+                later messages; then its message is a dead letter.
 
         Raises:
             ActorError: there is an inbox of the name, or processes cannot share memory here.
@@ -387,13 +388,13 @@ class ActorRef(Caller):
         return self._instance.metrics()
 
     def latencies(self) -> dict[str, Latency]:
-        """How long messages waited for their step (``"wait"``), how long each was handled
-        (``"handling"``), and how long callers waited for their answers (``"calls"``): counts,
+        """Times for which messages waited for their step (``"wait"``), were handled
+        (``"handling"``), and for which callers waited for their answers (``"calls"``): counts,
         means and quantiles in seconds. The wait begins at the time of the message's clock. Of an
-        actor whose kernel does not end, callers' messages are counted alone, and no handling."""
+        actor with a resident kernel, only callers' messages are counted, and no handling."""
         return read_latencies(self._there.latencies)
 
 
 def _again(error: BaseException) -> BaseException:
-    """The error of a handler, to be raised once more with a traceback of its own."""
+    """The error of a handler, to be raised again with a traceback of its own."""
     return error.with_traceback(None)

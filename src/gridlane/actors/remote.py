@@ -26,9 +26,9 @@ from gridlane.core.forks import fork_waits
 
 FOREVER = 1e10
 FULL, GONE = -1, -3
-"""How a post ends besides a reason; engine/outside.h."""
+"""The results of a post besides a reason; engine/outside.h."""
 SIT = 1.0
-"""Seconds to wait for a seat: those of peers that have ended are free again after a tenth."""
+"""Seconds to wait for a seat: those of ended peers are free again after a tenth."""
 
 _connections: weakref.WeakSet[RemoteRef] = weakref.WeakSet()
 _numbers = itertools.count(1)
@@ -96,7 +96,7 @@ def _host(name: str, entry: Entry) -> int:
 
 
 def _open(name: str, entry: Entry, host: int, token: int | None) -> tuple[Peer, Any]:
-    """Map an inbox whose facts hold: their copy is what counts, as the memory may change."""
+    """Map an inbox whose facts are valid. Its private copy counts, as the memory may change."""
     what = f"the memory of the shared inbox {name!r}"
     try:
         memory = os.open(f"/proc/{entry.process}/fd/{entry.file}", os.O_RDWR | os.O_CLOEXEC)
@@ -177,7 +177,7 @@ class RemoteRef:
         self.close()
 
     def __del__(self) -> None:
-        with suppress(Exception):  # of an object that is half made, or at Python's end
+        with suppress(Exception):  # of a partly made object, or at Python's end
             self.close()
 
     @property
@@ -186,7 +186,7 @@ class RemoteRef:
         return not self._closed and self._peer.lives()
 
     def close(self) -> None:
-        """Give the seats back. No other thread is in a method."""
+        """Release the seats. No other thread is in a method."""
         with fork_waits(), self._lock:
             if self._closed:
                 return
@@ -196,7 +196,7 @@ class RemoteRef:
             self._peer.close()
 
     def abandon(self) -> None:
-        """After a fork: the seats are the parent's."""
+        """Drop the seats in the child of a fork: they are the parent's."""
         self._closed = self._closed or (
             f"the connection to {self.name} is the parent process's; connect again in the child"
         )
@@ -208,13 +208,13 @@ class RemoteRef:
         timeout: float | None = None,
         expires: float | None = None,
     ) -> bool:
-        """Post a message. Whether it is in the inbox; where not, it is a dead letter there.
+        """Post a message. Returns whether it is in the inbox; otherwise it is a dead letter there.
 
-        Replies to it are dropped; ``call`` gets one.
+        Replies to it are dropped; ``call`` returns one.
 
         Args:
-            on_full: what to do where the inbox is full: wait, let the message be a dead letter of
-                the other runtime, or raise QueueFull.
+            on_full: where the inbox is full: wait, make the message a dead letter of the other
+                runtime, or raise QueueFull.
             timeout: seconds to wait for room.
             expires: seconds after which it is a dead letter instead of being handled.
 
@@ -241,7 +241,7 @@ class RemoteRef:
         return True
 
     def post_many(self, messages: Any, timeout: float | None = None) -> int:
-        """Post many messages in their order; how many are in the inbox.
+        """Post many messages in their order; return how many are in the inbox.
 
         Args:
             messages: an array of the class's dtype, or values of the class.

@@ -1,5 +1,5 @@
-"""Actors whose kernels do not end: where they can be, what they run, and the memory they share with
-the host."""
+"""Resident kernels: the devices that can have them, their programs, and the memory that they share
+with the host."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from gridlane.memory.resource import Buffer
 ON_CPU = False
 """Whether the CPU runs such kernels, on a thread each: for tests, which have no GPU."""
 ON_CPU_HAS: dict[str, int] = {"far": 1, "near": 1}
-"""What differs in their form there: the tests' time goes into compiling them."""
+"""Differences of their form there: the tests' time goes into compiling them."""
 SHARED = 48 << 10
 """Bytes of shared memory that such a kernel may take."""
 PLACES = 64
-"""Callers who wait for an actor's answers at once; those beyond wait for the engine's thread."""
+"""Callers who wait for an actor's answers at once; further ones wait for the engine's thread."""
 
 
 def refusal(device: Any) -> str:
-    """Why a device cannot keep kernels running; "" where it can."""
+    """The reason why a device cannot have resident kernels; "" where it can."""
     if device.name == "cpu":
         return "" if ON_CPU else "its native threads handle messages already, without launches"
     if not hasattr(device, "resident"):
@@ -61,11 +61,11 @@ def form_of(actor: Actor, tier: int, emits: int, lazy: bool, timed: bool = False
     """The form of an actor's kernel; ``Form`` has the arguments.
 
     Raises:
-        LaunchError: a kernel that does not end cannot have this one.
+        LaunchError: a resident kernel cannot have this one.
     """
     state = None if actor.state is None else actor.state.record
     form = Form(actor.message.record, tier, emits, actor.threads, lazy, state, timed=timed)
-    if not lazy:  # a CPU, where longer code is no gain
+    if not lazy:  # a CPU, where longer code is no faster
         form = form._replace(**ON_CPU_HAS)
     if actor.threads > 1 and actor.threads % 32:
         raise LaunchError(
@@ -83,7 +83,7 @@ def form_of(actor: Actor, tier: int, emits: int, lazy: bool, timed: bool = False
 
 
 def fitting_form(actor: Actor, tier: int, emits: int, home: Any) -> Form | None:
-    """The form of an actor's kernel; None for one that handles batches instead, where it may."""
+    """The form of an actor's resident kernel; None where it handles batches instead, if it may."""
     try:
         return form_of(actor, tier, emits, home.by_host, home.timed)
     except LaunchError:
@@ -104,8 +104,8 @@ def variant_for(home: Any, arrays: tuple[Any, ...]) -> Variant:
 
 
 class ResidentProgram:
-    """The compiled kernel of an actor that does not end; ``Program`` has the arguments. ``variant``
-    is as of ``variant_for``."""
+    """The compiled resident kernel of an actor; ``Program`` has the arguments. ``variant`` is as of
+    ``variant_for``."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class ResidentProgram:
         """The parameters of a launch: the address of the rows of so many actors, their states.
 
         Raises:
-            ActorError: the kernel is not made for such arrays.
+            ActorError: the kernel has parameters for other arrays.
         """
         values: list[Any] = []
         for array in arrays:
@@ -152,7 +152,7 @@ class ResidentProgram:
 
 
 class _OnThread:
-    """A kernel that does not end, on a thread of the host."""
+    """A resident kernel on a thread of the host."""
 
     raised = 0
 
@@ -192,16 +192,16 @@ class _OnThread:
             return error
 
     def flush(self) -> None:
-        """Do nothing: what it prints is printed at once."""
+        """Do nothing: its output is printed at once."""
 
     def lost(self) -> None:
         """Do nothing: no context is lost."""
 
 
 LEAKED: list[Any] = []
-"""What kernels use that do not end at all: it is never freed."""
+"""Lifetime: memory that kernels which never end use is never freed."""
 _ERROR = 15
-"""The place of ``error`` among the words of a control block."""
+"""The index of ``error`` among the words of a control block."""
 PATIENCE = 2.0
 """Seconds in which a kernel follows the order to end, unless its handler runs longer."""
 
@@ -210,14 +210,14 @@ class Residence:
     """The kernel of one actor, and the memory that it shares with the host.
 
     Args:
-        program: what runs.
+        program: that runs.
         there: the engine's part of the actor, which has no messages yet.
-        capacity, outbox: of its inbox, and of what it sends to the host.
+        capacity, outbox: of its inbox, and of its ring to the host.
 
     Attributes:
-        started: whether its kernel runs, as far as is known.
-        diverted: ways that a checkpoint has taken from it, as they were full: what it sends there
-            comes by the host, once their messages are handled.
+        started: whether its kernel runs, as far as the host has seen.
+        diverted: full channels that a checkpoint has taken from it: its messages go by the host,
+            once earlier ones are handled.
         cluster, rank: of an actor that is launched with others; see ``cluster.Member``.
     """
 
@@ -289,7 +289,7 @@ class Residence:
         self._kernel: Any = self._new_kernel()
 
     def _new_kernel(self) -> Any:
-        """What runs it."""
+        """The object that runs the kernel."""
         program, device = self.program, self.program.device
         if not hasattr(device, "resident"):
             return _OnThread(program, self.there)
@@ -313,7 +313,7 @@ class Residence:
         self.started = True
 
     def _write_row(self, drift: int) -> None:
-        """Write where the kernel goes on."""
+        """Write the positions at which the kernel continues."""
         order, head, out_tail, physical, logical, *_ = self.there.position
         row = self._row
         row["drift"], row["started"], row["order"] = drift, time.time_ns(), order
@@ -323,8 +323,8 @@ class Residence:
         row["received"], row["answered"] = control[2], control[3]
 
     def away(self) -> AbstractContextManager[None]:
-        """Have what runs beside it in one launch leave the device for the with block, so that its
-        kernel can come again, and its inboxes be changed.
+        """Make the other actors of its launch leave the device for the with block, so that its
+        kernel can be launched again, and its inboxes changed.
 
         Raises:
             DeviceError: NOT_PERMITTED, a handler runs on.
@@ -334,27 +334,27 @@ class Residence:
     # --- ways to other actors ---
 
     def announce(self) -> None:
-        """Tell the kernel that its tables have changed."""
+        """Publish to the kernel that its tables have changed."""
         with fork_waits(), self._lock:
             self._version += 1
             self.there.tables(self._version)
 
     def has_learned(self) -> bool:
-        """Whether the kernel uses its tables as they are, or does not run."""
+        """Whether the kernel uses the present tables, or does not run."""
         return not self.started or self.there.position[5] == self._version
 
     def waiting(self) -> list[bytes]:
-        """What the host has posted and the kernel has not taken, headers and payloads. It is
-        held."""
+        """The host's messages that the kernel has not taken, headers and payloads. It is held."""
         return self.there.ring(self._inbox, self.there.position[1])
 
     def unsent(self) -> int:
-        """How many messages of the kernel's are not delivered yet."""
+        """The number of the kernel's messages that are not delivered."""
         position = self.there.position
         return position[2] - position[7]
 
     def is_quiet(self, timeout: float) -> bool:
-        """Wait until all that the kernel has sent is delivered; whether it is. It is held."""
+        """Wait until all that the kernel has sent is delivered; return whether it is. It is
+        held."""
         until = time.monotonic() + timeout
         while self.unsent():
             if time.monotonic() > until:
@@ -365,19 +365,19 @@ class Residence:
     # --- leaving the device for a while ---
 
     def ask_to_leave(self) -> None:
-        """Order the kernel to end for a while."""
+        """Order the kernel to leave for a while."""
         with fork_waits(), self._lock:
             if self.started and self._away is None:
                 self._away = self._launched
                 self.there.leaves()
 
     def leave(self) -> bool:
-        """Wait until it has ended; whether it has."""
+        """Wait until it has left; return whether it has."""
         return self._away is None or self.wait(PATIENCE)
 
     def come_back(self) -> None:
-        """Launch the kernel again, where it was asked to leave. One that has raised an error stays
-        away, as does one whose handler has not let it leave: that one gets its order back."""
+        """Launch the kernel again, after an order to leave. A kernel that has raised an error stays
+        away. One whose handler did not let it leave runs on, and its order is withdrawn."""
         with fork_waits(), self._lock:
             launched, self._away = self._away, None
             if launched is None or self._closed:
@@ -388,20 +388,20 @@ class Residence:
                 self.start(*launched)
 
     def failed(self) -> bool:
-        """Whether its handler has failed, and nobody has followed that up."""
+        """Whether its handler has failed, and the failure is not handled."""
         return bool(np.frombuffer(self.there.control, np.int32)[_ERROR])
 
     # --- the end ---
 
     def finish(self, timeout: float) -> bool:
-        """Tell the kernel to end; whether it has ended in time."""
+        """Order the kernel to end; return whether it has ended in time."""
         with fork_waits(), self._lock:
             self._closed = True
         self.there.ends()
         return self.wait(timeout)
 
     def wait(self, timeout: float) -> bool:
-        """Wait until the kernel has ended; whether it has.
+        """Wait until the kernel has ended; return whether it has.
 
         Raises:
             DeviceError: a kernel has brought the context down.
@@ -435,7 +435,7 @@ class Residence:
                 self.there.ended()
 
     def lost(self) -> None:
-        """The context is lost, and the kernel with it."""
+        """Note that the context is lost, and the kernel with it."""
         self._kernel.lost()
         self._note_end()
 
@@ -445,9 +445,9 @@ class Residence:
 
 
 def end_residence(instance: Any, residence: Residence) -> None:
-    """End the kernel of an actor that ends. A handler that does not end is asked to give up its
-    message; where it does not, the kernel stays on the device, and the actor's failure says so. One
-    whose context is lost is gone already."""
+    """End the kernel of an actor that ends. A handler that does not end is requested to give up its
+    message. If it does not, the kernel stays on the device, and the actor's failure says so. A
+    kernel whose context is lost is gone already."""
     try:
         ended = residence.finish(PATIENCE)
         if not ended and residence.there.give_up(0):

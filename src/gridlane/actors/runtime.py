@@ -277,10 +277,10 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         outputs: int = 0,
         cluster: Cluster | None = None,
     ) -> Instance:
-        """An actor of the engine, which nothing leads to yet, with its first state, and room for so
-        many outputs at least. Its kernel does not run, where that does not end."""
+        """An actor of the engine that no route leads to yet, with its first state, and room for so
+        many outputs at least. A resident kernel does not run yet."""
         home, actor, (tier, out_tier) = self._home, program.actor, options.tiers
-        # A kernel that does not end has an inbox of its own.
+        # A resident kernel has an inbox of its own.
         capacity = 1 if isinstance(program, ResidentProgram) else options.capacity
         there = home.engine.actor(
             *(number, actor.message.number, tier, capacity, options.outbox, out_tier),
@@ -332,7 +332,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             return found
 
     def _bind(self, instance: Instance, program: Program) -> None:
-        """Tell the engine how the step runs."""
+        """Bind the step of an actor in the engine."""
         info, slots, output, _ = instance.there.places
         memory, arrays = instance.memory, instance.arrays
         capacity = instance.options.capacity
@@ -387,8 +387,7 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         self._home.directory.declare(name, shape_of(cls, "message"))
 
     def subscribe(self, ref: ActorRef, pattern: str) -> None:
-        """Give an actor the messages of the topics that a pattern stands for, declared before or
-        after.
+        """Subscribe an actor to the topics that match a pattern, declared before or after.
 
         Raises:
             ValueError: it is no pattern.
@@ -403,9 +402,9 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         self._home.directory.unsubscribe(self._of(ref), pattern)
 
     def connect(self, sender: ActorRef, receiver: ActorRef) -> None:
-        """Make a way on the device from one actor to another that it sends to by its number, with
-        ``ctx.send_to``, as there is for those that its handler names. Messages take it on a GPU
-        whose kernels do not end, go by the host while there is none, and arrive on all devices.
+        """Open a channel on the device from one actor to another that it sends to by its number,
+        with ``ctx.send_to``. Actors that its handler names have one already. On a GPU with resident
+        kernels messages take it; without one they go by the host. They arrive on all devices.
 
         Raises:
             ActorError: one of them has ended, or is of another runtime.
@@ -420,12 +419,12 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         return found
 
     def publish(self, topic: str, message: Any, timeout: float | None = None) -> int:
-        """Post a message to all subscribers of a topic; how many there are.
+        """Post a message to all subscribers of a topic; return their number.
 
         Raises:
             ActorError: the topic is not declared.
-            QueueFull: a subscriber has no room in time, and those before it have the message.
-                Where a subscriber refuses it for another reason, it is a dead letter.
+            QueueFull: a subscriber has no room in time, and those before it have the message. Where
+                a subscriber refuses it for another reason, it is a dead letter.
         """
         self._home.require_open()
         wait = seconds_of("timeout", timeout)
@@ -443,21 +442,22 @@ class Runtime(Checkpoints, Lattices, Telemetry):
     # --- dead letters ---
 
     def dead_letters(self) -> list[DeadLetter]:
-        """Take the dead letters of the moment of the call, the oldest first: at most as many as
-        the runtime keeps. Those that come meanwhile are for the next call."""
+        """Take the present dead letters, the oldest first: at most as many as the runtime keeps.
+        Later ones are for the next call."""
         return self._home.take_dead()
 
     def replay(self, letter: DeadLetter, timeout: float | None = None) -> None:
-        """Post a dead letter again, to the actor that it was for, or that has the name by now.
+        """Post a dead letter again, to the actor that it was for, or that has the name now.
 
         Raises:
-            ActorError: the actor has ended, or takes no message; the letter is dead again. Or it
-                has no receiver: a reply that nobody waited for, a topic that was not declared.
+            ActorError: the actor has ended, or accepts no messages; the letter is dead again. Or it
+                has no receiver: a reply without a waiting caller, a topic that was not declared.
         """
         self._home.replay(letter, timeout)
 
     def expire_dead_letters(self, age: float) -> int:
-        """Drop the dead letters that were posted more than ``age`` seconds ago; how many."""
+        """Drop the dead letters that were posted more than ``age`` seconds ago; return their
+        number."""
         self._home.require_open()
         age = min(seconds_of("age", age), 1e9)
         return self._home.engine.expire(max(now() - int(age * 1e9), 0))
@@ -471,12 +471,13 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         return facts | {"actors": {ref.name: ref.metrics() for ref in self.actors()}}
 
     def close(self) -> None:
-        """Terminate all actors, without handling what is in their inboxes, and end the threads."""
+        """Terminate all actors, without handling their inboxes, and end the threads."""
         self._end_lattices()
         self._home.close()
 
     def abandon(self) -> None:
-        """After a fork: the threads are the parent's, and nothing here works."""
+        """Abandon the runtime in the child of a fork: the threads are the parent's, and nothing
+        here works."""
         self._home.abandon()
 
 

@@ -1,4 +1,4 @@
-"""The states of an actor, and which follows which."""
+"""The states of an actor, and the transitions between them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from enum import Enum
 from gridlane.actors.errors import StateError
 
 ACCEPTS, RUNS = 1, 2
-"""Bits of an actor's phase in the engine: it takes messages, it handles them."""
+"""Bits of an actor's phase in the engine: its inbox accepts messages, its handler runs."""
 
 
 class State(Enum):
     """The state of an actor; the numbers are those of its control block.
 
-    launched and suspended actors take messages and handle none; a deactivated one takes none.
+    launched and suspended actors accept messages and handle none; a deactivated one accepts none.
     """
 
     CREATED = 0
@@ -54,7 +54,7 @@ TRANSITIONS: dict[str, tuple[frozenset[State], State]] = {
 
 
 def after(name: str, state: State, transition: str) -> State:
-    """The state behind a transition of an actor or a lattice.
+    """The state after a transition of an actor or a lattice.
 
     Raises:
         StateError: it is not allowed in this state.

@@ -1,4 +1,4 @@
-"""Failures of handlers: found, named, and followed by what the actor's launch says."""
+"""Failures of handlers: find them, make their errors, and restart or end the actors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 
 HOST = 0xFFFFFFFF
-"""The source of messages that the host has posted."""
+"""The source number of messages that the host has posted."""
 TICK = 0.1
-"""Seconds between two looks at the actors, where no failure comes."""
+"""Seconds between two polls of the actors, without a failure."""
 
 
 class Supervisor:
@@ -46,10 +46,10 @@ class Supervisor:
         self._next = 0.0
 
     def look(self, number: int | None) -> None:
-        """Follow up the failure of an actor, and look for those that hang."""
+        """Handle the failure of an actor, and find those that hang."""
         if number is not None:
             self._follow(number)
-        if self._residents:  # ten thousand actors on threads need no look
+        if self._residents:  # ten thousand actors on threads need no poll
             self._look_at_kernels()
             self._directory.end_cycles()
         self._directory.settle_channels()
@@ -59,19 +59,19 @@ class Supervisor:
             self._stop_hung(int(self.limit * 1e9))
 
     def settle(self, instance: Instance) -> None:
-        """Follow up the failures that there are; that of ``instance`` is on its return."""
+        """Handle the present failures; that of ``instance`` is handled on return."""
         with fork_waits(), self._lock:
-            for _ in range(1 + len(self._directory.by_number)):  # more fail meanwhile
+            for _ in range(1 + len(self._directory.by_number)):  # more may fail meanwhile
                 number = self._engine.failed(0.0)
                 if number is None:
                     break
                 self._follow(number)
         until = time.monotonic() + 5
         while instance.control.error and time.monotonic() < until:
-            time.sleep(0.0005)  # another thread follows it up
+            time.sleep(0.0005)  # another thread handles it
 
     def _follow(self, number: int) -> None:
-        """What follows the failure of an actor."""
+        """Handle the failure of an actor."""
         instance = self._directory.by_number.get(number)
         if instance is None:
             self._note_of_ended(number)
@@ -100,8 +100,8 @@ class Supervisor:
                 instance.control.error = 0
 
     def _note_of_ended(self, number: int) -> None:
-        """Keep the failure of an actor that was ended before it was followed up: its callers ask
-        for the error."""
+        """Store the failure of an actor that was ended before it was handled: its callers request
+        the error."""
         with fork_waits(), self._lock, self._directory.lock:
             instance = self._directory.find(number)
             if instance is not None and instance.residence is None and instance.control.error:
@@ -109,7 +109,7 @@ class Supervisor:
                 instance.control.error = 0
 
     def _follow_up(self, instance: Instance, skips: bool) -> None:
-        """End an actor, or let it begin again; whether a message of its kernel is dead before."""
+        """End an actor, or restart it; ``skips``: first bury the message of its kernel."""
         if skips:
             self._skip(instance)
         if instance.restart == "never" or instance.ending:
@@ -125,7 +125,7 @@ class Supervisor:
         instance.there.schedule()
 
     def error_of(self, instance: Instance, code: int) -> BaseException:
-        """The exception that a handler's failure is."""
+        """The exception of a handler's failure."""
         if instance.raised is not None:
             return instance.raised
         code &= 0xFFFFFFFF
@@ -175,7 +175,7 @@ class Supervisor:
     # --- kernels that do not end ---
 
     def _skip(self, instance: Instance) -> None:
-        """The message at which a kernel has ended is dead."""
+        """Bury the message at which a kernel has ended."""
         source = instance.there.position[6]
         if source == HOST:
             instance.there.skip(int(Reason.FAILED))
@@ -183,10 +183,10 @@ class Supervisor:
             self._directory.channels.skip(instance, source, Reason.FAILED)
 
     def _stop_kernel(self, instance: Instance, since: int) -> None:
-        """Ask a handler that hangs to give up its message. Its loops look whether they are asked;
-        end the actor where it does not."""
+        """Request that a hung handler give up its message: its loops poll such requests. End the
+        actor where it does not."""
         if instance.control.error:
-            return  # it has given up, and that is followed up
+            return  # it has given up, and that failure is handled
         now, number = time.monotonic(), instance.number
         of, first = self._asked.get(number, (0, 0.0))
         if of != since:
@@ -201,8 +201,8 @@ class Supervisor:
         """Wait until a kernel whose handler has failed has ended.
 
         Threads that handle a message together may enter a loop one after the other, also those of
-        one warp: the rest may begin their looks at requests only when the first has given up. They
-        are asked until they have ended.
+        one warp. Some may begin to poll requests only after the first has given up, so the request
+        is repeated until all have ended.
         """
         until = time.monotonic() + 2 * PATIENCE
         while not residence.wait(0.02) and time.monotonic() < until:
@@ -221,7 +221,7 @@ class Supervisor:
         instance.note_end(error)
 
     def _give_up(self, instance: Instance) -> None:
-        """End an actor whose handler hangs outside of loops; nothing stops its block."""
+        """End an actor whose handler hangs outside of loops; its block cannot be stopped."""
         with fork_waits(), self._lock:
             self._asked.pop(instance.number, None)
             self._note_block_that_stays(instance)

@@ -26,7 +26,7 @@ def verify_topic(name: str) -> str:
 
 
 def matches(pattern: str, topic: str) -> bool:
-    """Whether a pattern stands for a topic.
+    """Whether a pattern matches a topic.
 
     >>> [matches(each, "fills.eur.spot") for each in ("fills.*.spot", "fills.#", "#", "fills.*")]
     [True, True, True, False]

@@ -1,4 +1,4 @@
-"""The folder of this user's running programs: shared inboxes, and what their actors do."""
+"""The folder of this user's running programs: shared inboxes, and published actors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gridlane.actors.errors import ActorError
 
 
 def user_folder() -> Path:
-    """Where it is."""
+    """The path of the folder."""
     from platformdirs import user_runtime_path  # not needed before
 
-    with warnings.catch_warnings():  # that there is no XDG_RUNTIME_DIR: what it takes is verified
+    with warnings.catch_warnings():  # without XDG_RUNTIME_DIR; the folder is verified
         warnings.simplefilter("ignore")
         return user_runtime_path("gridlane", appauthor=False) / "actors"
 
 
 def verified_folder() -> Path:
-    """The folder, made where there is none.
+    """The folder, created if missing.
 
     Raises:
         ActorError: it is not this user's alone, or others may write to those around it.

@@ -21,7 +21,7 @@ class Use:
 
 
 def uses_of(function: Any) -> tuple[Use, ...]:
-    """The uses in a handler; those of device functions that it calls show when it runs."""
+    """The uses in a handler; those of device functions that it calls are found at run time."""
     source = source_of(function)
     context = source.node.args.args[0].arg
     found: list[Use] = []
@@ -36,7 +36,7 @@ def uses_of(function: Any) -> tuple[Use, ...]:
         name = node.args[0]
         value = name.value if isinstance(name, ast.Constant) else None
         if isinstance(name, ast.Name) and name.id not in own:
-            _, value = lookup(function, name.id)  # of the module, or of a function around it
+            _, value = lookup(function, name.id)  # of the module, or of an enclosing function
         if isinstance(value, str):
             found.append(Use(method, value, source.locate(node)))
     return tuple(found)

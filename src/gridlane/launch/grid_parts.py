@@ -1,8 +1,8 @@
 """Drive the parts of a kernel that is split at its grid barriers, one launch after the other.
 
-Where the threads of a part may come to several barriers, or to the end, the host reads where they
-are: so it drives loops around a barrier, and notices threads that do not go on together. On streams
-of host-driven devices it waits for that, so such a launch is done or nearly so on return.
+Where the threads of a part may reach several barriers, or the end, the host reads the barrier that
+they reached. It so drives loops around a barrier, and detects threads that diverge. On streams of
+host-driven devices the host waits for that read, so the launch is done or nearly done on return.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ MOST_KEPT = 4
 """The most streams for which a kernel keeps its memory between launches."""
 
 BLOCKS_IN_PARTS = 1024
-"""What programs are told of how many blocks can meet, as some launch so many: any number can."""
+"""The reported number of blocks that can meet: any number can, and some programs launch as many as
+are reported."""
 
 
 class PartKernel(Protocol):
@@ -53,7 +54,7 @@ def holds_whole_grids(device: Device) -> bool:
 
 
 Start = Callable[[Plan, bytes], None]
-"""Launches one part with a parameter block."""
+"""A function that launches one part with a parameter block."""
 
 
 class SplitKernel:
@@ -62,7 +63,7 @@ class SplitKernel:
     def __init__(
         self, device: Device, artifact: Artifact, variant: Variant, parts: Sequence[PartKernel]
     ) -> None:
-        if device.route == "queued":  # launches keep out of each other from here on
+        if device.route == "queued":  # from here on, launches exclude each other
             device.runs_parts = True  # type: ignore[attr-defined]  # host-driven devices
         self.device, self.artifact, self.parts = device, artifact, parts
         self.variant = Variant(variant.compact)
@@ -92,7 +93,7 @@ class SplitBound:
         self.explain: Explain | None = None
         self._free: dict[int, tuple[int, Buffer]] = {}
         """The memory of the last finished launch on each stream, with its size."""
-        # Other variants of the parts exist where the code is for some launches alone.
+        # Other variants of the parts exist only where the code is for some launches.
         self._is_for_all = self.device.several_buffers is None and not kernel.variant.compact
         self._words = struct.Struct(f"<{len(self.grid_plan.outcomes)}I")
         first = self._plans[0].kernel.artifact
@@ -105,7 +106,7 @@ class SplitBound:
 
     @property
     def raises(self) -> bool:
-        """Whether it can stop itself."""
+        """Whether it can raise."""
         return any(plan.kernel.artifact.raises for plan in self._plans)
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
@@ -131,7 +132,7 @@ class SplitBound:
         self._give_back(0, memory)
 
     def record(self, stream: Any, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """Launch the parts on a stream of a host-driven device, which holds other work."""
+        """Launch the parts on a stream of a host-driven device, behind its other work."""
         grid = gx, gy, gz
         if min(grid) < 1:
             fail(INVALID_VALUE, f"kernel {self.artifact.name}, grid {grid}")
@@ -159,13 +160,13 @@ class SplitBound:
     # --- details
 
     def _memory(self, stream: int, grid: Dim3, shared: int) -> Buffer:
-        """Memory for a launch: that of the one before on the stream, if it has the size."""
+        """The memory of a launch: that of the previous launch on the stream, if it has the size."""
         size = self.grid_plan.memory_bytes(math.prod(grid), self._threads, shared)
         had, memory = self._free.pop(stream, (0, None))
         return memory if memory is not None and had == size else self.device.allocate(size)
 
     def _give_back(self, stream: int, memory: Buffer) -> None:
-        """Keep memory for the next launch on the stream, which comes after this one."""
+        """Store memory for the next launch on the stream, which follows this one."""
         if len(self._free) >= MOST_KEPT:
             self._free.clear()
         self._free[stream] = memory.size, memory
@@ -176,7 +177,7 @@ class SplitBound:
         """Launch parts until the threads end; hot.
 
         Raises:
-            KernelError: they do not go on together.
+            KernelError: the threads diverge between parts.
         """
         outcomes, plans, own = self.grid_plan.outcomes, self._plans, params[: self._own]
         pack, unpack, address = self._tail.pack, self._words.unpack, memory.address

@@ -1,7 +1,7 @@
 """The static runtime: an archive whose functions call those of the installed libcudart.
 
-``-lcudart_gridlane`` gives a program that needs no library path. What is in the program is CUDA's
-interface alone, so that it runs on with a later gridlane.
+``-lcudart_gridlane`` makes a program that needs no library path. The program contains CUDA's
+interface only, so a later gridlane serves it as well.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gridlane.core.errors import CompileError
 _ROOM = Path(__file__).parent
 ARCHIVE = "libcudart_gridlane.a"
 RUNTIME = "libcudart.so.13"
-"""What it opens."""
+"""The library that it opens."""
 
 
 def text() -> str:
@@ -46,11 +46,11 @@ def _forward(row: Function, suffix: str) -> Iterator[str]:
 
 
 _NOTHING = {"const char *": '"there is no libcudart of gridlane"', "void *": "NULL"}
-"""What functions without an error code answer where there is no library."""
+"""The results, without a library, of functions that return no error code."""
 
 
 def sources() -> tuple[bytes, ...]:
-    """What the archive is made of."""
+    """The inputs of the archive."""
     own = [(_ROOM / name).read_bytes() for name in ("forwards.c", "forwards.h")]
     return (text().encode(), *own)
 

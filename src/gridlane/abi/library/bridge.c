@@ -1,10 +1,9 @@
-/* The one way from C into gridlane's Python.
+/* The only entry from C into gridlane's Python.
  *
- * Nothing here is linked to a libpython. A process that has CPython is entered by its own
- * PyGILState_Ensure; in any other the libpython that the library was installed with is opened, at
- * the first call that needs it. That one is never finalized: what runs after main may still call.
- * A process's own CPython may end before; calls answer DEINITIALIZED then.
- */
+ * The library links no libpython. In a process that has CPython, the entry uses that Python's
+ * PyGILState_Ensure. In any other process the first call opens the libpython that the library was
+ * installed with. That Python is never finalized: destructors that run after main may still call. A
+ * process may finalize its own CPython earlier; calls return DEINITIALIZED from then on. */
 #define _GNU_SOURCE
 #include "bridge.h"
 
@@ -26,7 +25,7 @@
 
 typedef struct object object; /* PyObject */
 
-/* What is used of CPython. */
+/* The functions of CPython that the entry uses. */
 static struct {
     int (*ensure)(void);
     void (*release)(int);
@@ -99,8 +98,8 @@ _Static_assert(sizeof(struct gl_process) <= 192, "the size that the assembler is
 static pthread_mutex_t finding = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t at_end_of_thread;
 static object *entry;      /* the module gridlane.abi.library.entry */
-static int ready;          /* 1 when entered, -1 when it cannot be */
-static uint64_t refusal = GL_NO_PYTHON; /* what calls return where it cannot be */
+static int ready;          /* 1 when entered, -1 when it cannot be entered */
+static uint64_t refusal = GL_NO_PYTHON; /* the result of calls where Python cannot be entered */
 
 static void tell(const char *what, const char *why)
 {
@@ -110,17 +109,17 @@ static void tell(const char *what, const char *why)
 static void in_child(void)
 {
     gl_process.forked = gl_process.begun;
-    if (gl_process.forked) /* numbers that no thread was told, nor will be */
-        gl_process.state = UINT64_MAX; /* by which all others are old as well */
+    if (gl_process.forked) /* numbers that no thread has, or will get */
+        gl_process.state = UINT64_MAX; /* all other numbers are then old as well */
 }
 
-/* A thread may fork while another makes the first call. */
+/* Fork: another thread may fork while one makes the first call. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     pthread_atfork(NULL, NULL, in_child);
 }
 
-/* Once for all libraries, and not in the child of a fork. */
+/* Registered once for all libraries, and not in the child of a fork. */
 __attribute__((destructor)) static void report_unread(void)
 {
     uint32_t *unread = __atomic_exchange_n(&gl_process.unread, NULL, __ATOMIC_ACQ_REL);
@@ -137,8 +136,8 @@ void gl_note_begun(void)
     __atomic_store_n(&gl_process.begun, 1, __ATOMIC_SEQ_CST);
 }
 
-/* At the end of a Python that the process began itself. It may begin another one, for which nothing
- * here is made. */
+/* The end of a Python that the process began itself. The process may begin another one; this
+ * library never serves that one. */
 static void at_end_of_python(void)
 {
     gl_process.ended = 1;
@@ -149,15 +148,15 @@ static int is_alive(void)
     return !gl_process.ended && py.is_initialized();
 }
 
-/* PyGILState_Check says yes to all threads once there are interpreters beside the first. */
+/* PyGILState_Check returns true for every thread once there are interpreters beside the first. */
 static int has_gil(void)
 {
     void *current = py.current();
     return current && current == py.this_thread();
 }
 
-/* A thread of the program's keeps one thread state of Python's from its first call to its end, so
- * that what Python remembers of a thread lives as long. */
+/* A thread of the program keeps one Python thread state from its first call to its end, so Python's
+ * thread-local objects live as long as the thread. */
 static void end_thread(void *state)
 {
     gl_forget_thread();
@@ -168,9 +167,9 @@ static void end_thread(void *state)
     py.delete_thread();
 }
 
-/* What C++ ends a thread's objects with: before the keys, of which one is Python's own, so that
- * Python still knows the thread. Its checks ("python -X dev") end a process whose thread it does
- * not know. Not every libc has it. */
+/* The function by which C++ ends a thread's objects. It runs before the destructors of pthread
+ * keys, of which one is Python's own, so Python still has the thread. Python's checks ("python -X
+ * dev") abort a process whose thread it does not have. Not every libc has this function. */
 extern int __cxa_thread_atexit_impl(void (*call)(void *), void *object, void *library)
     __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
@@ -188,14 +187,14 @@ static void begin_thread(void)
         return;
     py.ensure();
     void *state = py.save_thread();
-    /* The objects of the first thread end before destructors that call after main. */
+    /* Order: the objects of the first thread end before destructors that call after main. */
     int first = gettid() == getpid();
     if (first || has_ended || !__cxa_thread_atexit_impl ||
         __cxa_thread_atexit_impl(end_first, state, &__dso_handle))
         pthread_setspecific(at_end_of_thread, state);
 }
 
-/* Why the Python that is opened lacks its own library; null if it does not. */
+/* The reason why the opened Python has no standard library; null if it has one. */
 static const char *lacks_codecs(void)
 {
     static const char codecs[] = GL_CODECS;
@@ -241,9 +240,9 @@ static int find_python(void)
     return 1;
 }
 
-/* Make Python ready in a process that had none. Its signals and locale stay as they are, and what
- * its environment says to a Python is meant for another. It finds its files by its own program, for
- * which it does not ask where the process works: that may be nowhere. */
+/* Initialise Python in a process that had none. The process's signals and locale stay unchanged.
+ * The environment's settings for Python are ignored: they are for another Python. Python finds its
+ * files by its own program and does not read the working directory, which may be gone. */
 static void initialize(void)
 {
     static const wchar_t program[] = L"" GL_PROGRAM;
@@ -258,8 +257,8 @@ static void initialize(void)
     }
 }
 
-/* Python's own module of signals takes SIGINT where it is first imported, which "begin" does. Other
- * threads may set handlers meanwhile: those stay. */
+/* Signal safety: Python's signal module installs a handler of SIGINT at its first import, which
+ * "begin" causes. Restore the old handler, unless another thread has set one meanwhile. */
 static int is_of_python(const struct sigaction *handler)
 {
     Dl_info own, python;
@@ -295,7 +294,7 @@ static int enter_first(void)
         object *done = py.call_method(entry, "begin", "iKs", embedded,
                                        (unsigned long long)(uintptr_t)gl_hot_table(), GL_MARK);
         if (done) {
-            if (py.to_u64(done)) { /* it said so */
+            if (py.to_u64(done)) { /* it printed the reason */
                 refusal = GL_MISMATCH;
                 entry = NULL;
             }
@@ -329,7 +328,7 @@ static int found_python(void)
     return found > 0;
 }
 
-/* Without Python C can answer no more: it would not know of the call that failed. */
+/* C answers no more without Python: its state would miss the call that failed. */
 static void end_ahead(void)
 {
     uint64_t ahead = GL_AHEAD;
@@ -337,7 +336,7 @@ static void end_ahead(void)
                                 __ATOMIC_ACQUIRE);
 }
 
-/* Also without the lock: a thread that is not the beginner never reads itself there. */
+/* Read without the lock too: only the beginner can find its own number there. */
 static int is_beginner(void)
 {
     return __atomic_load_n(&gl_process.begins, __ATOMIC_ACQUIRE) &&
@@ -346,13 +345,13 @@ static int is_beginner(void)
 
 static int enter_once(void)
 {
-    /* A Python that cannot begin ends the process, and what runs then may call. */
+    /* A Python that cannot begin ends the process, and destructors that run then may call. */
     if (is_beginner())
         return 0;
     gl_note_begun();
     __atomic_store_n(&gl_process.entered, 1, __ATOMIC_SEQ_CST);
     int found = found_python();
-    /* Who begins takes the GIL, so who waits for that may not have it. */
+    /* The beginner takes the GIL, so a thread that waits for the beginner must not hold it. */
     int held = found && is_alive() && has_gil();
     void *kept = held ? py.save_thread() : NULL;
     pthread_mutex_lock(&gl_process.beginning);
@@ -404,7 +403,7 @@ int gl_holds_python(void)
     return __atomic_load_n(&ready, __ATOMIC_ACQUIRE) > 0 && is_alive() && has_gil();
 }
 
-/* Call a function of Python's, with the GIL. */
+/* Call a function of Python with the GIL held. */
 static uint64_t call(struct gl_slot *slot, const uint64_t *arguments, int count)
 {
     uint64_t code = GL_NO_PYTHON;
@@ -428,7 +427,7 @@ static uint64_t call(struct gl_slot *slot, const uint64_t *arguments, int count)
     return code;
 }
 
-/* Take the GIL, and call. */
+/* Acquire the GIL, and call. */
 static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count)
 {
     int known = __atomic_load_n(&ready, __ATOMIC_ACQUIRE);
@@ -437,7 +436,7 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
     if (known < 0 || (!known && !enter_once()))
         return refusal;
     if (!py.is_initialized())
-        return GL_DEINITIALIZED; /* the process ended its own Python */
+        return GL_DEINITIALIZED; /* the process finalized its own Python */
     begin_thread();
     int state = py.ensure();
     object *raised[3]; /* the caller's exception: destructors of extensions call while one is set */
@@ -450,7 +449,7 @@ static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count
     return code;
 }
 
-/* Python makes of a thread that C told ahead of it what it was told to be. */
+/* Python applies to this thread the state that C gave it ahead of Python. */
 static void take_over_thread(void)
 {
 #ifndef GL_OF_NVRTC
@@ -469,8 +468,8 @@ uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count)
     int error = errno, cancels;
     fenv_t floats;
     fegetenv(&floats);
-    fesetenv(FE_DFL_ENV); /* that of a program at its start, for kernels on the host */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels); /* Python's locks would stay taken */
+    fesetenv(FE_DFL_ENV); /* of a program at its start, for kernels on the host */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels); /* Python's locks would stay held */
     gl_before(enter);
     take_over_thread();
     uint64_t code = enter(slot, arguments, count);

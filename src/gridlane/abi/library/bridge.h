@@ -27,39 +27,39 @@ enum { /* CUresult */
 };
 #endif
 
-/* A function of CUDA's, and its callable in Python once it has been called. */
+/* A function of CUDA, and its Python callable after the first call. */
 struct gl_slot {
     const char *name;
     void *call;
-    int hot; /* C answers it alone where it can: gl_after is called after Python did */
+    int hot; /* C answers it alone where it can; gl_after is called after Python's answer */
 };
 
-/* "hot", and which arguments Python may let C answer for after the call: events, and a stream. */
+/* "hot", and the arguments that Python may hand to C after the call: events, and a stream. */
 #define GL_HOT 1
 #define GL_EVENT(n) (1 << (n) << 4)
 #define GL_STREAM(n) (((n) + 1) << 8)
 
-/* What all libraries with this file have together in a process, however they were opened: a unique
- * symbol. There is one Python to make ready, and one fork that none can use it after. */
+/* State that all libraries with this file share in a process, however they were opened: a unique
+ * symbol of ELF. A process initialises one Python, and no child of a fork can use it. */
 struct gl_process {
     pthread_mutex_t beginning;
-    pthread_t beginner; /* who has the lock, while "begins" */
+    pthread_t beginner; /* the owner of the lock, while "begins" */
     int begins;
-    int begun;  /* the first call was made: a fork finds locks held from now on */
+    int begun;  /* the first call was made; from now on a fork finds locks held */
     int forked; /* this process is the child of one that had begun */
-    int offers; /* Python tells what C may answer alone */
+    int offers; /* Python publishes what C may answer alone */
     uint64_t state, work, captures, pools, code; /* the numbers of core/epochs.py */
     void *shared;        /* what the hot functions of all libraries share */
-    int ended;           /* the process ended its own Python, once and for all */
-    pthread_key_t ahead; /* what threads have that C told ahead of Python; see ready.h */
-    int is_keyed;        /* there is that key */
+    int ended;           /* the process finalized its own Python, once and for all */
+    pthread_key_t ahead; /* thread states that C set ahead of Python; see ready.h */
+    int is_keyed;        /* the key exists */
     int entered;         /* Python has been entered, or is about to be */
-    uint32_t *unread;    /* launches that failed since the program asked for an error, or null */
+    uint32_t *unread;    /* launches that failed since the program last read an error, or null */
 };
 
 GL_EXPORT extern struct gl_process gl_process;
 
-/* The program asks for an error. */
+/* The program reads the error. */
 static inline void gl_note_read(void)
 {
     uint32_t *unread = __atomic_load_n(&gl_process.unread, __ATOMIC_ACQUIRE);
@@ -67,11 +67,11 @@ static inline void gl_note_read(void)
         __atomic_store_n(unread, 0, __ATOMIC_RELAXED);
 }
 
-/* The number of the state, and of a context, while the process is ahead of Python; see ready.h. The
- * numbers of the code are this one and those below. */
+/* The number of the state, and of a context, while the process is ahead of Python; see ready.h.
+ * Numbers of code are this one and those below. */
 #define GL_AHEAD (UINT64_MAX - 1)
 
-/* A function by the name that programs ask cuGetProcAddress for. */
+/* A function by the name that programs pass to cuGetProcAddress. */
 struct gl_symbol {
     const char *base;
     int since; /* 1000 x major + 10 x minor */
@@ -85,26 +85,27 @@ struct gl_error {
     const char *name, *meaning;
 };
 
-/* Call a function with its arguments, each as 64 bits. The error code, or a pointer. */
+/* Call a function with its arguments, each as 64 bits. Returns the error code, or a pointer. */
 uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count);
 
 typedef uint64_t gl_caller(struct gl_slot *, const uint64_t *, int);
 
-/* What a library does in Python before each of its calls; most have nothing to do. */
+/* A hook of the library in Python before each of its calls; null for most libraries. */
 void gl_before(gl_caller *enter);
 
-/* What it does after a call of a function that C can answer alone; ``call`` is without the checks
- * of gl_enter. And what it does when a thread of the program's ends. */
+/* A hook after a call of a function that C can answer alone; ``call`` skips the checks of gl_enter.
+ * The second one runs at the end of a thread of the program. */
 void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, uint64_t code);
 void gl_forget_thread(void);
 
-/* The addresses by which Python tells what C may answer alone; null where it answers nothing. */
+/* The addresses through which Python publishes what C may answer alone; null where C answers
+ * nothing. */
 const void *gl_hot_table(void);
 
-/* Note that what is here cannot go on in the child of a fork; with the lock. */
+/* Fork: note that state here cannot be used in the child of a fork. The caller holds the lock. */
 void gl_note_begun(void);
 
-/* Whether this thread holds Python's lock: kernels that print need that. */
+/* Whether this thread holds the GIL; kernels that print need it. */
 int gl_holds_python(void);
 
 static inline uint64_t gl_of_float(float value)

@@ -27,13 +27,13 @@ _PACKAGE = _ROOM.parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library that is built.
+    """A library to build.
 
     Attributes:
-        api: the functions that it has; None for one that enters no Python.
-        major: the version of CUDA that it is of.
+        api: the functions that it has; None for one that never enters Python.
+        major: its version of CUDA.
         file: its name, which is its soname as well.
-        sources: what is compiled beside the stubs.
+        sources: compiled with the stubs.
         versioned: whether its symbols have its name as their version.
     """
 
@@ -52,7 +52,7 @@ _HOT = (
 _READY = "ready.c", "ready_key.c", "ready_file.c", "ready_object.c", "digest.c"
 _RUNTIME = *_HOT, *_READY, "registration.c", "entry_point.c"
 _ALIKE = sorted({*_RUNTIME} - {"bridge.c", "errors.c", "entry_point.c"})
-"""What is the same in each library that has it."""
+"""Sources that are the same in each library."""
 PRELOADED = "libgridlane_preload.so"
 LIBRARIES = (
     Library("driver", 13, "libcuda.so.1", (*_HOT, "proc_address.c", "export_table.c")),
@@ -65,7 +65,7 @@ LIBRARIES = (
 
 
 def digest() -> str:
-    """What the libraries are made of: their text, and the Python that they open."""
+    """The inputs of the libraries: their text, and the Python that they open."""
     made = hashlib.sha256()
     for header in sorted(_ROOM.glob("*.h")):
         made.update(header.read_bytes())
@@ -120,14 +120,14 @@ def _command(name: str) -> list[str]:
 
 
 def build_all(folder: Path) -> list[Path]:
-    """Compile the libraries into a folder; return their paths. What is the same in several is
-    compiled once.
+    """Compile the libraries into a folder and return their paths. Sources that several libraries
+    share are compiled once.
 
     Raises:
         CompileError: the compiler's own messages, or that there is none.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    sysconfig.get_config_vars()  # made at the first call, and half made for other threads then
+    sysconfig.get_config_vars()  # made at the first call; other threads could see a part of it
     with TemporaryDirectory(dir=folder) as room, ThreadPoolExecutor() as pool:
         made = pool.map(lambda name: _object(name, Path(room)), _ALIKE)
         objects = dict(zip(_ALIKE, made, strict=True))
@@ -164,7 +164,7 @@ def _object(name: str, room: Path) -> Path:
 
 
 def _command_of(more: Mapping[str, str]) -> list[str]:
-    """The compiler, its options and definitions, and ``more`` of these."""
+    """The compiler, its options and definitions, and further ones."""
     defined = {
         "GL_LIBPYTHON": _libpython(),
         "GL_PROGRAM": _program(),
@@ -218,8 +218,8 @@ def _compile(
 
 
 def _initialise_first(library: Path) -> None:
-    """Let a library's constructor run before those of all others, which register their kernels.
-    Not all linkers have the option, so the bit is set in the file's flags."""
+    """Mark a library so that its constructor runs before those of all others, which register their
+    kernels. Not all linkers have the option, so the bit is set in the file's flags."""
     data = bytearray(library.read_bytes())
     flags_1, initfirst = struct.pack("<Q", 0x6FFFFFFB), 0x20
     places = [n for n in range(0, len(data) - 8, 8) if data.startswith(flags_1, n)]
@@ -237,7 +237,7 @@ def _libpython() -> Path | str:
 
 
 def _codecs() -> str:
-    """A file without which this Python cannot begin: a process in C would end with it. "" where the
+    """A file without which this Python cannot start, and would end a C process; "" where the
     library of this Python is no folder of files."""
     path = Path(sysconfig.get_path("stdlib"), "encodings", "__init__.py")
     return str(path) if path.is_file() else ""
@@ -249,12 +249,12 @@ def _program() -> str:
 
 
 def _llvm() -> Path:
-    """The library of LLVM, which another version of has another size and time."""
+    """The library of LLVM. Another version has another size and time."""
     found = find_spec("llvmlite")
     assert found is not None and found.origin is not None
     return next(Path(found.origin).parent.glob("binding/*llvmlite.*"))
 
 
 def _site() -> Path:
-    """The folder to import gridlane from: that of the packages that it needs."""
+    """The folder to import gridlane from: the folder of the packages that it needs."""
     return Path(sysconfig.get_paths()["purelib"])

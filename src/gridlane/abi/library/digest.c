@@ -1,4 +1,4 @@
-/* SHA-256: the files of ready kernels are named and checked by it. */
+/* SHA-256, which names and checks the files of ready kernels. */
 #include "digest.h"
 
 #include <string.h>

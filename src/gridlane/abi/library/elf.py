@@ -1,4 +1,4 @@
-"""What an ELF file of a 64-bit machine says of itself: libraries, symbols and sections.
+"""Libraries, symbols and sections of an ELF file of a 64-bit machine.
 
 Source: the System V ABI, chapters 4 and 5 ("Object Files", "Dynamic Linking").
 """
@@ -44,13 +44,13 @@ class Symbol:
 
 
 class Elf:
-    """An ELF file, read when asked; or its bytes ``data`` in another file, such as an archive.
+    """An ELF file, read lazily; or its bytes ``data`` in another file, such as an archive.
 
     Args:
-        data: its bytes, where it is no file of its own; then ``path`` is what it is called.
+        data: its bytes, where it is no file of its own; ``path`` is then its label.
 
     Raises:
-        ArgumentError: it is none of a 64-bit little-endian machine, or is cut off.
+        ArgumentError: it is no file of a 64-bit little-endian machine, or is truncated.
         OSError: it cannot be read.
     """
 
@@ -70,7 +70,7 @@ class Elf:
 
     @contextmanager
     def _reading(self) -> Generator[None]:
-        """Turn what goes wrong while a file is read into words."""
+        """Raise failures of a read as errors with a message."""
         try:
             yield
         except (struct.error, ValueError, IndexError, OverflowError) as error:
@@ -98,7 +98,7 @@ class Elf:
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether the loader of libraries starts it, or loads it."""
+        """Whether the loader of libraries starts or loads it."""
         return any(each.kind == _DYNAMIC for each in self.sections)
 
     @property
@@ -108,17 +108,17 @@ class Elf:
 
     @property
     def soname(self) -> str:
-        """The name that a library gives itself, or ""."""
+        """The soname of a library, or ""."""
         return next(iter(self._dynamic(_SONAME)), "")
 
     @property
     def rpath(self) -> tuple[str, ...]:
-        """The folders that come before LD_LIBRARY_PATH; none counts where there is a RUNPATH."""
+        """The folders that precede LD_LIBRARY_PATH; none counts where there is a RUNPATH."""
         return () if self.runpath else _folders(self._dynamic(_RPATH))
 
     @property
     def runpath(self) -> tuple[str, ...]:
-        """The folders that come after LD_LIBRARY_PATH."""
+        """The folders that follow LD_LIBRARY_PATH."""
         return _folders(self._dynamic(_RUNPATH))
 
     def _dynamic(self, wanted: int) -> tuple[str, ...]:
@@ -140,12 +140,12 @@ class Elf:
 
     @property
     def imported(self) -> frozenset[str]:
-        """The names that it takes from other libraries."""
+        """The names that it imports from other libraries."""
         return frozenset(each.name for each in self._symbols(_DYNAMIC_SYMBOLS, False))
 
     @property
     def undefined(self) -> tuple[str, ...]:
-        """The names that its own table expects of other files."""
+        """The undefined names of its own table."""
         return tuple(each.name for each in self._symbols(_SYMBOLS, False))
 
     def _symbols(self, kind: int, defined: bool) -> Iterator[Symbol]:
@@ -179,9 +179,9 @@ def _text(table: bytes, start: int) -> str:
 
 Runtime = Literal["none", "shared", "static", "stripped", "gridlane"]
 _OURS = b"gridlane.abi.library.entry\0"
-"""What all of gridlane's libraries name: the module that they enter."""
+"""The name that all of gridlane's libraries contain: the module that they enter."""
 _VENDOR_S = b"cudaErrorSoftwareValidityNotEstablished\0", b"libcuda.so.1\0"
-"""What the vendor's runtime names: an error that it has, and the driver that it opens."""
+"""The names that the vendor's runtime contains: an error, and the driver that it opens."""
 
 
 def is_ours(data: bytes) -> bool:
@@ -190,7 +190,7 @@ def is_ours(data: bytes) -> bool:
 
 
 def runtime_in(program: Path) -> Runtime:
-    """Which runtime of CUDA is in a program: see ``runtime_of``.
+    """The runtime of CUDA in a program; see ``runtime_of``.
 
     Raises:
         ArgumentError: the file is no ELF file.
@@ -200,9 +200,9 @@ def runtime_in(program: Path) -> Runtime:
 
 
 def runtime_of(elf: Elf) -> Runtime:
-    """Which runtime of CUDA is in a program: ``none``; ``shared``, a library beside it; ``static``,
-    NVIDIA's inside with its symbols; ``stripped``, inside without them; or ``gridlane``, its own
-    inside."""
+    """The runtime of CUDA in a program: ``none``; ``shared``, a library beside it; ``static``,
+    NVIDIA's inside with its symbols; ``stripped``, inside without them; or ``gridlane``, gridlane's
+    own inside."""
     if is_ours(elf.data) or elf.section(".gridlane") is not None:
         return "gridlane"
     if any(name.startswith("libcudart.so") for name in elf.needed):
@@ -211,6 +211,6 @@ def runtime_of(elf: Elf) -> Runtime:
     if "cudaLaunchKernel" in names or "__cudaRegisterFatBinary" in names:
         return "static"
     if "__cudaRegisterFatBinary" in elf.imported:
-        return "shared"  # of whoever loads it
-    # A section .nv_fatbin alone says nothing: nvcc's link leaves one in programs of the driver.
+        return "shared"  # of the program that loads it
+    # A section .nv_fatbin alone proves nothing: nvcc's link leaves one in programs of the driver.
     return "stripped" if all(each in elf.data for each in _VENDOR_S) else "none"

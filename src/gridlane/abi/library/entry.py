@@ -1,4 +1,4 @@
-"""The functions of ``calls`` as C calls them: arguments and results as 64-bit numbers."""
+"""The functions of ``calls`` for callers in C: arguments and results are 64-bit words."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _PER_THREAD = 2
 _INTERNAL = 11
 """NVRTC_ERROR_INTERNAL_ERROR."""
 _TRACED = "__traced_"
-"""Before the name of a function that C answered alone: its call is to be printed."""
+"""The prefix of a function that C answered alone, for a call that the trace prints."""
 _STREAMS = ("CUstream", "cudaStream_t")
 _texts: dict[bytes, Any] = {}
-"""The texts that C has pointers to; they live as long as the process."""
+"""Texts to which C has pointers; they live as long as the process."""
 
 
 def begin(embedded: int, table: int = 0, mark: str = "") -> int:
@@ -50,12 +50,11 @@ def begin(embedded: int, table: int = 0, mark: str = "") -> int:
 
     Args:
         embedded: whether the process had no Python before.
-        table: the address of what C can be told by, or 0; see ``hot.py``.
-        mark: that of the sources that the library was made of. Libraries of versions before
-            there were marks pass none.
+        table: the address through which Python publishes to C, or 0; see ``hot.py``.
+        mark: of the sources of the library. Libraries of versions before the mark pass none.
 
     Raises:
-        ImportError: the library has no mark; it takes no answer but that.
+        ImportError: the library has no mark; it accepts no other refusal.
     """
     if mark != own_mark():
         _tell_mismatch()
@@ -74,7 +73,7 @@ def begin(embedded: int, table: int = 0, mark: str = "") -> int:
 
 
 def _tell_mismatch() -> None:
-    """Say once that a library of this process is of another version."""
+    """Warn once that a library of this process is of another version."""
     if "libraries" not in _told:
         _told.add("libraries")
         trace.write(
@@ -89,7 +88,7 @@ _told: set[str] = set()
 
 
 def _tell_scope() -> None:
-    """Say once that a package of this process, which looks for CUDA, is out of scope."""
+    """Warn once that a package of this process, which looks for CUDA, is unsupported."""
     for package, name in _FOREIGN.items():
         module = sys.modules.get(package)
         built_for = getattr(getattr(module, "version", None), "cuda", None)
@@ -106,7 +105,7 @@ def resolve(symbol: str) -> Entry:
     """The entry of a function.
 
     Args:
-        symbol: ``driver:cuMemAlloc_v2``; with ``_ptsz`` or ``_ptds`` behind it for the form whose
+        symbol: ``driver:cuMemAlloc_v2``; with the suffix ``_ptsz`` or ``_ptds`` for the form whose
             default stream is the thread's.
 
     Raises:
@@ -123,7 +122,7 @@ def resolve(symbol: str) -> Entry:
 
 
 def _initialise(binary: int) -> int:
-    """``registration.initialise`` with CUDA's number of its error."""
+    """Call ``registration.initialise`` and return CUDA's number of its error."""
     try:
         return registration.initialise(binary)
     except (Failure, GridlaneError, MemoryError) as error:
@@ -133,7 +132,7 @@ def _initialise(binary: int) -> int:
 
 
 def _note(number: int) -> int:
-    """Make the error of a call that C answered alone the thread's last one."""
+    """Store the error of a call that C answered alone as the thread's last one."""
     threads.note(number)
     return number
 
@@ -149,7 +148,7 @@ _OWN: dict[str, Entry] = {
     "offer_event": hot_events.offer,
     "offer_stream": hot_lanes.offer,
 }
-"""What the libraries call beside the functions of CUDA."""
+"""The functions that the libraries call besides those of CUDA."""
 
 
 def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
@@ -175,11 +174,11 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
             for (n, write), value in zip(writers, made):
                 if given[n]:
                     write(given[n], value)
-        except Exception as error:  # nothing of Python's may reach a program in C
+        except Exception as error:  # no exception of Python may reach a program in C
             return _broken(row, error)
         return number
 
-    # The same for the two most frequent shapes of functions.
+    # As above, for the two most frequent signatures.
     def enter_plain(*given: int) -> int:
         try:
             return enter(*read(*given))[0]
@@ -209,19 +208,20 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
 
 
 def _broken(row: Function, error: Exception) -> int:
-    """The number of an error that no call should raise."""
+    """The number of an internal error, which no call should raise."""
     if trace.enabled():
         trace.write(f"gridlane: {row.base}: {error!r}")
     return _INTERNAL if row.api == "nvrtc" else UNKNOWN
 
 
 def _null(name: str, *values: object) -> NoReturn:
-    """Refuse a null pointer to what is given back."""
+    """Refuse a null pointer to a result."""
     fail(INVALID_VALUE, f"{name} is a null pointer")
 
 
 def _arguments(row: Function, places: dict[str, int], per_thread: bool) -> Callable[..., Any]:
-    """What makes the arguments of a call of the words that C passes: one expression. Hot."""
+    """Compile one expression that makes the arguments of a call from the words that C passes.
+    Hot."""
     arrays = [places[name] for name in row.given if name not in row.both]
     known: dict[str, Any] = {"__builtins__": {}}
     texts: list[str] = []
@@ -247,7 +247,7 @@ def _words(row: Function) -> str:
 
 
 def _number(kind: CType, name: str) -> str:
-    """The text of a word as a number of its type."""
+    """The source of a word as a number of its type."""
     bits = 8 * kind.size
     if kind.kind == "enum" or kind.signed:
         half = 1 << bits - 1
@@ -260,7 +260,7 @@ Given = tuple[int, ...]
 
 
 def _room(place: int, arrays: list[int]) -> Callable[[Given], int]:
-    """What reads how many elements the caller's array has; none where there is no array."""
+    """A reader of the length of the caller's array, which is 0 where there is no array."""
 
     def read(given: Given) -> int:
         has_array = not arrays or any(given[each] for each in arrays)  # edges may lack their data
@@ -270,7 +270,7 @@ def _room(place: int, arrays: list[int]) -> Callable[[Given], int]:
 
 
 def _reader(kind: CType) -> Callable[[int], Any] | None:
-    """What reads a word that is no number; None for one that is taken as it is."""
+    """A reader of a word that is no number; None for a word that is passed as it is."""
     if kind.kind == "pointer":
         target = kind.to.replace("const", "").strip()
         if target == "char" and "const" in kind.to:
@@ -297,14 +297,14 @@ def _writer(parameter: Parameter, symbol: str) -> Callable[[int, Any], None]:
     if target.replace("const", "").strip() == "char *":
         return lambda place, value: raw.put(place, struct.pack("<Q", lasting(value)))
     of = ctype(target) if target != "void" else None
-    # A pointer to elements: the array is the library's own.
+    # A reader of a pointer to elements: the array is the library's own.
     own = ctype(of.to) if of and of.kind == "pointer" and "void" not in of.to else None
 
     cell = _CELLS.get(of.size) if of is not None and of.kind not in ("float", "struct") else None
 
     def write(place: int, value: Any) -> None:
         if cell is not None and type(value) is int:
-            cell.from_address(place).value = value  # its low bytes
+            cell.from_address(place).value = value  # the low bytes of the word
         elif isinstance(value, Typed):
             raw.put(place, _typed(value))
         elif not isinstance(value, (list, tuple)):
@@ -334,11 +334,11 @@ def _typed(value: Typed) -> bytes:
 
 
 _arrays: dict[tuple[int, str, str], Any] = {}
-"""The last array of the library's own that each thread got of a function's parameter."""
+"""The last array of the library that each thread got for a function's parameter."""
 
 
 def _kept_array(key: tuple[int, str, str], data: bytes) -> int:
-    """The address of an array that stays until the thread's next call of the function."""
+    """Store an array until the thread's next call of the function, and return its address."""
     if not data:
         return 0
     cell = _arrays[key] = ctypes.create_string_buffer(data)
@@ -355,7 +355,7 @@ def _bytes(value: Any, kind: CType | None) -> bytes:
 
 
 def lasting(text: bytes | None) -> int:
-    """The address of a text with a NUL behind it, which stays."""
+    """Store a text with a NUL behind it for good, and return its address."""
     if text is None:
         return 0
     cell = _texts.get(text)
@@ -365,7 +365,7 @@ def lasting(text: bytes | None) -> int:
 
 
 def _writer_of_result(row: Function) -> Callable[[Any, tuple[int, ...]], int]:
-    """What makes C's result of a function that returns no error code."""
+    """A maker of the C result of a function that returns no error code."""
     if row.result.endswith("*"):
         return lambda value, given: lasting(value)
     if ctype(row.result).kind == "struct":

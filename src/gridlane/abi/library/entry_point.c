@@ -1,5 +1,6 @@
-/* What depends on the library's version of CUDA: the version itself, and cudaGetDriverEntryPoint, the
- * driver's functions of the libcuda that lies beside this library. */
+/* Functions that depend on the library's version of CUDA: the version itself, and
+ * cudaGetDriverEntryPoint, which returns the driver's functions of the libcuda beside this
+ * library. */
 #define _GNU_SOURCE
 #include "traced.h"
 
@@ -11,7 +12,7 @@ enum { PER_THREAD = 2, MOST_FLAGS = 2, OLDEST = 2000, NEWEST = 13000 };
 
 typedef int get_address(const char *, void **, int, uint64_t, int *);
 
-/* gridlane's libcuda: another's knows none of this library's handles. */
+/* gridlane's libcuda: another libcuda has none of this library's handles. */
 static get_address *driver(void)
 {
     static get_address *found;
@@ -43,7 +44,7 @@ static int find(const char *symbol, void **made, int version, uint64_t flags, in
     return ask ? ask(symbol, made, version, flags, status) : NO_DRIVER;
 }
 
-/* Let a failure be the thread's last error. */
+/* Store a failure as the thread's last error. */
 static int noted(int code)
 {
     static struct gl_slot slot = { "runtime:__note", 0 };

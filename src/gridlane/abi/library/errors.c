@@ -1,5 +1,5 @@
-/* The names and the words of errors: programs ask for them above all where calls fail, as in the child
- * of a fork, or without a Python to enter. */
+/* Names and texts of errors. Programs read them mostly where calls fail: in the child of a fork, or
+ * where Python cannot be entered. */
 #include "traced.h"
 
 extern const struct gl_error gl_errors[];

@@ -1,7 +1,6 @@
-/* cuGetExportTable: the driver's undocumented tables, which only the vendor's own runtime asks for.
- * There are none. Where that runtime runs, each of its calls fails with 500 from here on: say once
- * whose runtime it is, and what to do.
- */
+/* cuGetExportTable: the driver's undocumented tables, which only the vendor's own runtime requests.
+ * gridlane has none. Each call of such a runtime fails with 500 from here on; print once whose
+ * runtime it is, and the remedy. */
 #define _GNU_SOURCE
 #include "traced.h"
 
@@ -15,7 +14,7 @@ enum { INVALID_VALUE = 1, NOT_FOUND = 500 };
     "link it again with nvcc -cudart shared, or with gridlane's runtime inside (nvcc -cudart " \
     "none ... -lcudart_gridlane, or gridlane cc)"
 
-/* What a runtime's file has in its path, and what to do. */
+/* A substring of a runtime's path, and the remedy. */
 static const struct { const char *path; const char *advice; } packages[] = {
     { "/cupy", "CuPy is out of gridlane's scope: it has machine code of NVIDIA's GPUs alone" },
     { "/torch/", "PyTorch is out of gridlane's scope: it has machine code of NVIDIA's GPUs alone" },
@@ -29,7 +28,7 @@ static const struct { const char *path; const char *advice; } packages[] = {
 
 enum { PACKAGES = sizeof packages / sizeof *packages };
 
-/* NVIDIA's compilers ask as well, and work without an answer. */
+/* NVIDIA's compilers request a table as well, and work without one. */
 static int is_compiler(const char *path)
 {
     return strstr(path, "/libnvrtc") || strstr(path, "/libnvJitLink");
@@ -43,7 +42,7 @@ static const char *advice_for(const char *path)
     return NULL;
 }
 
-/* PyTorch and CuPy take their runtime from a package of NVIDIA's. */
+/* PyTorch and CuPy load their runtime from a package of NVIDIA. */
 static int find_user(struct dl_phdr_info *info, size_t size, void *found)
 {
     (void)size;

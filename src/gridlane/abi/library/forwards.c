@@ -1,8 +1,7 @@
-/* The static runtime: what a program is linked with to find gridlane's libcudart without a library
- * path. The library is opened where it was installed, else by its name; each function of the archive
- * calls the function of its name there. Nothing else is in the program, so an installation that
- * comes later serves it as well.
- */
+/* The static runtime: a program links it to find gridlane's libcudart without a library path. It
+ * opens the installed library, else one of its name; each function of the archive calls the
+ * function of its name there. The program contains nothing else, so a later installation serves it
+ * as well. */
 #define _GNU_SOURCE
 #include "forwards.h"
 
@@ -15,7 +14,7 @@
 #error "GL_RUNTIME is the library's path, GL_RUNTIME_NAME its name"
 #endif
 
-/* What tells a program with this archive from one with the vendor's runtime, also when stripped. */
+/* The mark of a program with this archive; it survives strip. The vendor's runtime has none. */
 __attribute__((section(".gridlane"))) static const char mark[] = GL_RUNTIME_NAME;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -27,13 +26,13 @@ static void open_library(void)
     if (!library)
         library = dlopen(mark, RTLD_NOW | RTLD_LOCAL);
     if (library && !dlsym(library, "gl_process"))
-        library = NULL; /* another's of this name */
+        library = NULL; /* another library of this name */
     if (!library)
         fprintf(stderr, "gridlane: there is no " GL_RUNTIME ": run \"gridlane install\" again, or "
                         "\". env.sh\" of the folder where it is installed now\n");
 }
 
-/* The function of a name, in a place that keeps it; null where there is no library. */
+/* The function of a name, stored in a static place; null where there is no library. */
 void *gl_forward(void **place, const char *name)
 {
     void *found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
@@ -49,7 +48,7 @@ void *gl_forward(void **place, const char *name)
     return found;
 }
 
-/* What nvcc's and clang's host code calls beside the functions of the API. */
+/* Functions that the host code of nvcc and clang calls besides the API. */
 struct dim3 { unsigned x, y, z; };
 
 GL_FORWARD(void **, __cudaRegisterFatBinary, (void *wrapper), (wrapper), NULL)

@@ -1,4 +1,4 @@
-"""CUDA's headers for C and C++, made of the table: types, and the functions of each library."""
+"""Headers of CUDA for C and C++ from the table: types, and the functions of each library."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BEHIND = {
     "runtime": ('#include "gridlane/old_names.h"',),
 }
 _VECTORS = ("uint3", "dim3")
-"""Structures that vector_types.h has, for C++ with constructors."""
+"""Structures of vector_types.h, which have constructors in C++."""
 _RESERVED = "int reserved[56]"
-"""The end of CUDA 13's cudaDeviceProp; CUDA 12's members are there."""
+"""The end of CUDA 13's cudaDeviceProp, where CUDA 12's members lie."""
 _HANDLES = {
     "CU_STREAM_LEGACY": "CUstream",
     "CU_STREAM_PER_THREAD": "CUstream",
@@ -64,7 +64,7 @@ def functions_of(api: Api, major: int) -> str:
     lines += _of_threads(api, major)
     lines += ["#ifdef __cplusplus", "}", "#endif"]
     lines += _BEHIND.get(api, ())
-    # A plain name means the newest version; the older ones are declared above under their own.
+    # A plain name is the newest version; older ones are declared above under their own names.
     for row in rows(api, major):
         if row.outs is not None and row.name != row.base:
             lines.append(f"#define {row.base} {row.name}")
@@ -73,7 +73,8 @@ def functions_of(api: Api, major: int) -> str:
 
 
 def _of_threads(api: Api, major: int) -> Iterator[str]:
-    """The forms for the default stream of a thread, and their names in the place of the others'."""
+    """The forms for the default stream of a thread, and the macros that replace the other forms by
+    them."""
     found = [row for row in rows(api, major) if row.per_thread]
     if not found:
         return
@@ -94,7 +95,7 @@ def _declared(kind: str, name: str) -> str:
 
 
 def _forward() -> Iterator[str]:
-    """All tags and names of structures, and those of objects that only the library knows."""
+    """All tags and names of structures, and those of opaque objects."""
     done: set[str] = set()
     for node, names in nodes().values():
         keyword = node.text.split()[0]
@@ -144,7 +145,7 @@ def _structs(with_shapes: bool) -> Iterator[str]:
 
 @cache
 def _shaped() -> frozenset[str]:
-    """The tags of the structures that hold the shape of a launch, by themselves or in others."""
+    """The tags of structures that contain the shape of a launch, directly or nested."""
     found = {*_VECTORS}
     before = 0
     while before < len(found):
@@ -156,7 +157,7 @@ def _shaped() -> frozenset[str]:
 
 
 def _words(node: Node) -> Iterator[str]:
-    """The types of the members that are no pointers."""
+    """The types of the members that are not pointers."""
     for each in node.members:
         yield from _words(each) if each.members else each.text.split()[:-1]
 
@@ -183,7 +184,7 @@ _ATTRIBUTES = {
     ),
     **dict.fromkeys(("CU_STREAM_ATTRIBUTE_", "CU_KERNEL_NODE_ATTRIBUTE_"), "CUlaunchAttributeID"),
 }
-"""The beginnings of constants that are of an enumeration, which C++ tells from numbers."""
+"""The prefixes of constants of an enumeration, which C++ distinguishes from numbers."""
 
 
 def _constants() -> Iterator[str]:

@@ -1,4 +1,4 @@
-/* What a thread was told by Python, and how it asks again. */
+/* The state that Python published to a thread, and the request for a new one. */
 #include "hot.h"
 
 __thread struct gl_thread gl_thread;
@@ -27,7 +27,7 @@ void gl_forget_thread(void)
     gl_thread.state = 0;
 }
 
-/* Let this process be ahead of Python; false if Python has begun. */
+/* Put this process ahead of Python; false if Python has begun. */
 int gl_begin_ahead(void)
 {
     uint64_t told[3];
@@ -48,7 +48,7 @@ int gl_begin_ahead(void)
     return done;
 }
 
-/* Most libraries are not ahead of Python. */
+/* Most libraries are never ahead of Python. */
 __attribute__((weak)) int gl_ready_tells(void)
 {
     return 0;
@@ -73,12 +73,12 @@ __attribute__((weak)) int gl_ready_names(uint64_t function, const uint32_t *bloc
     return 0;
 }
 
-/* After a function entered Python because what the thread knew was old. */
+/* Called after a function entered Python because the thread's state was old. */
 void gl_after(gl_caller *call, struct gl_slot *slot, const uint64_t *arguments, uint64_t code)
 {
     static struct gl_slot told = { "hot:tell", 0, 0 };
     struct gl_thread *me = &gl_thread;
-    const int learnt = gl_learn(call, code); /* which changes what a thread knows of work */
+    const int learnt = gl_learn(call, code); /* this changes the thread's state of work */
     if (!code)
         gl_after_stream(call, slot, arguments);
     if (me->asks || learnt) {

@@ -1,48 +1,49 @@
-/* What C answers alone: the calls that programs make most often, in the states in which they succeed.
+/* Calls that C answers alone: the most frequent ones, in the states in which they succeed.
  *
- * Python's state is the truth. Python tells a thread what it may answer, together with the numbers
- * of core/epochs.py from before it looked; while the numbers are those, that is still so. All that
- * fails, and all that is not known, enters Python as every other call does. */
+ * Python's state is the truth. Python publishes to a thread what C may answer, with the numbers of
+ * core/epochs.py from before Python read its state. The answer is valid while the numbers are
+ * unchanged. A call that fails, or whose state C does not have, enters Python. */
 #ifndef GRIDLANE_HOT_H
 #define GRIDLANE_HOT_H
 
 #include "bridge.h"
 
-enum { /* what a thread knows; see hot.py */
+enum { /* what a thread has; see hot.py */
     GL_KNOWS_DEVICE = 1,
     GL_KNOWS_CONTEXT = 2,
-    GL_NO_ERROR = 4, /* the runtime's last error */
-    GL_READY = 8,    /* the current context is fit for work, on a device whose memory is C's */
-    GL_QUIET = 16,   /* streams have no error and no work but that of lanes, and none is captured */
-    GL_IDLE = 32,    /* a wait for work that is done has nothing else to do */
+    GL_NO_ERROR = 4, /* the runtime's last error is none */
+    GL_READY = 8,    /* the current context accepts work, on a device whose memory C can access */
+    GL_QUIET = 16,   /* streams have no error and no work except that of lanes, and none is captured */
+    GL_IDLE = 32,    /* a wait for finished work has no other duty */
     GL_UNCAPTURED = 64, /* no stream is captured */
-    GL_ALLOCATES = 128, /* the device's memory is what the system gives, without a limit */
-    /* what holds for one number of "work", of "captures" and of "pools" */
+    GL_ALLOCATES = 128, /* the device's memory is the system's, without a limit */
+    /* bits that are valid for one number of "work", of "captures" and of "pools" */
     GL_OF_WORK = GL_QUIET,
     GL_OF_CAPTURES = GL_QUIET | GL_IDLE | GL_UNCAPTURED,
     GL_OF_POOLS = GL_IDLE
 };
 
-enum { /* kinds of ranges that Python tells */
+enum { /* kinds of ranges that Python publishes */
     GL_DEVICE = 1,
     GL_MANAGED,
     GL_HOST,
-    GL_FOREIGN /* of a device whose memory is not C's */
+    GL_FOREIGN /* of a device whose memory C cannot access */
 };
 
-/* What Python told a thread. It is of one library: Python tells each what it asks. */
+/* The state that Python published to a thread. Each library has its own copy and requests it. */
 struct gl_thread {
     uint64_t state, work, captures, pools; /* the numbers */
-    uint64_t context; /* the current one's handle, or 0 */
+    uint64_t context; /* the handle of the current one, or 0 */
     int32_t device;
-    int32_t chosen; /* the device that cudaSetDevice would not change, or -1 */
+    int32_t chosen; /* the device for which cudaSetDevice changes nothing, or -1 */
     uint32_t knows;
-    uint32_t asks; /* what it knew is old: it is told after the call that Python does instead */
+    uint32_t asks; /* the state was old: request a new one after the call that Python answers */
 };
 
 extern __thread struct gl_thread gl_thread;
 
-/* Whether C tells this thread itself what it knows, and then, what it asks about the first device. */
+/* Ahead of Python: publish this thread's state; note that it uses the first device. Each returns
+ * whether C may answer. */
 int gl_ready_tells(void);
 int gl_ready_uses(unsigned what);
 
@@ -68,7 +69,7 @@ static inline int gl_knows(unsigned what)
             gl_ready_uses(what));
 }
 
-/* Each returns whether it did what the function of CUDA's does. */
+/* Each returns whether it did the work of CUDA's function. */
 static inline int gl_get_device(int *made)
 {
     if (!made || !gl_knows(GL_KNOWS_DEVICE))
@@ -87,7 +88,7 @@ static inline int gl_get_context(void **made)
 
 /* --- memory --- */
 
-/* What Python calls; see hot_memory.c. */
+/* Functions that Python calls; see hot_memory.c. */
 struct gl_memory {
     int (*begin)(uint64_t *told);
     void (*add_range)(int of, uint64_t start, uint64_t size, uint32_t kind);
@@ -105,12 +106,12 @@ struct gl_memory {
 
 extern const struct gl_memory gl_memory;
 
-/* Note what is used ahead of Python, which then has to make it. */
+/* Note what C uses ahead of Python. Python makes it later. */
 enum { GL_DRIVER_AHEAD = 1, GL_CONTEXT_AHEAD = 2 };
 void gl_use_ahead(unsigned what);
 
-/* The default stream's work is done piece after piece: take the turn of it, if this thread does not
- * have it, and if Python's lock, which another piece may need, is not held meanwhile. */
+/* Acquire the default stream's lock. Returns 0 if this thread holds it already. Lock order: it also
+ * returns 0 rather than wait while this thread holds the GIL, which the holder's work may need. */
 int gl_take_turn(void);
 int gl_try_turn(void);
 void gl_give_turn(void);
@@ -124,8 +125,8 @@ struct gl_move {
 
 void gl_move(const struct gl_move *move);
 
-/* Whether this thread knows that a default stream's work may be done now, as streams have none: for
- * that of lanes this waits a while. */
+/* Whether the default stream's work may run now because streams have none. Waits a while for the
+ * work of lanes. */
 int gl_is_quiet(unsigned knows);
 
 /* Whether a wait for all work is over. */
@@ -146,7 +147,7 @@ int gl_fill(uint64_t to, uint32_t value, size_t count, size_t width, const void 
 
 struct gl_mark;
 
-/* What Python calls; see hot_events.c. */
+/* Functions that Python calls; see hot_events.c. */
 struct gl_events {
     int (*offer)(uint64_t handle, uint64_t context, struct gl_mark *mark, int64_t time,
                  uint32_t what);
@@ -154,7 +155,7 @@ struct gl_events {
     int (*adopt)(uint64_t handle, uint64_t *told);
 };
 
-/* The same; see hot_marks.c. */
+/* Functions that Python calls; see hot_marks.c. */
 struct gl_marks {
     int (*is_passed)(struct gl_mark *mark, int64_t *time);
     int (*wait)(struct gl_mark *mark, int64_t ns);
@@ -178,14 +179,14 @@ void gl_after_events(gl_caller *call, const struct gl_slot *slot, const uint64_t
 
 /* --- launches --- */
 
-enum { GL_DRIVER, GL_RUNTIME }; /* whose names of functions a plan is for */
+enum { GL_DRIVER, GL_RUNTIME }; /* the API that a plan's function belongs to */
 
-/* A part of a parameter, and where it belongs in the block of the code. */
+/* A part of a parameter, and its offset in the block of the code. */
 struct gl_piece {
     uint32_t argument, from, to, size;
 };
 
-/* How a function is launched; made and freed by Python, see hot_launches.py. */
+/* How a function is launched. Python makes and frees it; see hot_launches.py. */
 struct gl_plan {
     uint64_t function, context, code;
     uint32_t api, block[3];
@@ -195,12 +196,12 @@ struct gl_plan {
                   uint32_t shared, void *report);
     void *native;
     const struct gl_piece *piece;
-    const uint8_t *constants; /* the block, without the parameters */
+    const uint8_t *constants; /* the block without the parameters */
     struct gl_plan *next;
     uint32_t users;
 };
 
-/* A launch of a lane that failed; or a mark that the lane waits for, with its lane's address. */
+/* A failed launch of a lane; or a mark that the lane waits for, with its lane's address. */
 struct gl_failure {
     uint64_t plan;
     int64_t code;
@@ -211,7 +212,7 @@ struct gl_failure {
 struct lane;
 struct batch;
 
-/* What Python calls; see hot_lanes.c. */
+/* Functions that Python calls; see hot_lanes.c. */
 struct gl_lanes {
     struct lane *(*make_lane)(uint64_t stream, uint64_t context);
     struct batch *(*open_lane)(struct lane *lane);
@@ -233,13 +234,13 @@ struct gl_lanes {
 
 extern const struct gl_lanes gl_lanes;
 
-/* The keys of the files of a kernel and its device, and what they are made of; see ready.h. */
+/* The keys of the files of a kernel and its device, and their inputs; see ready.h. */
 struct gl_ready_names {
     uint8_t device[32], kernel[32];
     const char *environment, *package;
 };
 
-/* What Python calls. */
+/* Functions that Python calls. */
 struct gl_launches {
     void (*add_plan)(struct gl_plan *plan);
     void (*remove_plan)(struct gl_plan *plan);
@@ -248,7 +249,7 @@ struct gl_launches {
 
 extern const struct gl_launches gl_launches;
 
-/* What a process ahead of Python does; see ready.c. */
+/* Functions of a process that is ahead of Python; see ready.c. */
 int gl_begin_ahead(void);
 int gl_ready_count(int *made);
 int gl_ready_chooses(int32_t device);
@@ -274,10 +275,10 @@ int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint3
               void **arguments, size_t shared, const void *stream);
 int gl_learn(gl_caller *call, uint64_t code);
 
-/* Whether Python knows all kernels that the program registered, and lacks none that it withdrew. */
+/* Whether Python has every kernel that the program registered, and none that it withdrew. */
 int gl_told_all(void);
 
-/* Whether a stream is one of the default ones, whose work the caller does. */
+/* Whether a stream is a default one, whose work runs on the caller. */
 static inline int gl_is_default(const void *stream)
 {
     return (uintptr_t)stream <= 2;

@@ -1,8 +1,8 @@
-"""What C answers alone: Python tells a thread what that may be. See ``hot.h``.
+"""Publish to a thread which calls C may answer alone; see ``hot.h``.
 
-A call that enters Python costs a microsecond and more, so the calls that programs make most often
-are done in C in the states in which they succeed. Python's state stays the truth: a thread is told
-what Python would answer, with the numbers of ``core.epochs`` from before Python looked.
+A call that enters Python costs a microsecond or more, so C answers the most frequent calls in the
+states in which they succeed. Python's state stays the truth: it publishes its answers with the
+numbers of ``core.epochs`` from before it read its state.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Known(ctypes.Structure):
 
 
 class _Table(ctypes.Structure):
-    """The addresses of C's, in ``hot.c``."""
+    """The addresses in ``hot.c``."""
 
     _fields_ = (
         ("state", ctypes.c_uint64),
@@ -58,13 +58,13 @@ class _Table(ctypes.Structure):
 
 
 class _Offer:
-    """Whether Python tells C what to answer: not before C asks, nor at the process's end."""
+    """Whether Python publishes: not before C requests it, nor at the process's end."""
 
     def __init__(self) -> None:
         self.offers: ctypes.c_int | None = None
 
     def begin(self, table: _Table, tells: bool) -> None:
-        """Be the truth from now on, and tell it to C."""
+        """Publish from now on: Python's state is the truth."""
         if not hot_memory.begin(table.memory):
             return
         for epoch, address in (
@@ -86,7 +86,7 @@ class _Offer:
         at_end(self.end)
 
     def end(self) -> None:
-        """Tell no more, as Python ends."""
+        """Publish no more, as Python ends."""
         if self.offers is not None:
             self.offers.value = 0
         epochs.state.changed()
@@ -97,7 +97,7 @@ _lock = threading.Lock()
 
 
 class _End:
-    """What ends with a thread's state in Python: what C knows of the thread is old then."""
+    """Expires what C has of a thread when the thread's Python state ends."""
 
     def __del__(self) -> None:
         epochs.state.changed()
@@ -120,7 +120,7 @@ def begin(address: int) -> None:
 
 
 def tell(address: int) -> int:
-    """Tell this thread what C may answer alone.
+    """Publish to this thread what C may answer alone.
 
     Args:
         address: of its ``struct gl_thread``.
@@ -150,7 +150,8 @@ def tell(address: int) -> int:
 
 
 def _devices(context: Context | None) -> tuple[int, int]:
-    """The device of this thread, and the one that cudaSetDevice would not change; -1 for none."""
+    """The device of this thread, and the one for which cudaSetDevice changes nothing; -1 for
+    none."""
     chosen = threads.chosen()
     if context is None or not (context.handle or context.is_primary):
         return -1 if chosen is None else chosen, -1

@@ -1,13 +1,13 @@
-/* Copies and fills, of memory that hot_memory.c knows. */
+/* Copies and fills of memory that hot_memory.c has. */
 #define _GNU_SOURCE
 #include "hot_memory.h"
 
 #include <string.h>
 
-/* What an end of a copy has to be: the table of runtime/copies.py, and the driver's. */
+/* The required kind of an end of a copy: the table of runtime/copies.py, and the driver's. */
 enum side { ANY, HOST_SIDE, DEVICE_SIDE, DRIVERS_HOST, DRIVERS_DEVICE };
 
-/* Whether bytes are an end of a copy that succeeds; with the lock. */
+/* Whether bytes are a valid end of a copy; the caller holds the lock. */
 static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum side side)
 {
     uint32_t number, index, kind = 0;
@@ -27,7 +27,7 @@ static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum sid
             kind = range->kind;
             end = range->end;
         } else if (gl_in_region(all, address)) {
-            return 0; /* a block that was freed */
+            return 0; /* a freed block */
         }
     }
     if (size > end - address)
@@ -39,7 +39,7 @@ static int is_end(struct gl_shared *all, uint64_t address, size_t size, enum sid
         return 1;
     case GL_HOST:
         return side != DRIVERS_DEVICE;
-    case 0: /* memory of the program's own, unless it is a variable of a module or the like */
+    case 0: /* memory of the program, unless it is a variable of a module or similar */
         return (side == ANY || side == HOST_SIDE) && !gl_range_at(&all->maps[BUFFERS], address);
     default:
         return 0;
@@ -66,7 +66,7 @@ void gl_move(const struct gl_move *move)
         memmove((void *)(uintptr_t)move->to, (const void *)(uintptr_t)move->from, move->size);
 }
 
-/* What kind of memory bytes are; 0 for memory of the program's own. */
+/* The kind of memory of some bytes; 0 for memory of the program. */
 static uint32_t kind_of(struct gl_shared *all, uint64_t address, size_t size)
 {
     uint32_t number, index;
@@ -79,8 +79,8 @@ static uint32_t kind_of(struct gl_shared *all, uint64_t address, size_t size)
     return range && size <= range->end - address ? range->kind : 0;
 }
 
-/* A copy on a stream of the program's. Its end comes before the call's, but between memory that
- * devices use. */
+/* A copy on a stream of the program. It ends before the call returns, except between two device
+ * memories. */
 static int copied_there(uint64_t to, enum side target, uint64_t from, enum side source, size_t size,
                         const void *stream)
 {

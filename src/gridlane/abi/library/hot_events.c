@@ -1,7 +1,6 @@
-/* Events without Python. C makes them; Python gets one at the first call about it that C does not
- * answer, hands it over after that, and takes it back before it looks at it again. Meanwhile C records
- * it, at once or behind the work of a lane, and answers what is asked of it.
- */
+/* Events without Python. C makes them. Python adopts one at the first call about it that C does not
+ * answer, offers it to C after that call, and takes it back before it reads it again. In between C
+ * records it, at once or behind the work of a lane, and answers calls about it. */
 #include "hot_lanes.h"
 
 #include <stdlib.h>
@@ -11,15 +10,15 @@ enum {
     TIMED = 1,
     RECORDED = 2,
     BY_C = 4,
-    KNOWN = 8,     /* to Python */
-    ELSEWHERE = 16 /* its last recording is Python's, which has to say what became of it */
+    KNOWN = 8,     /* Python has it */
+    ELSEWHERE = 16 /* recorded last by Python, which alone has the result */
 };
 enum { BLOCKING = 1, NO_TIMING = 2 };
 static const int64_t PATIENCE = 2000000; /* ns */
 
 /* --- with the lock --- */
 
-/* Where an event is, or the end of its bucket. */
+/* The place of an event, or the end of its bucket. */
 static struct event **place_of(uint64_t handle)
 {
     struct event **place = &gl_order()->events[gl_bucket(handle)];
@@ -41,14 +40,14 @@ static void take_out(struct event **place)
     free(event);
 }
 
-/* An event that C may record for this thread, which knows its state; or null. */
+/* An event that C may record for this thread; null if there is none or the context is another. */
 static struct event *known(uint64_t handle)
 {
     struct event *found = *place_of(handle);
     return found && found->context == gl_thread.context ? found : NULL;
 }
 
-/* Keep the time of a mark that was passed. */
+/* Store the time of a passed mark. */
 static void settle(struct event *event)
 {
     if (event->mark && event->mark->is_passed) {
@@ -58,7 +57,7 @@ static void settle(struct event *event)
     }
 }
 
-/* An event whose recording C knows as well; it has a mark while that is not done. Or null. */
+/* An event whose recording C has; its mark is not null until the recording is done. Or null. */
 static struct event *answered(uint64_t handle)
 {
     struct event *found = known(handle);
@@ -68,11 +67,11 @@ static struct event *answered(uint64_t handle)
     return found;
 }
 
-/* --- what Python calls --- */
+/* --- functions that Python calls --- */
 
 enum { NOTHING, DONE, BEHIND }; /* how C recorded an event */
 
-/* Python hands an event over that it does not have here: whether there was memory for it. */
+/* Python offers an event that C does not have; returns whether there was memory for it. */
 static int offer(uint64_t handle, uint64_t context, struct gl_mark *mark, int64_t time,
                  uint32_t what)
 {
@@ -88,21 +87,21 @@ static int offer(uint64_t handle, uint64_t context, struct gl_mark *mark, int64_
     return 1;
 }
 
-/* Python takes an event back: whether C recorded it, and when; or that it was recorded behind a mark,
- * with its lane. Also in the child of a fork. */
+/* Python takes an event back; returns how C recorded it, and when, or behind which mark of which
+ * lane. Fork: also called in the child. */
 static int take(uint64_t handle, uint64_t *told)
 {
     int how = NOTHING;
     gl_lock_order();
     struct event **place = place_of(handle), *found = *place;
     if (found && found->what & BY_C) {
-        if (found->mark && !found->mark->is_passed && gl_process.forked) /* nor will be */
+        if (found->mark && !found->mark->is_passed && gl_process.forked) /* and never will be */
             gl_pass(found->mark);
         settle(found);
         how = found->mark ? BEHIND : DONE;
         told[0] = found->mark ? (uintptr_t)found->mark : (uint64_t)found->time;
         told[1] = found->mark ? found->mark->lane : 0;
-        found->mark = NULL; /* which Python uses from now on */
+        found->mark = NULL; /* Python owns this use from now on */
     }
     if (found)
         take_out(place);
@@ -110,8 +109,8 @@ static int take(uint64_t handle, uint64_t *told)
     return how;
 }
 
-/* Python has an event that C made from now on, as one that it has handed over: whether there is one,
- * with its context and flags. */
+/* Python adopts an event that C made, as one that it offered: returns whether it exists, with its
+ * context and flags. */
 static int adopt(uint64_t handle, uint64_t *told)
 {
     gl_lock_order();
@@ -141,7 +140,7 @@ void gl_end_events(uint64_t context)
     gl_unlock_order();
 }
 
-/* --- what the stubs call --- */
+/* --- functions that stubs call --- */
 
 int gl_new_event(void *made, uint32_t flags)
 {
@@ -154,7 +153,7 @@ int gl_new_event(void *made, uint32_t flags)
     event->flags = flags;
     event->what = flags & NO_TIMING ? 0 : TIMED;
     gl_lock_order();
-    /* Who ends a context changes the number first, and takes the lock then. */
+    /* Lock order: the end of a context changes the number first, then takes this lock. */
     uint64_t handle = gl_knows(GL_READY) ? gl_new_handle() : 0;
     if (handle) {
         event->handle = handle;
@@ -181,7 +180,7 @@ int gl_end_event(uint64_t handle)
     return done;
 }
 
-/* Note that an event was recorded behind a mark, or that this was done now. */
+/* Note that an event was recorded behind a mark, or at once. */
 static void set_recorded(struct event *event, struct gl_mark *mark)
 {
     gl_drop_mark(event->mark);
@@ -190,7 +189,7 @@ static void set_recorded(struct event *event, struct gl_mark *mark)
     event->what = (event->what & ~ELSEWHERE) | RECORDED | BY_C;
 }
 
-/* Behind what other threads do there. */
+/* Record behind the work of other threads on a default stream. */
 static int record_here(uint64_t handle)
 {
     const unsigned knows = GL_READY | GL_QUIET;
@@ -206,7 +205,7 @@ static int record_here(uint64_t handle)
     return done;
 }
 
-/* Behind the work of a lane; with the lock. */
+/* Record behind the work of a lane; the caller holds the lock. */
 static int record_behind(struct event *event, struct lane *lane)
 {
     struct gl_mark *mark = NULL;
@@ -236,15 +235,15 @@ int gl_record(uint64_t handle, const void *stream)
     return done;
 }
 
-/* Let later work of a stream wait for an event. A default stream waits now: for a short time, and then
- * Python does, which can be interrupted. */
+/* Make later work of a stream wait for an event. A default stream waits now: C for a short time,
+ * then Python, whose wait can be interrupted. */
 int gl_follow(const void *stream, uint64_t handle, unsigned flags)
 {
     const int here = gl_is_default(stream);
     const unsigned knows = GL_READY | GL_UNCAPTURED;
     if (flags || !gl_knows(knows))
         return 0;
-    const int may_wait = here && !gl_holds_python(); /* which the work may need */
+    const int may_wait = here && !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
     struct lane *lane = here ? NULL : gl_lane_of((uintptr_t)stream);
     const struct event *event = answered(handle);
@@ -267,12 +266,12 @@ int gl_query_event(uint64_t handle)
     return gl_knows(GL_READY) ? code : -1; /* as in gl_follow */
 }
 
-/* Wait for a short time, and then let Python wait, which can be interrupted. */
+/* Wait for a short time; Python continues a longer wait, which can be interrupted. */
 int gl_wait_event(uint64_t handle)
 {
     if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
         return 0;
-    const int may_wait = !gl_holds_python(); /* which the work may need */
+    const int may_wait = !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
     const struct event *event = answered(handle);
     const int done = event && (!event->mark ||
@@ -319,7 +318,7 @@ int gl_query(const void *stream)
     return 0;
 }
 
-/* After Python answered a call about events: it may hand them over. */
+/* Called after Python answered a call about events: it may offer them to C. */
 void gl_after_events(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments)
 {
     static struct gl_slot offering = { "hot:offer_event", 0, 0 };

@@ -1,4 +1,4 @@
-"""Events that C answers without Python; see ``hot_events.c``."""
+"""Hand events over to C, which answers calls about them; see ``hot_events.c``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, c
 
 
 class _Functions:
-    """Those of ``struct gl_events``, which are short: Python's lock is kept."""
+    """The functions of ``struct gl_events``. They are short, so the GIL stays held."""
 
     def __init__(self, address: int, marks: Marks) -> None:
         self._marks = marks
@@ -29,7 +29,7 @@ class _Functions:
         self._adopt = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(places[2])
 
     def take(self, handle: int) -> Mark | None:
-        """Take an event back: the mark of its recording, if C recorded it."""
+        """Take an event back; return the mark of its recording, if C recorded it."""
         told = (_u64 * 2)()
         how: int = self._take(handle, ctypes.addressof(told))
         if how == _BEHIND:
@@ -41,13 +41,13 @@ class _Functions:
         return made
 
     def settle(self) -> None:
-        """Forget the events that C ended."""
+        """Drop the events that C ended."""
         outside = streams.streams.outside
         if outside is not None:
             outside.settle()
 
     def adopt(self, number: int) -> None:
-        """Make an event of C's one of Python's, which C still has."""
+        """Adopt an event that C made; C keeps it as one that Python offered."""
         told = (_u64 * 2)()
         with streams.handing_over:
             if not self._adopt(number, ctypes.addressof(told)):
@@ -65,10 +65,10 @@ _begun: list[_Functions] = []
 
 
 def begin(address: int, marks: Marks) -> None:
-    """Let C make, use and end events.
+    """Allow C to make, use and end events.
 
     Args:
-        address: of ``struct gl_events``, of any library: all have the same events.
+        address: of ``struct gl_events`` of any library: all share their events.
     """
     functions = _Functions(address, marks)
     _begun.append(functions)
@@ -76,7 +76,7 @@ def begin(address: int, marks: Marks) -> None:
 
 
 def offer(handle: int) -> int:
-    """Hand an event over to C, if C may record it.
+    """Offer an event to C, if C may record it.
 
     Args:
         handle: of the event, after a call about it.

@@ -1,18 +1,17 @@
-/* Launches on a program's own streams, without Python. Python opens the lane of a stream and appends
- * a piece of work to the stream's queue; while the lane is open, C puts launches into the batch that
- * the piece runs. Python closes the lane before it appends anything behind that piece, and before it
- * waits for the stream; until then the piece waits for more. So all work keeps its order.
- */
+/* Launches on a program's own streams, without Python. Python opens the lane of a stream and
+ * appends one piece of work to the stream's queue. While the lane is open, C appends launches to
+ * the batch that the piece runs. Python closes the lane before it appends other work and before it
+ * waits for the stream; until then the piece waits for more. So all work keeps its order. */
 #include "hot_lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES = 15, PAUSES = 2000 /* looks for an item before a sleep */ };
-enum { FAILED = 1, WAITS }; /* why a batch is not run to its end */
+enum { PASSES = 15, PAUSES = 2000 /* polls for an item before a sleep */ };
+enum { FAILED = 1, WAITS }; /* why a batch stops before its end */
 static const int64_t PATIENCE = 1000000; /* ns */
 
-/* In the child of a fork nobody can use lanes. */
+/* Fork: the child of a fork cannot use lanes. */
 static int is_gone(void)
 {
     return gl_process.forked;
@@ -111,8 +110,8 @@ void gl_end_streams(uint64_t context)
     gl_unlock_order();
 }
 
-/* Whether a launch leaves the lane of its stream closed. Where other work followed each time, to open
- * it only costs. */
+/* Whether a launch leaves the lane of its stream closed. Where other work followed each time, an
+ * open lane only costs time. */
 int gl_passes(uint64_t stream)
 {
     gl_lock_order();
@@ -124,9 +123,9 @@ int gl_passes(uint64_t stream)
     return passes;
 }
 
-/* --- what Python calls --- */
+/* --- functions that Python calls --- */
 
-/* The lane of a stream of Python's; null without memory. */
+/* The lane of a stream that Python has; null without memory. */
 static struct lane *make_lane(uint64_t stream, uint64_t context)
 {
     struct lane *made = is_gone() ? NULL : gl_new_lane(context, 0, 0);
@@ -139,8 +138,8 @@ static struct lane *make_lane(uint64_t stream, uint64_t context)
     return made;
 }
 
-/* The lane of a stream that C made, which Python has from now on, with its context, flags and
- * priority; null if there is none. Also in the child of a fork. */
+/* Python adopts the lane of a stream that C made: returns it with its context, flags and priority;
+ * null if there is none. Fork: also called in the child. */
 static struct lane *adopt_lane(uint64_t stream, uint64_t *told)
 {
     gl_lock_order();
@@ -155,8 +154,8 @@ static struct lane *adopt_lane(uint64_t stream, uint64_t *told)
     return lane;
 }
 
-/* What C appends to from now on; null without memory. Until it begins it counts as an unfinished item,
- * for the work before it. */
+/* A batch to which C appends from now on; null without memory. Until it begins it counts as one
+ * unfinished item, for the work before it. */
 static struct batch *open_lane(struct lane *lane)
 {
     struct batch *made = is_gone() ? NULL : calloc(1, sizeof *made);
@@ -171,7 +170,7 @@ static struct batch *open_lane(struct lane *lane)
     return made;
 }
 
-/* Let Python have the stream. Whether it has to wait for work that a thread does itself. */
+/* Close a lane; returns whether the caller must wait for a thread that holds it. */
 static int close_lane(struct lane *lane)
 {
     if (is_gone())
@@ -189,7 +188,7 @@ static int close_lane(struct lane *lane)
     return held;
 }
 
-/* Wait until no thread does work of the stream itself. */
+/* Wait until no thread holds the lane. */
 static void wait_for_lane(struct lane *lane)
 {
     if (is_gone())
@@ -212,7 +211,7 @@ static void rest_lane(struct lane *lane)
     gl_unlock_order();
 }
 
-/* Whether all is done but the end of the piece that runs the lane, which ends now. */
+/* Whether all items are done. The piece that runs the lane ends now. */
 static int settle_lane(struct lane *lane)
 {
     if (is_gone())
@@ -252,7 +251,7 @@ static void end_item(struct item *item)
     free(item);
 }
 
-/* Drop what is left of a batch, but pass its marks, and let nobody append to it. */
+/* Drop the rest of a batch, pass its marks, and close the lane. */
 static void end_batch(struct lane *lane, struct batch *batch)
 {
     if (is_gone())
@@ -271,7 +270,7 @@ static void end_batch(struct lane *lane, struct batch *batch)
     free(batch);
 }
 
-/* Let calls find a lane no more. */
+/* Remove a lane from the table. */
 static void withdraw_lane(struct lane *lane)
 {
     gl_lock_order();
@@ -279,7 +278,7 @@ static void withdraw_lane(struct lane *lane)
     gl_unlock_order();
 }
 
-/* It has no batch. */
+/* Free a lane without a batch. */
 static void end_lane(struct lane *lane)
 {
     if (is_gone())
@@ -299,7 +298,8 @@ static int waits_for_item(const struct lane *lane, const struct batch *batch)
     return !batch->first && lane->open == batch && !lane->is_left;
 }
 
-/* Wait for an item, or until the lane is closed: to open it costs more than a thread that waits. */
+/* Wait for an item, or until the lane is closed. A waiting thread is cheaper than opening the lane
+ * again. */
 static void linger(struct lane *lane, struct batch *batch)
 {
     gl_unlock_order();
@@ -313,7 +313,7 @@ static void linger(struct lane *lane, struct batch *batch)
     lane->lingers = 0;
 }
 
-/* Note that what was taken is done; with the lock. */
+/* Note that the taken items are done; the caller holds the lock. */
 static void finish(struct lane *lane, struct batch *batch)
 {
     gl_finish(batch->taken - batch->done);
@@ -322,7 +322,7 @@ static void finish(struct lane *lane, struct batch *batch)
         gl_lane_changed(lane);
 }
 
-/* The next item; null if there is none, and nobody appends one then. */
+/* The next item; null if there is none. No thread appends an item after that. */
 static struct item *take_item(struct lane *lane, struct batch *batch)
 {
     gl_lock_order();
@@ -348,7 +348,8 @@ static struct item *take_item(struct lane *lane, struct batch *batch)
     return item;
 }
 
-/* Pass the mark of an item, which is done then: who waited for it finds the stream so. */
+/* Pass the mark of an item, which then counts as done: a thread that waited for it finds the stream
+ * settled. */
 static void pass(struct lane *lane, struct batch *batch, struct item *item)
 {
     gl_lock_order();
@@ -359,7 +360,7 @@ static void pass(struct lane *lane, struct batch *batch, struct item *item)
     free(item);
 }
 
-/* Whether a mark that an item waits for is passed, or will not be soon: Python waits for it then. */
+/* Whether the mark of a waiting item is passed in a short time. Otherwise Python waits for it. */
 static int waited_for(const struct item *item, struct gl_failure *failure)
 {
     gl_lock_order();
@@ -373,8 +374,8 @@ static int waited_for(const struct item *item, struct gl_failure *failure)
     return is_passed;
 }
 
-/* Run a batch, until it is empty, a launch fails, or a wait lasts. If one fails, Python raises its
- * error, releases its plan, and drops what is behind it; after a wait it goes on. */
+/* Run a batch until it is empty, a launch fails, or a wait is long. After a failure Python raises
+ * the error, releases the plan, and drops the rest. After a wait it continues. */
 static int run_batch(struct lane *lane, struct batch *batch, struct gl_failure *failure)
 {
     for (struct item *item; (item = take_item(lane, batch));) {

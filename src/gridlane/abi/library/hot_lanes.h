@@ -1,5 +1,5 @@
-/* The lanes of streams, between hot_lanes.c, which Python calls, and hot_streams.c, which stubs do;
- * and what they have in common with events. */
+/* Lanes of streams, between hot_lanes.c, which Python calls, and hot_streams.c, which stubs call;
+ * and the types that they share with events. */
 #ifndef GRIDLANE_HOT_LANES_H
 #define GRIDLANE_HOT_LANES_H
 
@@ -9,7 +9,7 @@
 #include <time.h>
 
 enum {
-    GL_LOOKS = 60000, /* ns in which a wait looks for its end before it sleeps, which costs as much */
+    GL_LOOKS = 60000, /* ns of polling before a wait sleeps; a sleep costs about as much */
     GL_BUCKETS = 4096,
     GL_MOST_ENDED = 64
 };
@@ -17,13 +17,13 @@ enum {
 struct gl_mark {
     uint32_t users;
     int is_passed;
-    int64_t time;  /* when it was passed, in ns of CLOCK_MONOTONIC */
-    uint64_t lane; /* the address of its lane, which lives until it is passed */
+    int64_t time;  /* time of passing, in ns of CLOCK_MONOTONIC */
+    uint64_t lane; /* the address of its lane, which lives until the mark is passed */
 };
 
-struct item { /* a launch, a copy or fill, or a mark to pass or to wait for */
+struct item { /* a launch, a copy, a fill, or a mark to pass or to wait for */
     struct item *next;
-    struct gl_plan *plan; /* which it uses until it is done */
+    struct gl_plan *plan; /* it has one use of the plan until it is done */
     struct gl_mark *mark;
     int waits;
     struct gl_move move;
@@ -31,28 +31,28 @@ struct item { /* a launch, a copy or fill, or a mark to pass or to wait for */
     _Alignas(64) uint8_t params[];
 };
 
-struct batch { /* what one piece of the queue runs */
+struct batch { /* the items that one piece of the queue runs */
     struct item *first, *last;
     uint32_t count;
     uint64_t appended, taken, done;
-    int begun; /* so that all work before it is done */
+    int begun; /* all work before it is done */
 };
 
 struct lane {
     uint64_t stream, context;
-    uint32_t flags; /* as CUDA has them; they and the priority are of streams that C made */
+    uint32_t flags; /* as in CUDA; flags and priority are set for streams that C made */
     int32_t priority;
-    struct batch *open; /* that C appends to, or null */
+    struct batch *open; /* the batch to which C appends, or null */
     int idle;           /* the stream has no work and no error */
-    int held;           /* a thread does work of the stream itself, and nobody else does */
+    int held;           /* a thread does work of the stream itself, exclusively */
     int lingers;        /* the stream's thread waits for the next item */
-    int is_left;        /* the stream ended, so that no item comes */
+    int is_left;        /* the stream ended: no item comes */
     int is_known;       /* Python has the stream, and frees the lane */
-    int is_over;        /* C ended the stream, and its last user frees the lane */
+    int is_over;        /* C ended the stream; the last user frees the lane */
     uint32_t users;     /* threads that hold it or wait for it */
     uint32_t changes;
-    uint32_t unused; /* how often in a row it was opened for nothing */
-    uint32_t passes; /* how many launches more leave it closed */
+    uint32_t unused; /* how often in a row it was opened without use */
+    uint32_t passes; /* how many more launches leave it closed */
     pthread_cond_t changed;
     struct lane *next;
 };
@@ -67,19 +67,19 @@ struct event {
 
 /* The streams and events of all libraries of the process; see hot_order.c. */
 struct gl_order {
-    pthread_mutex_t lock; /* of all that is here; see hot_memory.c about the child of a fork */
-    uint64_t unfinished;  /* items of all lanes, and lanes whose work has not begun */
-    uint32_t waiting;     /* how many threads wait for "passed" */
-    pthread_cond_t passed; /* a mark was, or no item is unfinished */
-    uint64_t handle;       /* the last one that C made */
+    pthread_mutex_t lock; /* of all fields here; hot_memory.c handles the child of a fork */
+    uint64_t unfinished;  /* items of all lanes, and open lanes whose work has not begun */
+    uint32_t waiting;     /* threads that wait for "passed" */
+    pthread_cond_t passed; /* a mark was passed, or no item is unfinished */
+    uint64_t handle;       /* the last handle that C made */
     struct lane *lanes[GL_BUCKETS];
     struct event *events[GL_BUCKETS];
     uint64_t ended[GL_MOST_ENDED]; /* handles that C ended and Python still has */
     uint32_t ended_count;
 };
 
-/* What each launch and each end of one write is in one cache line: another one costs them a quarter
- * more, as two threads write it. */
+/* Layout: all fields that a launch and its end write lie in one cache line. Two threads write them,
+ * and a second line would cost them a quarter more. */
 _Static_assert(offsetof(struct gl_order, passed) <= 64, "the first cache line");
 
 static inline struct gl_order *gl_order(void)
@@ -97,17 +97,17 @@ static inline void gl_unlock_order(void)
     pthread_mutex_unlock(&gl_order()->lock);
 }
 
-/* How many items of all lanes are not done; also without the lock. */
+/* The number of unfinished items of all lanes; also without the lock. */
 static inline uint64_t gl_unfinished(void)
 {
     return __atomic_load_n(&gl_order()->unfinished, __ATOMIC_ACQUIRE);
 }
 
-/* Null without memory. */
+/* Returns null without memory. */
 struct gl_order *gl_new_order(void);
 void gl_move_order(uint64_t from, uint64_t to);
 void gl_begin_in_child(void);
-void gl_begin_condition(pthread_cond_t *made); /* whose times are of CLOCK_MONOTONIC */
+void gl_begin_condition(pthread_cond_t *made); /* its times are of CLOCK_MONOTONIC */
 uint64_t gl_first_ended(void);
 void gl_forget_ended(uint64_t handle);
 const uint32_t *gl_ended_count(void);
@@ -137,7 +137,8 @@ static inline unsigned gl_bucket(uint64_t handle)
 /* A handle that no other object of the process had. */
 uint64_t gl_new_handle(void);
 
-/* Let Python end what has a handle, at its next look at one; false if it has to do so now. */
+/* Note an ended handle for Python, which drops its object at the next look-up; false if the caller
+ * must end it now. */
 int gl_note_ended(uint64_t handle);
 
 /* The lane of a stream of this thread's context, or null. */
@@ -145,11 +146,11 @@ struct lane *gl_lane_of(uint64_t stream);
 void gl_pass(struct gl_mark *mark);
 void gl_drop_mark(struct gl_mark *mark);
 
-/* Whether a mark is passed within so many ns, or for null, no item of any lane is unfinished; without
- * the lock meanwhile. */
+/* Whether a mark is passed within so many ns; for null, whether no item of any lane is unfinished.
+ * The lock is released during the wait. */
 int gl_wait_for_mark(struct gl_mark *mark, int64_t ns);
 
-/* Note that so many items of all lanes are to be done, or that they are. */
+/* Count items that begin, or that are done. */
 static inline void gl_begin_items(uint64_t items)
 {
     __atomic_store_n(&gl_order()->unfinished, gl_order()->unfinished + items, __ATOMIC_RELAXED);
@@ -157,24 +158,24 @@ static inline void gl_begin_items(uint64_t items)
 
 void gl_finish(uint64_t items);
 
-/* Let the work of a lane pass a mark, or wait for it; false if the lane is not open. */
+/* Append an item that passes a mark, or waits for it; false if the lane is not open. */
 int gl_put_mark(struct lane *lane, struct gl_mark *mark, int waits);
 void gl_add_lane(struct lane *lane, uint64_t stream);
 void gl_take_lane_out(struct lane *lane);
 void gl_lane_changed(struct lane *lane);
 void gl_leave_lane(struct lane *lane);
 
-/* Free a lane that Python does not have, once nobody uses it. */
+/* Free a lane that Python does not have, after its last user. */
 void gl_drop_lane(struct lane *lane);
 
-/* Whether a stream has nothing to do, and nobody does its work. */
+/* Whether a stream has no work, and no thread holds its lane. */
 static inline int gl_is_settled(const struct lane *lane)
 {
     const struct batch *batch = lane->open;
     return !lane->held && (lane->idle || (batch && batch->begun && batch->done == batch->appended));
 }
 
-/* The stream's thread looks without the lock. */
+/* Atomic: the stream's thread reads it without the lock. */
 static inline void gl_set_open(struct lane *lane, struct batch *batch)
 {
     __atomic_store_n(&lane->open, batch, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-"""What C does with a stream of the program's without Python; see ``hot_lanes.c``."""
+"""Lanes: work of a program's streams that C does without Python; see ``hot_lanes.c``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gridlane.runtime.queues.host_queue import HostPiece, HostQueue
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
 _FAILED, _WAITS = 1, 2
-"""Why a batch is not run to its end."""
+"""Why a batch stops before its end."""
 _u32, _i64, _u64, _pointer = ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
 
 
@@ -36,26 +36,26 @@ class Failure(ctypes.Structure):
 
     @property
     def report_address(self) -> int:
-        """Where the report of the kernel is."""
+        """The address of the kernel's report."""
         return ctypes.addressof(self) + type(self).report.offset
 
 
 class Raising(Protocol):
-    """What raises the error of a launch."""
+    """The code that raises the error of a launch."""
 
     def __call__(self, failure: Failure) -> None:
-        """Raise it."""
+        """Raise the error."""
         ...
 
 
 class Lanes:
-    """The functions of C's lanes. Short ones are called with Python's lock: to let it go costs a
-    switch of threads wherever the stream's thread waits for it.
+    """The functions of C's lanes. Short ones are called with the GIL held: a release costs a switch
+    of threads wherever the stream's thread waits for it.
 
     Attributes:
-        marks: those of the marks that lanes pass and wait for.
-        raising: what raises the error of a launch.
-        ended: how many handles C ended that Python has.
+        marks: of the lanes, which pass them and wait for them.
+        raising: the code that raises the error of a launch.
+        ended: the number of handles that C ended and Python has.
     """
 
     def __init__(self, address: int, marks: Marks, raising: Raising) -> None:
@@ -84,10 +84,10 @@ class Lanes:
 
 
 class Lane:
-    """The lane of a stream's queue. The queue has it, and the pieces of work that run it.
+    """The lane of a stream's queue. The queue and the pieces of work that run it own it.
 
     Args:
-        address: of C's.
+        address: of C's lane.
     """
 
     def __init__(self, functions: Lanes, address: int, queue: HostQueue) -> None:
@@ -95,16 +95,16 @@ class Lane:
         functions.marks.queues[address] = queue
 
     def own(self) -> None:
-        """Let C's lane end with this one."""
+        """End C's lane with this one."""
         weakref.finalize(self, self._functions.end, self._address).atexit = False
 
     def close(self) -> None:
-        """Let C append nothing more, until it is opened again."""
+        """Close the lane until it is opened again."""
         if self._functions.close(self._address):
             self._functions.wait(self._address)
 
     def withdraw(self) -> None:
-        """Let C know nothing of the stream any more."""
+        """Remove the lane from C's table."""
         self._functions.withdraw(self._address)
 
     def rest(self) -> None:
@@ -112,7 +112,7 @@ class Lane:
         self._functions.rest(self._address)
 
     def settle(self) -> bool:
-        """Whether C has done all of its work, and the piece that runs it ends."""
+        """Whether C has done all of its work; the piece that runs it then ends."""
         return bool(self._functions.settle(self._address))
 
     def is_open(self) -> bool:
@@ -120,7 +120,7 @@ class Lane:
         return bool(self._functions.is_open(self._address))
 
     def open(self, queue: HostQueue) -> None:
-        """Let C append launches, behind the work that the queue has now."""
+        """Open the lane behind the work that the queue has now."""
         queue.put_open(partial(self._batch, weakref.ref(queue)))
 
     def _batch(self, queue: weakref.ref[HostQueue]) -> HostPiece:
@@ -130,8 +130,8 @@ class Lane:
 
     def _run(self, queue: weakref.ref[HostQueue], batches: list[int]) -> None:
         """Run a batch, once, and raise the error of the first launch that fails. An error of the
-        queue in a wait drops the rest."""
-        if not batches:  # there was no memory for one, or it has run
+        queue during a wait drops the rest."""
+        if not batches:  # there was no memory for a batch, or it has run
             return
         batch = batches.pop()
         functions, found, failure = self._functions, queue(), Failure()
@@ -163,18 +163,18 @@ class _Made:
         self._functions = functions
 
     def settle(self) -> None:
-        """Forget the streams and events that C ended."""
+        """Drop the streams and events that C ended."""
         while self._functions.ended.value:
-            with streams.handing_over:  # who adopts one of them has done so
+            with streams.handing_over:  # any thread that adopts one of them has finished
                 handle: int = self._functions.first_ended()
                 for each in (streams.streams, streams.events):
                     ended = each.known(handle)
                     if ended is not None:
                         streams.forget(ended)
-                self._functions.forget_ended(handle)  # behind that: others look at the count
+                self._functions.forget_ended(handle)  # after that: other threads read the count
 
     def adopt(self, number: int) -> None:
-        """Make a stream of C's one of Python's, which closes its lane before it appends work."""
+        """Adopt a stream that C made. It closes its lane before it appends work."""
         functions, told = self._functions, (_u64 * 3)()
         with streams.handing_over:
             address: Any = functions.adopt(number, ctypes.addressof(told))
@@ -185,7 +185,7 @@ class _Made:
             made = Stream(context.device.new_stream(), context, flags, priority, number, number)
             assert isinstance(made.queue, OwnHostStream)
             lane = made.queue.queue.lane = Lane(functions, address, made.queue.queue)
-            if streams.streams.put(number, made):  # or a signal's handler did so
+            if streams.streams.put(number, made):  # or a signal handler did so
                 lane.own()
                 streams.own(made)
 
@@ -194,10 +194,10 @@ _begun: list[Lanes] = []
 
 
 def begin(address: int, marks: Marks, raising: Raising) -> None:
-    """Let C make, use and end streams.
+    """Allow C to make, use and end streams.
 
     Args:
-        address: of ``struct gl_lanes``, of any library: all have the same streams.
+        address: of ``struct gl_lanes`` of any library: all share their streams.
     """
     functions = Lanes(address, marks, raising)
     _begun.append(functions)
@@ -214,7 +214,7 @@ def open_lane(number: int) -> None:
 
 
 def offer(number: int) -> int:
-    """Let C answer for a stream, if it has neither work nor an error.
+    """Publish that a stream is idle, if it has neither work nor an error.
 
     Args:
         number: of the stream, after a call about it.
@@ -224,7 +224,7 @@ def offer(number: int) -> int:
 
 
 def _change(number: int, change: Callable[[Lane, HostQueue], None]) -> None:
-    """Do something with the lane of a stream, unless C may do nothing there."""
+    """Call a function with the lane of a stream, unless C may do nothing there."""
     found = streams.streams.find(number)
     own = found.queue if found is not None else None
     if found is None or not isinstance(own, OwnHostStream) or found.capture is not None:
@@ -234,13 +234,14 @@ def _change(number: int, change: Callable[[Lane, HostQueue], None]) -> None:
     queue = own.queue
     if queue.lane is None:
         made = _new_lane(found, queue)
-        with streams.handing_over:  # no signal's handler runs between the next two lines
+        with streams.handing_over:  # signal safety: no handler runs between the next two lines
             if queue.lane is None:
                 queue.lane = made
     lane = queue.lane
     assert isinstance(lane, Lane)
     change(lane, queue)
-    # Who begins a capture or destroys the stream says so, and then closes the lane.
+    # Order: the begin of a capture, or of a stream's end, sets its flag first, then closes the
+    # lane.
     if found.capture is not None or streams.streams.find(number) is not found:
         lane.close()
 

@@ -1,7 +1,6 @@
-/* Launches of kernels that were launched before: Python leaves a plan of each, by which C packs the
- * parameters and runs the grid. A plan is for one function, block shape and context, while the
- * number "code" is what it was. Python frees none that a launch uses.
- */
+/* Launches of kernels that were launched before. Python leaves a plan of each, by which C packs the
+ * parameters and runs the grid. A plan is valid for one function, block shape and context, while
+ * the number "code" is unchanged. Python frees no plan that a launch uses. */
 #include "hot.h"
 
 #include <errno.h>
@@ -10,10 +9,10 @@
 
 enum { BUCKETS = 1024, MOST_BYTES = 4096, REPORT = 15 };
 
-static struct gl_plan *plans[BUCKETS]; /* of one library: each is told of its own launches */
+static struct gl_plan *plans[BUCKETS]; /* per library: each has the plans of its own launches */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The launch that this thread asked Python for, as there was no plan for it. */
+/* The launch for which this thread requested a plan. */
 static __thread struct {
     uint64_t function, stream;
     uint32_t api, block[3], is_asked, is_planned;
@@ -34,7 +33,7 @@ static void add_plan(struct gl_plan *plan)
     pthread_mutex_unlock(&lock);
 }
 
-/* No later launch uses it; "users" says how many still do. */
+/* Withdraw a plan from later launches; "users" counts those that still use it. */
 static void remove_plan(struct gl_plan *plan)
 {
     pthread_mutex_lock(&lock);
@@ -48,7 +47,7 @@ static void remove_plan(struct gl_plan *plan)
 
 const struct gl_launches gl_launches = { add_plan, remove_plan, gl_ready_names };
 
-/* A plan that nobody frees before its user is done; null if there is none. */
+/* A plan with one more use, which nobody frees before its release; null if there is none. */
 static struct gl_plan *used_plan(uint32_t api, uint64_t function, const uint32_t *block)
 {
     uint64_t code = __atomic_load_n(&gl_process.code, __ATOMIC_ACQUIRE);
@@ -72,7 +71,7 @@ int gl_has_plan(uint32_t api, uint64_t function, const uint32_t *block)
     return plan != NULL;
 }
 
-/* Pack the parameters; false where Python has to say what is wrong with them. */
+/* Pack the parameters; false where Python must report what is wrong with them. */
 int gl_pack(const struct gl_plan *plan, void **arguments, uint8_t *made)
 {
     if (plan->parameters && !arguments)
@@ -96,7 +95,7 @@ static int fits(const struct gl_plan *plan, const uint32_t *grid, size_t shared)
     return shared <= plan->most_shared;
 }
 
-/* With the turn, which it gives back. */
+/* Launch with the default stream's lock held, and release it. */
 static int run(struct gl_plan *plan, const uint32_t *grid, const uint8_t *params, size_t shared)
 {
     static struct gl_slot failed = { "hot:failed", 0, 0 };
@@ -119,7 +118,7 @@ static int run(struct gl_plan *plan, const uint32_t *grid, const uint8_t *params
     return (int)gl_enter(&failed, words, 5);
 }
 
-/* What Python is to be asked for after it has done a launch. */
+/* The request to Python after a launch. */
 static void note_missed(uint32_t api, uint64_t function, const uint32_t *block, const void *stream,
                         int is_planned)
 {
@@ -131,11 +130,11 @@ static void note_missed(uint32_t api, uint64_t function, const uint32_t *block, 
     memcpy(missed.block, block, sizeof missed.block);
 }
 
-/* The code of a launch, or -1 if Python has to do it. */
+/* The code of a launch, or -1 if Python must do it. */
 int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint32_t *block,
               void **arguments, size_t shared, const void *stream)
 {
-    int here = gl_is_default(stream); /* the caller does its work */
+    int here = gl_is_default(stream); /* its work runs on the caller */
     if (!(here ? gl_is_quiet(GL_READY) : gl_knows(GL_READY)) ||
         (gl_thread.state != GL_AHEAD && !gl_told_all())) {
         note_missed(api, function, block, stream, 0);
@@ -152,11 +151,11 @@ int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint3
     }
     _Alignas(64) uint8_t params[MOST_BYTES];
     int code = -1;
-    /* A kernel that prints takes Python's lock, in whatever thread its blocks run. */
+    /* Lock order: a kernel that prints takes the GIL, in whatever thread its blocks run. */
     int usable = plan->usable && plan->bytes <= MOST_BYTES && fits(plan, grid, shared);
     if (usable && !here) {
         if (gl_append(plan, (uintptr_t)stream, grid, arguments, shared))
-            return 0; /* the item uses the plan from now on */
+            return 0; /* the item owns the plan's use from now on */
         note_missed(api, function, block, stream, 1);
     } else if (usable && gl_pack(plan, arguments, params) && !gl_holds_python() && gl_take_turn())
         code = run(plan, grid, params, shared);
@@ -164,7 +163,7 @@ int gl_launch(uint32_t api, uint64_t function, const uint32_t *grid, const uint3
     return code;
 }
 
-/* After a launch by Python: ask for its plan. Whether Python was asked. */
+/* After a launch by Python: request its plan. Returns whether it was requested. */
 int gl_learn(gl_caller *call, uint64_t code)
 {
     static struct gl_slot slot = { "hot:learn", 0, 0 };
@@ -185,7 +184,7 @@ int gl_learn(gl_caller *call, uint64_t code)
     return 1;
 }
 
-/* After Python answered a call about a stream: it may have no work. */
+/* After Python answered a call about a stream: the stream may be idle. */
 void gl_after_stream(gl_caller *call, const struct gl_slot *slot, const uint64_t *arguments)
 {
     static struct gl_slot offering = { "hot:offer_stream", 0, 0 };

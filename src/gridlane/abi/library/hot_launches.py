@@ -1,7 +1,7 @@
-"""The plans by which C launches kernels alone; see ``hot_launches.c``.
+"""Plans by which C launches kernels alone; see ``hot_launches.c``.
 
-A plan is made after a launch that Python did, and used while ``epochs.code`` is the same. It is
-freed once it is old and no launch uses it.
+A plan is made after a launch by Python, and valid while ``epochs.code`` is unchanged. An old plan
+is freed after the last launch that uses it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _LAUNCHES: tuple[tuple[Api, str], ...] = (
     ("driver", "cuLaunchKernel"),
     ("runtime", "cudaLaunchKernel"),
 )
-"""The function of each number of ``enum { GL_DRIVER, GL_RUNTIME }``."""
+"""The API and function of each number of ``enum { GL_DRIVER, GL_RUNTIME }``."""
 _RUNTIME = 1
 _MOST_BYTES = 4096
 _LAUNCH_NUMBER = 2
-"""The place of the launch's number in what code takes beside its parameters: it is never twice the
-same."""
+"""The slot of the launch's number among the code's inputs besides parameters; each launch has
+another."""
 
 _u32, _u64, _pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 _Change = ctypes.PYFUNCTYPE(None, _pointer)
@@ -65,9 +65,9 @@ class _Known:
     """A plan that C has.
 
     Attributes:
-        remove: C's function that takes it away.
-        keep: what it points to.
-        code: what raises the errors of its launches.
+        remove: C's function that removes it from the table.
+        keep: the objects to which it points.
+        code: the code that raises the errors of its launches.
     """
 
     plan: _Plan
@@ -79,11 +79,11 @@ class _Known:
 
 _lock = threading.RLock()
 _known: dict[int, _Known] = {}
-"""By address. Also those that are old, while launches use them."""
+"""Plans by address. Lifetime: old ones stay while launches use them."""
 
 
 def begin(lanes: int, marks: Marks) -> None:
-    """Let C work on streams of programs.
+    """Allow C to work on streams of programs.
 
     Args:
         lanes: the address of ``struct gl_lanes``.
@@ -92,12 +92,12 @@ def begin(lanes: int, marks: Marks) -> None:
 
 
 def learn(launches: int, api: int, number: int, planned: int, stream: int, *block: int) -> int:
-    """Leave C a plan of a launch that was done; one that says so, if only Python can do it. Open
-    the lane of its stream, if it has one.
+    """Leave C a plan of a finished launch; a plan without code if only Python can do the launch.
+    Open the lane of its stream, if it has one.
 
     Args:
         launches: the address of the library's ``struct gl_launches``.
-        number: of the function, as the launch had it; ``api``: whose name that is.
+        number: of the function, as in the launch; ``api``: of that name.
         planned: whether C has the plan; ``stream``: the number of the launch's stream.
     """
     if not planned:
@@ -108,7 +108,7 @@ def learn(launches: int, api: int, number: int, planned: int, stream: int, *bloc
 
 
 def _plan(launches: int, api: int, number: int, block: tuple[int, ...]) -> None:
-    code = epochs.code.number  # before what the plan is made of is read
+    code = epochs.code.number  # before the inputs of the plan are read
     context = contexts.top()
     if context is None or context.faulted:
         return
@@ -136,7 +136,7 @@ def _raise_failure(failure: Failure) -> None:
 
 
 def _forget_old() -> None:
-    """Free the plans that no launch will use, nor does now."""
+    """Free the plans that no launch uses, or will use."""
     if not _known:
         return
     with _lock:
@@ -152,7 +152,7 @@ epochs.code.then(_forget_old)
 
 
 def _fill(made: _Known, function: Function, block: Dim3) -> None:
-    """Say how C launches a function, if it can."""
+    """Describe how C launches a function, if it can."""
     device, kernel = made.context.device, function.kernel
     if function.module.context is not made.context:
         return
@@ -182,7 +182,7 @@ def _fill(made: _Known, function: Function, block: Dim3) -> None:
 
 
 def _fill_block(made: _Known, function: Function, plan: Plan, code: MachineCode) -> None:
-    """Say where parameters belong in the block of the code, and what else is in it."""
+    """Write the offsets of parameters in the block of the code, and the constants of the block."""
     artifact, count = plan.kernel.artifact, len(function.params)
     further = function.kernel.further(artifact, plan.device)
     constants = ctypes.create_string_buffer(max(1, artifact.param_bytes))
@@ -204,7 +204,7 @@ def _fill_block(made: _Known, function: Function, plan: Plan, code: MachineCode)
 
 
 def _keep(make_names: int, made: _Known, function: Function) -> None:
-    """Keep a plan for later processes, which have no Python."""
+    """Store a plan for later processes, which have no Python."""
     plan = made.plan
     pieces = ctypes.string_at(plan.piece, 16 * plan.pieces)
     constants = ctypes.string_at(plan.constants, plan.bytes)
@@ -214,7 +214,8 @@ def _keep(make_names: int, made: _Known, function: Function) -> None:
 
 
 def _known_of(address: int) -> _Known:
-    """What Python knows of a plan; of one that C made ahead of Python, what it would have made."""
+    """The record of a plan; of one that C made ahead of Python, the record that Python would have
+    made."""
     found = _known.get(address)
     if found is not None:
         return found
@@ -228,11 +229,11 @@ def _known_of(address: int) -> _Known:
 
 
 def failed(address: int, code: int, report: int, gx: int, gy: int) -> int:
-    """Note the error of a launch that C did; that the kernel failed is told by later calls.
+    """Note the error of a launch that C did; later calls report that the kernel failed.
 
     Args:
         address: of the plan.
-        code: the kernel's, as 64 bits; ``report``: the address of what it reported.
+        code: the kernel's, as 64 bits; ``report``: the address of the kernel's report.
     """
     known = _known_of(address)
     api, name = _LAUNCHES[known.plan.api]

@@ -1,6 +1,5 @@
-/* Marks: the places in the work of lanes where events were recorded. An event has the mark of its last
- * recording, as have the items that pass it or wait for it, and Python; the last one frees it.
- */
+/* Marks: positions in the work of lanes at which events were recorded. An event, the items that
+ * pass or wait for its mark, and Python each own one use of it. The last use frees it. */
 #include "hot_lanes.h"
 
 #include <sched.h>
@@ -41,7 +40,7 @@ void gl_finish(uint64_t items)
         pthread_cond_broadcast(&all->passed);
 }
 
-/* Also without the lock. */
+/* Also called without the lock. */
 static int is_over(const struct gl_mark *mark)
 {
     return mark ? __atomic_load_n(&mark->is_passed, __ATOMIC_ACQUIRE) : !gl_unfinished();
@@ -71,7 +70,7 @@ int gl_wait_for_mark(struct gl_mark *mark, int64_t ns)
     return is_passed;
 }
 
-/* --- what Python calls, also in the child of a fork --- */
+/* --- functions that Python calls, also in the child of a fork --- */
 
 static int is_passed(struct gl_mark *mark, int64_t *time)
 {

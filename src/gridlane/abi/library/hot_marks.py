@@ -1,4 +1,4 @@
-"""The marks behind which C recorded events, as Python waits for them; see ``hot_marks.c``."""
+"""Marks behind which C recorded events, for waits of Python; see ``hot_marks.c``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gridlane.runtime.queues.host_queue import HostQueue, Mark
 from gridlane.runtime.queues.latch import Latch
 
 _SLICE_NS = 10_000_000
-"""The longest delay of a signal's handler by a wait."""
+"""The longest delay of a signal handler by a wait."""
 _int, _i64, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
 
 
@@ -33,14 +33,14 @@ class Marks:
         return bool(self._is_passed(address, _i64()))
 
     def time(self, address: int) -> int:
-        """When a mark was passed."""
+        """The time at which a mark was passed."""
         time = _i64()
         self._is_passed(address, time)
         return time.value
 
 
 class _Passed(Latch):
-    """The latch of a mark, which it uses until its end."""
+    """The latch of a mark. It has one use of the mark until its end."""
 
     __slots__ = ("_address", "_marks")
 
@@ -53,14 +53,14 @@ class _Passed(Latch):
 
     def wait(self) -> None:
         while not self._marks.wait(self._address, _SLICE_NS):
-            pass  # a signal's handler runs here
+            pass  # a signal handler may run here
 
 
 class OutsideMark(Mark):
     """A mark that C passes.
 
     Args:
-        address: of C's, which this uses from now on.
+        address: of C's mark, of which this object has one use.
         lane: the address of the lane whose work passes it.
     """
 
@@ -77,7 +77,7 @@ class OutsideMark(Mark):
 
     def wait(self) -> None:
         """Wait until it is passed."""
-        if self.queue is None:  # its stream has ended, so that no wait is circular
+        if self.queue is None:  # its stream has ended, so no wait is circular
             self.passed.wait()
         else:
             super().wait()

@@ -1,9 +1,9 @@
-/* Memory of a device whose memory is the process's: small allocations, and whose turn it is.
+/* Memory of a device whose memory is the process's: small allocations, and the default stream's
+ * lock.
  *
- * Blocks lie in one reserved region, so that whether an address is in one, and in which, is
- * arithmetic. Python does not know them: where it looks for an address, it takes the block over
- * (adopt), and from then on only Python frees it. What Python allocates it tells as ranges.
- */
+ * Blocks lie in one reserved region, so the block of an address is computed by arithmetic. Python
+ * has no record of them. Where Python looks an address up, it adopts the block, and from then on
+ * only Python frees it. Python mirrors its own allocations to C as ranges. */
 #define _GNU_SOURCE
 #include "hot_lanes.h"
 
@@ -15,7 +15,7 @@
 
 /* --- blocks; with the lock --- */
 
-/* Blocks are multiples of UNIT, from 2 KiB on four sizes for each power of two. */
+/* Blocks are multiples of UNIT; from 2 KiB on there are four sizes for each power of two. */
 static unsigned class_of(size_t size, uint32_t *unit)
 {
     uint32_t count = (uint32_t)((size + UNIT - 1) / UNIT);
@@ -103,7 +103,7 @@ static void note(uint64_t size, const char *where, int64_t place)
                 (unsigned long long)size, where, (long long)place);
 }
 
-/* Note that bytes of the guards have changed, and set them again. */
+/* Report changed bytes of the guards, and write them again. */
 static void check_guards(uint64_t start, uint64_t size)
 {
     const uint8_t *before = (const uint8_t *)(uintptr_t)(start - GUARD);
@@ -121,7 +121,7 @@ static void check_guards(uint64_t start, uint64_t size)
         set_guards(start, size);
 }
 
-/* Give the pages of a chunk back. The guard in front of the next one lies in them. */
+/* Return the pages of a chunk to the system. The guard in front of the next chunk lies in them. */
 static void drop_pages(const struct gl_shared *all, uint32_t number)
 {
     char *start = all->region + (size_t)(number - 1) * CHUNK, guard[GUARD];
@@ -136,7 +136,8 @@ static void drop_pages(const struct gl_shared *all, uint32_t number)
 static uint64_t take(struct gl_shared *all, size_t size, uint64_t context)
 {
     uint32_t unit;
-    unsigned class = class_of(size + 2 * GUARD, &unit); /* the second is in front of the next */
+    unsigned class = class_of(size + 2 * GUARD, &unit); /* the second guard is in front of the next
+                                                           block */
     uint32_t number = all->partial[class];
     if (!number) {
         number = new_chunk(all, unit);
@@ -157,7 +158,7 @@ static uint64_t take(struct gl_shared *all, size_t size, uint64_t context)
     return start;
 }
 
-/* A chunk without blocks goes back, unless it is the only one of its class with room. */
+/* Return a chunk without blocks, unless it is the only one of its class with room. */
 static void give(struct gl_shared *all, uint32_t number, uint32_t index)
 {
     struct chunk *chunk = &all->chunks[number - 1];
@@ -185,7 +186,7 @@ int gl_in_region(const struct gl_shared *all, uint64_t address)
     return address - (uint64_t)(uintptr_t)all->region < (uint64_t)all->fresh * CHUNK;
 }
 
-/* The block that an address is in, or behind the last byte of whose size it is. */
+/* The block whose slot contains an address, which may lie behind the size of the block. */
 struct block *gl_block_at(struct gl_shared *all, uint64_t address, uint64_t *start,
                               uint32_t *number, uint32_t *index)
 {
@@ -225,7 +226,7 @@ const struct range *gl_range_at(const struct map *map, uint64_t address)
     return n < map->count && map->ranges[n].start <= address ? &map->ranges[n] : NULL;
 }
 
-/* --- what Python calls --- */
+/* --- functions that Python calls --- */
 
 static void take_out(struct map *map, uint64_t start)
 {
@@ -271,7 +272,8 @@ static void add_range(int of, uint64_t start, uint64_t size, uint32_t kind)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* Let Python free the block at an address; its start, size and context. 0 if C has none there. */
+/* Transfer the block at an address to Python, which frees it; its start, size and context. Returns
+ * 0 if C has none there. */
 static int adopt(uint64_t address, uint64_t *told)
 {
     uint32_t number, index;
@@ -299,8 +301,8 @@ static void release(uint64_t start)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* Free the blocks, streams and events of a context that ends; those that Python adopted it frees
- * itself. */
+/* Free the blocks, streams and events of a context that ends. Python frees those that it
+ * adopted. */
 static void end_context(uint64_t context)
 {
     struct gl_shared *all = locked();
@@ -315,8 +317,8 @@ static void end_context(uint64_t context)
     gl_end_events(context);
 }
 
-/* A Python in the child of a fork looks for blocks, streams and events as well. Who had the turn is
- * not there. */
+/* Fork: Python in the child looks up blocks, streams and events as well. The thread that held the
+ * default stream's lock is not there. */
 static void before_fork(void)
 {
     locked();
@@ -337,8 +339,7 @@ static void in_child(void)
     after_fork();
 }
 
-/* Where the region lies: its start and its end, 0 where there is none; and what was used ahead of
- * Python. */
+/* The start and end of the region, 0 where there is none; and what was used ahead of Python. */
 static int tell(uint64_t *told)
 {
     struct gl_shared *all = locked();
@@ -356,7 +357,7 @@ void gl_use_ahead(unsigned what)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* Reserve the region, unless it is there. */
+/* Reserve the region at the first call. */
 static int begin(uint64_t *told)
 {
     if (shared())
@@ -373,7 +374,7 @@ static int begin(uint64_t *told)
     if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur / 16 < most)
         most = limit.rlim_cur / 16;
     for (size_t size = most; size >= (size_t)64 << 20; size /= 4) {
-        /* Pages exist once they are used. */
+        /* Pages are allocated at their first use. */
         char *region = mmap(NULL, size, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (region == MAP_FAILED)
@@ -392,7 +393,7 @@ static int begin(uint64_t *told)
     return tell(told);
 }
 
-/* Give the blocks, streams and events of a context to another. */
+/* Move the blocks, streams and events of a context to another. */
 static void move_context(uint64_t from, uint64_t to)
 {
     struct gl_shared *all = locked();
@@ -406,7 +407,7 @@ static void move_context(uint64_t from, uint64_t to)
     gl_move_order(from, to);
 }
 
-/* A large allocation that C made ahead of Python, which are the ranges that there are then. */
+/* A large allocation that C made ahead of Python. Only such ranges exist at that time. */
 static int large(uint64_t number, uint64_t *told)
 {
     struct gl_shared *all = locked();
@@ -426,7 +427,7 @@ static void free_large(uint64_t start, uint64_t size)
     munmap((char *)(uintptr_t)start - LEAD, LEAD + size + GUARD);
 }
 
-/* What the program has not freed. */
+/* The program's live allocations. */
 __attribute__((destructor)) static void check_live(void)
 {
     struct gl_shared *all = shared();
@@ -483,7 +484,7 @@ int gl_take_turn(void)
     struct gl_shared *all = shared();
     if (take_turn(all, 0))
         return 1;
-    /* A function that the default stream calls has the turn, and Python lets it go on. */
+    /* A function that the default stream calls holds the lock itself; Python continues there. */
     if (__atomic_load_n(&all->turner, __ATOMIC_RELAXED) == (uintptr_t)pthread_self())
         return 0;
     return !gl_holds_python() && take_turn(all, 1);
@@ -497,7 +498,7 @@ int gl_wait(void)
     return 1;
 }
 
-/* --- what the stubs call: whether the function did its work --- */
+/* --- functions that stubs call: each returns whether it did its work --- */
 
 int gl_allocate(void *made, size_t size)
 {
@@ -505,7 +506,7 @@ int gl_allocate(void *made, size_t size)
     if (!made || !size || size > MOST || !gl_knows(needed))
         return 0;
     struct gl_shared *all = locked();
-    /* Who ends a context changes the number first, and takes the lock then. */
+    /* Lock order: the end of a context changes the number first, then takes this lock. */
     uint64_t start = gl_knows(needed) ? take(all, size, gl_thread.context) : 0;
     pthread_mutex_unlock(&all->lock);
     if (start)
@@ -530,7 +531,7 @@ int gl_allocate_large(void *made, size_t size)
         return 0;
     char *start = memory + LEAD;
     struct gl_shared *all = locked();
-    /* Python sets other numbers first, and asks for the ranges then. */
+    /* Order: Python sets other numbers first, then reads the ranges. */
     int done = is_ahead(needed) &&
                put_in(&all->maps[OF_DEVICES], (uintptr_t)start, size, GL_DEVICE);
     pthread_mutex_unlock(&all->lock);
@@ -571,7 +572,7 @@ int gl_free(uint64_t address)
     struct gl_shared *all = locked();
     struct block *block = gl_block_at(all, address, &start, &number, &index);
     int found = block && block->state == LIVE && start == address;
-    if (found) /* with the turn: another thread's kernel may use it */
+    if (found) /* under the default stream's lock: a kernel of another thread may use it */
         give(all, number, index);
     pthread_mutex_unlock(&all->lock);
     gl_give_turn();

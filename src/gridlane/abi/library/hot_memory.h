@@ -1,4 +1,4 @@
-/* The memory that hot_memory.c has, as hot_copies.c sees it. */
+/* The data of hot_memory.c that hot_copies.c reads. */
 #ifndef GRIDLANE_HOT_MEMORY_H
 #define GRIDLANE_HOT_MEMORY_H
 
@@ -7,11 +7,11 @@
 enum {
     CHUNK = 1 << 20,  /* bytes that blocks of one size share */
     UNIT = 256,       /* the alignment of blocks */
-    GUARD = 32,       /* bytes on both sides of allocations that are looked at when they are freed */
-    LEAD = 64 << 10,  /* bytes in front of a large allocation, some pages of any system */
-    MOST = 256 << 10, /* the largest block; larger allocations are Python's */
+    GUARD = 32,       /* bytes on both sides of allocations that are checked when they are freed */
+    LEAD = 64 << 10,  /* bytes in front of a large allocation, a multiple of any system's page */
+    MOST = 256 << 10, /* the largest block; Python makes larger allocations */
     CLASSES = 37,
-    NONE = 0 /* no chunk: numbers are one more than indices */
+    NONE = 0 /* no chunk: numbers are indices + 1 */
 };
 static const uint64_t END = 1ull << 56; /* no program has memory from here on; see abi/raw.py */
 
@@ -19,12 +19,12 @@ enum state { FREE, LIVE, ADOPTED };
 
 struct block {
     uint64_t context;
-    uint32_t size, next; /* the next free one of its chunk, and one more */
+    uint32_t size, next; /* the next free one of its chunk, + 1 */
     uint32_t state;
 };
 
 struct chunk {
-    struct block *blocks; /* null for a chunk that is in no use */
+    struct block *blocks; /* null for an unused chunk */
     uint32_t unit, count, used, free;
     uint32_t before, after; /* chunks of its class that have a free block; "after" of unused ones */
 };
@@ -44,19 +44,20 @@ struct gl_order;
 struct gl_shared {
     struct gl_order *order; /* streams and events; see hot_lanes.h */
     pthread_mutex_t lock;
-    pthread_mutex_t turn; /* who has it takes the lock, and not the other way */
-    uintptr_t turner;     /* the thread that has it, or 0 */
+    pthread_mutex_t turn; /* lock order: its holder takes "lock", and not the other way */
+    uintptr_t turner;     /* the thread that holds it, or 0 */
     char *region;
     struct chunk *chunks;
-    uint32_t most, fresh, unused; /* chunks: all, the first that never was in use, a list */
+    uint32_t most, fresh, unused; /* chunks: all, the first that was never used, a list */
     uint32_t partial[CLASSES];
     struct map maps[3];
     unsigned used_ahead;
-    int is_lost; /* a range could not be noted: C answers nothing about addresses any more */
+    int is_lost; /* a range could not be stored: C answers nothing about addresses any more */
 };
 
-/* What programs allocated on devices, and on the host; and all buffers that Python's devices have. A
- * program may free memory that it registered, so that another's lies there: it is the device's then. */
+/* Programs' allocations on devices and on the host, and all buffers of Python's devices. A program
+ * may free memory that it registered, and another allocation may follow at that address: it then
+ * belongs to the device. */
 enum { OF_DEVICES, OF_HOST, BUFFERS };
 
 static inline struct gl_shared *shared(void)
@@ -71,8 +72,8 @@ static inline struct gl_shared *locked(void)
     return all;
 }
 
-/* With the lock: whether an address is in the region of blocks; its block, where that starts, and
- * its numbers; the range of a map that it is in, or null. */
+/* The caller holds the lock: whether an address is in the region of blocks; its block, the start of
+ * that, and its numbers; the range of a map that contains it, or null. */
 int gl_in_region(const struct gl_shared *all, uint64_t address);
 struct block *gl_block_at(struct gl_shared *all, uint64_t address, uint64_t *start, uint32_t *number,
                           uint32_t *index);

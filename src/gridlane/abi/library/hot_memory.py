@@ -1,7 +1,7 @@
-"""Memory that C allocates alone, and the ranges by which it knows what Python allocated.
+"""Memory that C allocates alone, and the ranges by which C classifies Python's allocations.
 
-See ``hot_memory.c``: C's blocks lie in one region. Where Python looks for an address there, it
-takes the block over, and is the one who frees it from then on.
+See ``hot_memory.c``: C's blocks lie in one region. Where Python looks an address up there, it
+adopts the block, and frees it from then on.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from gridlane.runtime.host_device import HostDevice
 from gridlane.runtime.queues.default_stream_lock import TURNS
 
 OF_DEVICES, OF_HOST, BUFFERS = 0, 1, 2
-"""What the ranges are of: programs' allocations of devices and of the host, and all buffers."""
+"""The kinds of ranges: programs' allocations on devices and on the host, and all buffers."""
 DEVICE, MANAGED, HOST, FOREIGN = 1, 2, 3, 4
 _DRIVER_AHEAD, _CONTEXT_AHEAD = 1, 2
 _KINDS = {"device": DEVICE, "managed": MANAGED, "host": HOST, "registered": HOST}
 
 _u64, _i32, _u32 = ctypes.c_uint64, ctypes.c_int, ctypes.c_uint32
-# Short functions that take no lock of Python's: they are called with Python's.
+# Short functions that never take the GIL: they are called with it held.
 _FUNCTIONS = (
     ctypes.PYFUNCTYPE(_i32, ctypes.c_void_p),
     ctypes.PYFUNCTYPE(None, _i32, _u64, _u64, _u32),
@@ -35,7 +35,7 @@ _FUNCTIONS = (
     ctypes.PYFUNCTYPE(_i32, _u64, ctypes.c_void_p),
     ctypes.PYFUNCTYPE(None, _u64),
     ctypes.PYFUNCTYPE(None, _u64),
-    ctypes.CFUNCTYPE(None),  # waits without Python's lock
+    ctypes.CFUNCTYPE(None),  # waits without the GIL
     ctypes.PYFUNCTYPE(_i32),
     ctypes.PYFUNCTYPE(None),
     ctypes.PYFUNCTYPE(None, _u64, _u64),
@@ -46,10 +46,10 @@ _FUNCTIONS = (
 
 
 class _Turn:
-    """The turn of the default stream among threads of Python's, and of C's.
+    """The default stream's lock among threads of Python and of C.
 
     Args:
-        take, try_take, give: C's functions, whose lock a thread takes once.
+        take, try_take, give: C's functions; a thread acquires C's lock once.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class _Turn:
         self._take, self._try_take, self._give = take, try_take, give
 
     def acquire(self, blocking: bool = True) -> bool:
-        """Take it; false if another thread holds it, and the caller does not wait."""
+        """Acquire it; false if another thread holds it and the caller does not wait."""
         if not self._own.acquire(blocking):
             return False
         try:
@@ -82,7 +82,7 @@ class _Turn:
         return True
 
     def release(self) -> None:
-        """Give it back."""
+        """Release it."""
         self._depth -= 1
         if not self._depth:
             self._give()
@@ -96,7 +96,7 @@ class _Turn:
 
 
 class _Ranges:
-    """A mirror in C."""
+    """A mirror of ranges in C."""
 
     def __init__(self, blocks: _Blocks, of: int) -> None:
         self._blocks, self._of = blocks, of
@@ -111,7 +111,7 @@ class _Ranges:
 
 
 def _kind(piece: object) -> int:
-    """The kind of what a program allocated; of a buffer, C needs to know that there is one."""
+    """The kind of a program's allocation; of a buffer, C needs only the range."""
     if not isinstance(piece, Allocation):
         return DEVICE
     device = piece.context.device
@@ -119,7 +119,7 @@ def _kind(piece: object) -> int:
 
 
 class _Blocks:
-    """C's functions, and what was told to them.
+    """C's functions, and the ranges that they have.
 
     Args:
         address: of ``struct gl_memory``.
@@ -142,35 +142,35 @@ class _Blocks:
         self._watched: set[object] = set()
 
     def watch(self, device: HostDevice) -> None:
-        """Let C and a device know each other's memory."""
+        """Connect C's memory with a device's."""
         if device.memory not in self._watched:
             device.memory.accounting.mirror(_Ranges(self, BUFFERS))
             device.memory.outside = self.take_over
             self._watched.add(device.memory)
 
     def take_over(self, address: int) -> None:
-        """Make the block at an address, if C has one there, an allocation like Python's."""
+        """Adopt the block at an address, if C has one there, as an allocation of Python."""
         if not self.start <= address < self.end:
             return
         told = (_u64 * 3)()
-        with memory.lock:  # who looks next finds it
+        with memory.lock:  # later look-ups find it
             if not self._adopt(address, ctypes.addressof(told)):
                 return
             start, size, handle = told
             context = contexts.handles.find(handle)
-            if context is None:  # another thread ended it: nobody looks for it by right
+            if context is None:  # another thread ended it, so no valid look-up can want it
                 self._release(start)
                 return
             self._add(start, size, context, self._deallocate)
 
     @property
     def used_ahead(self) -> int:
-        """What C used of the first device ahead of Python: the driver, a context."""
+        """The objects of the first device that C used ahead of Python: the driver, a context."""
         told = (_u64 * 3)()
         return told[2] if self._begin(ctypes.addressof(told)) else 0
 
     def take_all_over(self, context: Context) -> None:
-        """Let what C allocated ahead of Python be a context's; C allocates no more there."""
+        """Move C's allocations ahead of Python to a context; C allocates no more there."""
         self._move_context(ready.AHEAD, context.handle)
         told = (_u64 * 2)()
         for number in itertools.count():
@@ -194,7 +194,7 @@ _begun: list[_Blocks] = []
 
 
 def begin(address: int) -> bool:
-    """Let C allocate; false if it cannot.
+    """Allow C to allocate; false if it cannot.
 
     Args:
         address: of its functions.
@@ -208,7 +208,7 @@ def begin(address: int) -> bool:
 
 
 def take_over_blocks() -> None:
-    """Make what C allocated ahead of Python the first device's."""
+    """Move what C allocated ahead of Python to the first device."""
     (blocks,) = _begun
     used = blocks.used_ahead
     if used & _DRIVER_AHEAD:
@@ -220,7 +220,7 @@ def take_over_blocks() -> None:
 
 
 def watch(context: Context) -> bool:
-    """Let C do copies and fills in a context; return whether it may allocate there."""
+    """Allow C to copy and fill in a context; return whether it may allocate there."""
     (blocks,) = _begun
     device = context.device
     assert isinstance(device, HostDevice)
@@ -239,6 +239,6 @@ def is_alive(context: Context) -> bool:
 
 
 def is_fit(context: Context) -> bool:
-    """Whether a context's work may be done by C."""
+    """Whether C may do a context's work."""
     device = context.device
     return is_alive(context) and isinstance(device, HostDevice) and device.is_plain

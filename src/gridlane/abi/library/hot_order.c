@@ -1,12 +1,11 @@
-/* What the streams and events of all libraries of a process have in common: one lock, handles, and
- * what C ended that Python still has.
- */
+/* State that the streams and events of all libraries of a process share: one lock, handles, and the
+ * handles that C ended and Python still has. */
 #include "hot_lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t HANDLES = 0x6D0000000000; /* Python's begin below: see handles.py */
+static const uint64_t HANDLES = 0x6D0000000000; /* Python's handles begin below; see handles.py */
 
 void gl_begin_condition(pthread_cond_t *made)
 {
@@ -29,7 +28,7 @@ struct gl_order *gl_new_order(void)
     return made;
 }
 
-/* With the lock. Who waited in the parent does not wait here. */
+/* Fork: the caller holds the lock. Threads that waited in the parent do not exist here. */
 void gl_begin_in_child(void)
 {
     gl_begin_condition(&gl_order()->passed);
@@ -53,7 +52,7 @@ int gl_note_ended(uint64_t handle)
     return 1;
 }
 
-/* --- what Python calls --- */
+/* --- functions that Python calls --- */
 
 /* A handle that C ended and Python has; 0 if there is none. */
 uint64_t gl_first_ended(void)

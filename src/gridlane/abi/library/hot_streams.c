@@ -1,5 +1,5 @@
-/* What the stubs do on streams of the program's own: they append to lanes, wait for them, and do work
- * of streams that have none themselves. */
+/* Functions of stubs on streams of the program: they append to lanes, wait for them, and do the
+ * work of idle streams on the caller. */
 #include "hot_lanes.h"
 
 #include <sched.h>
@@ -11,11 +11,11 @@ enum {
     GREATEST = -5,    /* the priority; see calls/streams.py */
     MOST_ITEMS = 4096,
     PASSES = 15,
-    MOST_AT_ONCE = 64 << 10 /* bytes of a copy that the caller does though it need not wait */
+    MOST_AT_ONCE = 64 << 10 /* bytes of a copy that the caller does although it need not wait */
 };
 static const int64_t PATIENCE = 2000000; /* ns */
 
-/* Wait a while, without the lock and then asleep: the next change comes soon, if it comes. */
+/* Wait for a change: poll without the lock, then sleep. The next change is usually soon. */
 static int wait_for_change(struct lane *lane, const struct timespec *until)
 {
     uint32_t seen = lane->changes;
@@ -27,8 +27,8 @@ static int wait_for_change(struct lane *lane, const struct timespec *until)
     return lane->changes != seen || !pthread_cond_timedwait(&lane->changed, &gl_order()->lock, until);
 }
 
-/* Whether the work that a stream has now is done, or, for "all", what comes meanwhile as well. Who
- * waits does so for a short time, and then lets Python wait, which can be interrupted. */
+/* Whether the present work of a stream is done, or, for "all", later work as well. Waits for a
+ * short time; Python continues a longer wait, which can be interrupted. */
 static int waited(struct lane *lane, int all)
 {
     const struct batch *batch = lane->open;
@@ -49,7 +49,7 @@ static int waited(struct lane *lane, int all)
     return done;
 }
 
-/* An item of so many bytes of parameters; null without memory. */
+/* An item with so many bytes of parameters; null without memory. */
 static struct item *new_item(struct gl_plan *plan, size_t bytes)
 {
     struct item *made = aligned_alloc(64, (sizeof *made + bytes + 63) / 64 * 64);
@@ -62,7 +62,7 @@ static struct item *new_item(struct gl_plan *plan, size_t bytes)
     return made;
 }
 
-/* Put an item into a lane, with the lock; false if that is not open. */
+/* Append an item to a lane; the caller holds the lock; false if the lane is not open. */
 static int put_item(struct lane *lane, struct item *item)
 {
     struct batch *batch = lane ? lane->open : NULL;
@@ -96,7 +96,7 @@ int gl_put_mark(struct lane *lane, struct gl_mark *mark, int waits)
     return 1;
 }
 
-/* Put a launch into the lane of a stream, with the plan that the caller uses; false if that is not
+/* Append a launch to the lane of a stream, with the plan of the caller; false if the lane is not
  * open. */
 int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void **arguments,
               size_t shared)
@@ -117,16 +117,16 @@ int gl_append(struct gl_plan *plan, uint64_t stream, const uint32_t *grid, void 
     return put;
 }
 
-/* The lane of a stream that has nothing to do, for work that this thread does itself, and nobody
- * else meanwhile; null if there is work, for which "waits" waits a while. */
+/* Hold the lane of an idle stream, so that only this thread does its work; null if the stream has
+ * work, for which "waits" waits a while. */
 struct lane *gl_hold(const void *stream, int waits)
 {
     if (!gl_knows(GL_READY | GL_UNCAPTURED))
         return NULL;
-    int may_wait = waits && !gl_holds_python(); /* which the work may need */
+    int may_wait = waits && !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
     struct lane *lane = gl_lane_of((uintptr_t)stream);
-    /* Who begins a capture changes the number first, and closes lanes then. */
+    /* Lock order: the begin of a capture changes the number first, then closes lanes. */
     int settled = lane && (may_wait ? waited(lane, 1) : gl_is_settled(lane)) &&
                   gl_knows(GL_READY | GL_UNCAPTURED);
     if (settled) {
@@ -163,7 +163,7 @@ static int append_move(const void *stream, const struct gl_move *move)
     return put;
 }
 
-/* Do a copy or a fill on a stream of the program's, which the caller waits for if "waits". */
+/* Do a copy or a fill on a stream of the program; the caller waits for it if "waits". */
 int gl_do(const void *stream, const struct gl_move *move, int waits)
 {
     struct lane *lane = waits || move->size <= MOST_AT_ONCE ? gl_hold(stream, waits) : NULL;
@@ -174,8 +174,8 @@ int gl_do(const void *stream, const struct gl_move *move, int waits)
     return 1;
 }
 
-/* Wait for all lanes. Where that lasted, as other threads append, the next waits are Python's: it
- * closes the lanes. */
+/* Wait for all lanes. After a long wait, where other threads keep appending, Python does the next
+ * waits: it closes the lanes. */
 static int waited_for_all(void)
 {
     static __thread unsigned passes;
@@ -194,18 +194,18 @@ int gl_is_quiet(unsigned knows)
 {
     if (!gl_knows(knows | GL_QUIET))
         return 0;
-    if (gl_unfinished() && (gl_holds_python() /* which the work may need */ || !waited_for_all()))
+    if (gl_unfinished() && (gl_holds_python() /* the work may need the GIL */ || !waited_for_all()))
         return 0;
     return gl_knows(knows | GL_QUIET); /* a lane that fails changes the number before it is done */
 }
 
-/* Whether the work of a stream of the program's is done; "is_known" is set where C knows that it is
+/* Whether the work of a stream of the program is done; sets "is_known" if C knows that it is
  * not. */
 int gl_is_done(const void *stream, int waits, int *is_known)
 {
     if (!gl_knows(GL_READY | GL_UNCAPTURED | GL_IDLE))
         return 0;
-    int may_wait = waits && !gl_holds_python(); /* which the work may need */
+    int may_wait = waits && !gl_holds_python(); /* the work may need the GIL */
     gl_lock_order();
     struct lane *lane = gl_lane_of((uintptr_t)stream);
     int done = lane && (may_wait ? waited(lane, 0) : gl_is_settled(lane));
@@ -216,7 +216,7 @@ int gl_is_done(const void *stream, int waits, int *is_known)
 
 /* --- streams that C makes --- */
 
-/* Python gets the stream at the first call about it that C does not answer. */
+/* Python adopts the stream at the first call about it that C does not answer. */
 int gl_new_stream(void *made, uint32_t flags, int32_t priority)
 {
     if (!made || flags & ~NON_BLOCKING || !gl_knows(GL_READY))
@@ -227,7 +227,7 @@ int gl_new_stream(void *made, uint32_t flags, int32_t priority)
         return 0;
     lane->idle = 1;
     gl_lock_order();
-    /* Who ends a context changes the number first, and takes the lock then. */
+    /* Lock order: the end of a context changes the number first, then takes this lock. */
     uint64_t handle = gl_knows(GL_READY) ? gl_new_handle() : 0;
     if (handle)
         gl_add_lane(lane, handle);
@@ -239,7 +239,7 @@ int gl_new_stream(void *made, uint32_t flags, int32_t priority)
     return handle != 0;
 }
 
-/* End a stream, whose work is still done. */
+/* End a stream. Its work still runs. */
 int gl_end_stream(const void *stream)
 {
     if (gl_is_default(stream) || !gl_knows(GL_READY | GL_UNCAPTURED))
@@ -249,10 +249,10 @@ int gl_end_stream(const void *stream)
     int done = lane && gl_knows(GL_READY | GL_UNCAPTURED) &&
                (!lane->is_known || gl_note_ended(lane->stream));
     if (done) {
-        gl_take_lane_out(lane); /* nobody appends to it from now on */
+        gl_take_lane_out(lane); /* no thread appends to it from now on */
         if (gl_is_settled(lane)) {
             gl_set_open(lane, NULL);
-            lane->idle = 1; /* to who waits for it */
+            lane->idle = 1; /* for threads that wait for it */
         }
         lane->is_left = 1;
         gl_lane_changed(lane);

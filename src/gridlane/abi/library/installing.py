@@ -23,7 +23,7 @@ _SAME = (
     *("host_defines.h", "host_config.h", "device_types.h", "driver_functions.h", "library_types.h"),
     *("crt/host_defines.h", "crt/host_config.h", "cuda_device_runtime_api.h"),
 )
-"""Headers of CUDA's whose contents are in cuda_runtime.h."""
+"""Headers of CUDA whose contents are in cuda_runtime.h."""
 _SHARED = (
     *("gridlane/absent.h", "gridlane/libraries.h"),
     *("cuComplex.h", "math_constants.h", "cublas.h", "cublas_v2.h", "cublas_api.h", "cublasLt.h"),
@@ -32,8 +32,8 @@ _SHARED = (
     *("cusolverRf.h", "cusolver_common.h", "nvml.h"),
     *("cuda_gl_interop.h", "nvtx3/nvToolsExt.h", "nvToolsExt.h"),
 )
-"""Headers of CUDA C++ that serve the host alone as well: in a folder of their own, as files of CUDA
-C++ have the first ones."""
+"""Headers of CUDA C++ that serve host code alone as well. They have a folder of their own, because
+files of CUDA C++ find the first ones."""
 HOST = "host"
 """That folder."""
 _PARTS = "gridlane/guards.h", "gridlane/library_types.h"
@@ -57,16 +57,16 @@ Cflags: -I${{includedir}} -I${{includedir}}/host
 
 
 class InstallError(GridlaneError, OSError):
-    """The libraries cannot be installed or removed; the message says why and what to do."""
+    """The libraries cannot be installed or removed; the message has the reason and the remedy."""
 
 
 def default_prefix() -> Path:
-    """Where the libraries go if nobody says: a folder of this Python's own environment."""
+    """The default folder of the libraries: in this Python's own environment."""
     return Path(sys.prefix) / "share" / "gridlane"
 
 
 def shadowed() -> list[Path]:
-    """NVIDIA's own drivers on this machine, which the libraries would take the place of."""
+    """NVIDIA's own drivers on this machine, which the libraries would replace."""
     return list(cached().get("libcuda.so.1", ()))
 
 
@@ -74,7 +74,7 @@ def install(prefix: Path, force: bool = False) -> list[Path]:
     """Build the libraries and write them, their headers, ``env.sh`` and a pkg-config file.
 
     Returns:
-        What was written.
+        The written files.
 
     Raises:
         InstallError: NVIDIA's driver is here and ``force`` is not given, or a file there is not
@@ -101,7 +101,7 @@ def install(prefix: Path, force: bool = False) -> list[Path]:
 
 
 def _digest() -> str:
-    """What all that is installed is made of."""
+    """The inputs of all installed files."""
     made = hashlib.sha256(digest().encode())
     for each in archive.sources():
         made.update(each)
@@ -112,7 +112,7 @@ def _digest() -> str:
 
 
 def _check_own(prefix: Path) -> None:
-    """Raise if a file that would be written is there, and is not gridlane's."""
+    """Raise if a file to be written exists and is not gridlane's."""
     own = {prefix / line for line in _listed(prefix)}
     for path in (prefix / "lib" / name for name in (*_built(), *_links())):
         if path.exists() and path not in own:
@@ -124,7 +124,7 @@ def _check_own(prefix: Path) -> None:
 def _write(prefix: Path) -> list[Path]:
     lib, include = prefix / "lib", prefix / "include"
     include.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor() as pool:  # each is a process of the compiler
+    with ThreadPoolExecutor() as pool:  # each runs a process of the compiler
         archived = pool.submit(build_archive, lib, lib)
         written = [*build_all(lib), archived.result()]
     for name, target in _links().items():
@@ -157,7 +157,7 @@ def _write(prefix: Path) -> list[Path]:
 
 
 def ensure(prefix: Path) -> None:
-    """Install there, unless this version is; of several processes one does it.
+    """Install the libraries, unless this version is there. Of several processes one does it.
 
     Raises:
         InstallError: as ``install`` does.
@@ -181,13 +181,13 @@ def ensure(prefix: Path) -> None:
 
 
 def _built() -> list[str]:
-    """The names of what is compiled."""
+    """The names of the compiled files."""
     return [*(each.file for each in LIBRARIES), ARCHIVE]
 
 
 def _links() -> dict[str, str]:
     """The names that linkers look for: ``libcuda.so`` for the newest ``libcuda.so.N``, and the name
-    that the static runtime has for CUDA's own tools."""
+    of the static runtime in CUDA's own tools."""
     found = {"libcudart_static.a": ARCHIVE}
     for each in sorted(LIBRARIES, key=lambda each: each.major):
         if each.api:
@@ -196,7 +196,7 @@ def _links() -> dict[str, str]:
 
 
 def uninstall(prefix: Path) -> list[Path]:
-    """Remove exactly what ``install`` wrote there; return it.
+    """Remove exactly the files that ``install`` wrote there; return them.
 
     Raises:
         InstallError: nothing was installed there.
@@ -213,7 +213,7 @@ def uninstall(prefix: Path) -> list[Path]:
     for folder in sorted({path.parent for path in removed} | {prefix}, reverse=True):
         try:
             folder.rmdir()
-        except OSError:  # something of the user's is in it
+        except OSError:  # it has files of the user
             continue
     return removed
 

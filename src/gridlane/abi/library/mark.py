@@ -1,7 +1,8 @@
-"""The mark of the C sources, by which a library and Python know that they fit together.
+"""The mark of the C sources: a library and this Python fit together if their marks are equal.
 
-Python reads and writes records of C's by their layouts, and calls C's functions by their tables. A
-library of an older gridlane has others, so its mark is compared before Python uses any of these.
+Python reads and writes C's records by their layouts, and calls C's functions by their tables. A
+library of another gridlane has other ones, so Python compares the marks before it uses any of
+these.
 """
 
 from __future__ import annotations

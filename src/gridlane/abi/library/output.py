@@ -1,4 +1,4 @@
-"""The standard output of a program in C: what kernels print goes where ``printf`` goes."""
+"""The standard output of a program in C, for what kernels print."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 class _Output(io.TextIOBase):
-    """A stream of C's, which buffers and flushes it."""
+    """A stream of C, which buffers and flushes."""
 
     def __init__(self, name: str) -> None:
         self._library = ctypes.CDLL(None)
@@ -32,9 +32,9 @@ class _Output(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing: the program flushes its stream, or its end does."""
+        """Do nothing: the program, or its end, flushes the stream."""
 
 
 def take() -> None:
-    """Let what Python prints go to the program's own stream."""
+    """Redirect what Python prints to the program's own stream."""
     sys.stdout = _Output("stdout")

@@ -1,15 +1,14 @@
 /* For programs and libraries that nvcc linked with the vendor's static runtime: before their
- * constructors run, each function of that runtime jumps to the one of libcudart that lies beside
+ * constructors run, each function of that runtime becomes a jump to the one of the libcudart beside
  * this file.
  *
- * The runtime's functions are known by the file's own symbol table and the names that libcudart
- * exports. A function's first bytes become a jump to a near trampoline, which jumps on; pages are
- * writable only for that.
+ * The file's own symbol table and the names that libcudart exports identify the runtime's
+ * functions. The first bytes of a function become a jump to a near trampoline, which jumps on.
+ * Pages are writable only meanwhile.
  *
  * This library's constructor runs before all others (build.py sets DF_1_INITFIRST). A library that
- * is opened later is seen in time by its own _init, which glibc's crti.o lets call __gmon_start__
- * where a process has it, before its constructors: that is the hook of profilers.
- */
+ * is opened later is seen by its own _init: before its constructors, glibc's crti.o calls
+ * __gmon_start__, the hook of profilers, where a process has it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -50,7 +49,7 @@ struct image {
     size_t count;
     const char *names;
     size_t name_bytes;
-    int is_ours; /* its runtime is gridlane's own, which a section tells */
+    int is_ours; /* its runtime is gridlane's own, which a section marks */
 };
 
 #define OURS ".gridlane"
@@ -137,7 +136,7 @@ static int is_jump(const uint8_t *place)
 #endif
 }
 
-/* Pages for trampolines, within reach of an address; the program may not lie there. */
+/* Pages for trampolines, within reach of an address where the program does not lie. */
 static uint8_t *make_trampolines(uintptr_t near, size_t size)
 {
     for (uintptr_t distance = 1 << 24; distance < REACH; distance += 1 << 22) {
@@ -151,7 +150,7 @@ static uint8_t *make_trampolines(uintptr_t near, size_t size)
                 continue;
             if (found == (void *)wanted)
                 return found;
-            munmap(found, size); /* an old kernel took it as a hint */
+            munmap(found, size); /* an old kernel treats it as a hint */
         }
     }
     refuse("the program's runtime cannot be replaced", "no memory is free near it");
@@ -186,7 +185,7 @@ static void set_pages(uint8_t *start, size_t size, int access)
         refuse("the program's runtime cannot be replaced", "its code cannot be written");
 }
 
-/* A function of the runtime's in a file, and ours. */
+/* A function of the runtime in a file, and ours. */
 struct pair {
     uint8_t *from;
     void *to;
@@ -198,7 +197,7 @@ static int by_address(const void *one, const void *two)
     return (a > b) - (a < b);
 }
 
-/* The functions of a file that are the runtime's, by their addresses; the caller frees them. */
+/* The runtime's functions in a file, by their addresses; the caller frees them. */
 static struct pair *find_pairs(const struct image *image, uint8_t *base, size_t *found)
 {
     struct pair *pairs = malloc((image->count + 1) * sizeof *pairs);
@@ -212,7 +211,7 @@ static struct pair *find_pairs(const struct image *image, uint8_t *base, size_t 
             continue;
         void *to = dlsym(runtime, name);
         if (!to)
-            continue; /* the program's own, or what only the vendor's runtime calls */
+            continue; /* the program's own, or one that only the vendor's runtime calls */
         if (symbol->st_size < JUMP)
             refuse(name, "its code is too short to be replaced");
         pairs[count++] = (struct pair){ base + symbol->st_value, to };
@@ -222,13 +221,13 @@ static struct pair *find_pairs(const struct image *image, uint8_t *base, size_t 
     return pairs;
 }
 
-/* Whether the pages of a function follow those of another, or are the same. */
+/* Whether the pages of a function are, or follow, those of another. */
 static int is_near(const uint8_t *one, const uint8_t *two)
 {
     return (uintptr_t)two / page <= ((uintptr_t)one + JUMP - 1) / page + 1;
 }
 
-/* Let functions jump to ours. Pages next to each other become writable at once. */
+/* Write jumps to our functions. Adjacent pages become writable in one call. */
 static void redirect(const struct pair *pairs, size_t count)
 {
     for (size_t first = 0, end; first < count; first = end) {
@@ -249,7 +248,7 @@ static void *libcudart(const struct image *image)
 {
     Dl_info own;
     char path[4096];
-    /* CUDA 12 alone has this name; 13 gave its parameters to the plain one. */
+    /* Only CUDA 12 has this name; in 13 the plain name has its parameters. */
     const char *file = defines(image, "cudaGetDeviceProperties_v2") ? "libcudart.so.12"
                                                                     : "libcudart.so.13";
     if (!dladdr((void *)(uintptr_t)libcudart, &own) || !own.dli_fname)
@@ -266,7 +265,7 @@ static void *libcudart(const struct image *image)
 
 /* --- the files of the process --- */
 
-/* A file that was looked at, and what was done. */
+/* A file that was examined, and the result. */
 struct known {
     uintptr_t base;
     const void *headers;
@@ -278,7 +277,7 @@ struct known {
 
 static struct known *files;
 static size_t file_count, file_room;
-static unsigned long long loads; /* what was loaded in all when the process was last looked at */
+static unsigned long long loads; /* the number of loaded files at the last pass over the process */
 
 static void replace_runtime(const char *path, struct known *file)
 {
@@ -324,14 +323,14 @@ struct fresh {
     size_t file;
 };
 
-/* The next file that was not looked at yet. Nothing is opened in here: the loader iterates. */
+/* The next file that was not examined. Opens nothing: the loader is iterating. */
 static int find_fresh(struct dl_phdr_info *info, size_t size, void *made)
 {
     struct fresh *fresh = made;
     struct known *file = known_file(info);
     (void)size;
     loads = info->dlpi_adds;
-    /* The same file can come back to the same place, without the jumps. */
+    /* A file may be loaded again at the same address, without the jumps. */
     if (file && file->place && !is_jump(file->place))
         file->place = NULL;
     else if (file)
@@ -346,7 +345,7 @@ static int find_fresh(struct dl_phdr_info *info, size_t size, void *made)
     return 1;
 }
 
-/* Forget files that were closed. */
+/* Forget closed files. */
 static void forget_absent(void)
 {
     size_t kept = 0;
@@ -365,7 +364,8 @@ static int has_more(struct dl_phdr_info *info, size_t size, void *unused)
     return info->dlpi_adds != loads;
 }
 
-/* The loader holds its lock while it runs constructors, so no two threads are in here. */
+/* Thread safety: the loader holds its lock while it runs constructors, so only one thread is in
+ * here. */
 static void replace_runtimes(void)
 {
     struct fresh fresh;
@@ -374,7 +374,7 @@ static void replace_runtimes(void)
         files[n].present = 0;
     while (dl_iterate_phdr(find_fresh, &fresh)) {
         struct known file = files[fresh.file];
-        replace_runtime(fresh.path, &file); /* which may open libcudart, and come back here */
+        replace_runtime(fresh.path, &file); /* this may open libcudart, and re-enter here */
         for (size_t n = 0; n < file_count; n++)
             if (files[n].base == file.base && files[n].headers == file.headers)
                 files[n] = file;
@@ -382,7 +382,7 @@ static void replace_runtimes(void)
     forget_absent();
 }
 
-/* That this file is here, for the driver's words. */
+/* Whether this file is loaded, for the driver's messages. */
 __attribute__((visibility("default"))) const char gl_preloaded = 1;
 
 __attribute__((visibility("default"))) void __gmon_start__(void)
@@ -393,8 +393,8 @@ __attribute__((visibility("default"))) void __gmon_start__(void)
     errno = error;
 }
 
-/* The C library's own constructor has not run yet. The loader runs it for libcudart, which needs it,
- * with what it thinks are the process's arguments and environment: here still none. */
+/* The C library's own constructor has not run yet. The loader runs it for libcudart, which needs
+ * it, with its own record of the process's arguments and environment, which is still empty here. */
 __attribute__((constructor)) static void begin(int count, char **words, char **environment)
 {
     if (!environ)

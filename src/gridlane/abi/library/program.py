@@ -1,4 +1,4 @@
-"""What a program or library of CUDA's holds: its runtime, and the images of its kernels."""
+"""The runtime of CUDA in a program or library, and the images of its kernels."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gridlane.abi.library.elf import Elf
 from gridlane.core.errors import ArgumentError
 
 SECTIONS = {".nv_fatbin": "", "__nv_relfatbin": "parts of -rdc=true"}
-"""Where nvcc puts fatbins, and what those there are."""
+"""The sections where nvcc puts fatbins, and their meanings."""
 LINK_AGAIN = (
     "link it again with nvcc -cudart shared, or with gridlane's runtime inside (nvcc -cudart none "
     "... -lcudart_gridlane, or gridlane cc), or leave its symbols in"
 )
-"""What to do with a program whose runtime cannot be found."""
+"""The remedy for a program whose runtime cannot be found."""
 _STEP = 8
 
 
@@ -27,7 +27,7 @@ class Images:
     Attributes:
         section: its name.
         images: of all of its fatbins.
-        damage: why no more of it could be read; "" if all was.
+        damage: why the rest of it cannot be read; "" if all was read.
     """
 
     section: str
@@ -36,7 +36,7 @@ class Images:
 
 
 def images_in(elf: Elf) -> list[Images]:
-    """The images of each section that holds fatbins."""
+    """The images of each section with fatbins."""
     found: list[Images] = []
     for name in SECTIONS:
         section = elf.section(name)

@@ -1,8 +1,8 @@
-/* A process that is ahead of Python: what C tells its threads itself, and the launches that it does
- * by Python's files. See ready.h.
+/* A process that is ahead of Python: C publishes the state of its threads itself, and launches by
+ * Python's files. See ready.h.
  *
  * The process is ahead while the numbers of the state are C's own. Python sets others when it
- * begins; then it makes C's blocks its own, and tells each thread that C told what to be. */
+ * begins. It then adopts C's blocks, and applies to each thread the state that C gave it. */
 #define _GNU_SOURCE
 #include "ready.h"
 
@@ -14,7 +14,7 @@
 
 enum { POOL = 512, KERNEL_WORDS = 8, MOST_BYTES = 4096 };
 
-/* What files begin with, behind their headers; see ready.py. */
+/* The beginning of files, behind their headers; see ready.py. */
 struct device_file {
     uint32_t kind, devices, threads, code;
 };
@@ -28,8 +28,8 @@ typedef int launch_function(void *, const void *, uint32_t, uint32_t, uint32_t, 
 typedef int start_function(void *, int, size_t);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int tried;                 /* whether the process could be ahead was found out */
-static int is_own;                /* this library made it so */
+static int tried;                 /* the test whether the process can be ahead was done */
+static int is_own;                /* this library put it ahead */
 static struct gl_ready_file device;
 static struct device_file told;   /* of "device" */
 static void *pool;                /* started with the first kernel */
@@ -40,8 +40,8 @@ static int is_ahead(void)
     return __atomic_load_n(&gl_process.state, __ATOMIC_ACQUIRE) == GL_AHEAD;
 }
 
-/* What the caller has of its thread's, and gets back: the error number, and the mode of floating-point
- * arithmetic, which threads that are started inherit. Reading files is no place to be cancelled. */
+/* The caller's error number and floating-point mode, which it gets back; started threads inherit
+ * the mode. Reading a file is no cancellation point here. */
 struct surroundings {
     int error, cancels;
     fenv_t floats;
@@ -64,7 +64,7 @@ static void give_lock(const struct surroundings *before)
     errno = before->error;
 }
 
-/* Read what Python left of the device; with the lock. */
+/* Read the file of the device; the caller holds the lock. */
 static int open_device(void)
 {
     const struct gl_ready_key *key = gl_ready_key();
@@ -81,7 +81,7 @@ static int open_device(void)
     return 1;
 }
 
-/* Begin ahead of Python, if it left files and is not here. */
+/* Begin ahead of Python, if there are files and no Python. */
 static void begin(void)
 {
     struct surroundings before;
@@ -116,7 +116,7 @@ int gl_ready_tells(void)
 int gl_ready_uses(unsigned what)
 {
     struct gl_thread *me = &gl_thread;
-    if (!(what & GL_READY)) { /* the question makes the driver ready, and no context */
+    if (!(what & GL_READY)) { /* this call initialises the driver, and makes no context */
         gl_use_ahead(GL_DRIVER_AHEAD);
         me->knows |= GL_KNOWS_DEVICE;
         return what == GL_KNOWS_DEVICE;
@@ -145,7 +145,7 @@ int gl_ready_count(int *made)
 
 /* --- launches --- */
 
-/* Start the workers; with the lock. */
+/* Start the workers; the caller holds the lock. */
 static int begin_pool(void)
 {
     static const char *const names[] = { "gridlane_launch", "gridlane_start" };
@@ -158,7 +158,7 @@ static int begin_pool(void)
     void *made = aligned_alloc(64, POOL);
     if (!made)
         return 0;
-    /* It prepares for signals of no main thread's: the program's are its own. */
+    /* Signal safety: the pool handles signals of no main thread; the program's handlers stay. */
     ((start_function *)(uintptr_t)found[1])(made, (int)told.threads - 1, 0);
     launch = (launch_function *)(uintptr_t)found[0];
     pool = made;
@@ -176,7 +176,7 @@ static int is_well(const struct kernel_file *head, const struct gl_piece *pieces
     return 1;
 }
 
-/* Make a plan of a kernel's file; null if it is none. */
+/* Make a plan from a kernel's file; null if it is no such file. */
 static struct gl_plan *read_plan(struct gl_ready_file *file)
 {
     struct kernel_file head;
@@ -194,7 +194,7 @@ static struct gl_plan *read_plan(struct gl_ready_file *file)
     if (!piece || !constants || !entry || !code || file->next != file->size || !head.entry ||
         entry[head.entry - 1])
         return NULL;
-    /* In one piece of memory, which stays. */
+    /* One allocation, which is never freed. */
     struct gl_plan *made = calloc(1, sizeof *made + KERNEL_WORDS * 8 + pieces + head.bytes + 1);
     void *found;
     if (!made)
@@ -211,7 +211,7 @@ static struct gl_plan *read_plan(struct gl_ready_file *file)
     words[1] = (int64_t)(uintptr_t)pool;
     words[2] = head.arena;
     words[3] = head.work;
-    if (head.code_size > 0) { /* where a fault is the kernel's */
+    if (head.code_size > 0) { /* the code in which a fault is the kernel's */
         words[5] = words[0] - head.entry_offset;
         words[6] = words[5] + head.code_size;
     }
@@ -228,16 +228,15 @@ static struct gl_plan *read_plan(struct gl_ready_file *file)
     return made;
 }
 
-/* The plans that were made, as code that is loaded stays: a library that is opened again has the
- * plans that it had. With the lock. */
+/* The plans that were made. They stay, as loaded code does: a library that is opened again has the
+ * plans that it had. The caller holds the lock. */
 static struct made {
     uint8_t key[GL_DIGEST];
     struct gl_plan *plan;
     struct made *next;
 } *all_made;
 
-/* A plan of the same code as one that was made: one that nobody uses any more, or a copy; null if
- * there is none. */
+/* A plan of the same code as an earlier one: an unused one, or a copy; null if there is none. */
 static struct gl_plan *made_before(const uint8_t *key, int *is_listed)
 {
     uint64_t code = __atomic_load_n(&gl_process.code, __ATOMIC_ACQUIRE);
@@ -307,7 +306,7 @@ int gl_ready_plan(uint32_t api, uint64_t function, const uint32_t *block)
     return found || made;
 }
 
-/* A registered image goes, and what was its may become another's. */
+/* A registered image ends, and its addresses may become another's. */
 void gl_ready_forget(void)
 {
     uint64_t code = __atomic_load_n(&gl_process.code, __ATOMIC_ACQUIRE);
@@ -316,7 +315,7 @@ void gl_ready_forget(void)
         continue;
 }
 
-/* --- what Python asks for, to leave a file --- */
+/* --- functions that Python calls to store a file --- */
 
 int gl_ready_names(uint64_t function, const uint32_t *block, struct gl_ready_names *made)
 {

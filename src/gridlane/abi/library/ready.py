@@ -1,8 +1,8 @@
-"""The files by which C runs programs without Python; see ``ready.h``.
+"""Files by which C runs programs without Python; see ``ready.h``.
 
-After a launch that left C a plan, Python keeps what C needs to do the like in a later process: a
-file of the device, with the code of the pool, and one of the kernel. Their keys are made by C of
-what decides the code. They lie in the compiler's cache, and are counted and swept with it.
+After a launch that left a plan in C, Python stores what a later process in C needs: a file of the
+device, with the code of the pool, and a file of the kernel. C computes their keys from all that
+decides the code. They lie in the compiler's cache, and are counted and swept with it.
 
     magic (8)  version (u32)  digest (32)  |  a structure of ready.c's  what it says the sizes of
                                            '- what the digest covers, after the key
@@ -61,14 +61,14 @@ def keep(
     pieces: bytes,
     constants: bytes,
 ) -> None:
-    """Keep a kernel for processes without Python, if C could launch it there.
+    """Store a kernel for processes without Python, if C could launch it there.
 
     Args:
         make_names: the address of C's function.
         number: the host address that stands for the kernel.
         bound: its code.
         limits: of the grid along x, y and z, and of dynamic shared memory.
-        pieces, constants: where parameters belong, as in the plan.
+        pieces, constants: offsets of parameters, and the block's constants, as in the plan.
     """
     cache = default_cache()
     if cache is None or not isinstance(bound, CpuKernel) or not _is_plain(number, function, bound):
@@ -99,7 +99,7 @@ def encode(key: bytes, data: bytes) -> bytes:
 
 
 def _is_plain(number: int, function: Function, bound: CpuKernel) -> bool:
-    """Whether a kernel needs nothing but its code and its parameters."""
+    """Whether a kernel needs only its code and its parameters."""
     artifact, context = bound.artifact, contexts.top()
     further = any(slot.argument >= len(function.params) for slot in artifact.params)
     changed = function.attributes or function.inherited or (context is not None and context.limits)
@@ -109,7 +109,7 @@ def _is_plain(number: int, function: Function, bound: CpuKernel) -> bool:
 
 
 def _is_ours(names: _Names) -> bool:
-    """Whether C read the same environment as this Python, which has the gridlane that C means."""
+    """Whether C read the same environment as this Python, of the same gridlane."""
     lines = sorted(
         os.fsencode(f"{name}={value}")
         for name, value in os.environ.items()
@@ -130,7 +130,7 @@ def first_context() -> Context:
 
 
 def take_over_thread() -> int:
-    """Make of this thread what C told it to be: one that uses the first device."""
-    with suppress(Failure, GridlaneError):  # a fault, which its own call tells
+    """Apply to this thread the state that C gave it: it uses the first device."""
+    with suppress(Failure, GridlaneError):  # a fault, which its own call reports
         threads.bind(0)
     return 0

@@ -1,5 +1,5 @@
-/* Read the files that Python left, with the checks of Python's cache: the folder and the file are
- * this user's, nobody else may write to them, and a digest covers the key and all later bytes. */
+/* Read the files that Python stored, with the checks of Python's cache: folder and file belong to
+ * this user, nobody else may write to them, and a digest covers the key and all later bytes. */
 #define _GNU_SOURCE
 #include "ready.h"
 
@@ -15,7 +15,7 @@
 
 enum { LARGEST = 16 << 20, HEAD = 8 + 4 + GL_DIGEST, TOUCH_S = 3600 };
 
-/* The folder of the cache, as core/config.py and platformdirs find it. */
+/* The folder of the cache, by the rules of core/config.py and platformdirs. */
 static int find_folder(char *made, size_t room)
 {
     const char *own = getenv("GRIDLANE_CACHE_DIR"), *data = getenv("XDG_CACHE_HOME");
@@ -80,7 +80,7 @@ static int read_file(struct gl_ready_file *file, int handle)
         gl_ready_close(file);
         return 0;
     }
-    if (time(NULL) - info.st_mtime > TOUCH_S) /* the cache removes what was not used for long */
+    if (time(NULL) - info.st_mtime > TOUCH_S) /* the cache removes files that were unused for long */
         futimens(handle, NULL);
     return 1;
 }

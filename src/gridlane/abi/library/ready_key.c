@@ -1,9 +1,9 @@
 /* The keys of ready files: digests of everything that decides the code of a kernel.
  *
- * One key is of the process: the files of gridlane and of LLVM by name, size and time, the features
- * of the processor, how many there are, and the environment's words to gridlane. The key of a kernel
- * is made of that one, the image, the name and the shape of a block. Python asks C for the keys, so
- * that there is one way to make them. */
+ * One key is the process's: the files of gridlane and of LLVM by name, size and time, the features
+ * and the number of processors, and the environment's variables for gridlane. The key of a kernel
+ * is made from that one, the image, the name and the shape of a block. Python calls C for the keys,
+ * so there is one implementation. */
 #define _GNU_SOURCE
 #include "ready.h"
 
@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-enum { DEEPEST = 16 }; /* folders in folders */
+enum { DEEPEST = 16 }; /* nested folders */
 static const uint32_t FATBIN = 0xba55ed50, WRAPPER = 0x466243b1;
 static const uint64_t LARGEST = 1ull << 30; /* bytes of an image */
 
@@ -41,7 +41,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The variables that Python reads; see core/config.py. Where files are decides nothing. */
+/* The variables that Python reads; see core/config.py. The place of the cache decides no code. */
 static int is_ours(const char *line)
 {
     return (!strncmp(line, "GRIDLANE_", 9) && strncmp(line, "GRIDLANE_CACHE_DIR=", 19)) ||
@@ -77,7 +77,7 @@ static char *environment(void)
     return made;
 }
 
-/* What only Python does, or does otherwise. */
+/* Settings that need Python, or change what it does. */
 static int asks_for_python(void)
 {
     static const char *const others[] = { "GRIDLANE_TRACE", "GRIDLANE_DUMP", "GRIDLANE_CHECK",
@@ -106,7 +106,7 @@ static int add_file(struct gl_digest *digest, int at, const char *name)
     return 1;
 }
 
-/* Whether a link leads to a folder, whose files would have to be looked at as well. */
+/* Whether a link points to a folder, whose files would have to be examined as well. */
 static int leads_to_folder(int at, const struct dirent *each)
 {
     struct stat info;
@@ -132,13 +132,13 @@ static int is_path_file(const struct dirent *each)
     return ends_with(each->d_name, ".pth");
 }
 
-/* Not alphasort, whose order is the locale's. */
+/* Not alphasort: its order depends on the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* All files of a folder and of those in it, in an order of their names. */
+/* All files of a folder and its subfolders, ordered by name. */
 static int add_folder(struct gl_digest *digest, int at, const char *name,
                       int (*wanted)(const struct dirent *), int depth)
 {
@@ -176,7 +176,7 @@ static void add_processor(struct gl_digest *digest)
         uint32_t words[4] = { 0 };
         __get_cpuid_count(leaves[n][0], leaves[n][1], &words[0], &words[1], &words[2], &words[3]);
         if (leaves[n][0] == 1)
-            words[1] = 0; /* which processor this thread is on */
+            words[1] = 0; /* the processor that this thread runs on */
         gl_digest_add(digest, words, sizeof words);
     }
     uint32_t low = 0, high = 0, one, two, three = 0, four;
@@ -226,7 +226,7 @@ const struct gl_ready_key *gl_ready_key(void)
     return known > 0 ? &key : NULL;
 }
 
-/* The fatbin of a wrapper of the only kind that holds all of its code. */
+/* The fatbin of a wrapper, of the only kind that contains all of its code. */
 static int add_image(struct gl_digest *digest, const void *wrapper)
 {
     struct { uint32_t magic, version; const uint8_t *data; } head;
@@ -258,7 +258,7 @@ int gl_ready_key_of(uint64_t function, const uint32_t *block, uint8_t *made)
     return done;
 }
 
-#else /* Python does it all */
+#else /* Python does all of it */
 
 const struct gl_ready_key *gl_ready_key(void)
 {

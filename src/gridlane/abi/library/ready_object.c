@@ -1,8 +1,8 @@
 /* Load machine code that LLVM made for x86-64: a relocatable ELF object.
  *
- * Everything read is checked against the object's bounds, and what is not known here is refused, so
- * that Python does it. Code, constants and variables lie in one mapping, so that they reach each
- * other; it is written first and made executable then. Code stays until the process's end. */
+ * All reads are checked against the object's bounds. Unknown parts are refused, and Python loads
+ * the kernel instead. Code, constants and variables lie in one mapping, so they reach each other.
+ * It is written first and made executable then, never both. Code stays until the process's end. */
 #define _GNU_SOURCE
 #include "ready.h"
 
@@ -30,7 +30,7 @@ struct place {
     uint64_t offset; /* in its part */
 };
 
-/* An object, and where it goes. */
+/* An object, and its destination. */
 struct object {
     const uint8_t *bytes;
     size_t size;
@@ -46,7 +46,7 @@ struct object {
     uint64_t sizes[PARTS];
     uint8_t *parts[PARTS];
     uint64_t *table; /* the global offset table: an entry for each symbol */
-    uint8_t *stubs;  /* jumps to symbols of the process's */
+    uint8_t *stubs;  /* jumps to symbols of the process */
     uint8_t *mapping;
     size_t mapped;
 };
@@ -80,7 +80,7 @@ static int read_sections(struct object *all)
     return 1;
 }
 
-/* Say where each section goes; false for kinds of sections that need more. */
+/* Assign each section a place; false for kinds of sections that need more. */
 static int place_sections(struct object *all)
 {
     for (size_t n = 0; n < all->head.e_shnum; n++) {
@@ -143,7 +143,7 @@ static uint64_t whole_pages(uint64_t size)
     return (size + page - 1) / page * page;
 }
 
-/* Behind the code come the stubs, behind the constants the global offset table. */
+/* The stubs follow the code, the global offset table follows the constants. */
 static int map(struct object *all)
 {
     uint64_t stubs = (all->sizes[CODE] + STUB - 1) / STUB * STUB;
@@ -170,7 +170,7 @@ static int map(struct object *all)
     return 1;
 }
 
-/* A function of the process's, or of the libraries of mathematical functions; 0 if there is none. */
+/* A function of the process, or of the libraries of mathematical functions; 0 if there is none. */
 static uint64_t outside(const char *name)
 {
     static const char *const libraries[] = { "libm.so.6", "libmvec.so.1" };
@@ -221,7 +221,7 @@ static int find_symbols(struct object *all)
     return 1;
 }
 
-/* The number that a relocation puts, its width, and whether it has a sign. */
+/* The number that a relocation stores, its width, and whether it is signed. */
 static int relocated(const struct object *all, const Elf64_Rela *each, uint64_t at, uint64_t *made,
                      unsigned *width, int *is_signed)
 {

@@ -1,6 +1,5 @@
-/* What nvcc's host code tells the runtime before main: the program's fatbins, kernels and
- * variables. Nothing is read or compiled then: the records wait until Python is entered.
- */
+/* Records of what nvcc's host code registers before main: the program's fatbins, kernels and
+ * variables. Nothing is read or compiled then: the records wait until Python is entered. */
 #include "ready.h"
 
 #include <pthread.h>
@@ -23,20 +22,20 @@ struct binary {
 enum { CONSTANT = 1, EXTERNAL = 2 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct record *records; /* from the number "first" on, as Python has those before */
-static size_t first, count, room, copied, told; /* what was copied may be told at this moment */
+static struct record *records; /* from the number "first" on; Python has the earlier ones */
+static size_t first, count, room, copied, told; /* records that were copied may be in transfer now */
 
 static void add(enum kind kind, void *binary, const void *host, const char *name, size_t size,
                 int flags)
 {
     if (gl_process.forked)
-        return; /* nobody is told, and a thread of the parent's may have the lock */
+        return; /* Fork: there is no reader, and a thread of the parent may have held the lock */
     pthread_mutex_lock(&lock);
     if (count - first == room) {
         size_t more = room ? 2 * room : 64;
         struct record *larger = realloc(records, more * sizeof *records);
         if (!larger)
-            abort(); /* before main nobody could be told */
+            abort(); /* before main there was no reader */
         records = larger;
         room = more;
     }
@@ -51,7 +50,7 @@ int gl_told_all(void)
     return __atomic_load_n(&told, __ATOMIC_ACQUIRE) == __atomic_load_n(&count, __ATOMIC_ACQUIRE);
 }
 
-/* What a host address stands for, while Python was not told; the last word counts. */
+/* The meaning of a host address that Python does not have yet; the last record counts. */
 int gl_registered(uint64_t host, struct gl_kernel *made)
 {
     uint64_t binary = 0;
@@ -70,8 +69,9 @@ int gl_registered(uint64_t host, struct gl_kernel *made)
     return made->wrapper != NULL;
 }
 
-/* Tell Python what was registered since the last time. Threads may tell the same: Python takes each
- * record once, and no thread goes on before it has those that it saw. */
+/* Publish to Python the records since the last call. Several threads may publish the same ones:
+ * Python accepts each record once, and no thread continues before Python has the records that it
+ * saw. */
 void gl_before(gl_caller *enter)
 {
     static struct gl_slot slot = { "runtime:__register", 0 };
@@ -86,7 +86,7 @@ void gl_before(gl_caller *enter)
         copied = to;
     pthread_mutex_unlock(&lock);
     if (!copy)
-        return; /* they are told at the next call */
+        return; /* the next call publishes them */
     uint64_t words[] = { (uintptr_t)&records, from, (uintptr_t)copy, to - from };
     uint64_t code = enter(&slot, words, 4);
     free(copy);
@@ -113,7 +113,7 @@ GL_EXPORT void __cudaRegisterFatBinaryEnd(void **binary)
     (void)binary;
 }
 
-/* The names in records are the program's, which may be unloaded after this. */
+/* Lifetime: the names in records belong to the program, which may be unloaded after this. */
 GL_EXPORT void __cudaUnregisterFatBinary(void **binary)
 {
     int known = 1;
@@ -122,7 +122,7 @@ GL_EXPORT void __cudaUnregisterFatBinary(void **binary)
     pthread_mutex_lock(&lock);
     for (size_t n = copied; n < count; n++) {
         struct record *each = &records[n - first];
-        if (each->binary == (uintptr_t)binary && each->kind != GONE) { /* an earlier one's */
+        if (each->binary == (uintptr_t)binary && each->kind != GONE) { /* of an earlier image */
             known = known && each->kind != BINARY;
             each->kind = WITHDRAWN;
         }
@@ -130,7 +130,7 @@ GL_EXPORT void __cudaUnregisterFatBinary(void **binary)
     pthread_mutex_unlock(&lock);
     add(known ? GONE : WITHDRAWN, binary, NULL, NULL, 0, 0);
     gl_ready_forget();
-    free(binary); /* the next one may have its address */
+    free(binary); /* the next image may have its address */
 }
 
 GL_EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device,
@@ -174,7 +174,7 @@ GL_EXPORT void __cudaRegisterHostVar(void **binary, const char *name, char *host
     add(VARIABLE, binary, host, name, size, EXTERNAL);
 }
 
-/* Give managed variables of a program their memory, which their host pointers then show. */
+/* Allocate the managed variables of a program, and set their host pointers. */
 GL_EXPORT char __cudaInitModule(void **binary)
 {
     static struct gl_slot slot = { "runtime:__initialise_module", 0 };
@@ -182,7 +182,7 @@ GL_EXPORT char __cudaInitModule(void **binary)
     return gl_enter(&slot, words, 1) == 0;
 }
 
-/* --- launches: <<<grid, block>>> pushes a shape, and the kernel's stub takes it --- */
+/* --- launches: <<<grid, block>>> pushes a shape, and the kernel's stub pops it --- */
 
 struct shape {
     struct dim3 grid, block;
@@ -190,8 +190,8 @@ struct shape {
     void *stream;
 };
 
-/* A launch whose arguments throw leaves its shape here for good, so the last few are kept, as many as
- * launches can lie in each other's arguments. */
+/* A launch whose arguments throw leaves its shape here for good. So only the last few are kept, as
+ * many as launches can nest in each other's arguments. */
 enum { DEEPEST = 64, MISSING_CONFIGURATION = 52 };
 static __thread struct shape shapes[DEEPEST];
 static __thread unsigned depth;
@@ -216,7 +216,7 @@ GL_EXPORT int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, 
     return 0;
 }
 
-/* A kernel is known by the address of its stub in the program. */
+/* The address of its stub in the program identifies a kernel. */
 GL_EXPORT int __cudaGetKernel(void **made, const void *host)
 {
     *made = (void *)host;

@@ -1,4 +1,4 @@
-"""What nvcc's host code registered, told by C: fatbins, kernels and variables of the program.
+"""Records of nvcc's host code, published by C: fatbins, kernels and variables of the program.
 
 Each record is six 64-bit words; see ``registration.c``.
 """
@@ -23,7 +23,7 @@ WITHDRAWN, BINARY, FUNCTION, VARIABLE, MANAGED, TEXTURE, SURFACE, GONE = range(8
 _WORDS = 6
 
 _images: dict[int, int] = {}
-"""The number of the image of each fatbin, by the handle that C gave it."""
+"""The number of the image of each fatbin, by its handle in C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +39,16 @@ _managed: dict[int, list[_Managed]] = {}
 
 
 _taken: dict[int, int] = {}
-"""How many records of each library have been taken over."""
+"""The number of accepted records of each library."""
 
 _taking = threading.Lock()
 
 
 def register(library: int, first: int, address: int, count: int) -> int:
-    """Take records over from C; those that another thread took are passed over.
+    """Accept records of C; skip those that another thread accepted.
 
     Args:
-        library: a number that the library has for itself.
+        library: a number that identifies the library.
         first: the number of the first record.
         address: of the first; they live until the return.
     """
@@ -76,8 +76,8 @@ def _take(kind: int, binary: int, host: int, name: int, size: int, _: int) -> No
 
 
 def _loader(wrapper: int) -> Image:
-    """What reads the image that a fatbin's wrapper points to. Why that fails is told once: programs
-    seldom ask for the errors of launches."""
+    """A reader of the image that a fatbin's wrapper points to. It prints a failure once: programs
+    seldom read the errors of launches."""
     told: set[str] = set()
 
     def load(device: Device) -> PtxModule:
@@ -93,7 +93,7 @@ def _loader(wrapper: int) -> Image:
 
 
 def _file_of(address: int) -> str:
-    """The program or library that an address of this process belongs to."""
+    """The program or library that contains an address of this process."""
     with suppress(OSError, ValueError):
         for line in Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines():
             span, *_, path = line.split(maxsplit=5)
@@ -110,8 +110,8 @@ def _records(address: int, count: int) -> Iterator[tuple[int, ...]]:
 
 
 def initialise(binary: int) -> int:
-    """Give the managed variables of a fatbin their memory: that of the device, which the program
-    uses as well.
+    """Allocate the managed variables of a fatbin in the device's memory, which the program uses as
+    well.
 
     Raises:
         Failure: NOT_SUPPORTED, the device's memory is not the host's.

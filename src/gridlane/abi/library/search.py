@@ -1,8 +1,8 @@
-"""Where the loader of Linux finds a program's libraries.
+"""Find a program's libraries by the rules of Linux's loader.
 
-Source: ld.so(8): the RPATH of who needs the library and of who loaded that, where it has no
-RUNPATH; LD_LIBRARY_PATH; the RUNPATH; the cache; the default folders. A library of another machine
-is passed over.
+Source: ld.so(8): the RPATH of the file that needs the library and of those that loaded it, where it
+has no RUNPATH; LD_LIBRARY_PATH; the RUNPATH; the cache; the default folders. A library of another
+machine is skipped.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Found:
     """A library of a program.
 
     Attributes:
-        name: as it is asked for.
+        name: as it is requested.
         path: None if there is none.
-        why: which rule of the loader's finds it.
+        why: the rule of the loader that finds it.
         elf: its contents; None if they cannot be read.
-        by: who needs it, None for the program itself.
+        by: the file that needs it, None for the program itself.
     """
 
     name: str
@@ -76,8 +76,8 @@ class Search:
     cache: Cache
 
     def libraries(self, program: Elf) -> list[Found]:
-        """The libraries that a program is linked with and those that these need, in the order in
-        which the loader looks for them. Each name is looked for once."""
+        """The libraries that a program is linked with and those that these need, in the loader's
+        order of search. Each name occurs once."""
         found: list[Found] = []
         known: set[str] = set()
         waiting: list[tuple[Elf, Found | None]] = [(program, None)]
@@ -93,7 +93,7 @@ class Search:
         return found
 
     def find(self, name: str, program: Elf, asks: Elf, by: Found | None = None) -> Found:
-        """A library that ``asks`` needs or opens by its name."""
+        """A library that ``asks`` needs, or opens by its name."""
         if "/" in name:
             path = Path(_expanded(name, asks))
             return Found(name, path if path.is_file() else None, "its path", _read(path), by)
@@ -121,7 +121,7 @@ class Search:
 
 
 def _owners(program: Elf, asks: Elf, by: Found | None) -> list[Elf]:
-    """Who asks, who loaded that one and so on, and the program at last."""
+    """The file that asks, the one that loaded it and so on, and the program at last."""
     found = [asks]
     owner = by.by if by else None
     while owner is not None and owner.elf is not None:
@@ -135,7 +135,7 @@ def _in(folder: str, name: str, owner: Elf) -> Path:
 
 
 def _expanded(text: str, owner: Elf) -> str:
-    """A folder with the loader's own variables in it."""
+    """A folder with the loader's own variables expanded."""
     origin = str(Path(os.path.abspath(owner.path)).resolve().parent)
     values = {"ORIGIN": origin, "LIB": "lib64", "PLATFORM": os.uname().machine}
     return re.sub(

@@ -1,4 +1,4 @@
-"""The C text of a library's functions, made of the table's rows.
+"""The C text of a library's functions, from the table's rows.
 
 A stub has the calling convention of its function: integers and pointers as they are, structures by
 value as words. It passes each argument on as 64 bits, a structure by its address.
@@ -62,7 +62,7 @@ HOT = {
     ),
     **dict.fromkeys(("cudaEventSynchronize", "cuEventSynchronize"), "gl_wait_event((uintptr_t)a0)"),
 }
-"""When functions that C answers alone have done so; what is behind it enters Python."""
+"""The conditions under which C has answered a function; otherwise the stub enters Python."""
 OFFERED = {
     f"{api}{name}": flags
     for api in ("cuda", "cu")
@@ -77,7 +77,7 @@ OFFERED = {
     "cudaMemsetAsync": "GL_STREAM(3)",
     **{name: "GL_STREAM(3)" for name in HOT if name.startswith("cuMem") and "Async" in name},
 }
-"""Which arguments are events and streams that Python may let C answer for after the call."""
+"""The arguments that are events and streams, which Python may hand to C after the call."""
 CODES = {
     "cudaLaunchKernel": "gl_launch(GL_RUNTIME, (uintptr_t)a0, a1.words, a2.words, a3, a4, a5)",
     "cuLaunchKernel": "a10 ? -1 : gl_launch(GL_DRIVER, (uintptr_t)a0, "
@@ -89,7 +89,7 @@ CODES = {
         "gl_elapsed(a0, (uintptr_t)a1, (uintptr_t)a2)",
     ),
 }
-"""The codes of functions that C answers alone also when they fail; less than 0 enters Python."""
+"""Functions whose codes C returns also when they fail; a code below 0 enters Python."""
 WRITTEN = frozenset(
     {
         "cuGetProcAddress",
@@ -105,7 +105,7 @@ WRITTEN = frozenset(
         "nvrtcGetErrorString",
     }
 )
-"""Functions that C has itself."""
+"""Functions that are written in C."""
 
 
 def rows(api: Api, major: int) -> list[Function]:
@@ -150,7 +150,7 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     if row.name in CODES:
         yield f"    const int code = {CODES[row.name]};"
         yield "    if (code >= 0)\n        return code;"
-    if result.startswith("struct"):  # Python writes it behind the address that comes last
+    if result.startswith("struct"):  # Python writes it behind the last address
         yield f"    {result} made = {{ {{ 0 }} }};"
         yield f"    const uint64_t words[] = {{ {passed}, (uint64_t)(uintptr_t)&made }};"
         yield f"    gl_enter(&slot_{name}, words, {len(kinds) + 1});"
@@ -181,7 +181,7 @@ def c_type(kind: CType) -> str:
 
 
 def words_of(kind: CType) -> int:
-    """How many words of 32 bits a structure by value is."""
+    """The number of 32-bit words of a structure by value."""
     return -(-layout(kind.name).size // 4)
 
 

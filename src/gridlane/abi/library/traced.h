@@ -1,4 +1,4 @@
-/* Print calls that C answers alone, where GRIDLANE_TRACE asks for it; Python prints all others. */
+/* Print calls that C answers alone if GRIDLANE_TRACE is set; Python prints all others. */
 #ifndef GRIDLANE_TRACED_H
 #define GRIDLANE_TRACED_H
 
@@ -10,7 +10,7 @@
 
 enum { GL_MOST_WORDS = 16 };
 
-/* When a call began, in nanoseconds; 0 if none is to be printed. */
+/* The begin of a call, in nanoseconds; 0 if calls are not printed. */
 static inline uint64_t gl_began(void)
 {
     const char *asked = getenv("GRIDLANE_TRACE");

@@ -1,1 +1,1 @@
-"""Checkpoints: all actors of a runtime at one moment, in a file, and a runtime made of it."""
+"""Checkpoints: all actors of a runtime at one moment, saved to a file, and restored."""

@@ -1,4 +1,4 @@
-"""Classes in checkpoints: their layouts, and how one differs from that of a class of today."""
+"""Classes in checkpoints: their layouts, and their differences from today's classes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _type_to_table(type_: FieldType) -> Any:
 
 
 def from_table(table: Any) -> Layout:
-    """The layout of a value of JSON; TypeError, KeyError or ValueError where it is none."""
+    """The layout of a value of JSON; TypeError, KeyError or ValueError where it is invalid."""
     fields = [Field(name, _type_from_table(kind), at) for name, kind, at in table["fields"]]
     return Layout(table["name"], tuple(fields))
 
@@ -42,7 +42,7 @@ def _type_from_table(table: Any) -> FieldType:
 
 
 def difference(saved: Layout, given: Layout) -> str:
-    """What differs between two layouts, in words; of the first field that does."""
+    """The difference between two layouts as text, for the first field that differs."""
     if saved.name != given.name:
         return f"it is {saved.name} in the checkpoint, and {given.name} is given"
     there, here = ({each.name: each for each in each.fields} for each in (saved, given))

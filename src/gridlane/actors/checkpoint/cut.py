@@ -1,10 +1,10 @@
-"""A consistent cut: all actors of a runtime between two steps, and no message on its way.
+"""A consistent cut: all actors of a runtime between two steps, and no message in flight.
 
-All actors are held first, so that none is in a step, and then the host's senders wait. What an
-actor has emitted is then in an inbox, in an outbox, with a caller, among the dead letters or in the
-sender's outputs, and nowhere twice. A kernel that does not end is parked; one that waits for room
-in another's inbox, which is held too, gives what it sends to the host instead. What such kernels
-have sent and nobody has is kept by the engine meanwhile.
+All actors are held first, so that none is in a step; then the host's senders wait. Each emitted
+message is then in exactly one place: an inbox, an outbox, with a caller, among the dead letters or
+in the sender's outputs. A resident kernel is parked. One that waits for room in another's inbox,
+which is held too, sends to the host instead. The engine keeps what such kernels have sent and no
+receiver has.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ ENDING = (State.TERMINATING, State.TERMINATED)
 QUIET = 0.02
 """Seconds for the delivery of what a kernel has sent; the rest is kept."""
 SLICE = 0.1
-"""Seconds of a wait in the engine, after which Python's signals have their turn."""
+"""Seconds of a wait in the engine, after which Python's signal handlers run."""
 
 
 @contextmanager
 def cut(home: Home, timeout: float) -> Generator[list[Instance]]:
     """Hold all actors in the with block, in the order of their launches, and the host's senders.
 
-    Failures are followed up first, and terminations waited for.
+    Failures are handled first, and terminations waited for.
 
     Raises:
         ActorError: a step or a termination has not ended in time.
     """
     until = time.monotonic() + timeout
-    home.require_open()  # after a fork, the lock may be held for ever
+    home.require_open()  # in the child of a fork, the lock may be held for ever
     with home.cutting:  # two at once would wait for each other's actors
         while True:
             home.require_open()
@@ -53,9 +53,10 @@ def cut(home: Home, timeout: float) -> Generator[list[Instance]]:
 
 
 def _held(home: Home, stack: ExitStack, until: float) -> list[Instance] | None:
-    """All actors, with their locks and the directory's; None where some came or went meanwhile.
+    """All actors, with their locks and the directory's; None where the set of actors has changed
+    meanwhile.
 
-    The locks come after the holds: the watchdog needs them, to stop a step that hangs.
+    Lock order: the locks follow the holds, because the watchdog needs them to stop a hung step.
     """
     stack.enter_context(fork_waits())
     found = home.directory.all()
@@ -86,7 +87,7 @@ def _is_unsettled(instance: Instance) -> bool:
 
 
 def _keep(found: list[Instance], stack: ExitStack, until: float) -> None:
-    """Keep what kernels that do not end have sent, and nobody has."""
+    """Keep the messages of resident kernels that no receiver has."""
     residents = [each for each in found if each.residence is not None]
     for each in residents:
         assert each.residence is not None

@@ -34,7 +34,7 @@ def to_table(dtype: np.dtype[Any]) -> Any:
 
 
 def from_table(table: Any) -> np.dtype[Any]:
-    """The type of a value of JSON; TypeError, KeyError or ValueError where it is none."""
+    """The type of a value of JSON; TypeError, KeyError or ValueError where it is invalid."""
     if table == _BFLOAT16:
         return np.dtype(ml_dtypes.bfloat16)
     if isinstance(table, str):

@@ -27,12 +27,12 @@ assert _HEADER.size == 64
 
 
 def write_file(path: str | os.PathLike[str], table: bytes, data: bytes) -> None:
-    """Write a checkpoint. At the path is the old file or the new one at each moment, also if the
-    process is killed, which leaves a file ``.NAME.*.part`` beside it for the next writer to remove.
+    """Write a checkpoint. At each moment the path has the old file or the new one, also if the
+    process is killed. That leaves a file ``.NAME.*.part`` beside it, which the next writer removes.
     Its mode is 0600.
 
     Raises:
-        OSError: it cannot be written; the old file is as it was.
+        OSError: it cannot be written; the old file is unchanged.
     """
     target = Path(path)
     digest = _digest(_HEADER.pack(MAGIC, VERSION, 0, len(table), len(data), bytes(32)), table, data)
@@ -55,7 +55,7 @@ def write_file(path: str | os.PathLike[str], table: bytes, data: bytes) -> None:
 
 
 def _remove_left(target: Path) -> None:
-    """Remove what writers of the same file left that were killed."""
+    """Remove the parts of killed writers of the same file."""
     prefix = f".{target.name}."
     for name in os.listdir(target.parent):
         if name.startswith(prefix) and name.endswith(_PART):
@@ -70,7 +70,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[bytes, memoryview]:
 
     Raises:
         OSError: there is no such file, or it may not be read.
-        CheckpointError: it is none, is cut short, has been changed, or is of another version.
+        CheckpointError: it is no checkpoint, is truncated, was changed, or is of another version.
     """
     content = _content(path)
     if len(content) < _HEADER.size:
@@ -101,7 +101,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[bytes, memoryview]:
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:
-    # A pipe would be waited for without O_NONBLOCK.
+    # Without O_NONBLOCK an open of a pipe would wait.
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(number).st_mode):
@@ -120,7 +120,7 @@ def _digest(*parts: bytes | memoryview) -> bytes:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last: a folder is a file of its own."""
+    """Sync the folder, so that the new name survives a crash."""
     number = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:
         os.fsync(number)

@@ -91,7 +91,7 @@ def _number(value: Any) -> Number:
 
 
 def number_of(saved: Number) -> Any:
-    """The number that is saved; TypeError or ValueError where it is none."""
+    """The number to save; TypeError or ValueError where it is none."""
     kind, value = saved
     if not isinstance(value, (bool, int, float)):
         raise TypeError(f"{value!r} is no number")
@@ -99,7 +99,7 @@ def number_of(saved: Number) -> Any:
 
 
 class GivenLattices:
-    """The lattices that a caller gives, compared with those of a checkpoint.
+    """The lattices of a caller, compared with those of a checkpoint.
 
     Raises:
         CheckpointError: one is missing, or differs.
@@ -118,7 +118,7 @@ class GivenLattices:
             self._verify(each)
 
     def of(self, saved: SavedLattice) -> Lattice:
-        """The lattice that a saved one is a launch of."""
+        """The lattice of which a saved one was launched."""
         return self._given[saved.handler]
 
     def _verify(self, saved: SavedLattice) -> None:
@@ -147,7 +147,7 @@ class GivenLattices:
 
 
 def put_lattice(ref: LatticeRef, saved: SavedLattice) -> None:
-    """Make a new lattice what another was."""
+    """Restore a saved lattice to a new one."""
     kinds = dict(ref.lattice.fields)
     values = {
         name: np.frombuffer(data, kinds[name].numpy).reshape(saved.shape)

@@ -1,9 +1,9 @@
-"""The messages of actors whose kernels do not end, as those of other actors: from their rings to a
-checkpoint, and back.
+"""Messages of resident kernels: from their rings to a checkpoint, in the form of other actors'
+messages, and back.
 
 Such an actor's inbox is the host's ring and one ring for each actor that sends to it on the device.
-What its kernel has sent, and nobody has yet, is kept by the engine (``there.kept()``): these are
-the outputs of another actor's step.
+The engine keeps what its kernel has sent and no receiver has (``there.kept()``). These messages
+correspond to the outputs of another actor's step.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _HOPS = 0xFFFF
 def queues_of(instance: Instance, channels: Channels) -> SavedQueues:
     """The messages of an actor that is held and dammed.
 
-    Messages of one sender stay in their order: the host's come first, as those of rings do not come
-    before them. Those of several rings are in the order of their clocks.
+    Messages of one sender keep their order: the host's come first, because those of rings never
+    precede them. Those of several rings are in the order of their clocks.
     """
     there, residence = instance.there, instance.residence
     assert residence is not None
@@ -67,7 +67,7 @@ def _time(message: bytes) -> tuple[int, int]:
 
 
 def _output_of(kind: int, number: int, message: bytes) -> tuple[bytes, bytes]:
-    """A message that is kept as an output, and the header of the message that it follows from."""
+    """A kept message as an output, and the header of the message that caused it."""
     header = _header_of(message)
     size, key = int(header["payload_bytes"]), int(header["source"])
     asked = header.copy()
@@ -101,7 +101,7 @@ def load(instance: Instance, saved: SavedActor) -> None:
 
 
 def settled(queues: SavedQueues) -> SavedQueues:
-    """The same, with the headers of messages that are handled in place of these in the inbox."""
+    """As above, with the headers of handled messages instead of those in the inbox."""
     if queues.headers or not queues.handled:
         return queues
     handled, left = queues.inbox[: queues.handled], queues.inbox[queues.handled :]

@@ -1,4 +1,4 @@
-"""A runtime made of a snapshot: its classes recognised, its actors as they were."""
+"""Make a runtime from a snapshot: compare its classes, and restore its actors."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from gridlane.launch import geometry
 from gridlane.memory.resource import Buffer
 
 Place = Callable[[Actor, SavedActor, tuple[DeviceNDArray, ...]], Instance]
-"""Makes an actor of the engine, which nothing leads to yet."""
+"""Makes an actor of the engine that no route leads to yet."""
 PlaceLattice = Callable[[Lattice, SavedLattice, tuple[Any, ...]], LatticeRef]
 """Launches a lattice."""
 
 
 class Given:
-    """The actors and classes that a caller gives, compared with those of a snapshot.
+    """The actors and classes of a caller, compared with those of a snapshot.
 
     Raises:
         CheckpointError: one is missing, or differs from the checkpoint's; with the field.
@@ -65,7 +65,7 @@ class Given:
             self.topic(topic, number)
 
     def actor(self, saved: SavedActor) -> Actor:
-        """The actor that a saved one is a launch of."""
+        """The actor of which a saved one was launched."""
         return self._actors[saved.handler]
 
     def topic(self, name: str, number: int) -> Shape:
@@ -138,7 +138,7 @@ def _actors(given: Iterable[Any]) -> list[Actor]:
 def put_back(
     snapshot: Snapshot, given: Given, home: Home, place: Place, place_lattice: PlaceLattice
 ) -> None:
-    """Make a new runtime what another was; nothing runs before everything is there.
+    """Restore a snapshot to a new runtime. Nothing runs before everything is there.
 
     Raises:
         CheckpointError: a message does not fit its actor.
@@ -163,7 +163,7 @@ def put_back(
         for actor, letter in snapshot.dead:
             home.engine.bury(actor, letter, _reason_of(letter))
         _, _, lost, total = snapshot.facts
-        evicted = home.engine.facts()["dead_lost"] - lost  # this runtime may keep fewer
+        evicted = home.engine.facts()["dead_lost"] - lost  # this runtime may keep fewer of them
         home.engine.adopt(0, 0, lost + evicted, total)
         for instance, saved in zip(made, snapshot.actors, strict=True):
             if instance.residence is not None and saved.queues.code:
@@ -175,8 +175,7 @@ def put_back(
 
 
 def _fail(home: Home, instance: Instance, saved: SavedActor) -> None:
-    """Let the message be dead that the handler has failed at; a kernel that stays waits for what
-    follows."""
+    """Bury the message at which the handler has failed; a resident kernel waits for the outcome."""
     message = residents.settled(saved.queues).inbox[0]
     home.engine.bury(instance.number, message, int(Reason.FAILED))
     instance.control.dead += 1
@@ -218,7 +217,7 @@ def _load(instance: Instance, saved: SavedActor) -> None:
     instance.write_now(saved.now)
     for name, value in zip(COUNTERS, saved.counters, strict=True):
         setattr(instance.control, name, value)
-    if instance.residence is not None:  # what others count once it is delivered
+    if instance.residence is not None:  # receivers count it once it is delivered
         instance.control.answered += len(queues.outputs)
         instance.control.received += 0 if queues.headers else queues.handled
     if queues.code:
@@ -226,7 +225,7 @@ def _load(instance: Instance, saved: SavedActor) -> None:
 
 
 class _Arrays:
-    """The arrays of launches, in memory of a device; they share it as they did."""
+    """The arrays of launches, in memory of a device, which they share as before."""
 
     def __init__(self, snapshot: Snapshot, device: Any) -> None:
         self._device, self._pieces = device, list[Buffer]()

@@ -1,4 +1,4 @@
-"""What ``Runtime`` has of checkpoints."""
+"""The methods of ``Runtime`` for checkpoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gridlane.actors.lattices.ref import LatticeRef
 
 
 class Checkpoints(Protocol):
-    """A runtime that can be saved, and made again: what it has for that, and what it gains."""
+    """A runtime that can be saved and restored: the members that this requires, and the methods."""
 
     _home: Home
     _numbers: Numbers
@@ -40,20 +40,20 @@ class Checkpoints(Protocol):
         ...
 
     def checkpoint(self, path: str | os.PathLike[str], timeout: float = 30.0) -> None:
-        """Write all actors at one moment to a file: their states, arrays, messages under way,
+        """Write all actors at one moment to a file: their states, arrays, messages in flight,
         clocks, names, numbers and counters, topics and subscriptions, dead letters; and lattices,
         after the steps and messages so far.
 
-        Actors and senders stand still while they are read, and go on while the file is written. It
-        is written whole or not at all, for this user alone. Actors of ``restart="checkpoint"`` go
-        back to it. A caller who waits for a reply is of this process: in the restored runtime the
-        reply is a dead letter.
+        Actors and senders stand still while they are read, and continue while the file is written.
+        It is written whole or not at all, for this user alone. Actors of ``restart="checkpoint"``
+        restart from it. A caller who waits for a reply is of this process: in the restored runtime
+        the reply is a dead letter.
 
         Args:
             timeout: seconds to wait until no actor is in a step, or ends.
 
         Raises:
-            OSError: the file cannot be written; an old one is as it was.
+            OSError: the file cannot be written; an old one is unchanged.
             ActorError: an actor's step has not ended in time.
         """
         save(self._home, path, timeout, self._numbers)
@@ -70,7 +70,7 @@ class Checkpoints(Protocol):
         **options: Any,
     ) -> Self:
         """A runtime with the actors of a checkpoint, on a device of any kind. Those that were
-        active go on at once.
+        active run at once.
 
         Args:
             actors: the handlers; classes that have changed are an error.
@@ -92,7 +92,7 @@ class Checkpoints(Protocol):
             )
         except BaseException as error:
             runtime.close()
-            if isinstance(error, WRONG):  # a checkpoint that was written makes none of these
+            if isinstance(error, WRONG):  # no valid checkpoint causes any of these
                 raise CheckpointError(
                     f"{path} has the right checksum, and is no checkpoint of a runtime: "
                     f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""What a checkpoint holds, as values."""
+"""The contents of a checkpoint, as values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gridlane.actors.layouts.schema import Layout
 from gridlane.actors.options import Options
 
 COUNTERS = ("received", "answered", "failed", "dead", "heartbeat", "epoch")
-"""The fields of a control block that go on after a restore."""
+"""The fields of a control block that continue after a restore."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class SavedQueues:
     """An actor's messages, each as its header and payload.
 
     Attributes:
-        handled: how many messages the handler has seen, whose outputs wait still. They are the
-            first of the inbox, except where ``headers`` has theirs.
-        headers: those of such messages whose slots are given back already.
-        outputs: messages that it has emitted, and that wait for room in another's inbox.
-        subscriber: subscribers of smaller numbers have the first of them.
-        code: the error of the step, 0 for none; ``error`` says it in words.
+        handled: the number of handled messages whose outputs are blocked. They are the first of the
+            inbox, except where ``headers`` has theirs.
+        headers: those of such messages whose slots are released already.
+        outputs: emitted messages that wait for room in another's inbox.
+        subscriber: the next subscriber that receives the first of them.
+        code: the error of the step, 0 for none; ``error`` is its text.
         highs: the most messages that inbox and outbox held at once.
     """
 
@@ -56,7 +56,7 @@ class SavedQueues:
 
     @property
     def waiting(self) -> list[bytes]:
-        """The messages that the handler has not seen."""
+        """The messages that the handler has not handled."""
         return self.inbox if self.headers else self.inbox[self.handled :]
 
 

@@ -1,6 +1,6 @@
 """A snapshot as the table and the data of a file, and back.
 
-What is read has the checksum that was written, and is verified all the same: a table that no
+The checksum matches before a table is read, and the table is verified all the same: a table that no
 checkpoint has is an error, not a runtime that is nearly right.
 """
 
@@ -30,13 +30,13 @@ from gridlane.core.errors import TypingError
 LIFECYCLES = [
     each.name for each in (State.LAUNCHED, State.ACTIVE, State.DEACTIVATED, State.SUSPENDED)
 ]
-"""Of actors in checkpoints; the others are on their way to an end."""
+"""States of actors in checkpoints; actors in other states are about to end."""
 _SIZE = struct.Struct("<Q")
 WRONG = (
     *(KeyError, TypeError, ValueError, IndexError, AttributeError),
     *(TypingError, RecursionError, OverflowError, MemoryError),
 )
-"""What code raises that meets values which no checkpoint has."""
+"""Exceptions of code that reads values which no checkpoint has."""
 
 
 class _Data:
@@ -101,7 +101,7 @@ def read_table(path: Any, text: bytes, data: memoryview) -> Snapshot:
     """The snapshot of a file's table and data.
 
     Raises:
-        CheckpointError: it is not what this version writes.
+        CheckpointError: it is invalid in this version's format.
     """
     try:
         return _snapshot(json.loads(text), data)

@@ -27,7 +27,7 @@ _LENGTH = MessageHeader["payload_bytes"]
 
 
 def take(home: Home, instances: list[Instance], next_number: int) -> Snapshot:
-    """All that a runtime is, while its actors and senders are held."""
+    """Read a whole runtime while its actors and senders are held."""
     with home.directory.channels.at_rest():
         return _taken(home, instances, next_number)
 
@@ -67,7 +67,7 @@ class _Classes:
 
 
 class _Memory:
-    """The pieces of memory that arrays lie in, each once, so that arrays share them again."""
+    """The memory blocks that arrays lie in, each once, so that restored arrays share them."""
 
     def __init__(self) -> None:
         self._found: list[Buffer] = []

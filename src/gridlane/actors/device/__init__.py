@@ -1,1 +1,1 @@
-"""What actors run on a device: the handler with the loop around it, in the dialect."""
+"""Code of actors that runs on a device, in the dialect: the handler with the loop around it."""

@@ -1,4 +1,4 @@
-"""Handlers that give up their message when the host asks for it, in a kernel that does not end."""
+"""Handlers of resident kernels that give up their message when the host requests it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from gridlane.ir.values import Module
 
 GAVE_UP = "the handler has given up in this loop, as it was asked to"
-"""The message of its error."""
+"""The message of the error of a handler that gave up."""
 
 
 _NAME = "gridlane_heeds"
-"""The function below: a handler of this name gets another one."""
+"""The name of the function below; a handler of this name is renamed."""
 
 
 def heeding_of(handler: Any) -> Any:
     """A device function (address of the host's requests, ctx, state, message, arrays) that calls a
-    handler, whose loops look at the requests; see ``HeedingSource``."""
+    handler, whose loops poll the requests; see ``HeedingSource``."""
 
     def gridlane_heeds(requests: Any, ctx: Any, state: Any, message: Any, arrays: Any) -> None:
         handler(ctx, state, message, *arrays)
@@ -34,7 +34,8 @@ class HeedingSource(PythonSource):
     """A kernel that calls a function of ``heeding_of``."""
 
     def key(self) -> bytes:
-        """A digest of its source, of the values around it, and of what its loops do besides."""
+        """A digest of its source, of the values that it captures, and of the code added to its
+        loops."""
         return super().key() + b" heeds requests"
 
     def translate(self, types: tuple[ArgType, ...], options: KernelOptions) -> Module:

@@ -1,8 +1,8 @@
-"""Rings between the blocks of a cluster, in the shared memory of the block that receives.
+"""Rings between the blocks of a cluster, in the shared memory of the receiving block.
 
-The host knows such a ring by a place in the device's memory, where it is whenever the cluster does
-not run: a block copies the rings of which it is the receiver into its shared memory when it starts,
-and back before it ends. A block has a ring for each block of the cluster, in their order.
+The host addresses such a ring by its copy in the device's memory, which is valid while the cluster
+does not run. A block copies the rings that it receives from into its shared memory when it starts,
+and back before it ends. A block has one ring for each block of the cluster, in their order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gridlane.frontends.python.stubs import (
 )
 
 READERS = 32
-"""The first thread of those that copy: none of them runs a handler, which may end its thread."""
+"""The first thread of those that copy. None of them runs a handler, which may end its thread."""
 
 
 def accesses_of(clustered: bool) -> tuple[Any, Any]:
@@ -35,7 +35,8 @@ def accesses_of(clustered: bool) -> tuple[Any, Any]:
 
 
 def nearest_of(clustered: bool) -> Any:
-    """A device function: where a kernel finds the ring that the host has at an address."""
+    """A device function: the address that a kernel uses for the ring that has an address on the
+    host."""
 
     def nearest(place: Any, address: Any) -> Any:
         if clustered:
@@ -43,7 +44,8 @@ def nearest_of(clustered: bool) -> Any:
             if offset >= 0 and offset < place.region * cluster_size():
                 rank = int32(offset // place.region)
                 here = shared.array(0, uint32)
-                # A block's own memory is farther by its address for the others.
+                # The distributed address of a block's own shared memory is slower than its local
+                # one.
                 start = int64(address_of(here))
                 if rank != cluster_rank():
                     start = int64(peer_address(here, rank))
@@ -55,7 +57,7 @@ def nearest_of(clustered: bool) -> Any:
 
 @jit(device=True)
 def come_near(thread: Any, block: Any, rings: Any, region: Any) -> Any:
-    """Copy the rings of a block into its shared memory, and wait for the others."""
+    """Copy the rings of a block into its shared memory, and wait for the other blocks."""
     here, own = shared.array(0, uint32), rings + block * region
     n = thread - READERS
     while n >= 0 and n < region // wire.CHUNK:
@@ -67,8 +69,7 @@ def come_near(thread: Any, block: Any, rings: Any, region: Any) -> Any:
 
 @jit(device=True)
 def go_away(thread: Any, block: Any, rings: Any, region: Any) -> Any:
-    """Wait for the others, which do not write to this block's rings any more, and copy them
-    back."""
+    """Wait until the other blocks no longer write to this block's rings, and copy them back."""
     cluster_sync()
     here, own = shared.array(0, uint32), rings + block * region
     n = thread - READERS

@@ -1,4 +1,4 @@
-"""``ctx``: what a handler can do besides changing its state, in the dialect."""
+"""``ctx``: the functions of a handler besides changes of its state, in the dialect."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _named = ConstantFunction(_require_name, needs="the name of an actor or a topic"
 
 
 class Rules(NamedTuple):
-    """What a handler's context is made for.
+    """The parameters of a handler's context.
 
     Attributes:
         replies: the type of its replies, or None.
         tier: the bytes of the largest message that it may emit.
         emits: the number of messages that it may emit for one.
-        threads: that handle a message together.
+        threads: the threads that handle a message together.
     """
 
     replies: RecordType | None

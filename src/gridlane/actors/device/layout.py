@@ -1,4 +1,4 @@
-"""The memory that a step reads and writes; engine/layout.h has the same numbers."""
+"""The memory that a step reads and writes. engine/layout.h has the same constants."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gridlane.core import numpy_types
 from gridlane.core.argtypes import ArrayType, RecordType
 
 FIRST, COUNT, HANDLED, EMITTED = range(4)
-"""The words of ``info``: the index of the first message, the number of messages, how many are
-handled, how many outputs there are."""
+"""The words of ``info``: the index of the first message, the number of messages, of handled ones,
+and of outputs."""
 INFO_WORDS = 16
 
 REPLY, SEND, PUBLISH = 1, 2, 3
@@ -23,7 +23,7 @@ OUTPUT_BYTES = 32
 
 
 def slot_dtype(payload: np.dtype, tier: int) -> np.dtype:
-    """A slot of an inbox, as far as a handler sees it: when it came, and what it says."""
+    """A slot of an inbox, as a handler sees it: the time of its message, and the payload."""
     return np.dtype(
         {
             "names": ["physical", "payload"],
@@ -35,7 +35,7 @@ def slot_dtype(payload: np.dtype, tier: int) -> np.dtype:
 
 
 def slot_type(record: RecordType, tier: int) -> ArrayType:
-    """The type of an inbox's slots, whose payload is a message of a class."""
+    """The type of an inbox's slots whose payload is a message of a class."""
     dtype = slot_dtype(record.numpy, tier)
     made = numpy_types.from_numpy(dtype)
     assert isinstance(made, RecordType)
@@ -44,7 +44,7 @@ def slot_type(record: RecordType, tier: int) -> ArrayType:
 
 
 def output_dtype(tier: int) -> np.dtype:
-    """What a handler emits, ``gl_output`` of engine/layout.h, and the bytes of the message."""
+    """An emitted message: ``gl_output`` of engine/layout.h, and the bytes of the payload."""
     names = ["kind", "message", "type", "key", "payload_bytes", "payload"]
     return np.dtype(
         {

@@ -1,9 +1,9 @@
-"""How messages come into a kernel that does not end: from the rings in memory into shared memory.
+"""How messages enter a resident kernel: from the rings in memory into shared memory.
 
-A warp reads the host's ring and another one those of other actors, so that the handler waits for
-neither. Each has places in the block's shared memory, and counts what it has put there; the handler
-counts what it has taken. A ring's place is free when its message is handled, not before: a kernel
-that ends in between reads the message again.
+One warp reads the host's ring, and another one those of other actors, so the handler waits for
+neither. Each has places in the block's shared memory and counts the messages that it has put there;
+the handler counts the messages that it has taken. A ring's slot is released after its message is
+handled, not before: a kernel that ends in between reads the message again.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ from gridlane.frontends.python.volatile_stubs import load_volatile, store_volati
 
 ARRIVED, CAME, ORDERS, UNUSED = 0, 1, 2, 3
 HANDLED, TAKEN, CLOCK, ENDED, PAUSE, PAUSED, SOURCES, FIRST, DELIVERED = range(4, 13)
-"""Numbers of what the warps tell each other. Of the host's messages so far: how many have arrived,
-how many are handled. Of other actors' messages since the last change of the tables: how many came,
-how many are taken. The host's order, and above it the version of the tables. The device's clock.
-Whether the handler has ended. Whether the second warp is to pause (odd numbers), and since which
-number it does. How many sources there may be, and which is looked at first. How many of the
-kernel's messages the host has taken, which nobody reads; see ``from_host``."""
+"""Indices of the words that the warps publish to each other: of the host's messages, how many have
+arrived and how many are handled; of other actors' messages since the last change of the tables, how
+many arrived and how many are taken; the host's order, with the version of the tables above it; the
+device's clock; whether the handler has ended; whether the second warp is to pause (odd numbers),
+and since which number it pauses; how many sources there may be, and which is polled first; how many
+of the kernel's messages the host has taken, which nothing reads; see ``from_host``."""
 TOLD_WORDS = 16
 _SIGNALS = 1 << ENDED | 1 << PAUSE
-"""Those that are odd where a warp that reads is to stop."""
+"""The words that are odd where a reading warp must stop."""
 
 ROOM = 8 << 10
-"""Bytes of shared memory for messages that have come from one side."""
+"""Bytes of shared memory for arrived messages of one side."""
 _IDLE, _LONG = 1 << 12, 1 << 16
-"""Looks in vain after which a warp begins to sleep, and after which it sleeps longer."""
+"""Empty polls after which a warp begins to sleep, and after which it sleeps longer."""
 _SPIN = 32
-"""Looks at the only ring of another actor before anything else is done."""
+"""Polls of the only ring of another actor before other work."""
 _NAP, _LONGEST = 100, 1000
 """Nanoseconds of these sleeps."""
 
 
 class Shape(NamedTuple):
-    """How messages of one size lie in shared memory.
+    """The layout of messages of one size in shared memory.
 
     Attributes:
         chunks: of a message.
@@ -68,7 +68,7 @@ class Shape(NamedTuple):
         lanes: that read a message, a power of two.
         apart: whether warps of their own read the rings. Otherwise one message is there at a time,
             and the handler's warp reads it.
-        far, near: reads of a ring that are under way at once, where there are many messages: of the
+        far, near: reads of a ring that are in flight at once, where there are many messages: of the
             host's memory, and of the device's.
         clustered: whether other actors' rings may be in the cluster's shared memory.
     """
@@ -85,7 +85,7 @@ class Shape(NamedTuple):
 
     @property
     def places(self) -> int:
-        """All of them."""
+        """Bytes of all places."""
         return 2 * self.depth if self.apart else 1
 
 
@@ -125,14 +125,14 @@ def arrival_record(message: RecordType, shape: Shape) -> RecordType:
 
 # The types of their fields are those of a kernel's variables.
 Box: Any = namedtuple("Box", "words told")  # pyright: ignore[reportUntypedNamedTuple]
-"""Shared memory: messages, each in so many uint32, and what the warps tell each other."""
+"""Shared memory: messages, each in so many uint32, and the words that the warps publish."""
 
 Came: Any = namedtuple("Came", "origin next")  # pyright: ignore[reportUntypedNamedTuple]
 """Shared memory: the source of each message of another actor, and each source's next ticket."""
 
 Ring: Any = namedtuple("Ring", "slots ticket shift after")  # pyright: ignore[reportUntypedNamedTuple]
-"""Another actor's ring whose turn it is, in registers: where its slots are, or 0; its next ticket;
-log2 of its capacity; after how many of the host's messages its own come."""
+"""The ring of another actor that is polled next, in registers: the address of its slots, or 0; its
+next ticket; log2 of its capacity; the number of the host's messages that precede its own."""
 
 
 @jit(device=True)
@@ -145,25 +145,26 @@ def ring_of(sources: Any, came: Any, number: Any) -> Any:
 
 @jit(device=True)
 def told(box: Any, number: Any) -> Any:
-    """What another warp has told, the same for all lanes."""
+    """A word that another warp has published, the same for all lanes."""
     return shfl_sync(ALL, load_volatile(box.told, number), 0)
 
 
 @jit(device=True)
 def _all_told(lane: Any, box: Any) -> Any:
-    """What the warps have told, a number for each lane."""
+    """The words that the warps have published, one for each lane."""
     return load_volatile(box.told, min(lane, TOLD_WORDS - 1))
 
 
 @jit(device=True)
 def _heard(heard: Any, number: Any) -> Any:
-    """One number of these, or its low half."""
+    """One of these words, or its low half."""
     return int32(shfl_sync(ALL, int32(heard), number))
 
 
 @jit(device=True)
 def _wait(vain: Any) -> Any:
-    """Let the others run, and sleep where there has been nothing for long; the looks in vain."""
+    """Yield to the other warps, and sleep after many empty polls; returns the number of empty
+    polls."""
     rest(0)
     if vain > _IDLE:
         rest(_NAP)
@@ -174,8 +175,8 @@ def _wait(vain: Any) -> Any:
 
 def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
     """Device functions that read a ring, whose chunks ``load`` loads: one message; several, with so
-    many reads under way at once. Each returns how many messages are whole, and what the warps have
-    told, which it reads while the ring's words are under way."""
+    many reads in flight at once. Each returns how many messages are complete, and the words that
+    the warps have published, which it reads while the ring's words are in flight."""
     chunks, words, depth, lanes = shape.chunks, shape.words, shape.depth, shape.lanes
     together = 32 // lanes
     slot, long = shape.slot, chunks > 32
@@ -183,7 +184,8 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
     """The lanes that read the first message."""
 
     def keep(lane: Any, box: Any, at: Any, count: Any, missing: Any, most: Any, abc: Any) -> Any:
-        """Put what a warp has read at once behind ``count`` others; how many messages are whole."""
+        """Store the messages of one volley behind ``count`` others; returns how many are
+        complete."""
         part, chunk = lane // lanes, lane & (lanes - 1)
         whole = int32(together)
         if missing != 0:
@@ -199,9 +201,9 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
     def single(
         lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any, looks: Any
     ) -> Any:
-        """As a volley of one read, but look again, up to ``looks`` times, while there is nothing
-        and the other warps want nothing: such a look takes little more than the way there and
-        back."""
+        """As a volley of one read, but poll again, up to ``looks`` times, while there is no message
+        and no request of the other warps. Such a poll takes little more than the latency of the
+        memory."""
         mine = ticket + lane // lanes
         place = ring + (mine & ((int64(1) << shift) - 1)) * slot
         place += wire.CHUNK * min(lane & (lanes - 1), chunks - 1)
@@ -218,8 +220,8 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
         return _keep(lane, box, at, int32(0), missing, most, (a, b, c)), heard
 
     def volley(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any):
-        """Put messages from a ticket on into the places ``at[0]`` and on, of which ``at[1]`` is
-        the number; how many are whole, one after the other, up to ``most``."""
+        """Store messages from a ticket on into the places ``at[0]`` and on, of which ``at[1]`` is
+        the number; returns how many are complete in a row, up to ``most``."""
         mask = (int64(1) << shift) - 1
         part, chunk = lane // lanes, lane & (lanes - 1)
         a, b = local.array(reads, uint32), local.array(reads, uint32)
@@ -241,7 +243,7 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
     _single = jit(device=True)(single)
 
     def keep_rest(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, first: Any) -> Any:
-        """The chunks after those that a warp has at once; the sender is writing them."""
+        """The chunks after the first volley; the sender is writing them."""
         base = ring + (ticket & ((int64(1) << shift) - 1)) * slot
         chunk = 32 + lane
         while chunk < chunks:
@@ -269,12 +271,12 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
 
 
 def receivers_of(shape: Shape) -> tuple[Any, Any]:
-    """Device functions for a warp: look once at the host's ring, at those of other actors. ``last``
-    is how many messages the look before has found, and ``free`` how many places there are at least.
-    Each returns how many messages it has found, and what the warps have told; that of the other
-    actors also, who is looked at first the next time."""
+    """Device functions for a warp: poll the host's ring once, and those of other actors. ``last``
+    is the number of messages of the previous poll, and ``free`` a lower bound of the free places.
+    Each returns the number of messages, and the words that the warps have published; that of the
+    other actors also returns which source is polled first next time."""
     depth, apart = shape.depth, shape.apart
-    # A volley reads the chunks of a message that a warp has at once, and no others.
+    # A volley reads the chunks of a message that a warp reads at once, and no others.
     several = apart and shape.chunks <= 32
     deep_far, deep_near = several and shape.far > 1, several and shape.near > 1
     load_near, _ = accesses_of(shape.clustered)
@@ -283,8 +285,8 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
     together = 32 // shape.lanes
 
     def from_host(lane: Any, place: Any, box: Any, arrived: Any, free: Any, last: Any) -> Any:
-        # All words are used behind the volley: a register that was free would be taken for it, and
-        # would make it wait for this load.
+        # All words are used behind the volley: the compiler would reuse a free register for it,
+        # which would make it wait for this load.
         order, version, low, high = load_words(place.orders)
         now = int64(nanoseconds())
         count = int32(0)
@@ -349,7 +351,7 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
                 threadfence_block()
                 store_volatile(box.told, CAME, int64(before + count))
                 came.next[first] = ring.ticket + count
-            # The next one that has a message comes next, so that each has its turns.
+            # Fairness: the next source that has a message is polled next.
             others &= ~(uint32(1) << first)
             if others != 0:
                 behind = others & (uint32(0xFFFFFFFE) << first)
@@ -366,7 +368,7 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
 
 def warps_of(shape: Shape) -> tuple[Any, Any]:
     """Device functions for the warps that read rings until the handler has ended: the host's, and
-    those of other actors. What they know of the others may be one look old."""
+    those of other actors. Their copy of the published words may be one poll old."""
     from_host, from_actors = receivers_of(shape)
     depth = shape.depth
 
@@ -376,7 +378,7 @@ def warps_of(shape: Shape) -> tuple[Any, Any]:
         while ended == 0:
             last, heard = from_host(lane, place, box, arrived, free, last)
             arrived += last
-            if last > 0:  # many may come: their places are free as soon as they are handled
+            if last > 0:  # many may arrive: a place is free as soon as its message is handled
                 heard = _all_told(lane, box)
             ended = _heard(heard, ENDED)
             free = int32(depth - (int32(arrived) - _heard(heard, HANDLED)))
@@ -420,7 +422,7 @@ def warps_of(shape: Shape) -> tuple[Any, Any]:
 
 @jit(device=True)
 def pause(lane: Any, box: Any) -> Any:
-    """Let the warp that reads other actors' rings stand, before the tables change."""
+    """Pause the warp that reads other actors' rings, before the tables change."""
     number = told(box, PAUSE) + 1
     if lane == 0:
         store_volatile(box.told, PAUSE, number)
@@ -431,8 +433,8 @@ def pause(lane: Any, box: Any) -> Any:
 
 @jit(device=True)
 def go_on(lane: Any, sources: Any, box: Any, came: Any, many: Any) -> Any:
-    """Let it read from the sources that there are now; what it had read and nobody took is read
-    again."""
+    """Resume it with the present sources; it reads again the messages that it had read and that
+    nothing took."""
     came.next[lane] = sources.head[lane]
     syncwarp()
     if lane == 0:

@@ -1,4 +1,4 @@
-"""The kernel of an actor that does not end: it waits for messages, and handles them one by one."""
+"""The resident kernel of an actor: it polls for messages, and handles them one by one."""
 
 from __future__ import annotations
 
@@ -56,30 +56,30 @@ from gridlane.frontends.python.volatile_stubs import store_volatile
 
 MESSAGE, END, REFUSED = 1, 2, 3
 _BEAT = 4095
-"""Polls between two signs of life, less 1."""
+"""Polls between two heartbeats, - 1."""
 KEPT = 1024
 """Bytes of the largest state that is in shared memory while its actor runs."""
 _LOOKS = 4
-"""Looks in a row at what the other warps have told."""
+"""Polls in a row of the words that the other warps publish."""
 _LATER = 64
 _OLD, _MOST = 32 * _LATER, 32
-"""What is new is told after 32 looks in vain, each counted as ``_LATER``, or after ``_MOST``
-messages: the host's memory is far."""
+"""Status is published after 32 empty polls, each counted as ``_LATER``, or after ``_MOST``
+messages: an access to the host's memory is slow."""
 
 
 class Form(NamedTuple):
-    """What a resident kernel is made for.
+    """The parameters of a resident kernel.
 
     Attributes:
         message: the type of its messages.
         tier: bytes of the largest message that it may emit.
         emits: how many it may emit for one.
         threads: that handle a message together; 1, or a multiple of 32.
-        lazy: whether the kernel tells of several messages at once. That needs a device on which the
-            other lanes run on where the first one has failed.
+        lazy: whether the kernel publishes the status of several messages at once. That requires a
+            device whose other lanes continue after the first one has failed.
         state: the type of its state, if it has one.
         far, near: as of ``receiving.Shape``.
-        timed: whether it counts how long messages wait and are handled.
+        timed: whether it counts waits and handling times of messages.
         clustered: whether it is a block of a cluster, with warps of its own that read.
     """
 
@@ -96,24 +96,24 @@ class Form(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        """Of its messages in shared memory."""
+        """The shape of its messages in shared memory."""
         return receiving.shape_of(
             *(self.message.size, self.threads > 1, self.far, self.near, self.clustered)
         )
 
     @property
     def chunks(self) -> int:
-        """Of a message in the inbox."""
+        """Chunks of a message in the inbox."""
         return self.shape.chunks
 
     @property
     def out_chunks(self) -> int:
-        """Of the largest message of its own."""
+        """Chunks of its largest own message."""
         return wire.chunks_of(max(self.tier, self.message.size))
 
     @property
     def answer_bytes(self) -> int:
-        """Of an answer's place."""
+        """Chunks of an answer's place."""
         return wire.slot_of(wire.answer_chunks(self.tier))
 
     @property
@@ -123,7 +123,7 @@ class Form(NamedTuple):
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory, and a little more."""
+        """An upper bound of the bytes of shared memory."""
         arrivals = 4 * self.shape.words * self.shape.places
         counts = 8 * resident_times.WORDS if self.timed else 0
         outputs = self.emits * (self.tier + OUTPUT_BYTES + wire.HEADER.itemsize)
@@ -131,8 +131,8 @@ class Form(NamedTuple):
 
 
 def output_record(tier: int) -> RecordType:
-    """What a handler emits: as ``layout.output_dtype``, but with room for the message's header on
-    the wire in front of the payload, so that both are sent as one."""
+    """An emitted message: as ``layout.output_dtype``, but with room for the message's header on the
+    wire in front of the payload, so that one store sends both."""
     names = ["kind", "message", "type", "key", "payload_bytes", "payload"]
     made = np.dtype(
         {
@@ -157,7 +157,8 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
     out_slot = wire.slot_of(form.out_chunks)
     together, wide = threads > 1, threads > 32
     lazy = form.lazy and not together
-    # An actor's state is in shared memory while it runs, where its device ends no block at once.
+    # An actor's state is in shared memory while it runs, where a failed thread does not end its
+    # whole block: the other threads then copy the state back.
     size = form.state.size if form.state is not None else 0
     kept = lazy and 0 < size <= KEPT and size % 4 == 0
     state_words, held_record = size // 4, form.state if kept else output
@@ -180,8 +181,8 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
             *(row.sources, row.latencies, row.number, row.drift, row.shift, row.out_shift),
             *(row.rings, row.region),
         )
-        # Arrays begin at ``none``, which the compiler does not know to be 0: it would work out each
-        # address anew where it is used, from a register that takes tens of cycles to read.
+        # Arrays begin at ``none``, which the compiler does not see to be 0. Otherwise it would
+        # compute each address again at its use, from a register that takes tens of cycles to read.
         none = row.none
         arrivals = shared.array(places * words, uint32)[none:]
         box = Box(arrivals, shared.array(receiving.TOLD_WORDS, int64)[none:])
@@ -237,7 +238,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                 found, done, did = int32(0), int32(1), int32(0)
                 if not wide or thread < 32:
                     while found == 0 or (found == END and news > 0):
-                        # What is new is told when there is time, or after many messages.
+                        # Status is published when there is time, or after many messages.
                         if news >= _OLD:
                             news = int32(0)
                             tell(
@@ -323,7 +324,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         syncthreads()
                     else:
                         syncwarp()
-                    # A lane whose handler has failed has ended, and says nothing.
+                    # A lane whose handler has failed has ended, and publishes nothing.
                     if together:
                         failed = info[DONE] != threads
                     else:
@@ -351,7 +352,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     if timed and together and thread == 0:
                         note_handled(times, begin)
                     if wide:
-                        syncthreads()  # the counts begin anew after this
+                        syncthreads()  # the counts restart after this
                 if not wide or thread < 32:
                     sent = int32(info[EMITTED] if together else did >> 8)
                     one = first + int32((where + done - 1) & (depth - 1))
@@ -398,7 +399,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     store_words(place.status + wire.ENDED_AT, row.launch, failed, 0, 0)
         if clustered:
             go_away(thread, block, row.rings, row.region)
-        # How far it is lies there already; what the handler has written follows.
+        # The positions are stored there already; the handler's writes follow.
         threadfence_system()
 
     return actor

@@ -1,5 +1,4 @@
-"""What a kernel that does not end does with the messages of its handler; a warp runs these parts
-together."""
+"""How a resident kernel sends its handler's messages; a warp runs these parts together."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ _NUMBERS, _GENERATIONS = (1 << wire.NUMBER_BITS) - 1, (1 << wire.GENERATION_BITS
 
 
 def refuser_of(message_words: int, out_slot: int) -> Any:
-    """A device function that gives a message to the host that is not handled."""
+    """A device function that sends an unhandled message to the host."""
     words = wire.HEADER_WORDS + message_words
     post = poster_of(putter_of(words))
 
@@ -44,8 +43,8 @@ def refuser_of(message_words: int, out_slot: int) -> Any:
 
 @jit(device=True)
 def _letter_word(place: Any, lane: Any, at: Any, header: Any, kind: Any, key: Any, one: Any) -> Any:
-    """A word of the header of what the handler has sent, for the host, but for the event: each lane
-    has one. The call's number and the trace stay those of the message that was handled."""
+    """A word of the header of an emitted message for the host, without the event; each lane has
+    one. The call's number and the trace are those of the handled message."""
     asked = header[uint32(min(lane, wire.HEADER_WORDS - 1))]
     field = lane >> 1
     whole, mine = one.type, field == wire.TYPE
@@ -76,7 +75,7 @@ def _letter_word(place: Any, lane: Any, at: Any, header: Any, kind: Any, key: An
 
 @jit(device=True)
 def _asked(lane: Any, header: Any) -> Any:
-    """What ``_letter_chunk`` takes over from the message that was handled."""
+    """The fields that ``_letter_chunk`` copies from the handled message."""
     pair = wire.CORRELATION if lane == 1 else wire.TRACE if lane == 6 else wire.SIZES >> 1
     return header.view(int64)[uint32(pair)]
 
@@ -85,8 +84,8 @@ def _asked(lane: Any, header: Any) -> Any:
 def _letter_chunk(
     lane: Any, number: Any, span: Any, at: Any, asked: Any, is_reply: Any, kind: Any, size: Any
 ) -> Any:
-    """A chunk of the header of what the handler has sent to another actor: each of eight lanes has
-    one. The words with the event, in the fourth, are to be added."""
+    """A chunk of the header of an emitted message for another actor; each of eight lanes has one.
+    The words with the event, in the fourth, are added later."""
     x, y = uint32(asked), uint32(asked >> 32)
     low, high = uint32(number), uint32(number >> 32)
     sizes = uint32(size) | uint32(wire.IS_REPLY << 16 if is_reply else 0)
@@ -113,9 +112,9 @@ def _letter_chunk(
 
 
 def _waiter_of(clustered: bool) -> Any:
-    """A device function that waits until an inbox has room: the way, with the number -1 where the
-    host is to deliver, and the signs of life so far. Orders may come meanwhile, and the route may
-    go."""
+    """A device function that waits until an inbox has room. It returns the way, with the number -1
+    where the host must deliver, and the number of heartbeats. Orders may arrive meanwhile, and the
+    route may end."""
     look_for_room = room_seer_of(clustered)
 
     def wait_for_room(place: Any, at: Any, way: Any, beats: Any) -> Any:
@@ -135,9 +134,9 @@ def _waiter_of(clustered: bool) -> Any:
 
 
 def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool, clustered: bool) -> Any:
-    """A device function that puts messages of one type and size, a run of the outputs, into the
-    inbox of another actor, which has room; and the way after that. ``timed``: whether they say when
-    they are sent, by the device's clock."""
+    """A device function that stores messages of one type and size, a run of the outputs, into the
+    inbox of another actor, which has room; it returns the way after that. ``timed``: whether they
+    carry their time of sending, by the device's clock."""
     _, store = accesses_of(clustered)
     chunks, last = wire.HEADER_CHUNKS, max((tier // 4 - 1) // 3, 0)
     long = chunks + last >= 32
@@ -181,7 +180,8 @@ def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool, clustere
         b = uint32(event) if lane == 3 else b
         c = uint32(event >> 32) if lane == 3 else c
         _put(lane, way.to, way.lap, size, emitted, start, (a, b, c))
-        # The first one is apart: a loop of one turn would be unrolled, and cost more than that.
+        # The first message is peeled: the compiler would unroll a loop of one iteration, at a
+        # higher cost.
         n, lap, base = int32(1), way.lap, way.at + wire.CHUNK * lane
         mask = uint32((uint32(1) << uint32(way.shift)) - 1)
         at_slot = uint32(uint32(way.tail) & mask)
@@ -222,7 +222,7 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
     post, send, wait_for_room = poster_of(put), _sender_of(*sends), _waiter_of(clustered)
 
     def run_of(lane: Any, outputs: Any, n: Any, sent: Any, most: Any) -> Any:
-        """How many outputs from one on are for the same actor, of one type and size."""
+        """The number of outputs from one on that have the same receiver, type and size."""
         one, other = outputs[uint32(n)], outputs[uint32(min(n + lane, sent - 1))]
         same = n + lane < sent and lane < most and other.kind == one.kind and other.key == one.key
         same = same and other.type == one.type and other.payload_bytes == one.payload_bytes
@@ -234,7 +234,7 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
     def to_host(
         place: Any, lane: Any, at: Any, header: Any, one: Any, emitted: Any, n: Any, out_tail: Any
     ) -> Any:
-        """Post an output to the host, which has room."""
+        """Send an output to the host, which has room."""
         kind, start = int32(one.kind), n * out_words + letter_at
         name = header.view(int64)[wire.SOURCE] if kind == REPLY else one.key
         word = _letter_word(place, lane, at, header, kind, name, one)
@@ -260,8 +260,9 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
         sent: Any,
         way: Any,
     ) -> Any:
-        """Send what the handler has emitted, whose events follow the clock of ``at``: signs of
-        life, messages to the host, how many it took, the route that was found last."""
+        """Send what the handler has emitted, with events after the clock of ``at``. Returns
+        heartbeats, messages to the host, how many of them it took, and the route that was found
+        last."""
         beats, out_tail, out_head = at.beats, at.out_tail, at.out_head
         asked, reply_to = _asked(lane, header), header.view(int64)[wire.REPLY_TO]
         n, has_place = int32(0), True
@@ -272,7 +273,7 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
             if kind == REPLY:
                 key, is_done = reply_to, reply_to == 0
                 if has_place and reply_to < 0 and reply_to & wire.DIRECT != 0:
-                    # The caller may be reading: more replies are the host's.
+                    # The caller may be reading: later replies go by the host.
                     has_place, is_done = False, True
                     put_answer(
                         place.answers + (reply_to & _NUMBERS) * answer_slot,

@@ -1,4 +1,4 @@
-"""Parts of the kernel that does not end, which a warp runs together; see ``resident``."""
+"""Parts of the resident kernel, which a warp runs together; see ``resident``."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ Place: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "inbox orders status control answers out routes sources latencies number drift shift out_shift "
     "rings region",
 )
-"""What of its row an actor needs while it runs: a kernel would read the row anew each time, from
-the host's memory."""
+"""The fields of its row that an actor needs while it runs. A kernel would read the row each time
+from the host's memory."""
 
 Routes: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Routes", "key number kind at shift slot tail seen"
 )
-"""The inboxes of other actors: arrays in shared memory, with an entry for each route. An actor is
-found by the key of its name and by its number, and takes messages of one kind. ``tail`` is how many
-messages there have been, ``seen`` how many are taken, as last seen."""
+"""The inboxes of other actors: arrays in shared memory, with an entry for each route. The key of
+its name and its number both find an actor, which accepts messages of one kind. ``tail`` is the
+number of messages so far, ``seen`` the number of taken ones, as last seen."""
 
 Sources: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Sources", "at shift head after"
 )
-"""The actor's own inboxes on the device, likewise; 0 is no address. Their messages come after so
-many of the host's."""
+"""The actor's own inboxes on the device, in the same form; 0 is no address. Their messages follow
+so many of the host's."""
 
 State: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "State", "order beats head out_tail version source physical logical received answered"
 )
-"""How far a kernel is."""
+"""The positions of a kernel."""
 
 Position: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Position", "order beats head out_tail out_head physical logical"
 )
-"""Where a kernel is while it delivers what its handler has emitted."""
+"""The position of a kernel while it delivers what its handler has emitted."""
 
 Way: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Way", "key kind number at slot shift tail free to lap"
 )
-"""The route that was found last, or -1, and for what: where its slots are, how large, log2 of their
-number, how many messages there have been, and room for how many is known. The lane's chunk of the
-next message goes to ``to``, with the sequence word ``lap``."""
+"""The route that was found last, or -1, and its key: the address of its slots, their size, log2 of
+their number, the messages so far, and the known free slots. The lane's chunk of the next message
+goes to ``to``, with the sequence word ``lap``."""
 
 ALL = 0xFFFFFFFF
 
 
 @jit(device=True)
 def tell(place: Any, lane: Any, state: Any) -> Any:
-    """Tell the host how far the kernel is: a chunk by each of four lanes. The first lane has ended
-    if its handler has failed."""
+    """Publish the kernel's positions to the host: a chunk by each of four lanes. The first lane has
+    ended if its handler has failed."""
     target = place.status + wire.CHUNK * (lane - 1)
     one, two = int64(state.order) | int64(state.beats) << 32, state.head
     if lane == 2:
@@ -71,12 +71,12 @@ def tell(place: Any, lane: Any, state: Any) -> Any:
 
 
 def putter_of(most: int) -> Any:
-    """A device function that writes a message, header and payload, of ``most`` words at most to a
-    place: (target, lane, sequence, body, start, words)."""
+    """A device function that writes a message, header and payload, of ``most`` words at most to an
+    address: (target, lane, sequence, body, start, words)."""
     long = most > 3 * 32
 
     def put(target: Any, lane: Any, sequence: Any, body: Any, start: Any, words: Any) -> Any:
-        # An unsigned index is not counted from the end.
+        # An unsigned index does not count from the end.
         chunk = uint32(lane)
         if long:
             while 3 * chunk < words:
@@ -94,7 +94,7 @@ def putter_of(most: int) -> Any:
 
 def answerer_of(most: int) -> Any:
     """A device function that writes an answer, whose payload has so many words at most, to the
-    place of the caller who waits for it."""
+    place of the waiting caller."""
     long = most > 3 * (32 - wire.ANSWER_CHUNKS)
 
     def put_answer(
@@ -139,7 +139,8 @@ def answerer_of(most: int) -> Any:
 
 @jit(device=True)
 def room(place: Any, out_tail: Any, out_head: Any) -> Any:
-    """Wait until the host has taken enough of the kernel's messages; how many it has."""
+    """Wait until the host has taken enough of the kernel's messages; returns how many it has
+    taken."""
     while out_tail - out_head >= int64(1) << place.out_shift:
         _, _, low, high = load_words(place.orders)
         out_head = int64(low) | int64(high) << 32
@@ -168,8 +169,8 @@ def _version(table: Any) -> Any:
 
 
 def learner_of(clustered: bool) -> Any:
-    """A device function that reads the tables, whole, and where the inboxes stand; how many sources
-    there are."""
+    """A device function that reads the complete tables, and the positions of the inboxes; it
+    returns the number of sources."""
     load, _ = accesses_of(clustered)
     nearest = nearest_of(clustered)
 
@@ -220,7 +221,7 @@ def learner_of(clustered: bool) -> Any:
 
 @jit(device=True)
 def route_of(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
-    """The entry of a key or number that takes messages of a kind, or -1."""
+    """The entry of a key or number that accepts messages of a kind, or -1."""
     same = False
     if lane < ROUTES:
         used = routes.key[lane] != 0 and routes.kind[lane] == kind
@@ -237,7 +238,7 @@ def no_way() -> Any:
 
 @jit(device=True)
 def _next_of(lane: Any, at: Any, slot: Any, shift: Any, tail: Any) -> Any:
-    """Where the lane's chunk of a message goes, and its sequence word."""
+    """The address of the lane's chunk of a message, and its sequence word."""
     place = tail & ((int64(1) << shift) - 1)
     return at + wire.CHUNK * lane + place * slot, uint32((tail >> shift) + 1)
 
@@ -256,7 +257,7 @@ def way_to(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
 
 
 def room_seer_of(clustered: bool) -> Any:
-    """A device function: how many messages the inbox at a way's end has room for now."""
+    """A device function: the number of free slots of the inbox at the end of a way."""
     load, _ = accesses_of(clustered)
 
     def look_for_room(way: Any) -> Any:
@@ -269,7 +270,7 @@ def room_seer_of(clustered: bool) -> Any:
 
 @jit(device=True)
 def way_on(lane: Any, way: Any, count: Any) -> Any:
-    """A way after so many messages more."""
+    """The way after so many further messages."""
     tail = way.tail + count
     to, lap = _next_of(lane, way.at, way.slot, way.shift, tail)
     free = int32(way.free - count)
@@ -280,7 +281,7 @@ def way_on(lane: Any, way: Any, count: Any) -> Any:
 
 @jit(device=True)
 def way_with(way: Any, number: Any, free: Any) -> Any:
-    """A way with another number, -1 where there is none, and room for so many."""
+    """The way with another number, -1 where there is none, and so many free slots."""
     return Way(
         *(way.key, way.kind, number, way.at, way.slot, way.shift, way.tail, free, way.to, way.lap),
     )
@@ -288,7 +289,7 @@ def way_with(way: Any, number: Any, free: Any) -> Any:
 
 @jit(device=True)
 def is_open(place: Any, number: Any) -> Any:
-    """Whether a route is in the table still."""
+    """Whether a route is still in the table."""
     entry = place.routes + wire.TABLE_HEAD + wire.TABLE_ENTRY * number
     _, _, _, flags = load_words(entry + 16)
     return flags & wire.IN_USE != 0

@@ -1,5 +1,5 @@
-"""What the kernel that does not end does in a turn: it hears what is new, takes a message, handles
-it, and settles what came of that. A warp runs these parts together; see ``resident``."""
+"""The iteration of a resident kernel: it polls for orders and messages, takes a message, handles
+it, and settles the results. A warp runs these parts together; see ``resident``."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from gridlane.cuda import (
 from gridlane.frontends.python.volatile_stubs import load_volatile, store_volatile
 
 DONE, WHAT = 4, 5
-"""Words of the block's ``info``, besides those of a step: how many threads, or in a row messages,
-have been handled; what a look has found."""
+"""Words of the block's ``info``, besides those of a step: how many threads, or messages in a row,
+have been handled; the result of a poll."""
 
 Orders: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Orders", "both version order loaded"
 )
-"""The host's orders, as last heard: the version of the tables and the order in one, as a kernel
+"""The host's orders, as last read: the version of the tables and the order in one word, as a kernel
 follows them, and whether the actor's state is in shared memory."""
 
 Clock: Any = namedtuple("Clock", "since physical logical")  # pyright: ignore[reportUntypedNamedTuple]
-"""The hybrid logical clock, and what to add to the device's time for the host's."""
+"""The hybrid logical clock, and the offset of the host's time from the device's."""
 
 
 # ---- what is new
 
 
 def looker_of(shape: Shape) -> Any:
-    """A device function that looks at the rings, where no warps of their own do. The messages have
-    one place: who came last looks last."""
+    """A device function that polls the rings, where no warps of their own do. The messages share
+    one place, so the source of the last message is polled last."""
     from_host, from_actors = receiving.receivers_of(shape)
 
     def actors(lane: Any, box: Any, came: Any, sources: Any) -> Any:
@@ -80,7 +80,8 @@ def looker_of(shape: Shape) -> Any:
 
 @jit(device=True)
 def hear(lane: Any, box: Any, head: Any, taken: Any, both: Any) -> Any:
-    """One look at what the other warps have told: a lane's number, and the lanes whose is new."""
+    """One poll of the words that the other warps publish: the lane's word, and the lanes whose word
+    is new."""
     known = head if lane == 0 else taken
     known = both if lane == 2 else known
     known = int64(0) if lane > 2 else known
@@ -93,7 +94,7 @@ def first_of(
     lane: Any, came: Any, heard: Any, new: Any, head: Any, taken: Any, last: Any, depth: Any
 ) -> Any:
     """The messages that are there of one side, in a row: their source, -1 for the host; the place
-    of the first; how many."""
+    of the first; their number."""
     source, where = int32(-1), int32(int32(head) & (depth - 1))
     there = int32(shfl_sync(ALL, heard, 0) - head)
     if new & 2 != 0 and (new & 1 == 0 or last < 0):
@@ -116,7 +117,7 @@ def _load_state(lane: Any, state: Any, block: Any, held: Any, words: Any) -> Any
 
 @jit(device=True)
 def store_state(lane: Any, state: Any, block: Any, held: Any, words: Any) -> Any:
-    """Copy it back. The first lane has ended where its handler has failed: the others do it."""
+    """Copy it back. Where its handler has failed, the first lane has ended, and the others copy."""
     theirs, ours = state.view(uint32), held.view(uint32)
     n = lane - 1
     while n >= 0 and n < words:
@@ -125,7 +126,8 @@ def store_state(lane: Any, state: Any, block: Any, held: Any, words: Any) -> Any
 
 
 def obeyer_of(apart: bool, kept: bool, words: int, clustered: bool) -> Any:
-    """A device function that follows new orders: the orders, whether the tables have changed.
+    """A device function that follows new orders: returns the orders, and whether the tables have
+    changed.
 
     Args:
         apart: whether warps of their own read the rings.
@@ -174,15 +176,15 @@ def obeyer_of(apart: bool, kept: bool, words: int, clustered: bool) -> Any:
 def _stamp(
     asked: Any, source: Any, now: Any, since: Any, drift: Any, physical: Any, logical: Any
 ) -> Any:
-    """The clock after a message: (why it is not handled, or 0; the host's time; what to add to the
-    device's; the clock)."""
+    """The clock after a message: (the reason why it is not handled, or 0; the host's time; the
+    offset from the device's; the clock)."""
     seen, deadline = asked.physical, asked.deadline
     if seen < now and deadline == 0:  # nearly always so
         logical = logical + 1 if physical >= now else int64(0)
         return int32(0), now, since, max(physical, now), logical
     reason = int32(wire.DRIFTED if seen - now > drift else 0)
     if source < 0 and reason == 0 and seen > now:
-        # The device's clock was set when the kernel was launched, and is late.
+        # The device's clock was set at the kernel's launch, and is late.
         since += seen - now
         now = seen
     if deadline != 0 and deadline < now:
@@ -208,8 +210,8 @@ def _in_a_row(
     source: Any,
     now: Any,
 ) -> Any:
-    """How many of the messages that are there, from one on, are of one source, and neither expire
-    nor have a clock that is ahead; up to 32."""
+    """The number of present messages, from one on, that are of one source, and neither expire nor
+    have a clock that is ahead; up to 32."""
     mine = int32((where + lane) & (depth - 1))
     plain = lane < there and messages[first + mine].physical < now
     plain = plain and messages[first + mine].deadline == 0
@@ -220,8 +222,8 @@ def _in_a_row(
 
 
 def taker_of(shape: Shape, lazy: bool) -> Any:
-    """A device function that takes messages: how many in a row, why the only one is not handled, or
-    0, the host's time, and the clock after the first."""
+    """A device function that takes messages. It returns how many in a row, the reason why the only
+    one is not handled, or 0, the host's time, and the clock after the first."""
     depth, behind = shape.depth, shape.depth if shape.apart else 0
 
     def take(
@@ -262,10 +264,10 @@ def taker_of(shape: Shape, lazy: bool) -> Any:
 
 def runner_of(heeding: Any, context: Any, kept: bool, depth: int, timed: bool) -> Any:
     """A device function by which one thread handles several messages in a row, up to one that emits
-    something: if its handler fails, there is nothing that had to be sent before. It returns how
-    many are handled, and above 8 bits how many outputs there are; ``info`` has how many are handled
-    where the handler fails. The counts of outputs are the thread's own, and are in registers.
-    ``timed``: whether it counts the times of messages."""
+    something: if its handler fails, no earlier output is unsent. It returns the number of handled
+    messages, and above 8 bits the number of outputs; ``info`` has the number of handled ones where
+    the handler fails. The counts of outputs are the thread's own, in registers. ``timed``: whether
+    it counts the times of messages."""
 
     def run(
         times: Any,
@@ -304,8 +306,8 @@ def runner_of(heeding: Any, context: Any, kept: bool, depth: int, timed: bool) -
 
 
 def givers_of(clustered: bool) -> tuple[Any, Any]:
-    """Device functions: give back the slots of messages of another actor that are handled, for one
-    lane; do so, or with the host's, tell the warps that read, and begin the counts anew."""
+    """Device functions: release the slots of handled messages of another actor, for one lane; do
+    so, or with the host's, publish it to the warps that read, and restart the counts."""
     _, store = accesses_of(clustered)
 
     def free_slots(sources: Any, source: Any, count: Any) -> Any:

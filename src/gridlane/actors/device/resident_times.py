@@ -1,9 +1,8 @@
-"""How long messages to a kernel that does not end wait, and how long it handles them: by its own
-clock, in the buckets of engine/telemetry.h.
+"""Waits and handling times of messages to a resident kernel, by its own clock, in the buckets of
+engine/telemetry.h.
 
-The counts are in the block's shared memory, as ``gl_latencies`` has them, and what is new of them
-is written into the host's memory, without a wait for that. Only kernels of a runtime with telemetry
-have this.
+The counts are in the block's shared memory, as ``gl_latencies`` has them. New counts are written to
+the host's memory without a wait. Only kernels of a runtime with telemetry have this.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from gridlane.frontends.python.stubs import load_words, nanoseconds, store_words
 Times: Any = namedtuple(  # pyright: ignore[reportUntypedNamedTuple]
     "Times", "counts at since source"
 )
-"""The counts in shared memory, the address of the host's, what to add to the device's time for the
-host's, and the source of the messages that are handled."""
+"""The counts in shared memory, the address of the host's, the offset of the host's time from the
+device's, and the source of the handled messages."""
 
 _EACH = Histogram.size // 8
 _BUCKETS = Histogram["buckets"].offset // 8
@@ -38,7 +37,7 @@ def bucket_of(time: Any) -> Any:
 
 @jit(device=True)
 def load_counts(thread: Any, threads: Any, counts: Any, at: Any) -> Any:
-    """Go on with the counts that the host has; for all threads."""
+    """Continue the counts that the host has; for all threads."""
     n = int32(thread)
     while n < WORDS // 2:
         a, b, c, d = load_words(at + 16 * n)
@@ -66,8 +65,8 @@ def _note(times: Any, histogram: Any, time: Any) -> Any:
 
 @jit(device=True)
 def note_wait(times: Any, message: Any) -> Any:
-    """Count how long a message has waited, as its handler begins now; when that is. Another kernel
-    has put the time by the same clock into its span."""
+    """Count the wait of a message whose handler begins now; returns the present time. Another
+    kernel has stored its time of sending, by the same clock, in the message's span."""
     begin = int64(nanoseconds())
     since = message.span if times.source >= 0 else message.physical - times.since
     _note(times, WAIT, max(begin - since, int64(0)))
@@ -76,5 +75,5 @@ def note_wait(times: Any, message: Any) -> Any:
 
 @jit(device=True)
 def note_handled(times: Any, begin: Any) -> Any:
-    """Count how long its handler has taken."""
+    """Count the handling time of a message."""
     _note(times, HANDLING, int64(nanoseconds()) - begin)

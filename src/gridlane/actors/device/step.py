@@ -12,8 +12,8 @@ from gridlane.cuda import blockIdx, syncthreads, threadIdx
 def step_of(handler: Any, context: Any, threads: int, emits: int) -> FunctionType:
     """A kernel (info, messages, outputs, state, arrays) of one block of ``threads`` threads.
 
-    It ends before a message for whose outputs there may be no room. ``messages`` has a power of
-    two slots, from the first of which the batch may wrap around.
+    It ends before a message whose outputs may not have room. ``messages`` has a power of two slots;
+    the batch may wrap around behind the last one.
     """
     together = threads > 1
 

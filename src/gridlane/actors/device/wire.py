@@ -1,8 +1,9 @@
-"""Messages on the way between the host and a kernel that runs: engine/wire.h has the same numbers.
+"""Messages on the wire between the host and a resident kernel. engine/wire.h has the same
+constants.
 
-A message is its header in short (``HEADER``) and its payload, cut into pieces of 12 bytes. Each
-piece and a sequence word are a chunk of 16 bytes, which is written and read by one access, so that
-neither side needs a fence: a reader has a chunk whole or not yet.
+A message is a short header (``HEADER``) and its payload, cut into pieces of 12 bytes. Each piece
+and a sequence word are a chunk of 16 bytes. Memory order: one access reads or writes a chunk, so a
+reader sees a complete chunk or none, and neither side needs a fence.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 CHUNK, PIECE = 16, 12
-"""Bytes of a chunk, and of what it carries."""
+"""Bytes of a chunk, and of its piece."""
 
 HEADER = np.dtype(
     [
@@ -21,7 +22,7 @@ HEADER = np.dtype(
     ],
     align=True,
 )
-"""The header of a message on the wire; a kernel's own messages have their kind and reason in the
+"""The header of a message on the wire. A kernel's own messages have their kind and reason in the
 flags."""
 
 HEADER_WORDS = HEADER.itemsize // 4
@@ -30,17 +31,17 @@ HEADER_CHUNKS = HEADER.itemsize // PIECE
 (TYPE, SOURCE, CORRELATION, REPLY_TO, PHYSICAL, LOGICAL, NODE, DEADLINE, TOPIC, TRACE, SPAN) = (
     range(11)
 )
-"""The header's fields of 8 bytes, by their places."""
+"""The header's fields of 8 bytes, by their indices."""
 SIZES, COUNTS = 22, 23
 """The words with ``bytes`` and ``flags``, with ``hops`` and ``attempt``."""
 
 ANSWER_WORDS, ANSWER_CHUNKS = 9, 3
-"""Before the payload of an answer: its type and clock, and the bytes of the payload."""
+"""The prefix of an answer's payload: its type and clock, and the bytes of the payload."""
 
 DIRECT = 1 << 60
-"""The bit of ``reply_to`` of a caller who waits at an answer's place of the actor."""
+"""The bit of ``reply_to`` of a caller who waits at a place of the actor."""
 NUMBER_BITS, GENERATION_BITS = 20, 29
-"""Of ``reply_to``: the number of the place, and its generation above that."""
+"""The bits of ``reply_to`` for the number of the place, and for its generation above that."""
 
 DEAD = 4
 """The kind of a message that the kernel does not handle, besides those of ``layout``."""
@@ -51,8 +52,8 @@ EXPIRED, DRIFTED = 5, 11
 """Reasons."""
 
 LEAVE, RUN, PARK, STOP = 0, 1, 2, 3
-"""Orders: end for a while, handle messages, handle none, end. An order is 4 times its number, and
-this."""
+"""Orders: leave for a while, handle messages, handle none, end. An order is 4 times its number,
+plus one of these."""
 
 ROW = np.dtype(
     [
@@ -66,37 +67,36 @@ ROW = np.dtype(
     ],
     align=True,
 )
-"""What a kernel reads of an actor when it starts: addresses, sizes, and where it goes on.
+"""The fields of an actor that a kernel reads at its start: addresses, sizes, and positions.
 
 ``started`` is the host's time; ``shift`` and ``out_shift`` are log2 of the rings' capacities;
-``none`` is 0. In a cluster ``rings`` and ``region`` are those of ``nearby``, and ``launch`` is its
-number, or 0 for an actor that has ended.
+``none`` is 0. In a cluster ``rings`` and ``region`` are those of ``cluster_rings``, and ``launch``
+is its number, or 0 for an actor that has ended.
 """
 
 ORDERS_BYTES, REQUESTS = 64, 16
-"""What the host tells: the order, the version of the tables, and how many of the kernel's messages
-it has taken. Behind that, how often it has asked the handler to give up its message, and 1 more."""
+"""The host's words: the order, the version of the tables, and how many of the kernel's messages it
+has taken; then the number of requests to give up a message, + 1."""
 STATUS_BYTES = 64
-"""What the kernel tells: chunks with (order that it follows, beats, messages taken), (messages
-sent, version of the tables that it uses, source of the message that it handles), (physical,
-logical)."""
+"""The kernel's status: chunks with (order that it follows, heartbeats, messages taken), (messages
+sent, version of the tables that it uses, source of the current message), (physical, logical)."""
 ENDED_AT = 48
-"""The chunk of the status with which an actor of a cluster tells that it has ended: the number of
-the launch, and whether its handler has failed."""
+"""The chunk of the status in which an actor of a cluster publishes its end: the number of the
+launch, and whether its handler has failed."""
 
 TABLE_HEAD, TABLE_ENTRY, TABLE_KINDS = 32, 32, 864
 """Bytes of a table's header and of an entry: ``blocks.RoutingTable``; the types of the messages of
-the entries follow, a chunk each. ``routes`` leads to other actors' inboxes on the device,
-``sources`` has the actor's own, one for each sender."""
+the entries follow, a chunk each. ``routes`` lists other actors' inboxes on the device, ``sources``
+the actor's own, one for each sender."""
 IN_USE = 1
 """The flag of an entry that is in use."""
 SHIFT = 8
 """Its other flags, above this, are log2 of the capacity."""
 INBOX_HEAD = 64
 """Bytes before the slots of an inbox on the device: ``blocks.InboxHeader``. The sender writes its
-first chunk, with how many messages there have been, and the receiver its second, with how many are
-taken. Its token is the receiver's number. The key of an entry of ``sources`` is the number of the
-host's messages after which its own come."""
+first chunk, with the number of messages so far, and the receiver its second, with the number of
+taken ones. Its token is the receiver's number. The key of an entry of ``sources`` is the number of
+the host's messages that precede its own."""
 
 
 def chunks_of(payload: int) -> int:

@@ -21,7 +21,7 @@ void actor_free(gl_actor *actor)
     free(actor);
 }
 
-/* Whether a list of the engine has it: it is not freed before it has left them. */
+/* Lifetime: an actor that is in a list of the engine is not freed before it has left the list. */
 int actor_is_listed(const gl_actor *actor)
 {
     return atomic_load(&actor->scheduled) || atomic_load(&actor->waiting)
@@ -78,7 +78,7 @@ static int Actor_set_phase(ActorObject *self, PyObject *value, void *closure)
     return 0;
 }
 
-/* recover(): its failure is followed up, and its phase says whether it runs */
+/* recover(): its failure is handled, and its phase decides again whether it runs */
 static PyObject *Actor_recover(ActorObject *self, PyObject *unused)
 {
     (void)unused;
@@ -148,14 +148,14 @@ static PyObject *Actor_set_clock(ActorObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "KKK", &physical, &logical, &node))
         return NULL;
     self->actor->clock = (gl_clock){physical, logical, node};
-    if (self->actor->wire) { /* for a kernel that is not there yet */
+    if (self->actor->wire) { /* the kernel is not there yet */
         atomic_store(&self->actor->wire->status->physical, physical);
         atomic_store(&self->actor->wire->status->logical, logical);
     }
     Py_RETURN_NONE;
 }
 
-/* bind(launch, plan, params): how C launches the kernel */
+/* bind(launch, plan, params): the function by which C launches the kernel, and its arguments */
 static PyObject *Actor_bind(ActorObject *self, PyObject *args)
 {
     unsigned long long launch, plan;
@@ -222,7 +222,7 @@ static PyObject *Actor_end(ActorObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* hold(timeout): keep it from its next step, until release(); whether it is */
+/* hold(timeout): keep it from its next step until release(); returns whether it is held */
 static PyObject *Actor_hold(ActorObject *self, PyObject *args)
 {
     double seconds;
@@ -262,8 +262,8 @@ static PyObject *Actor_report(ActorObject *self, void *closure)
     return PyLong_FromUnsignedLongLong((uintptr_t)self->actor->report);
 }
 
-/* drain(reason): deliver the outputs that wait for room where there is some, and bury the others and
-   what is in the inbox; nothing may run or post. Returns the number of messages. */
+/* drain(reason): deliver blocked outputs where there is room; bury the others and the inbox. No
+   step and no post may run. Returns the number of buried messages. */
 static PyObject *Actor_drain(ActorObject *self, PyObject *args)
 {
     gl_actor *a = self->actor;
@@ -311,7 +311,7 @@ static PyObject *letters(const gl_queue *queue)
     return list;
 }
 
-/* queued(): the messages in the inbox, in the outbox, and outputs that wait for room, as bytes */
+/* queued(): the messages in the inbox, in the outbox, and the blocked outputs, as bytes */
 static PyObject *Actor_queued(ActorObject *self, PyObject *unused)
 {
     gl_actor *a = self->actor;

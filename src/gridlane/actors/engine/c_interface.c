@@ -1,4 +1,4 @@
-/* Actors from C; gridlane_actors.h is the public face. */
+/* The interface of actors for C; gridlane_actors.h is its public header. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 #define LAUNCHED 1u
 #define TERMINATED 6u
 
-/* A handle holds the actor's Python object, and so its memory and the engine's. */
+/* Lifetime: a handle owns a reference to the actor's Python object, and so its memory and the
+   engine's. */
 struct gridlane_actor {
     _Atomic uint64_t users;
     ActorObject *object;
@@ -19,7 +20,8 @@ struct gridlane_actor {
     uint32_t forks;
 };
 
-/* Forks that this process comes from: a child has the memory of actors, and not their threads. */
+/* The number of forks behind this process: a child has the memory of actors, but not their
+   threads. */
 static _Atomic uint32_t forks;
 
 static void count_fork(void) { atomic_fetch_add(&forks, 1); }
@@ -38,8 +40,8 @@ EXPORTED void gridlane_actor_release(gridlane_actor *handle)
 {
     if (atomic_fetch_sub(&handle->users, 1) != 1)
         return;
-    /* This thread may not have Python's lock: the main thread drops the object. Where it cannot,
-       since Python has ended or its list of such calls is full, the object stays. */
+    /* This thread may not hold the GIL, so the main thread drops the reference. The object leaks
+       where it cannot: Python has ended, or its list of such calls is full. */
     Py_AddPendingCall(drop_object, handle->object);
     free(handle);
 }
@@ -119,7 +121,7 @@ static int wait_for(gridlane_actor *handle, uint64_t ticket, uint64_t spin, uint
         uint64_t slice = until > now && until - now > SLICE ? now + SLICE : until;
         if (gl_wait(engine, ticket, spin, slice))
             return GRIDLANE_OK;
-        if (is_closed(handle)) /* its last answers may have come since */
+        if (is_closed(handle)) /* its last answers may have arrived since */
             return gl_wait(engine, ticket, 0, 0) ? GRIDLANE_OK : GRIDLANE_CLOSED;
         if (gl_elapsed() >= until)
             return GRIDLANE_TIMEOUT;
@@ -239,7 +241,7 @@ PyTypeObject HandleType = {
     .tp_getset = Handle_attributes,
 };
 
-/* Add what C programs find; 0, or -1 with an exception. */
+/* Add the names that C programs look up; 0, or -1 with an exception. */
 int add_c_interface(PyObject *module)
 {
     static int is_ready;

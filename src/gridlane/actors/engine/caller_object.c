@@ -1,8 +1,8 @@
-/* What calls one actor from Python: the base of references to actors.
+/* Calls of one actor from Python: the base class of references to actors.
 
-   A call packs the message, posts it, waits, and unpacks the answer here. The class in Python says
-   why there is none: `_refused_call(message)` before a message is posted, `_unanswered(found)`
-   after it. Both return an exception. */
+   The call packs the message, posts it, waits, and unpacks the answer here. The Python class
+   reports why there is no answer: `_refused_call(message)` before a message is posted,
+   `_unanswered(found)` after it. Both return an exception. */
 #include <string.h>
 
 #include "objects.h"
@@ -29,7 +29,7 @@ static int Caller_init(CallerObject *self, PyObject *args, PyObject *keywords)
         PyErr_SetString(PyExc_TypeError, "Caller(engine, actor, message, pack, unpack, spin)");
         return -1;
     }
-    if (self->engine) { /* a call of it may go on */
+    if (self->engine) { /* whether a call may proceed */
         PyErr_SetString(PyExc_RuntimeError, "a reference to an actor is initialised once");
         return -1;
     }
@@ -73,7 +73,7 @@ static void Caller_dealloc(CallerObject *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-/* Raise what a method of the class returns. */
+/* Raise the exception that a method of the class returns. */
 static PyObject *raise_from(CallerObject *self, const char *method, PyObject *given)
 {
     PyObject *error = PyObject_CallMethod((PyObject *)self, method, "O", given);
@@ -94,7 +94,7 @@ static double seconds(const char *name, PyObject *given)
     return -1;
 }
 
-/* The arguments of call, by place or by name; 0, or -1 with an exception. */
+/* The arguments of call, by position or by name; 0, or -1 with an exception. */
 static int arguments(PyObject *const *args, Py_ssize_t count, PyObject *names, PyObject *found[3])
 {
     static const char *const known[] = {"message", "timeout", "spin"};

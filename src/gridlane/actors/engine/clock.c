@@ -3,9 +3,9 @@
    `physical` is the largest time seen, in nanoseconds since 1970; `logical` counts events of that
    time.
 
-   A node's own time is the time of day at the engine's start, plus what has elapsed since. It follows
-   the time of day where that jumps ahead, and never goes back: messages would be taken for those of a
-   node whose clock is ahead, and deadlines would move. */
+   A node's own time is the time of day at the engine's start plus the elapsed time. It follows the
+   time of day where that jumps ahead, and never goes back: otherwise messages would seem to come
+   from a node whose clock is ahead, and deadlines would move. */
 #include <time.h>
 
 #include "engine.h"
@@ -48,7 +48,7 @@ void gl_follow_time(void)
         ;
 }
 
-/* Let the time of day be other than it is, for tests. */
+/* Shift the time of day, for tests. */
 void gl_shift_time(int64_t nanoseconds)
 {
     atomic_store(&shift, nanoseconds);
@@ -91,8 +91,8 @@ int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t
     return 0;
 }
 
-/* The host's clock at `events` messages, the first of which has the clock that this returns; at a
-   time of gl_elapsed. */
+/* The host's clock of `events` messages at a time of gl_elapsed. Returns the clock of the first
+   one. */
 gl_clock gl_host_clock(gl_engine *engine, uint64_t events, uint64_t elapsed)
 {
     gl_clock clock;

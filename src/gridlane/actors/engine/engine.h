@@ -1,8 +1,8 @@
-/* The host's engine of actors: queues, routes, workers and waiting callers, without Python's lock.
+/* The host's engine of actors: queues, routes, workers and waiting callers, without the GIL.
 
-   An actor is scheduled when a message comes, and at most once: `scheduled` is set by whoever
-   publishes a message and finds it clear. A worker clears it after a step, and looks once more.
-   Actors whose kernels C cannot call are handed to Python instead (`GL_BY_HOST`). */
+   An actor is scheduled when a message arrives, and at most once: the thread that publishes a
+   message and finds `scheduled` clear sets it. A worker clears it after a step, and tests the inbox
+   again. Actors whose kernels C cannot call are handed to Python instead (`GL_BY_HOST`). */
 #ifndef GRIDLANE_ACTORS_ENGINE_H
 #define GRIDLANE_ACTORS_ENGINE_H
 
@@ -16,18 +16,18 @@ typedef struct gl_actor gl_actor;
 typedef struct gl_wire gl_wire;
 typedef struct gl_gate gl_gate; /* outside.h */
 
-/* What may happen to an actor's messages. */
+/* Bits of a phase. */
 enum {
-    GL_ACCEPTS = 1,  /* messages may be put into its inbox */
-    GL_RUNS = 2,     /* its messages are handled */
-    GL_HAS_FAILED = 4, /* they are not, until Python has followed the failure up; C's own bit */
+    GL_ACCEPTS = 1,  /* the inbox accepts messages */
+    GL_RUNS = 2,     /* the handler runs */
+    GL_HAS_FAILED = 4, /* the handler waits until Python has handled its failure; set by C alone */
     GL_PAUSED = 8,   /* a checkpoint is being taken: senders wait; all actors are held */
 };
 
-/* What a sender wants where an inbox is full. */
+/* A sender's policy for a full inbox. */
 enum { GL_BLOCK, GL_DEAD, GL_RAISE };
 
-/* Why a message is dead; Python has the names. */
+/* Reasons of dead letters; Python has their names. */
 enum {
     GL_ALIVE,
     GL_FULL,       /* the inbox was full */
@@ -36,21 +36,21 @@ enum {
     GL_NO_TOPIC,   /* the topic is not known */
     GL_EXPIRED,    /* its deadline has passed */
     GL_FAILED,     /* its handler failed */
-    GL_LATE,       /* a reply that nobody waits for any more */
+    GL_LATE,       /* a reply without a waiting caller */
     GL_UNREAD,     /* a reply for a full outbox */
     GL_TOO_LARGE,  /* larger than the receiver's slots */
     GL_WRONG_TYPE, /* not the receiver's type of message */
-    GL_DRIFTED,    /* its clock is too far ahead */
+    GL_DRIFTED,    /* its clock is too far ahead of the node's */
     GL_STOPPED,    /* the actor stopped before it */
-    GL_UNANSWERED, /* it is handled, and its handler has not replied */
-    GL_CYCLE,      /* actors in a cycle would wait for each other's room */
-    GL_ABANDONED,  /* its sender, another process, ended or stopped before it was whole */
+    GL_UNANSWERED, /* it was handled without a reply */
+    GL_CYCLE,      /* each actor of a cycle would wait for room in the next */
+    GL_ABANDONED,  /* its sender, another process, ended or stopped while it wrote */
     GL_WRONG_TOKEN, /* another process posted it without the inbox's token */
-    GL_GARBLED,    /* another process wrote what is no message */
+    GL_GARBLED,    /* another process wrote bytes that are no message */
     GL_REASONS,
 };
 
-/* How a post ended, besides a reason. */
+/* The results of a post, besides a reason. */
 enum { GL_POSTED = 0, GL_IS_FULL = -1, GL_NO_MEMORY = -2 };
 
 typedef int (*gl_launch)(const void *plan, const void *params, int gx, int gy, int gz, int shared,
@@ -65,30 +65,31 @@ struct gl_actor {
     _Atomic uint32_t phase;
     _Atomic uint32_t scheduled;
     _Atomic uint32_t in_step;
-    _Atomic uint32_t wanted; /* threads that want it between two steps; they come next */
+    _Atomic uint32_t wanted; /* threads that hold it or wait for it between two steps; they precede its
+                                next step */
     uint32_t by_host;
     uint32_t batch, outputs, output_bytes;
-    int full;               /* what its own sends do where an inbox is full */
-    /* its step */
+    int full;               /* the policy of its own sends to a full inbox */
+    /* the step */
     gl_launch launch;
     const void *plan;
     void *params;
     int64_t report[15]; /* REPORT of core/cpu_abi.py */
     int32_t *info;
     uint8_t *output;        /* `outputs` of `output_bytes` bytes */
-    uint32_t sent, pending; /* outputs that are delivered; those that there are */
-    uint64_t subscriber;    /* subscribers of smaller numbers have the output after these */
+    uint32_t sent, pending; /* delivered outputs; all outputs */
+    uint64_t subscriber;    /* the next subscriber that receives the current output */
     gl_latencies *latencies;
     uint64_t begun;         /* when the step began, of gl_now */
-    uint32_t handled;       /* messages whose slots are kept until all outputs are delivered */
-    gl_header *asked;       /* their headers, where their slots are given back before that */
-    uint32_t settled;       /* whether that is so */
-    int code;               /* of the step whose outputs these are */
-    /* the thread in its step, and since when */
+    uint32_t handled;       /* messages whose slots stay until all outputs are delivered */
+    gl_header *asked;       /* their headers, where their slots are released earlier */
+    uint32_t settled;       /* whether their slots are released */
+    int code;               /* of the step that emitted these outputs */
+    /* the thread in its step, and the start of that step */
     _Atomic uint64_t since;
     pthread_t thread;
     uint32_t in_launch, stopped;
-    _Atomic uint32_t posting; /* senders that are between their look at the phase and the end */
+    _Atomic uint32_t posting; /* senders between their test of the phase and their end */
     gl_clock clock;
     /* senders that wait for room in the inbox */
     pthread_mutex_t mutex;
@@ -96,10 +97,10 @@ struct gl_actor {
     uint32_t blocked_count, blocked_room;
     _Atomic uint32_t has_blocked;
     _Atomic uint32_t waiting; /* whether it is in such a list itself */
-    _Atomic(gl_actor *) waits_for; /* whose list that is */
+    _Atomic(gl_actor *) waits_for; /* the owner of that list */
     gl_actor *next_event;
     _Atomic uint32_t in_events;
-    gl_wire *wire; /* of an actor whose kernel runs without an end, else NULL */
+    gl_wire *wire; /* of an actor with a resident kernel, else NULL */
 };
 
 /* A caller that waits for one reply. */
@@ -180,12 +181,12 @@ struct gl_engine {
     /* callers */
     gl_waiter *waiters;
     uint32_t free_waiter;
-    uint64_t *completed;     /* asynchronous callers whose answers are there, a ring */
+    uint64_t *completed;     /* asynchronous callers with an answer, a ring */
     uint32_t completed_head, completed_tail;
     pthread_mutex_t answer_mutex;
     pthread_cond_t answered, answers, taken;
     _Atomic uint32_t answer_parked;
-    /* messages that nobody took */
+    /* dead letters */
     pthread_mutex_t dead_mutex;
     gl_dead *dead_first, *dead_last;
     uint64_t dead_count, dead_limit, dead_lost, dead_total;
@@ -195,22 +196,22 @@ struct gl_engine {
     uint64_t drift;
     uint64_t node;
     uint64_t wakes;
-    /* actors whose kernels run (wire_thread.c) */
+    /* actors with resident kernels (wire_thread.c) */
     pthread_mutex_t wire_mutex;
     gl_actor **wires;
     uint32_t wire_count, wire_room, wire_started;
     pthread_t wire_thread;
-    /* events of messages: where they go now, or NULL; the ring in use, and all that there were */
+    /* traced events: the current ring or NULL; the newest ring, and all rings */
     _Atomic(gl_trace *) trace;
     gl_trace *ring, **rings;
     uint32_t ring_count;
-    /* shared inboxes, whose answers go by their numbers */
+    /* shared inboxes; answers find them by number */
     gl_gate *gates;
     uint64_t next_gate;
     pthread_mutex_t gates_mutex;
 };
 
-/* A message before it is in a queue. */
+/* A message outside of a queue. */
 typedef struct {
     uint64_t type, source, destination, correlation, reply_to, deadline, topic, trace, span;
     uint32_t payload_bytes, flags, hops, attempt;
@@ -227,7 +228,7 @@ int gl_clock_merge(gl_clock *clock, const gl_clock *seen, uint64_t now, uint64_t
 gl_clock gl_host_clock(gl_engine *engine, uint64_t events, uint64_t elapsed);
 void gl_host_merge(gl_engine *engine, const gl_clock *seen, uint64_t elapsed);
 
-/* Where events of messages go, or NULL. */
+/* The current ring of traced events, or NULL. */
 static inline gl_trace *gl_tracing(const gl_engine *engine)
 {
     return atomic_load_explicit(&engine->trace, memory_order_acquire);
@@ -256,15 +257,15 @@ int gl_hand_over(gl_actor *from, uint32_t kind, uint64_t key, const gl_header *a
 void gl_event(gl_actor *actor);
 
 /* post.c */
-/* GL_POSTED, GL_IS_FULL, or a reason (> 0). The clock of the letter is the message's. */
+/* GL_POSTED, GL_IS_FULL, or a reason (> 0). The message gets the clock of the letter. */
 int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alone);
 int gl_enter(gl_actor *to);
 void gl_leave(gl_actor *to);
-/* Post `count` payloads of the letter's size in a row, each with the next logical time, until one is
-   not posted; how many are. Only one producer may be `alone`. */
+/* Post `count` payloads of the letter's size in a row, each with the next logical time, until one
+   is not posted; returns how many are. `alone`: the caller is the only producer. */
 uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count, int alone,
                      int *result);
-/* The same, and wait for room until a time of gl_elapsed; GL_IS_FULL where there is none. */
+/* As above, and wait for room until a time of gl_elapsed; GL_IS_FULL where there is none. */
 int gl_post_until(gl_actor *to, const gl_letter *letter, const void *payload, uint64_t until);
 int gl_post_run_until(gl_actor *to, gl_letter *letter, const void *payloads, uint64_t count,
                       int alone, uint64_t until, uint64_t *posted);
@@ -274,8 +275,8 @@ void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const v
 void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason);
 void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason);
 
-/* GL_FAILED for a caller, with the number of the actor's failure above the lowest 8 bits: others may
-   come before the caller asks for its own. */
+/* GL_FAILED for a caller, with the number of the actor's failure above the lowest 8 bits: another
+   failure may follow before the caller reads its own. */
 static inline uint32_t gl_failed(const gl_actor *actor)
 {
     return GL_FAILED | (uint32_t)atomic_load(&actor->control->failed) << 8;
@@ -291,7 +292,8 @@ void gl_leave_list(gl_actor *sender);
 #define GL_TO_WAITER (1ull << 63)
 #define GL_TO_OUTBOX (1ull << 62) /* of the actor that answers */
 #define GL_TO_OUTSIDE (1ull << 61) /* another process: the gate's number << 16, its seat */
-#define GL_DIRECT (1ull << 60) /* with GL_TO_WAITER: a place of the actor, which its kernel writes */
+#define GL_DIRECT (1ull << 60) /* with GL_TO_WAITER: a place of the actor, into which its kernel
+                                  writes */
 uint64_t gl_wait_begin(gl_engine *engine, uint64_t actor, int is_async);
 int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_clock *clock,
               const void *payload, uint32_t bytes, uint32_t reason);

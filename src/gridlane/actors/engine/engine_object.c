@@ -1,5 +1,5 @@
-/* The engine as a Python type: its life, its actors, routes and topics. Arguments are checked by the
-   Python above it; what could crash is checked here too. */
+/* The engine as a Python type: its lifetime, its actors, routes and topics. Python checks arguments
+   first; those that could crash are checked here too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +112,8 @@ static PyObject *Engine_close(EngineObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* abandon(): after a fork there are no workers, and locks may be held for ever: leave all as is. */
+/* abandon(): after a fork there are no workers, and locks may be held for ever: leave everything as
+   it is. */
 static PyObject *Engine_abandon(EngineObject *self, PyObject *unused)
 {
     (void)unused;
@@ -204,8 +205,8 @@ gl_actor *actor_of(EngineObject *self, PyObject *object)
     return ((ActorObject *)object)->actor;
 }
 
-/* quiet(timeout): whether every worker has left the step that it is in now, and no thread of Python
-   is in one */
+/* quiet(timeout): whether every worker has left its present step, and no thread of Python is in
+   one */
 static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
 {
     double seconds;
@@ -233,13 +234,13 @@ static PyObject *Engine_quiet(EngineObject *self, PyObject *args)
         }
         free(seen);
     }
-    pthread_mutex_lock(&engine->wire_mutex); /* its thread holds it while it looks */
+    pthread_mutex_lock(&engine->wire_mutex); /* the thread of kernels holds it during a poll */
     pthread_mutex_unlock(&engine->wire_mutex);
     Py_END_ALLOW_THREADS
     return PyBool_FromLong(left);
 }
 
-/* unblock(actor): senders that wait for room in its inbox look again */
+/* unblock(actor): schedule the senders that wait for room in its inbox */
 static PyObject *Engine_unblock(EngineObject *self, PyObject *object)
 {
     gl_actor *actor = actor_of(self, object);
@@ -253,8 +254,8 @@ static PyObject *Engine_unblock(EngineObject *self, PyObject *object)
     Py_RETURN_NONE;
 }
 
-/* forget(actor): no route leads to it, nothing runs or posts, it was not listed, and quiet() was true
-   after that: its memory may go. False where it is listed still. */
+/* forget(actor): free its memory. Required: no route leads to it, nothing runs or posts, it was in
+   no list, and quiet() was true after that. False where it is still in a list. */
 static PyObject *Engine_forget(EngineObject *self, PyObject *object)
 {
     gl_actor *actor = actor_of(self, object);
@@ -279,7 +280,7 @@ static int by_key(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* set_route(key, actor): have a name or number lead to an actor, or to none */
+/* set_route(key, actor): route a name or number to an actor, or to none */
 static PyObject *Engine_set_route(EngineObject *self, PyObject *args)
 {
     unsigned long long key;
@@ -336,7 +337,7 @@ wrong:
     return NULL;
 }
 
-/* free_routes(): after quiet(), nobody reads the older tables */
+/* free_routes(): free the older tables; after quiet() no thread reads them */
 static PyObject *Engine_free_routes(EngineObject *self, PyObject *unused)
 {
     (void)unused;

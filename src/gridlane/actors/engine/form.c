@@ -1,12 +1,12 @@
-/* The bytes of messages whose fields are all scalars, and values of bytes: what struct and a
-   dataclass do, in one step. */
+/* Bytes of messages whose fields are all scalars, and the values of such bytes: the work of struct
+   and of a dataclass in one step. */
 #include <math.h>
 #include <string.h>
 
 #include "objects.h"
 
 typedef struct {
-    PyObject *name, *type; /* the attribute; the words for its type, in errors */
+    PyObject *name, *type; /* the attribute; its type's name in errors */
     char code;             /* of Python's struct */
     Py_ssize_t offset;
 } Field;
@@ -15,7 +15,7 @@ struct FormObject {
     PyObject_VAR_HEAD
     PyTypeObject *made; /* the class of the values */
     Py_ssize_t size;
-    int is_plain; /* whether to make a value is to set its attributes */
+    int is_plain; /* whether a value is made by setting its attributes */
     Field field[];
 };
 
@@ -51,7 +51,7 @@ static int pack_integer(char code, PyObject *value, uint8_t *to)
     Py_DECREF(number);
     if (PyErr_Occurred())
         return -1;
-    memcpy(to, &bits, (size_t)width); /* the machine has the lowest byte first, as the wire */
+    memcpy(to, &bits, (size_t)width); /* the machine is little-endian, as the wire is */
     return 0;
 }
 
@@ -90,8 +90,8 @@ static int pack_field(const Field *field, PyObject *value, uint8_t *to)
     return failed;
 }
 
-/* Raise that a field does not hold a value, in the place of an exception of this thread. That is the
-   cause where it comes of the value's own code, as its traceback shows. */
+/* Raise that a field does not fit a value, in place of this thread's exception. That exception is
+   the cause if the value's own code raised it, as its traceback shows. */
 static void does_not_fit(const Field *field, const PyTypeObject *type, PyObject *held)
 {
     PyObject *kind, *cause, *trace;

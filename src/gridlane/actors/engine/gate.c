@@ -1,4 +1,4 @@
-/* The life of a shared inbox in its runtime, and the answers to its callers. */
+/* The lifetime of a shared inbox in its runtime, and the answers to its callers. */
 #ifdef __linux__
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 
 #include "outside.h"
 
-/* After the thread: what is published is dead. Peers that come later find the gate closed. */
+/* After the thread's end: published messages become dead letters. Peers that come later find the
+   gate closed. */
 static void drain(gl_gate *gate)
 {
     for (int which = 0; which < GL_RINGS; which++) {
@@ -52,7 +53,7 @@ int gl_gate_open(gl_gate *gate, int file, const gl_sizes *sizes, const gl_shared
     errno = pthread_create(&gate->thread, NULL, gl_gate_serve, gate);
     if (!errno)
         return 0;
-    atomic_store(&gate->stop, 2); /* there is no thread to wait for */
+    atomic_store(&gate->stop, 2); /* no thread is waited for */
     return -1;
 }
 
@@ -120,7 +121,7 @@ int gl_gate_answer(gl_engine *engine, uint64_t reply_to, uint64_t call, const gl
     for (gl_gate *gate = engine->gates; gate; gate = gate->next) {
         if (gate->number != number)
             continue;
-        /* Only the answer to the call that is in the seat now may be written there. */
+        /* Only the answer to the present call of the seat may be written there. */
         if (seat < gate->area.sizes.seats && gate->calls[seat] == call) {
             gate->calls[seat] = 0;
             result = write_answer(gate, seat, call, clock, payload, bytes, reason);

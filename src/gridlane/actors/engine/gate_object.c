@@ -10,7 +10,7 @@
 
 typedef struct {
     PyObject_HEAD
-    ActorObject *actor; /* what the gate posts to, whose memory stays while there is a gate */
+    ActorObject *actor; /* the receiver of the gate's posts, whose memory it keeps alive */
     gl_gate *gate;
 } GateObject;
 
@@ -66,13 +66,13 @@ static PyObject *Gate_close(GateObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* abandon(): in the child of a fork the thread and the inbox are the parent's. */
+/* abandon(): in the child of a fork the thread and the inbox belong to the parent. */
 static PyObject *Gate_abandon(GateObject *self, PyObject *unused)
 {
     (void)unused;
     if (self->gate)
         gl_gate_free(self->gate);
-    self->gate = NULL; /* its few bytes are left, as the engine's are */
+    self->gate = NULL; /* its few bytes leak, as the engine's do */
     Py_RETURN_NONE;
 }
 

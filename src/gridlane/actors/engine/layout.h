@@ -1,4 +1,5 @@
-/* The structures that users see, in C; `actors/layouts` is their schema, and a test compares both. */
+/* The structures that users see, in C; `actors/layouts` is their schema, and a test compares
+   both. */
 #ifndef GRIDLANE_ACTORS_LAYOUT_H
 #define GRIDLANE_ACTORS_LAYOUT_H
 
@@ -9,8 +10,8 @@ typedef struct {
     uint64_t physical, logical, node;
 } gl_clock;
 
-/* `sequence` is the turn of a slot while the message is in a queue (queue.h), and the number of the
-   message in its inbox in a copy. */
+/* `sequence` is the turn of a slot while the message is in a queue (queue.h); in a copy it is the
+   number of the message in its inbox. */
 typedef struct {
     uint32_t magic;
     uint16_t version, flags;
@@ -35,7 +36,7 @@ typedef struct {
     uint64_t reserved;
 } gl_control;
 
-/* The fields of a queue that others may read. */
+/* The public fields of a queue. */
 typedef struct {
     uint32_t capacity, slot_bytes;
     _Atomic uint64_t tail, head, high_water, dead;
@@ -44,8 +45,8 @@ typedef struct {
     uint64_t reserved;
 } gl_inbox;
 
-/* Times in buckets: 0 to 3 ns have one each, and then each power of two has four, up to 2^41 ns, which
-   the last one has as well. Whoever writes is alone; anybody may read. */
+/* Times in buckets: 0 to 3 ns have one each, then each power of two has four, up to 2^41 ns; the
+   last one counts longer times too. There is one writer; any thread may read. */
 #define GL_BUCKETS 160
 
 typedef struct {
@@ -56,7 +57,7 @@ typedef struct {
     gl_histogram wait, handling, calls;
 } gl_latencies;
 
-/* What a handler emits, in the outputs of its actor; the payload follows. */
+/* An emitted message in the outputs of its actor; the payload follows. */
 typedef struct {
     uint32_t kind, message;
     uint64_t type, key;
@@ -83,8 +84,8 @@ _Static_assert(sizeof(gl_output) == 32, "output");
 /* Kinds of outputs. */
 enum { GL_REPLY = 1, GL_SEND = 2, GL_PUBLISH = 3 };
 
-/* The words of an actor's `info`, which its kernel reads and writes: the index of the first message,
-   their number, how many are handled, how many outputs there are. */
+/* The words of an actor's `info`, which its kernel reads and writes: the index of the first
+   message, the number of messages, of handled ones, and of outputs. */
 enum { GL_FIRST, GL_COUNT, GL_HANDLED, GL_EMITTED, GL_INFO_WORDS = 16 };
 
 #endif

@@ -10,8 +10,8 @@ gl_letter host_letter(gl_engine *engine, const gl_actor *actor, size_t bytes, ui
                        .clock = gl_host_clock(engine, 1, elapsed)};
 }
 
-/* Whether a post or a wait that has not ended goes on: after a slice, Python's signals have their
-   turn. What handles one may fork: then the engine is not this process's. */
+/* Whether an unfinished post or wait continues: after a slice, Python's signal handlers run. A
+   handler may fork: the engine is then not this process's. */
 int again(EngineObject *self, uint64_t until)
 {
     if (PyErr_CheckSignals() || closed(self))
@@ -25,7 +25,7 @@ static PyObject *answer_of(const gl_waiter *waiter, gl_engine *engine, Asked *as
     gl_host_merge(engine, &waiter->clock, end);
     if (waiter->reason)
         return PyLong_FromUnsignedLong(waiter->reason);
-    /* Python's lock makes this the only writer. */
+    /* The GIL makes this the only writer. */
     gl_note(&asked->actor->latencies->calls, gl_between(asked->begin, end), 1);
     asked->is_answer = 1;
     return asked->make(asked->context, waiter->payload, waiter->bytes);
@@ -39,7 +39,7 @@ PyObject *call_actor(EngineObject *self, Asked *asked)
     gl_actor *actor = asked->actor;
     uint64_t until = asked->until, spin = asked->spin, ticket;
     PyObject *result = NULL;
-    if (closed(self)) /* what packed the message may have forked */
+    if (closed(self)) /* the code that packed the message may have forked */
         return NULL;
     if (actor->wire && !wire_call(self, asked, &result))
         return result;
@@ -67,7 +67,7 @@ PyObject *call_actor(EngineObject *self, Asked *asked)
         Py_END_ALLOW_THREADS
     }
     if (failed >= 0) {
-        if (!done) /* Python's lock may have taken long */
+        if (!done) /* a release of the GIL may have taken long */
             done = gl_has_answer(engine, ticket);
         if (done)
             result = answer_of(gl_waiter_of(engine, ticket), engine, asked);
@@ -84,7 +84,9 @@ PyObject *call_actor(EngineObject *self, Asked *asked)
 }
 
 /* post(actor, payload, timeout, reply, deadline, topic, correlation, attempt, flags, bury): 0 or a
-   reason. `reply`: 0 none, the bit TO_OUTBOX for the actor's outbox, else an actor's number. A timeout of 0
+   reason.
+
+   `reply`: 0 none, the bit TO_OUTBOX for the actor's outbox, else an actor's number. A timeout of 0
    does not wait. `bury`: 1 where a message for a full inbox is a dead letter, 2 where one that is
    refused for another reason is. */
 PyObject *Engine_post(EngineObject *self, PyObject *args)
@@ -168,7 +170,8 @@ PyObject *Engine_post_many(EngineObject *self, PyObject *args)
     return Py_BuildValue("Ki", (unsigned long long)done, result == GL_IS_FULL ? GL_FULL : result);
 }
 
-/* post_async(actor, payload, timeout): (ticket, reason); completed() tells of the answer */
+/* post_async(actor, payload, timeout): (ticket, reason); completed() returns the ticket after its
+   answer */
 PyObject *Engine_post_async(EngineObject *self, PyObject *args)
 {
     PyObject *object;
@@ -198,8 +201,8 @@ PyObject *Engine_post_async(EngineObject *self, PyObject *args)
     return Py_BuildValue("Ki", (unsigned long long)ticket, result == GL_IS_FULL ? GL_FULL : result);
 }
 
-/* cancel(ticket): the caller has its answer, or waits no more; an answer that is not taken is a dead
-   letter */
+/* cancel(ticket): the caller has its answer, or waits no more; an answer that was not taken is a
+   dead letter */
 PyObject *Engine_cancel(EngineObject *self, PyObject *args)
 {
     unsigned long long ticket;
@@ -235,7 +238,7 @@ PyObject *Engine_completed(EngineObject *self, PyObject *args)
     return PyLong_FromUnsignedLongLong(ticket);
 }
 
-/* answer(ticket): (reason, payload) of an asynchronous caller, which are taken, or None */
+/* answer(ticket): take (reason, payload) of an asynchronous caller, or None */
 PyObject *Engine_answer(EngineObject *self, PyObject *args)
 {
     unsigned long long ticket;
@@ -254,20 +257,20 @@ PyObject *Engine_answer(EngineObject *self, PyObject *args)
     return made;
 }
 
-/* Whether it will reply no more; Python writes the state. */
+/* Whether the actor will reply no more; Python writes the state. */
 static int has_ended(const gl_actor *actor)
 {
     return atomic_load(&actor->control->state) == GL_TERMINATED;
 }
 
-/* Whether there is a reply now: another thread may have taken the one that was the next. */
+/* Whether there is a reply now: another thread may have taken the next one. */
 static int has_reply(const gl_actor *actor)
 {
     return gl_queue_has(&actor->outbox, atomic_load(&actor->outbox.inbox->head));
 }
 
-/* receive(actor, timeout): the header and payload of the next reply in the outbox, or None. An actor
-   that has ended is not waited for. */
+/* receive(actor, timeout): the header and payload of the next reply in the outbox, or None. It does
+   not wait for an actor that has ended. */
 PyObject *Engine_receive(EngineObject *self, PyObject *args)
 {
     PyObject *object;
@@ -280,7 +283,7 @@ PyObject *Engine_receive(EngineObject *self, PyObject *args)
     gl_engine *engine = self->engine;
     uint64_t until = until_of(seconds);
     for (;;) {
-        /* Python's lock makes this the only consumer. */
+        /* The GIL makes this the only consumer. */
         uint64_t head = atomic_load(&actor->outbox.inbox->head);
         if (gl_queue_has(&actor->outbox, head)) {
             gl_header *slot = gl_slot(&actor->outbox, head);

@@ -61,8 +61,8 @@ static PyObject *now(PyObject *module, PyObject *unused)
     return PyLong_FromUnsignedLongLong(gl_now());
 }
 
-/* tick(physical, logical, now) and merge(physical, logical, seen_physical, seen_logical, now, drift):
-   the next clock, or None where the message is refused */
+/* tick(physical, logical, now) and merge(physical, logical, seen_physical, seen_logical, now,
+   drift): the next clock, or None where the message is refused */
 static PyObject *tick(PyObject *module, PyObject *args)
 {
     unsigned long long physical, logical, now;

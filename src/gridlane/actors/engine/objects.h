@@ -1,5 +1,5 @@
-/* What the files of the engine's face in Python share: its two types, and waits of threads that have
-   let go of Python's lock. */
+/* Declarations that the engine's Python types share: two types, and waits of threads that have
+   released the GIL. */
 #ifndef GRIDLANE_ACTORS_OBJECTS_H
 #define GRIDLANE_ACTORS_OBJECTS_H
 
@@ -11,7 +11,7 @@
 typedef struct {
     PyObject_HEAD
     gl_engine *engine;
-    PyObject *actors; /* the actors that C may refer to */
+    PyObject *actors; /* the actors to which C may refer */
 } EngineObject;
 
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
 
 extern PyTypeObject ActorType, CallerType, EngineType, FormType, GateType, HandleType, PeerType;
 
-#define SLICE 100000000ull /* nanoseconds between two looks at Python's signals */
+#define SLICE 100000000ull /* nanoseconds between two checks for Python's signals */
 
 /* Raise that an engine is another process's. */
 void raise_forked(void);

@@ -1,4 +1,5 @@
-/* The runtime's side of a shared inbox: a thread that copies, judges and posts what peers write. */
+/* The runtime's side of a shared inbox: a thread that copies, checks and posts messages of
+   peers. */
 #ifdef __linux__
 #include <signal.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "outside.h"
 
-#define REST 100000000ull  /* nanoseconds between two looks, where no bell rings */
+#define REST 100000000ull  /* nanoseconds between two polls where no bell rings */
 #define SHORT 1000000ull   /* the same while a peer holds the next slot */
 #define LOGICAL_LIMIT (1ull << 32)
 
@@ -24,7 +25,7 @@ static void bury_nothing(gl_gate *gate, uint64_t word, uint32_t reason)
 
 /* ---- messages */
 
-/* Why a message is not for the actor, or 0. It is the gate's own copy. */
+/* The reason why a message is refused, or 0. It is the gate's own copy. */
 static uint32_t judge(const gl_gate *gate, const gl_header *header)
 {
     uint64_t token = header->reserved[0] | (uint64_t)header->reserved[1] << 32;
@@ -51,7 +52,7 @@ void gl_gate_refuse(gl_gate *gate, const gl_letter *letter, const void *payload,
                        NULL, 0, reason);
 }
 
-/* Post, and wait for room; peers' messages wait in the ring meanwhile, or find it full. */
+/* Post, and wait for room. Meanwhile peers' messages wait in the ring, or find it full. */
 static void deliver(gl_gate *gate, const gl_letter *letter, const void *payload)
 {
     int result;
@@ -72,12 +73,12 @@ static void deliver(gl_gate *gate, const gl_letter *letter, const void *payload)
         gl_gate_refuse(gate, letter, payload, result == GL_IS_FULL ? GL_STOPPED : (uint32_t)result);
 }
 
-/* The message in a slot, which is copied before anything in it counts; the slot is free after. */
+/* Copy the message of a slot before any check, then free the slot. */
 void gl_gate_copy(gl_gate *gate, const gl_header *slot, gl_letter *letter, uint32_t *reason)
 {
     gl_header *header = (gl_header *)gate->copy;
     memcpy(gate->copy, (const uint8_t *)slot, sizeof *header + gate->area.sizes.payload_bytes);
-    __asm__ volatile("" ::: "memory"); /* what follows reads the copy */
+    __asm__ volatile("" ::: "memory"); /* later code reads the copy */
     *reason = judge(gate, header);
     *letter = (gl_letter){.type = header->type, .destination = gate->actor->id,
                           .clock = header->clock, .deadline = header->deadline,
@@ -119,9 +120,9 @@ static void take(gl_gate *gate, int which, gl_header *slot)
         deliver(gate, &letter, payload);
 }
 
-/* ---- slots whose owners do not go on */
+/* ---- slots whose owners stopped */
 
-/* The seats of peers that have died are free again, and so are the slots that they hold. */
+/* Free the seats of dead peers, and the slots that they hold. */
 static void free_seat(gl_gate *gate, uint32_t number, uint64_t owner)
 {
     gl_seat *seat = &gate->area.seats[number];
@@ -159,7 +160,7 @@ static uint64_t owner_of(const gl_gate *gate, uint64_t word)
     return number < gate->area.sizes.seats ? atomic_load(&gate->area.seats[number].owner) : 0;
 }
 
-/* The slot at the head is claimed: 1 if its owner has died or held it for longer than the lease. */
+/* The slot at the head is claimed: 1 if its owner died or held it for longer than the lease. */
 static int pass_claimed(gl_gate *gate, int which, gl_header *slot, uint64_t word)
 {
     uint64_t now = gl_elapsed();
@@ -172,11 +173,11 @@ static int pass_claimed(gl_gate *gate, int which, gl_header *slot, uint64_t word
     uint64_t owner = owner_of(gate, word);
     if (owner && !gl_owner_lives(owner)) {
         free_seat(gate, gl_seat_of(word), owner);
-        return 1; /* it is returned now */
+        return 1; /* it is released now */
     }
     if (owner && now - gate->stuck_since[which] < gate->lease)
         return 0;
-    /* A slot of nobody is free at once; what its owner may write to it yet is the owner's. */
+    /* A slot without an owner is free at once. Its former owner may still write to it. */
     uint64_t kind = owner ? GL_ABANDONED_SLOT : GL_RETURNED, held = word;
     if (atomic_compare_exchange_strong(&slot->sequence, &held,
                                        gl_word(kind, gl_seat_of(word), gl_lap_of(word))))
@@ -184,8 +185,9 @@ static int pass_claimed(gl_gate *gate, int which, gl_header *slot, uint64_t word
     return 1;
 }
 
-/* No honest peer leaves a free slot at the head with the tail beyond it, nor changes the head: pass
-   the slot, behind which there may be messages, and mend the rest. Whether a slot was passed. */
+/* No honest peer leaves a free slot at the head with the tail beyond it, nor changes the head. Skip
+   the slot, because messages may follow, and repair the rest. Returns whether a slot was
+   skipped. */
 static int mend(gl_gate *gate, int which)
 {
     gl_ring *ring = &gate->area.ring[which];
@@ -207,7 +209,7 @@ static int mend(gl_gate *gate, int which)
     return 1;
 }
 
-/* Look at the slot at the head; whether there was something to do. */
+/* Process the slot at the head; returns whether there was work. */
 static int serve(gl_gate *gate, int which)
 {
     gl_ring *ring = &gate->area.ring[which];
@@ -227,7 +229,7 @@ static int serve(gl_gate *gate, int which)
     if (kind == GL_ABANDONED_SLOT && owner_of(gate, word)) {
         if (gate->passed[which]++ > ring->mask) {
             gate->passed[which] = 0;
-            return 0; /* all slots are others' */
+            return 0; /* peers hold all slots */
         }
         move_on(gate, which);
         return 1;

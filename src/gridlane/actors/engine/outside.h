@@ -1,14 +1,15 @@
-/* Inboxes in memory that other processes of the user map: a gate of the runtime reads what peers post.
+/* Inboxes in memory that other processes of the user map: a gate of the runtime reads what peers
+   post.
 
-   Nothing in the memory is trusted. The gate copies a message before it looks at it, and it keeps its
-   own copies of all sizes and of its place in the ring. Peers do the same.
+   Nothing in the memory is trusted. The gate copies a message before it checks it, and keeps its
+   own copies of all sizes and of its position in the ring. Peers do the same.
 
-   A ring is a bounded queue of slots. The word of a slot, in its header's `sequence`, is a kind, the
-   seat of the peer that has it, and a lap: a producer claims a slot by one compare-and-swap of that
-   word, so that a slot that a killed process leaves always names its owner. Whoever finds the tail
-   behind moves it on. The gate skips a slot whose owner has died, or has held it for longer than the
-   lease; one whose owner lives stays the owner's until it gives it back, because it may still write
-   to it. `tests/actors/outside/model.py` is an exhaustive model of this. */
+   A ring is a bounded queue of slots. The word of a slot, in its header's `sequence`, is a kind,
+   the seat of its owner, and a lap. A producer claims a slot by one compare-and-swap of that word,
+   so a slot that a killed process leaves always names its owner. Any peer that finds the tail
+   behind advances it. The gate skips a slot whose owner has died, or has held it for longer than
+   the lease. A slot of a live owner stays the owner's until the owner releases it, because it may
+   still write to it. `tests/actors/outside/model.py` is an exhaustive model of this. */
 #ifndef GRIDLANE_ACTORS_OUTSIDE_H
 #define GRIDLANE_ACTORS_OUTSIDE_H
 
@@ -21,7 +22,7 @@
 #define GL_LETTERS 64u                        /* slots of the ring of dead letters */
 #define GL_SEATS 1024u                        /* most seats of an inbox */
 
-/* Behind the InboxHeaders of the messages and of the letters. */
+/* These follow the InboxHeaders of the messages and of the letters. */
 typedef struct {
     uint64_t magic;
     uint32_t version, host;
@@ -32,9 +33,9 @@ typedef struct {
     uint64_t reserved[5];
 } gl_shared;
 
-/* What a peer has in the memory: its identity, and the answer to one call. */
+/* A peer's record in the memory: its identity, and the answer to one call. */
 typedef struct {
-    _Atomic uint64_t owner; /* its process and when that started; 0 for a free seat */
+    _Atomic uint64_t owner; /* its process and the start of that; 0 for a free seat */
     _Atomic uint64_t reply; /* a kind of reply and the number of the call */
     _Atomic uint32_t bell, asleep;
     uint32_t reason, bytes;
@@ -45,7 +46,7 @@ typedef struct {
 _Static_assert(sizeof(gl_shared) == 128, "shared inbox");
 _Static_assert(sizeof(gl_seat) == 64, "seat");
 
-/* ---- where things lie; private copies of what the memory says */
+/* ---- addresses of the parts; private copies of sizes */
 
 typedef struct {
     uint32_t capacity, seats, payload_bytes, reply_bytes;
@@ -71,7 +72,7 @@ typedef struct {
     gl_ring ring[GL_RINGS];
 } gl_area;
 
-/* The bytes that these sizes need; 0 where they are no sizes of an inbox. */
+/* The bytes that these sizes need; 0 where they are no valid sizes of an inbox. */
 size_t gl_area_bytes(const gl_sizes *sizes);
 /* Map the memory of a file that has these sizes; 0, or -1 with errno. */
 int gl_area_map(gl_area *area, int file, const gl_sizes *sizes);
@@ -126,9 +127,9 @@ struct gl_gate {
     gl_actor *actor;
     uint64_t number, token, lease, type;
     uint64_t head[GL_RINGS];
-    uint64_t stuck_since[GL_RINGS]; /* when the slot at the head was first seen claimed, or 0 */
-    uint64_t passed[GL_RINGS];      /* slots in a row that their owners have not given back */
-    uint64_t *calls;                /* of each seat: the call that is posted and not answered */
+    uint64_t stuck_since[GL_RINGS]; /* when the claimed slot at the head was first seen, or 0 */
+    uint64_t passed[GL_RINGS];      /* consecutive slots that their owners have not released */
+    uint64_t *calls;                /* of each seat: the posted call without an answer */
     uint8_t *copy;                  /* of one message */
     uint64_t next_sweep;
     uint32_t spins;
@@ -137,14 +138,14 @@ struct gl_gate {
     _Atomic uint64_t received, refused, abandoned, garbled;
 };
 
-/* 0, or -1 with errno. The gate owns the map of the file, and not the file. */
+/* 0, or -1 with errno. The gate owns the mapping, and not the file. */
 int gl_gate_open(gl_gate *gate, int file, const gl_sizes *sizes, const gl_shared *facts);
-/* Take no more messages, and end the thread; what is in the rings is dead. */
+/* Accept no more messages, and end the thread; messages in the rings become dead letters. */
 void gl_gate_close(gl_gate *gate);
 void gl_gate_free(gl_gate *gate);
-/* What a gate's thread does. */
+/* The body of a gate's thread. */
 void *gl_gate_serve(void *gate);
-/* Copy the message of a slot and judge it: `reason` is 0 for one that the actor may have. */
+/* Copy the message of a slot and check it: `reason` is 0 for a valid one. */
 void gl_gate_copy(gl_gate *gate, const gl_header *slot, gl_letter *letter, uint32_t *reason);
 void gl_gate_refuse(gl_gate *gate, const gl_letter *letter, const void *payload, uint32_t reason);
 
@@ -162,7 +163,7 @@ typedef struct {
     _Atomic uint64_t next_call;
 } gl_peer;
 
-/* A free seat; -1 where there is none. */
+/* Claim a free seat; -1 where there is none. */
 int gl_peer_sit(gl_peer *peer);
 void gl_peer_leave(gl_peer *peer, uint32_t seat);
 int gl_peer_host_lives(const gl_peer *peer);

@@ -1,4 +1,4 @@
-/* What a runtime and its peers do alike with the memory of a shared inbox. */
+/* Code for the memory of a shared inbox that a runtime and its peers share. */
 #ifdef __linux__
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* seals */
@@ -49,7 +49,7 @@ int gl_area_map(gl_area *area, int file, const gl_sizes *sizes)
     int seals = fcntl(file, F_GET_SEALS);
     if (fstat(file, &facts))
         return -1;
-    /* Without the seal a peer could make the file shorter, and a look at it would be fatal. */
+    /* Without the seal a peer could shrink the file, and an access to it would be fatal. */
     if (!bytes || (size_t)facts.st_size != bytes || seals < 0 || !(seals & F_SEAL_SHRINK)) {
         errno = EINVAL;
         return -1;
@@ -78,8 +78,8 @@ void gl_area_unmap(gl_area *area)
     area->memory = NULL;
 }
 
-/* The 22nd field of /proc/PID/stat, behind the name in brackets, which may hold anything; the third
-   is the state, and what has ended and is not waited for does not run. */
+/* The 22nd field of /proc/PID/stat, behind the name in brackets, which may hold any text. The third
+   is the state; a zombie counts as ended. */
 uint64_t gl_start_of(pid_t process)
 {
     char path[32], text[1024], *at;

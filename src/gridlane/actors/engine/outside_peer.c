@@ -44,13 +44,13 @@ gl_clock gl_peer_tick(gl_peer *peer, uint64_t events)
     return clock;
 }
 
-/* Take a slot; NULL if the ring is full. */
+/* Claim a slot; NULL if the ring is full. */
 static gl_header *claim(gl_ring *ring, uint32_t seat, uint64_t *mine)
 {
     for (;;) {
         uint64_t ticket = atomic_load(&ring->inbox->tail);
-        /* The head before the word: a slot that its owner has not given back may be passed if the
-           gate has passed it in the lap before. */
+        /* Memory order: read the head before the word. A slot that its owner has not released may
+           be skipped if the gate skipped it in the lap before. */
         uint64_t head = atomic_load(&ring->inbox->head);
         gl_header *slot = gl_ring_slot(ring, ticket);
         uint64_t lap = ticket >> ring->shift & GL_LAPS, word = atomic_load(&slot->sequence);
@@ -66,7 +66,7 @@ static gl_header *claim(gl_ring *ring, uint32_t seat, uint64_t *mine)
             if ((int64_t)(ticket - head) > (int64_t)ring->mask)
                 return NULL;
         } else if ((int64_t)((gl_lap_of(word) - lap) << 16) < 0) {
-            return NULL; /* the message of the lap before is there still */
+            return NULL; /* it still has the message of the lap before */
         }
         atomic_compare_exchange_strong(&ring->inbox->tail, &ticket, ticket + 1);
     }
@@ -74,7 +74,7 @@ static gl_header *claim(gl_ring *ring, uint32_t seat, uint64_t *mine)
 
 static void fill(gl_header *slot, const gl_peer *peer, const gl_letter *letter)
 {
-    /* All but `sequence`, which says whose the slot is. */
+    /* All fields but `sequence`, which names the owner. */
     memset(slot, 0, offsetof(gl_header, sequence));
     memset((uint8_t *)slot + offsetof(gl_header, clock), 0,
            sizeof *slot - offsetof(gl_header, clock));
@@ -108,7 +108,7 @@ int gl_peer_post(gl_peer *peer, uint32_t seat, int ring, const gl_letter *letter
     published = gl_word(GL_PUBLISHED, seat, gl_lap_of(mine));
     uint64_t word = mine;
     if (!atomic_compare_exchange_strong(&slot->sequence, &word, published)) {
-        /* The lease is over; the slot was this peer's alone until now. */
+        /* The lease is over; until now the slot was this peer's alone. */
         uint64_t gone = gl_word(GL_ABANDONED_SLOT, seat, gl_lap_of(mine));
         atomic_compare_exchange_strong(&slot->sequence, &gone,
                                        gl_word(GL_RETURNED, seat, gl_lap_of(mine)));
@@ -117,7 +117,7 @@ int gl_peer_post(gl_peer *peer, uint32_t seat, int ring, const gl_letter *letter
     gl_ring_bell(&shared->bell, &shared->asleep);
     if (!atomic_load(&shared->closed))
         return GL_POSTED;
-    /* It closes: either it has the message and says that it is dead, or it is taken back here. */
+    /* The gate closes: either it has the message and buries it, or it is withdrawn here. */
     word = published;
     if (atomic_compare_exchange_strong(&slot->sequence, &word,
                                        gl_word(GL_RETURNED, seat, gl_lap_of(mine))))

@@ -15,7 +15,7 @@ typedef struct {
 } PeerObject;
 
 /* Peer(file, host, capacity, seats, payload_bytes, reply_bytes, type, token, node, first_call):
-   `host` is a descriptor of the host's process, which is the peer's from now on */
+   `host` is a descriptor of the host's process, which the peer owns from now on */
 static PyObject *Peer_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     int file, host;
@@ -79,13 +79,13 @@ static PyObject *Peer_lives(PeerObject *self, PyObject *unused)
     return PyBool_FromLong(self->is_open && gl_peer_host_lives(&self->peer));
 }
 
-/* Whether a post or a call goes on after a slice: Python's signals have their turn. */
+/* Whether a post or a call continues after a slice: Python's signal handlers run in between. */
 static int goes_on(uint64_t until)
 {
     return PyErr_CheckSignals() ? -1 : gl_elapsed() < until;
 }
 
-/* Post, and wait for room until then. Without Python's lock. */
+/* Post, and wait for room until a time. Without the GIL. */
 static int post_until(gl_peer *peer, uint32_t seat, int ring, const gl_letter *letter,
                       const void *payload, uint64_t call, uint64_t until)
 {
@@ -117,7 +117,7 @@ static gl_letter letter_of(PeerObject *self, uint64_t deadline, uint64_t events)
                        .clock = gl_peer_tick(&self->peer, events)};
 }
 
-/* post(seat, payloads, timeout, deadline, dead): (how many are posted, how the last ended) */
+/* post(seat, payloads, timeout, deadline, dead): (number of posted payloads, result of the last) */
 static PyObject *Peer_post(PeerObject *self, PyObject *args)
 {
     unsigned int seat;
@@ -156,7 +156,7 @@ static PyObject *Peer_post(PeerObject *self, PyObject *args)
     return Py_BuildValue("ni", done, result);
 }
 
-/* The answer that is in a seat: its bytes, or the reason of its refusal. */
+/* The answer in a seat: its bytes, or the reason of its refusal. */
 static PyObject *answer_in(PeerObject *self, uint32_t number)
 {
     gl_area *area = &self->peer.area;
@@ -214,14 +214,14 @@ static PyObject *Peer_call(PeerObject *self, PyObject *args)
         result = answer_in(self, seat);
     else if (failed >= 0)
         result = posted ? PyLong_FromLong(posted) : Py_NewRef(Py_None);
-    atomic_store(&peer->area.seats[seat].reply, 0); /* a later answer finds nobody */
+    atomic_store(&peer->area.seats[seat].reply, 0); /* a later answer has no caller */
     return result;
 }
 
 static PyObject *Peer_close(PeerObject *self, PyObject *unused)
 {
     (void)unused;
-    self->is_open = 0; /* the map stays until no thread is in a method */
+    self->is_open = 0; /* the mapping stays until no thread is in a method */
     Py_RETURN_NONE;
 }
 

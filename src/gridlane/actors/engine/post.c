@@ -1,4 +1,4 @@
-/* Put messages into inboxes, and keep those that nobody takes. */
+/* Put messages into inboxes, and store dead letters. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,7 +28,7 @@ static void write_header(gl_header *slot, const gl_actor *to, const gl_letter *l
     slot->span = letter->span;
 }
 
-/* Number a message that is traced, and keep its event. */
+/* Number a traced message, and store its event. */
 static void trace_post(gl_trace *trace, gl_header *slot)
 {
     slot->span = gl_trace_span(trace);
@@ -65,8 +65,9 @@ static int suits(const gl_actor *to, const gl_letter *letter)
     return letter->type == to->type ? GL_POSTED : GL_WRONG_TYPE;
 }
 
-/* Begin to post: whether the actor takes messages. Senders wait here for a checkpoint to be taken;
-   no step is among them, as all actors are held then. gl_leave follows in any case. */
+/* Begin to post: returns whether the actor accepts messages. Senders wait here while a checkpoint
+   is taken; no step is among them, because all actors are held then. gl_leave follows in any
+   case. */
 int gl_enter(gl_actor *to)
 {
     for (;;) {
@@ -92,7 +93,8 @@ int gl_post(gl_actor *to, const gl_letter *letter, const void *payload, int alon
     if (result)
         return result;
     result = gl_enter(to) ? put(to, letter, payload, alone) : GL_INACTIVE;
-    /* Before the end of the post: an actor that has ended is not in the run queue after that. */
+    /* Order: before the end of the post, so that an ended actor is not in the run queue after
+       that. */
     if (result == GL_POSTED)
         gl_schedule(to);
     gl_leave(to);
@@ -106,7 +108,7 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
     uint64_t done = 0;
     *result = suits(to, letter);
     while (!*result && done < count) {
-        /* A short run at a time, so that an actor that ends does not wait for all of them. */
+        /* Post short runs, so that an actor that ends need not wait for all of them. */
         uint64_t last = done + 32 < count ? done + 32 : count;
         if (!gl_enter(to))
             *result = GL_INACTIVE;
@@ -124,7 +126,7 @@ uint64_t gl_post_run(gl_actor *to, gl_letter *letter, const void *payloads, uint
     return done;
 }
 
-/* Wait for room: pause, and after a while sleep for a time that doubles, up to 0.26 ms. */
+/* Wait for room: pause, then sleep for a time that doubles up to 0.26 ms. */
 static void wait_for_room(uint32_t tries)
 {
     if (tries < 1000) {
@@ -182,7 +184,7 @@ void gl_letter_of(gl_letter *letter, const gl_header *header)
     letter->clock = header->clock;
 }
 
-/* Keep a dead message; the oldest goes where there are too many, and is counted as lost. */
+/* Store a dead letter. Above the limit the oldest is dropped, and counted as lost. */
 void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const void *payload,
              uint32_t reason)
 {
@@ -236,7 +238,7 @@ void gl_bury(gl_engine *engine, uint64_t actor, const gl_letter *letter, const v
     free(evicted);
 }
 
-/* The message of a slot is dead. */
+/* Bury the message of a slot. */
 void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
 {
     gl_letter letter;
@@ -245,14 +247,14 @@ void gl_bury_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
     atomic_fetch_add_explicit(&actor->control->dead, 1, memory_order_relaxed);
 }
 
-/* The same, and tell the caller who waits for its answer. */
+/* As above, and refuse the caller who waits for its answer. */
 void gl_refuse_slot(gl_actor *actor, const gl_header *slot, uint32_t reason)
 {
     gl_bury_slot(actor, slot, reason);
     gl_refuse_caller(actor, slot, reason);
 }
 
-/* Tell the caller of a message that there is no answer; no effect where there has been one. */
+/* Refuse the caller of a message; no effect after an answer. */
 void gl_refuse_caller(gl_actor *actor, const gl_header *asked, uint32_t reason)
 {
     uint64_t to = asked->reply_to;
@@ -274,7 +276,7 @@ static int is_full(gl_actor *actor)
                      - gl_lap(&actor->inbox, ticket)) < 0;
 }
 
-/* Whether actors that wait for room, each for the next one's, end in `sender`. */
+/* Whether the chain of blocked actors, each waiting for room in the next, ends in `sender`. */
 static int is_cycle(gl_actor *sender, gl_actor *full)
 {
     gl_actor *each = full;
@@ -286,7 +288,7 @@ static int is_cycle(gl_actor *sender, gl_actor *full)
     return 0;
 }
 
-/* Take a sender out of the list that it waits in. */
+/* Remove a sender from the list that it waits in. */
 void gl_leave_list(gl_actor *sender)
 {
     gl_actor *full;
@@ -303,19 +305,19 @@ void gl_leave_list(gl_actor *sender)
     }
 }
 
-/* Let `sender` be scheduled when `full` has room. GL_IS_CYCLE where it never would have: then the
-   sender is not in the list. */
+/* Enter `sender` into the list of `full`, which schedules it when it has room. GL_IS_CYCLE where it
+   never would have room: the sender is then not in the list. */
 int gl_block_on(gl_actor *sender, gl_actor *full)
 {
     if (atomic_load(&sender->waiting))
-        return GL_IS_BLOCKED; /* it has been run for another reason, and is in the list still */
+        return GL_IS_BLOCKED; /* it was scheduled for another reason, and is still in the list */
     pthread_mutex_lock(&full->mutex);
     if (full->blocked_count == full->blocked_room) {
         uint32_t room = full->blocked_room ? 2 * full->blocked_room : 8;
         gl_actor **more = realloc(full->blocked, room * sizeof *more);
         if (!more) {
             pthread_mutex_unlock(&full->mutex);
-            return GL_HAS_ROOM; /* without memory there is no list to wait in: it tries again */
+            return GL_HAS_ROOM; /* without memory there is no list to wait in, so it retries */
         }
         full->blocked = more;
         full->blocked_room = room;
@@ -337,8 +339,8 @@ int gl_block_on(gl_actor *sender, gl_actor *full)
     return GL_IS_CYCLE;
 }
 
-/* Schedule the senders that wait for room in an inbox. The list is locked until the last of them is
-   scheduled, so that none of them goes meanwhile. */
+/* Schedule the senders that wait for room in an inbox. Lifetime: the list stays locked until the
+   last of them is scheduled, so none of them is freed meanwhile. */
 void gl_unblock(gl_actor *actor)
 {
     atomic_thread_fence(memory_order_seq_cst);

@@ -1,11 +1,12 @@
 /* A bounded queue of messages with any number of producers and one consumer, without locks.
 
    Each slot has a turn, in its header's `sequence`: 2 * lap where it is free for the ticket of that
-   lap, 2 * lap + 1 where it holds that ticket's message. Zeroed memory is an empty queue, so that
-   memory is resident only where messages have been. A producer takes a ticket by a compare-and-swap
-   of the tail, writes the slot, and publishes by a release store of the turn; the consumer acquires
-   the turn, and releases the slot for the next lap. After D. Vyukov's bounded queue, with laps in the
-   place of sequence numbers. */
+   lap, 2 * lap + 1 where it holds that ticket's message. Zeroed memory is an empty queue, so pages
+   become resident at their first message.
+
+   Memory order: a producer takes a ticket by a compare-and-swap of the tail, writes the slot, and
+   publishes it by a release store of the turn. The consumer acquires the turn, and releases the
+   slot for the next lap. After D. Vyukov's bounded queue, with laps instead of sequence numbers. */
 #ifndef GRIDLANE_ACTORS_QUEUE_H
 #define GRIDLANE_ACTORS_QUEUE_H
 
@@ -19,7 +20,7 @@ typedef struct {
     uint64_t mask;
     uint32_t shift;    /* log2 of the capacity */
     uint32_t slot_bytes;
-    void *memory;      /* what to free */
+    void *memory;      /* the allocation to free */
     size_t bytes;
 } gl_queue;
 
@@ -37,7 +38,7 @@ static inline uint64_t gl_lap(const gl_queue *queue, uint64_t ticket)
     return 2 * (ticket >> queue->shift);
 }
 
-/* Take a slot for one message; NULL if the queue is full. */
+/* Claim a slot for one message; NULL if the queue is full. */
 static inline gl_header *gl_queue_claim(gl_queue *queue, uint64_t *taken)
 {
     uint64_t ticket = atomic_load_explicit(&queue->inbox->tail, memory_order_relaxed);
@@ -84,8 +85,8 @@ static inline int gl_queue_has(const gl_queue *queue, uint64_t ticket)
            == gl_lap(queue, ticket) + 1;
 }
 
-/* Give the slots of the first messages back; the consumer's call. The head has the line of the tail,
-   which producers write: it is stored once. */
+/* Release the slots of the first messages; called by the consumer. The head shares a cache line
+   with the tail, which producers write, so it is stored once. */
 static inline void gl_queue_release_many(gl_queue *queue, uint32_t count)
 {
     uint64_t ticket = atomic_load_explicit(&queue->inbox->head, memory_order_relaxed);
@@ -105,7 +106,7 @@ static inline uint64_t gl_queue_length(const gl_queue *queue)
     return tail - head > queue->mask + 1 ? 0 : tail - head;
 }
 
-/* Note the number of messages as the most so far, if it is. */
+/* Raise the recorded maximum of messages. */
 void gl_queue_note_high(gl_queue *queue);
 
 #endif

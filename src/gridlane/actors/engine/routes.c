@@ -1,8 +1,8 @@
 /* The tables of names and topics.
 
-   Names and numbers are in a hash table that steps read while Python adds to it: an entry's actor is
-   written before its key, a removed one keeps its key, and a table that is too small is replaced by a
-   larger copy. Old tables are kept until no step can read them (gl_engine_quiet). */
+   Names and numbers are in a hash table that steps read while Python adds to it. Memory order: an
+   entry's actor is written before its key. A removed entry keeps its key. A table that is too small
+   is replaced by a larger copy; old tables stay until no step can read them (gl_engine_quiet). */
 #include <stdlib.h>
 
 #include "engine.h"
@@ -23,7 +23,8 @@ gl_actor *gl_find_route(const gl_engine *engine, uint64_t key)
     gl_routes *routes = atomic_load_explicit(&engine->routes, memory_order_acquire);
     if (!routes || !key)
         return NULL;
-    /* A place without a key may be given to another name at this moment: its actor is not ours. */
+    /* An entry without a key may be assigned to another name at this moment: its actor is not
+       ours. */
     gl_route *route = place_of(routes, key);
     if (atomic_load_explicit(&route->key, memory_order_acquire) != key)
         return NULL;
@@ -49,7 +50,7 @@ static void put(gl_routes *routes, uint64_t key, gl_actor *actor)
     }
 }
 
-/* Have a key lead to an actor, or to none; -1 without memory. One thread at a time. */
+/* Route a key to an actor, or to none; -1 without memory. One thread at a time. */
 int gl_set_route(gl_engine *engine, uint64_t key, gl_actor *actor)
 {
     gl_routes *routes = atomic_load(&engine->routes);

@@ -1,14 +1,15 @@
-/* What a checkpoint takes of actors, and puts into new ones. The actors are held meanwhile. */
+/* Read actors for a checkpoint, and restore new ones from it. The actors are held meanwhile. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "objects.h"
 #include "wire.h"
 
-/* A caller that no process has: replies to it are dead letters. */
+/* A caller in no process: replies to it are dead letters. */
 #define NOBODY (GL_TO_WAITER | 0xFFFFF)
 
-/* pause(timeout): let senders wait until the phase is set again; whether no message is on its way */
+/* pause(timeout): make senders wait until the phase is set again; returns whether no message is
+   being posted */
 PyObject *Actor_pause(ActorObject *self, PyObject *args)
 {
     gl_actor *a = self->actor;
@@ -27,8 +28,8 @@ PyObject *Actor_pause(ActorObject *self, PyObject *args)
     return PyBool_FromLong(quiet);
 }
 
-/* held_back(): (outputs that wait for room, messages handled, the headers of these where their slots
-   are given back, subscribers served, code): what is left of the last step */
+/* held_back(): (blocked outputs, messages handled, their headers where their slots are released,
+   subscribers served, code): the rest of the last step */
 PyObject *Actor_held_back(ActorObject *self, PyObject *unused)
 {
     gl_actor *a = self->actor;
@@ -61,7 +62,7 @@ void gl_forget_caller(gl_header *header)
         header->reply_to = NOBODY;
 }
 
-/* A message for a slot: -1 with an exception if it is not whole, or too large. */
+/* A message for a slot: -1 with an exception if it is incomplete or too large. */
 static int copy_message(gl_queue *queue, PyObject *item, uint64_t type)
 {
     gl_header header;
@@ -99,14 +100,14 @@ static int copy_output(gl_actor *a, PyObject *item)
     return 0;
 }
 
-/* The headers of messages whose slots are given back already. */
+/* The headers of messages whose slots are released already. */
 static int copy_asked(gl_actor *a, const Py_buffer *headers)
 {
     if (!headers->len)
         return 0;
     if ((size_t)headers->len != a->handled * sizeof *a->asked)
         return wrong("the number of messages handled");
-    /* Of an actor whose kernel has run without an end they may be more than a batch. */
+    /* An actor with a resident kernel may have more of them than a batch. */
     size_t room = a->handled > a->batch ? a->handled : a->batch;
     if (!a->asked && !(a->asked = calloc(room, sizeof *a->asked))) {
         PyErr_NoMemory();
@@ -147,7 +148,7 @@ PyObject *Actor_load(ActorObject *self, PyObject *args)
         failed = copy_output(a, PyList_GET_ITEM(outputs, n));
     if (!failed)
         failed = copy_asked(a, &headers);
-    /* A message that failed is in the inbox still, behind those that are handled. */
+    /* A failed message is still in the inbox, behind the handled ones. */
     if (!failed && (uint64_t)(a->settled ? 0 : handled) + (code != 0) > gl_queue_length(&a->inbox))
         failed = wrong("the number of messages handled");
     PyBuffer_Release(&headers);
@@ -161,7 +162,7 @@ PyObject *Actor_load(ActorObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* adopt(physical, logical, dead_lost, dead_total): go on with the clock and counters of another
+/* adopt(physical, logical, dead_lost, dead_total): continue the clock and counters of another
    engine */
 PyObject *Engine_adopt(EngineObject *self, PyObject *args)
 {
@@ -182,7 +183,7 @@ PyObject *Engine_adopt(EngineObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* dead_letters(): all dead messages, the oldest first: of each 8 bytes of the actor's number, its
+/* dead_letters(): all dead letters, the oldest first: of each 8 bytes of the actor's number, its
    header, its payload. They stay. */
 PyObject *Engine_dead_letters(EngineObject *self, PyObject *unused)
 {

@@ -1,8 +1,8 @@
-/* One step of an actor: a batch of its messages, and the delivery of what its handler emitted.
+/* One step of an actor: a batch of its messages, and the delivery of its handler's outputs.
 
-   The slots of the batch are kept until every output is delivered, because outputs refer to their
-   messages, and so that nothing is lost where a receiver is full. Only where actors in a cycle would
-   wait for each other are they given back before that, and their headers kept. */
+   Lifetime: the slots of the batch stay until every output is delivered, because outputs refer to
+   their messages, and so nothing is lost where a receiver is full. Only where actors in a cycle
+   would wait for each other are they released earlier, and their headers copied. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,8 +20,8 @@ int gl_step_allowed(const gl_actor *actor)
     return (phase & (GL_RUNS | GL_HAS_FAILED)) == GL_RUNS;
 }
 
-/* ---- the memory of outputs: resident where there have been some, and all the system's again after
-   that, as most actors use little of it */
+/* ---- the memory of outputs: resident after its first use, and returned to the system after the
+   step, as most actors use little of it */
 
 int gl_outputs_init(gl_actor *actor, uint32_t outputs, uint32_t output_bytes)
 {
@@ -56,13 +56,13 @@ static int usable(gl_actor *actor, const gl_header *slot, uint64_t now, uint32_t
     return 0;
 }
 
-/* Find the next messages and tell the kernel; the number of them. The outputs of the last step are
-   delivered. */
+/* Select the next messages and write them to the kernel's info; returns their number. The outputs
+   of the last step are delivered. */
 uint32_t gl_step_begin(gl_actor *actor, uint64_t now)
 {
     uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
     uint32_t count = 0, refused = 0;
-    uint64_t posted = 0, together = 0; /* messages in a row that were sent at the same time */
+    uint64_t posted = 0, together = 0; /* adjacent messages that were sent at the same time */
     actor->begun = now;
     while (count < actor->batch && gl_queue_has(&actor->inbox, head + count)) {
         gl_header *slot = gl_slot(&actor->inbox, head + count);
@@ -117,7 +117,7 @@ static void release_handled(gl_actor *actor)
     atomic_fetch_add_explicit(&actor->control->received, actor->handled, memory_order_relaxed);
 }
 
-/* Give the slots of the handled messages back before their outputs are delivered, and keep their
+/* Release the slots of the handled messages before their outputs are delivered, and copy their
    headers; 0 where that is done already. */
 static int settle(gl_actor *actor)
 {
@@ -152,7 +152,7 @@ static int deliver(gl_actor *from, gl_actor *to, gl_letter *letter, const void *
         if (from->full == GL_DEAD)
             return bury_for(to, letter, payload, GL_FULL);
         if (from->wire)
-            return 0; /* the thread of kernels tries again */
+            return 0; /* the thread of resident kernels retries */
         int blocked = gl_block_on(from, to);
         if (blocked == GL_IS_BLOCKED)
             return 0;
@@ -161,7 +161,7 @@ static int deliver(gl_actor *from, gl_actor *to, gl_letter *letter, const void *
     }
 }
 
-/* A reply goes to the host: a message that no actor handles. */
+/* A reply to the host: a message that no actor handles. */
 static void trace_answer(const gl_actor *actor, gl_letter *letter)
 {
     gl_trace *trace = gl_tracing(actor->engine);
@@ -172,7 +172,7 @@ static void trace_answer(const gl_actor *actor, gl_letter *letter)
                                      letter->span});
 }
 
-/* Deliver a reply to whoever waits for it. */
+/* Deliver a reply to the actor or caller that waits for it. */
 static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, const void *payload)
 {
     gl_engine *engine = actor->engine;
@@ -181,7 +181,7 @@ static int reply(gl_actor *actor, const gl_header *asked, gl_letter *letter, con
     letter->correlation = asked->correlation;
     letter->destination = asked->source;
     if (!to)
-        return 1; /* the sender said that it wants none */
+        return 1; /* the sender wants no reply */
     if (to & GL_TO_WAITER) {
         trace_answer(actor, letter);
         if (gl_answer(engine, to, letter->type, &letter->clock, payload, letter->payload_bytes, 0))
@@ -236,7 +236,7 @@ static int publish(gl_actor *actor, uint64_t key, gl_letter *letter, const void 
         gl_bury(actor->engine, actor->id, letter, payload, GL_NO_TOPIC);
         return 1;
     }
-    /* In the order of their numbers: the table may be another one after a wait. */
+    /* In the order of their numbers: the table may be replaced during a wait. */
     for (uint32_t n = 0; n < topic->count; n++) {
         gl_actor *to = topic->subscribers[n];
         if (to->id < actor->subscriber)
@@ -250,7 +250,7 @@ static int publish(gl_actor *actor, uint64_t key, gl_letter *letter, const void 
     return 1;
 }
 
-/* Deliver what a handler has emitted; 0 if the actor waits for room somewhere. */
+/* Deliver an emitted message; 0 if the actor waits for room somewhere. */
 int gl_hand_over(gl_actor *from, uint32_t kind, uint64_t key, const gl_header *asked,
                  gl_letter *letter, const void *payload)
 {
@@ -287,7 +287,8 @@ static void fail(gl_actor *actor)
 {
     gl_control *control = actor->control;
     uint64_t head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
-    /* Python must know of the failure before its caller does, who asks Python for the reason. */
+    /* Order: Python must see the failure before its caller does, because the caller reads the
+       reason from Python. */
     atomic_store_explicit(&control->error, (uint32_t)actor->code, memory_order_release);
     atomic_fetch_or(&actor->phase, GL_HAS_FAILED);
     atomic_fetch_add_explicit(&control->failed, 1, memory_order_relaxed);
@@ -316,7 +317,7 @@ static int flush(gl_actor *actor, uint64_t now)
 {
     while (actor->sent < actor->pending) {
         const gl_output *output = output_at(actor, actor->sent);
-        /* What a failing message emitted is not sent. */
+        /* Outputs of the failed message are not sent. */
         if (output->message < actor->handled && !send_output(actor, output, now))
             return 0;
         actor->sent++;
@@ -325,7 +326,7 @@ static int flush(gl_actor *actor, uint64_t now)
     return 1;
 }
 
-/* Deliver the outputs that are left; 0 if the actor waits for room somewhere. */
+/* Deliver the remaining outputs; 0 if the actor waits for room somewhere. */
 int gl_flush(gl_actor *actor)
 {
     if (!actor->handled && !actor->pending && !actor->code)
@@ -347,7 +348,7 @@ static void note_handling(gl_actor *actor, uint32_t messages, uint64_t now)
     }
 }
 
-/* After the kernel, whose error is `code`. */
+/* Called after the kernel, whose error is `code`. */
 void gl_step_end(gl_actor *actor, int code)
 {
     uint32_t count = (uint32_t)actor->info[GL_COUNT];
@@ -357,7 +358,7 @@ void gl_step_end(gl_actor *actor, int code)
     atomic_store_explicit(&actor->control->busy, 0, memory_order_release);
     actor->handled = handled < count ? handled : count;
     if (code && actor->handled == count)
-        code = 0; /* every message is handled: the stop came too late */
+        code = 0; /* every message was handled: the stop came too late */
     actor->pending = emitted < actor->outputs ? emitted : actor->outputs;
     actor->sent = actor->subscriber = 0;
     actor->code = code;

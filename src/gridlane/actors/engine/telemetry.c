@@ -1,4 +1,4 @@
-/* The ring of traced events: the newest stay. */
+/* The ring of traced events: it overwrites the oldest. */
 #include <string.h>
 
 #include "telemetry.h"

@@ -1,4 +1,4 @@
-/* Latencies in buckets, and events of messages in a ring. Neither takes a lock. */
+/* Latencies in buckets, and events of messages in a ring, both without locks. */
 #ifndef GRIDLANE_ACTORS_TELEMETRY_H
 #define GRIDLANE_ACTORS_TELEMETRY_H
 
@@ -22,7 +22,7 @@ static inline void gl_raise(_Atomic uint64_t *word, uint64_t by)
                           memory_order_relaxed);
 }
 
-/* Count `count` times of the same length; the only writer's call. */
+/* Add `count` times of the same length; there is one writer. */
 static inline void gl_note(gl_histogram *histogram, uint64_t time, uint64_t count)
 {
     gl_raise(&histogram->bucket[gl_bucket(time)], count);
@@ -36,7 +36,8 @@ static inline uint64_t gl_between(uint64_t begin, uint64_t end)
     return end > begin ? end - begin : 0; /* clocks of senders may be ahead */
 }
 
-/* What happens to a message; Python has the names. `end` is a time, or the reason of a dead one. */
+/* Kinds of events of a message; Python has their names. `end` is a time, or the reason of a dead
+   letter. */
 enum { GL_EVENT_POST = 1, GL_EVENT_HANDLE, GL_EVENT_ANSWER, GL_EVENT_DEAD };
 
 typedef struct {

@@ -10,7 +10,7 @@ PyObject *Actor_latencies(ActorObject *self, void *closure)
     return PyMemoryView_FromMemory((char *)self->actor->latencies, sizeof(gl_latencies), PyBUF_READ);
 }
 
-/* note_call(nanoseconds): an asynchronous call has its answer. Python's lock makes it the only one. */
+/* note_call(nanoseconds): an asynchronous call was answered. The GIL makes this the only writer. */
 PyObject *Actor_note_call(ActorObject *self, PyObject *time)
 {
     uint64_t taken = PyLong_AsUnsignedLongLong(time);
@@ -20,8 +20,8 @@ PyObject *Actor_note_call(ActorObject *self, PyObject *time)
     Py_RETURN_NONE;
 }
 
-/* trace_begin(size): keep the last `size` events of messages, a power of two; ValueError where a trace
-   is being made */
+/* trace_begin(size): store the last `size` events of messages, a power of two; ValueError during a
+   trace */
 PyObject *Engine_trace_begin(EngineObject *self, PyObject *args)
 {
     unsigned long long size;
@@ -38,7 +38,7 @@ PyObject *Engine_trace_begin(EngineObject *self, PyObject *args)
             return PyErr_NoMemory();
         if (engine->ring)
             made->spans = atomic_load(&engine->ring->spans);
-        /* A thread may be writing to the older one still: it goes with the engine. */
+        /* Lifetime: a thread may still write to the older ring, so it is freed with the engine. */
         gl_trace **list = realloc(engine->rings, (engine->ring_count + 1) * sizeof *list);
         if (!list) {
             free(made);
@@ -75,7 +75,7 @@ PyObject *Engine_trace_end(EngineObject *self, PyObject *unused)
     for (uint64_t ticket = begin; ticket < end; ticket++) {
         gl_record *record = &trace->record[ticket & trace->mask];
         if (atomic_load_explicit(&record->turn, memory_order_acquire) != 2 * ticket + 2)
-            continue; /* it is being written, or a later one is */
+            continue; /* it is being written, or holds a later event */
         for (int n = 0; n < 7; n++)
             copy[kept][n] = atomic_load_explicit(&record->word[n], memory_order_relaxed);
         atomic_thread_fence(memory_order_acquire);

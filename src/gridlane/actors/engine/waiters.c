@@ -9,7 +9,7 @@
 #define NUMBER(ticket) ((uint32_t)((ticket) & 0xFFFFF))
 #define GENERATION(ticket) ((uint32_t)(((ticket) >> 20) & 0x1FFFFFFF))
 
-/* ---- conditions with a limit of gl_elapsed, which no change of the time of day moves */
+/* ---- condition waits limited by gl_elapsed, which no change of the time of day moves */
 
 void gl_cond_init(pthread_cond_t *condition)
 {
@@ -43,8 +43,8 @@ gl_waiter *gl_waiter_of(gl_engine *engine, uint64_t ticket)
     return &engine->waiters[NUMBER(ticket)];
 }
 
-/* A waiter for the answer of an actor, by the number that goes into `reply_to`; 0 if there are too
-   many. */
+/* Allocate a waiter for the answer of an actor; returns the number that goes into `reply_to`, 0 if
+   there are too many. */
 uint64_t gl_wait_begin(gl_engine *engine, uint64_t actor, int is_async)
 {
     uint32_t number;
@@ -66,18 +66,18 @@ uint64_t gl_wait_begin(gl_engine *engine, uint64_t actor, int is_async)
     return GL_TO_WAITER | (uint64_t)generation << 20 | number;
 }
 
-/* Answer a caller: 0, or GL_LATE if it waits no more. `reason` other than 0 is a refusal. */
+/* Answer a caller: 0, or GL_LATE if it waits no more. A `reason` other than 0 is a refusal. */
 int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_clock *clock,
               const void *payload, uint32_t bytes, uint32_t reason)
 {
     uint32_t number = NUMBER(reply_to);
     uint32_t expected = GENERATION(reply_to) << 3 | GL_WAITING;
     gl_waiter *waiter;
-    /* A caller with a place has the first reply there, and the others come here. */
+    /* A caller with a place gets the first reply there; later replies come here. */
     if (number >= GL_WAITERS || reply_to & GL_DIRECT)
         return GL_LATE;
     waiter = &engine->waiters[number];
-    /* GL_GONE marks the waiter as this thread's while it writes. */
+    /* GL_GONE reserves the waiter for this thread while it writes. */
     if (!atomic_compare_exchange_strong(&waiter->state, &expected,
                                         GENERATION(reply_to) << 3 | GL_GONE))
         return GL_LATE;
@@ -116,7 +116,7 @@ int gl_answer(gl_engine *engine, uint64_t reply_to, uint64_t type, const gl_cloc
     return 0;
 }
 
-/* Wake the threads that wait for an answer or a reply; one has been stored. */
+/* Wake the threads that wait for an answer or a reply, after one was stored. */
 void gl_wake_receivers(gl_engine *engine)
 {
     atomic_thread_fence(memory_order_seq_cst);
@@ -133,7 +133,7 @@ static int is_done(gl_waiter *waiter)
     return state == GL_ANSWERED || state == GL_REFUSED;
 }
 
-/* Whether a caller has its answer, and has not given its waiter back. */
+/* Whether a caller has its answer and still owns its waiter. */
 int gl_has_answer(gl_engine *engine, uint64_t ticket)
 {
     uint32_t state;
@@ -144,8 +144,8 @@ int gl_has_answer(gl_engine *engine, uint64_t ticket)
            || state == (GENERATION(ticket) << 3 | GL_REFUSED);
 }
 
-/* Wait for an answer: spin `spin` nanoseconds, then park until `until` of gl_elapsed; 1 if there is
-   an answer. A stopped engine gives none. */
+/* Wait for an answer: spin for `spin` nanoseconds, then park until `until` of gl_elapsed; 1 if
+   there is an answer. A stopped engine has none. */
 int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until)
 {
     gl_waiter *waiter = gl_waiter_of(engine, ticket);
@@ -168,7 +168,7 @@ int gl_wait(gl_engine *engine, uint64_t ticket, uint64_t spin, uint64_t until)
     return is_done(waiter);
 }
 
-/* The answer came after its caller had looked for it the last time. */
+/* The answer arrived after its caller's last test. */
 static void bury_answer(gl_engine *engine, const gl_waiter *waiter, uint64_t ticket)
 {
     gl_letter letter = {.type = waiter->type, .source = waiter->actor, .correlation = ticket,
@@ -177,9 +177,9 @@ static void bury_answer(gl_engine *engine, const gl_waiter *waiter, uint64_t tic
     gl_bury(engine, waiter->actor, &letter, waiter->payload, GL_LATE);
 }
 
-/* Give a waiter back: its answer is taken, or the caller is no longer interested, and an answer that
-   is there is a dead letter. An asynchronous call that is answered and cancelled at the same time
-   does both; its second has no effect. */
+/* Release a waiter. Either its answer was taken, or the caller waits no more, and a present answer
+   becomes a dead letter. An asynchronous call that is answered and cancelled at the same time does
+   both; the second has no effect. */
 void gl_wait_end(gl_engine *engine, uint64_t ticket, int taken)
 {
     if (NUMBER(ticket) >= GL_WAITERS)

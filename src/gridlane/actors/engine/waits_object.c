@@ -1,4 +1,4 @@
-/* What Python's own threads wait for, dead letters, and counters. */
+/* Waits of Python's own threads, dead letters, and counters. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static PyObject *wait_for_actor(EngineObject *self, double seconds, int events)
         gl_cond_wait(events ? &engine->events : &engine->host, &engine->mutex, slice_of(until));
     }
     if (found)
-        number = found->id; /* out of the list it may be freed */
+        number = found->id; /* out of the list, it may be freed */
     pthread_mutex_unlock(&engine->mutex);
     Py_END_ALLOW_THREADS
     if (!found)
@@ -54,7 +54,7 @@ PyObject *Engine_failed(EngineObject *self, PyObject *args)
     return wait_for_actor(self, seconds, 1);
 }
 
-/* dead(): (actor, header and payload) of the oldest dead message, which is taken, or None */
+/* dead(): take (actor, header and payload) of the oldest dead letter, or None */
 PyObject *Engine_dead(EngineObject *self, PyObject *unused)
 {
     (void)unused;
@@ -83,7 +83,7 @@ PyObject *Engine_dead(EngineObject *self, PyObject *unused)
     return made;
 }
 
-/* bury(actor, header and payload): put a dead message back */
+/* bury(actor, header and payload): store a dead letter again */
 PyObject *Engine_bury(EngineObject *self, PyObject *args)
 {
     unsigned long long actor;
@@ -110,7 +110,7 @@ PyObject *Engine_bury(EngineObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* expire(time): drop the dead messages that were posted before it; how many */
+/* expire(time): drop the dead letters that were posted before it; returns their number */
 PyObject *Engine_expire(EngineObject *self, PyObject *args)
 {
     unsigned long long limit, count = 0;

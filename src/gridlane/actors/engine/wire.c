@@ -1,4 +1,4 @@
-/* The memory between the host and a kernel that runs, and messages in it. */
+/* The memory between the host and a resident kernel, and messages in it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static gl_chunk *slot_at(const gl_wire *wire, uint64_t ticket)
     return (gl_chunk *)(wire->inbox + (ticket & mask) * wire->slot_bytes);
 }
 
-/* How many messages the kernel has taken. */
+/* The number of messages that the kernel has taken. */
 static uint64_t head_of(const gl_wire *wire)
 {
     return atomic_load_explicit(&wire->status->head, memory_order_acquire);
@@ -56,7 +56,7 @@ int gl_wire_put(gl_actor *to, const gl_letter *letter, const void *payload, uint
     uint64_t ticket = atomic_load_explicit(&wire->tail, memory_order_relaxed);
     int64_t room = 1ll << wire->shift;
     do {
-        /* The kernel writes its head all the time: look only where it matters. */
+        /* The kernel writes its head all the time: read it only where necessary. */
         if ((int64_t)(ticket - atomic_load_explicit(&wire->seen, memory_order_acquire)) >= room) {
             uint64_t head = head_of(wire);
             atomic_store_explicit(&wire->seen, head, memory_order_release);
@@ -78,7 +78,7 @@ int gl_wire_put(gl_actor *to, const gl_letter *letter, const void *payload, uint
     return GL_POSTED;
 }
 
-/* A message that is not handled is dead, and its caller is told. */
+/* Bury a message that is not handled, and refuse its caller. */
 void gl_wire_refuse(gl_actor *actor, const gl_letter *letter, const void *payload, uint32_t reason)
 {
     gl_bury(actor->engine, actor->id, letter, payload, reason);
@@ -96,7 +96,7 @@ void gl_wire_refuse(gl_actor *actor, const gl_letter *letter, const void *payloa
     }
 }
 
-/* Refuse a message in chunks; 0 if it is not whole. */
+/* Refuse a message in chunks; 0 if it is not complete. */
 int gl_wire_refuse_chunks(gl_actor *actor, const void *chunks, uint32_t sequence, uint32_t reason)
 {
     const gl_chunk *chunk = chunks;
@@ -115,7 +115,7 @@ int gl_wire_refuse_chunks(gl_actor *actor, const void *chunks, uint32_t sequence
     return 1;
 }
 
-/* Refuse up to `most` messages of the ring, whose kernel has ended; how many. */
+/* Refuse up to `most` messages of the ring of a kernel that has ended; returns their number. */
 uint32_t gl_wire_drain(gl_actor *actor, uint32_t most, uint32_t reason)
 {
     gl_wire *wire = actor->wire;

@@ -1,10 +1,13 @@
-/* Messages between the host and a kernel that runs on a device: device/wire.py has the same numbers.
+/* Messages between the host and a resident kernel of a device. device/wire.py has the same
+   constants.
 
    Memory of the host that the device can read and write holds an actor's inbox, the messages that
-   its kernel sends (`out`), the answers to callers who wait (`place`), the host's orders and the
-   kernel's status. A message is cut into pieces of 12 bytes, each followed by a sequence word: that
-   of a ring's slot is its lap + 1, so that zeroed memory is an empty ring. The kernel reads and
-   writes such a chunk by one access. The host writes the word last, and reads it first. */
+   its kernel sends (`out`), the answers to waiting callers (`place`), the host's orders and the
+   kernel's status. A message is cut into pieces of 12 bytes, each followed by a sequence word. The
+   sequence word of a ring's slot is its lap + 1, so zeroed memory is an empty ring.
+
+   Memory order: the kernel reads and writes a piece and its sequence word by one access. The host
+   writes the word last, and reads it first. */
 #ifndef GRIDLANE_ACTORS_WIRE_H
 #define GRIDLANE_ACTORS_WIRE_H
 
@@ -28,7 +31,7 @@ typedef struct {
     uint32_t bytes;
 } gl_wire_answer; /* 36 bytes on the wire */
 
-/* `requests`: how often a handler has been asked to give up its message, and 1 more. */
+/* `requests`: the number of requests to give up a message, + 1. */
 typedef struct {
     _Atomic uint32_t order, version;
     _Atomic uint64_t out_head;
@@ -47,16 +50,16 @@ _Static_assert(sizeof(gl_wire_header) == 96, "header on the wire");
 
 #define GL_PLACES 64
 enum { GL_LEAVE, GL_RUN = 1, GL_PARK = 2, GL_STOP = 3 };
-enum { GL_UNHANDLED = 4 }; /* a kind of what a kernel sends, besides GL_REPLY and its like */
+enum { GL_UNHANDLED = 4 }; /* a kind of a kernel's message, besides GL_REPLY and the others */
 
-/* Where a caller waits for an answer. */
+/* The place of a waiting caller's answer. */
 typedef struct {
     uint32_t generation;
     _Atomic uint64_t refused; /* the generation, above a reason */
     uint64_t ticket, since;   /* of a message whose caller has gone */
 } gl_place;
 
-/* What a kernel has sent, without its ring (wire_saved.c). */
+/* A message of the kernel, taken out of its ring (wire_saved.c). */
 typedef struct gl_kept {
     struct gl_kept *next;
     uint32_t bytes;
@@ -67,24 +70,25 @@ struct gl_wire {
     uint8_t *inbox, *out, *answers;
     gl_orders *orders;
     gl_status *status;
-    _Atomic uint32_t *raised; /* the kernel's error, where the device says so while it runs */
+    _Atomic uint32_t *raised; /* the kernel's error, where the device reports it while the kernel
+                                 runs */
     uint32_t shift, chunks, slot_bytes, out_shift, out_slot, answer_bytes;
-    uint32_t resident; /* whether a kernel runs, or may */
-    uint32_t timed;    /* whether the kernel counts how long messages wait and are handled */
+    uint32_t resident; /* whether a kernel runs, or may run */
+    uint32_t timed;    /* whether the kernel counts waits and handling times */
     uint32_t stopping, leaving, holds, number;
     uint64_t out_head;
-    uint8_t *letter; /* the message of `out` that is delivered now */
+    uint8_t *letter; /* the message of `out` that is being delivered */
     uint32_t letter_bytes;
     gl_kept *kept;
     uint32_t dams; /* by checkpoints: nothing that the kernel sends is delivered */
-    const uint64_t *shut; /* at the end: keys of actors that get nothing more */
+    const uint64_t *shut; /* at the end: keys of actors that receive nothing more */
     uint32_t shut_count;
     _Atomic uint32_t kept_count;
-    uint64_t looked;         /* when the thread of kernels has looked at it last, in a trace */
-    uint64_t beats, heard_of; /* signs of life, and how many messages are handled, as last seen */
+    uint64_t looked;         /* the last poll by the thread of resident kernels, in a trace */
+    uint64_t beats, heard_of; /* heartbeats and handled messages, as last seen */
     _Alignas(64) _Atomic uint64_t tail;
-    _Atomic uint64_t seen, high; /* how many are taken, as last seen; the most that were there */
-    _Alignas(64) _Atomic uint64_t free; /* places, by bits */
+    _Atomic uint64_t seen, high; /* taken messages, as last seen; the most that waited */
+    _Alignas(64) _Atomic uint64_t free; /* free places, as bits */
     _Atomic uint64_t left;              /* places whose callers have gone */
     gl_place place[GL_PLACES];
 };
@@ -98,7 +102,7 @@ void gl_wire_letter(gl_letter *letter, const gl_wire_header *header);
 int gl_wire_refuse_chunks(gl_actor *actor, const void *chunks, uint32_t sequence, uint32_t reason);
 uint32_t gl_wire_drain(gl_actor *actor, uint32_t most, uint32_t reason);
 
-/* wire_thread.c: what the kernels send, and their orders */
+/* wire_thread.c: messages that kernels send, and orders */
 int gl_wire_start(gl_engine *engine);
 int gl_wire_add(gl_actor *actor);
 void gl_wire_remove(gl_actor *actor, const uint64_t *shut, uint32_t count);
@@ -118,7 +122,7 @@ void gl_wire_note_call(gl_actor *actor, const gl_letter *asked, const gl_wire_an
                        uint64_t begin, uint64_t end);
 void gl_wire_trace_handled(gl_actor *actor, uint64_t head);
 
-/* wire_saved.c: what is kept for checkpoints */
+/* wire_saved.c: messages that a checkpoint holds back */
 void gl_wire_forget(gl_wire *wire);
 
 /* wire_call.c: callers */

@@ -1,12 +1,12 @@
-/* Callers of actors whose kernels run: a caller has a place, into which the kernel writes the answer.
+/* Callers of resident kernels: a caller has a place, into which the kernel writes the answer.
 
    The sequence word of an answer is the place's generation + 1. A caller who gives up leaves the
-   place, which nobody takes until the late answer is there, or cannot come any more. */
+   place. No other caller gets it until the late answer is there, or cannot arrive any more. */
 #include <string.h>
 
 #include "wire.h"
 
-#define LATEST 1000000000ull /* nanoseconds after which no answer comes to a message that is done */
+#define LATEST 1000000000ull /* nanoseconds after which a handled message gets no answer */
 
 static uint32_t generation_of(uint64_t reply_to)
 {
@@ -18,7 +18,7 @@ static const gl_chunk *answer_at(const gl_wire *wire, uint64_t reply_to)
     return (const gl_chunk *)(wire->answers + (reply_to & 0xFFFFF) * wire->answer_bytes);
 }
 
-/* Take a place; 0 if there is none. */
+/* Allocate a place; 0 if there is none. */
 int gl_wire_claim(gl_wire *wire, uint64_t *reply_to)
 {
     uint64_t free = atomic_load_explicit(&wire->free, memory_order_relaxed);
@@ -40,7 +40,7 @@ static int has(const gl_chunk *chunk, uint32_t sequence)
     return atomic_load_explicit(&chunk->sequence, memory_order_acquire) == sequence;
 }
 
-/* Whether the answer is there, whole; or the reason why none comes. */
+/* Whether the complete answer is there; or the reason why there is none. */
 int gl_wire_answered(const gl_wire *wire, uint64_t reply_to, gl_wire_answer *answer, uint32_t *reason)
 {
     const gl_chunk *chunk = answer_at(wire, reply_to);
@@ -77,7 +77,7 @@ void gl_wire_read_answer(const gl_wire *wire, uint64_t reply_to, uint32_t bytes,
     memcpy(next, chunk->piece, bytes);
 }
 
-/* Give a place back, or leave it to a late answer to the message of a ticket. */
+/* Release a place, or leave it to a late answer to the message of a ticket. */
 void gl_wire_leave(gl_wire *wire, uint64_t reply_to, uint64_t ticket, int answered)
 {
     uint64_t bit = 1ull << (reply_to & 0xFFFFF);
@@ -123,10 +123,9 @@ void gl_wire_tidy(gl_actor *actor, uint64_t now)
     }
 }
 
-/* Call an actor whose kernel runs, from a thread without Python, and spin until the answer is there.
-
-   0, a reason, GL_IS_FULL (its inbox, or its places), or -3 at the time `until` of gl_elapsed. `room`
-   is that for the reply's bytes, and then their number. */
+/* Call an actor with a resident kernel, from a thread without Python, and spin until the answer is
+   there. 0, a reason, GL_IS_FULL (its inbox, or its places), or -3 at the time `until` of
+   gl_elapsed. `room` is the size of the reply's buffer, then the reply's size. */
 int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, uint32_t *room,
             uint64_t until)
 {
@@ -147,7 +146,7 @@ int gl_call(gl_actor *actor, const void *payload, uint32_t bytes, void *reply, u
     int there = 0;
     while (!posted && !there) {
         for (int n = 0; n < 64 && !there; n++) {
-            gl_pause(); /* looking all the time would take the line from the device */
+            gl_pause(); /* continuous polls would keep the cache line from the device */
             there = gl_wire_answered(wire, letter.reply_to, &answer, &reason);
         }
         if (!there && gl_elapsed() >= until)

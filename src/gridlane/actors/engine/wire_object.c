@@ -1,12 +1,12 @@
-/* Actors whose kernels run without an end, as Python sees them, and calls of them. */
+/* Actors with resident kernels for Python, and calls of them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "objects.h"
 #include "wire.h"
 
-#define HELD 100000ull /* nanoseconds that a call spins with Python's lock; letting go costs time */
-#define SILENT 20000000ull /* nanoseconds after which a message that is handled has no answer */
+#define HELD 100000ull /* nanoseconds that a call spins with the GIL held; a release costs time */
+#define SILENT 20000000ull /* nanoseconds after which a handled message gets no answer */
 
 /* connect(keep, inbox, out, answers, orders, status, control, latencies, shift, chunks, slot_bytes,
    out_shift, out_slot, answer_bytes): the memory that a kernel and the host share; `keep` owns it.
@@ -76,7 +76,7 @@ PyObject *Actor_resides(ActorObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* ends(): order the kernel to end, without handling more */
+/* ends(): order the kernel to end without handling more */
 PyObject *Actor_ends(ActorObject *self, PyObject *unused)
 {
     (void)unused;
@@ -85,7 +85,7 @@ PyObject *Actor_ends(ActorObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* leaves(): order the kernel to end for a while */
+/* leaves(): order the kernel to leave the device for a while */
 PyObject *Actor_leaves(ActorObject *self, PyObject *unused)
 {
     (void)unused;
@@ -94,8 +94,8 @@ PyObject *Actor_leaves(ActorObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* give_up(since): ask the kernel's handler to give up the message of which there is no sign of life
-   since then, or any (0); whether it is asked */
+/* give_up(since): request that the handler give up its message, if there is no heartbeat since
+   then, or in any case (0); returns whether it was requested */
 PyObject *Actor_give_up(ActorObject *self, PyObject *args)
 {
     unsigned long long since;
@@ -108,7 +108,7 @@ PyObject *Actor_give_up(ActorObject *self, PyObject *args)
     return PyBool_FromLong(asked);
 }
 
-/* tables(version): the version of the tables of routes that the kernel is to use */
+/* tables(version): publish the version of the tables of routes */
 PyObject *Actor_tables(ActorObject *self, PyObject *args)
 {
     unsigned int version;
@@ -118,7 +118,8 @@ PyObject *Actor_tables(ActorObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* refuse(chunks, sequence, reason): a message that the kernel has not handled; whether it is whole */
+/* refuse(chunks, sequence, reason): a message that the kernel has not handled; returns whether it
+   is complete */
 PyObject *Actor_refuse(ActorObject *self, PyObject *args)
 {
     Py_buffer chunks;
@@ -132,7 +133,7 @@ PyObject *Actor_refuse(ActorObject *self, PyObject *args)
     return PyBool_FromLong(whole);
 }
 
-/* ended(): the kernel has ended; what it has sent is delivered */
+/* ended(): the kernel has ended; deliver what it has sent */
 PyObject *Actor_ended(ActorObject *self, PyObject *unused)
 {
     gl_actor *a = self->actor;
@@ -153,8 +154,8 @@ PyObject *Actor_ended(ActorObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* retire(shut): nothing of it runs any more. What it has sent is delivered where there is room, but
-   not to actors whose numbers and keys of names are in `shut`, each a uint64. */
+/* retire(shut): nothing of it runs any more. Deliver what it has sent where there is room, except
+   to actors whose numbers and keys of names are in `shut`, each a uint64. */
 PyObject *Actor_retire(ActorObject *self, PyObject *args)
 {
     Py_buffer shut;
@@ -179,7 +180,7 @@ PyObject *Actor_fail(ActorObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* skip(reason): the message at which the kernel has ended is dead */
+/* skip(reason): bury the message at which the kernel has ended */
 PyObject *Actor_skip(ActorObject *self, PyObject *args)
 {
     unsigned int reason;
@@ -188,8 +189,9 @@ PyObject *Actor_skip(ActorObject *self, PyObject *args)
     return PyLong_FromUnsignedLong(gl_wire_drain(self->actor, 1, reason));
 }
 
-/* position: (order, messages taken, messages sent, physical, logical, version of the tables, source of
-   the message that it handles), as the kernel has told, and how many of its messages are delivered */
+/* position: (order, messages taken, messages sent, physical, logical, version of the tables, source
+   of the current message), as the kernel published them, and the number of its delivered
+   messages */
 PyObject *Actor_position(ActorObject *self, void *closure)
 {
     (void)closure;
@@ -226,7 +228,7 @@ typedef struct {
     uint64_t ticket;
     gl_wire_answer answer;
     uint32_t reason;
-    uint64_t handled; /* since when it is known to be handled */
+    uint64_t handled; /* the time at which it was seen handled */
 } Call;
 
 /* Whether its message is handled, and its handler has not replied. */
@@ -240,7 +242,7 @@ static int is_silent(Call *call)
     return now - call->handled > SILENT;
 }
 
-/* Look for the answer for so long; whether it is there. */
+/* Poll the answer for so long; returns whether it is there. */
 static int spin(Call *call, uint64_t nanoseconds)
 {
     const gl_wire *wire = call->actor->wire;
@@ -257,7 +259,7 @@ static int spin(Call *call, uint64_t nanoseconds)
     return 0;
 }
 
-/* Wait without Python's lock, with longer and longer sleeps, until then. */
+/* Wait without the GIL until a time, with growing sleeps. */
 static int park(Call *call, uint64_t spins, uint64_t until)
 {
     if (spins && spin(call, spins))
@@ -286,7 +288,7 @@ static int post(Call *call)
     atomic_fetch_add_explicit(&to->posting, 1, memory_order_seq_cst);
     uint32_t phase = atomic_load_explicit(&to->phase, memory_order_seq_cst);
     int result = phase & GL_ACCEPTS  ? gl_wire_post(to, call->letter, call->payload, &call->ticket)
-                 : phase & GL_PAUSED ? GL_IS_FULL /* a checkpoint is taken, with Python's lock */
+                 : phase & GL_PAUSED ? GL_IS_FULL /* a checkpoint is taken with the GIL held */
                                      : GL_INACTIVE;
     atomic_fetch_sub_explicit(&to->posting, 1, memory_order_release);
     return result;
@@ -318,7 +320,7 @@ static int wait_for(EngineObject *self, Call *call, uint64_t spins, uint64_t unt
     return done ? 1 : failed < 0 ? -1 : 0;
 }
 
-/* A call of an actor whose kernel runs, as call_actor; -1 where no place is free. */
+/* A call of a resident kernel, as call_actor; -1 where no place is free. */
 int wire_call(EngineObject *self, Asked *asked, PyObject **result)
 {
     gl_actor *actor = asked->actor;
@@ -331,7 +333,7 @@ int wire_call(EngineObject *self, Asked *asked, PyObject **result)
         return -1;
     letter.correlation = letter.reply_to;
     int done = wait_for(self, &call, asked->spin, asked->until, &posted);
-    if (!self->engine) /* a signal's handler has forked: the memory is the other process's too */
+    if (!self->engine) /* a signal handler has forked: the memory belongs to the other process too */
         return 0;
     int is_answer = done == 1 && !call.reason;
     if (is_answer)

@@ -1,15 +1,15 @@
-/* What a checkpoint takes of actors whose kernels run, and puts into new ones.
+/* Read resident kernels' messages for a checkpoint, and restore new ones from it.
 
    While an actor is dammed, nothing that its kernel sends is delivered. `keep` takes it out of the
-   kernel's ring, which then has room, so that a kernel that waits for that comes to its next order.
-   What is kept is delivered before the rest. */
+   kernel's ring. The ring then has room, so a kernel that waits for room reaches its next order.
+   Kept messages are delivered before later ones. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "objects.h"
 #include "wire.h"
 
-/* The end of the list of what is kept; the thread of kernels is locked out. */
+/* The end of the list of kept messages; the thread of resident kernels is locked out. */
 static int append(gl_wire *wire, const void *letter, size_t bytes)
 {
     gl_kept *kept = malloc(sizeof *kept + bytes), **last = &wire->kept;
@@ -34,7 +34,7 @@ void gl_wire_forget(gl_wire *wire)
     }
 }
 
-/* dam(by): by 1, deliver nothing of what the kernel sends, until -1 */
+/* dam(by): by 1, deliver nothing that the kernel sends, until -1 */
 PyObject *Actor_dam(ActorObject *self, PyObject *args)
 {
     int by;
@@ -57,7 +57,7 @@ static void bury(gl_actor *actor, const gl_wire_header *header)
     gl_wire_refuse(actor, &letter, actor->wire->letter + sizeof *header, header->flags >> 12);
 }
 
-/* keep(): take what the kernel has sent out of its ring; how many messages are kept */
+/* keep(): take what the kernel has sent out of its ring; returns the number of kept messages */
 PyObject *Actor_keep(ActorObject *self, PyObject *unused)
 {
     gl_wire *wire = self->actor->wire;
@@ -82,7 +82,7 @@ PyObject *Actor_keep(ActorObject *self, PyObject *unused)
     return poor ? PyErr_NoMemory() : PyLong_FromUnsignedLong(atomic_load(&wire->kept_count));
 }
 
-/* A message as elsewhere: its whole header, and its payload. */
+/* A message in the host's form: its full header, and its payload. */
 static PyObject *message_of(const gl_actor *actor, const uint8_t *letter)
 {
     gl_wire_header from;
@@ -101,7 +101,7 @@ static PyObject *message_of(const gl_actor *actor, const uint8_t *letter)
     return made;
 }
 
-/* Append an item, which may be NULL with an exception, to a list, and let go of it. */
+/* Append an item, which may be NULL with an exception, to a list, and drop its reference. */
 static int add(PyObject *list, PyObject *item)
 {
     int failed = !item || PyList_Append(list, item);
@@ -109,8 +109,8 @@ static int add(PyObject *list, PyObject *item)
     return failed;
 }
 
-/* kept(): (kind, message) of each message that is kept. Its source is whom it is for: the key of a
-   name or topic, or the number of whoever asked. It is dammed. */
+/* kept(): (kind, message) of each kept message. Its source field names the receiver: the key of a
+   name or topic, or the number of the caller. It is dammed. */
 PyObject *Actor_kept(ActorObject *self, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
@@ -125,7 +125,7 @@ PyObject *Actor_kept(ActorObject *self, PyObject *unused)
     return list;
 }
 
-/* Read a message of a slot; 0 if it is not whole. */
+/* Read a message of a slot; 0 if it is not complete. */
 static int read_slot(const gl_chunk *chunk, uint32_t sequence, uint32_t chunks, uint8_t *flat)
 {
     for (uint32_t n = 0; n < chunks; n++) {
@@ -163,7 +163,8 @@ PyObject *Actor_ring(ActorObject *self, PyObject *args)
     return list;
 }
 
-/* The header and payload of a message, whose caller no process has any more; -1 with an exception. */
+/* The header and payload of a message, whose caller exists in no process any more; -1 with an
+   exception. */
 static int read_message(PyObject *item, size_t most, gl_letter *letter, const uint8_t **payload)
 {
     gl_header header;
@@ -207,7 +208,8 @@ static size_t most_of(const gl_wire *wire)
     return room < 16384 ? room : 16384;
 }
 
-/* put_kept(kind, message): let a new actor have sent a message, as of kept(). It is dammed. */
+/* put_kept(kind, message): restore a message that a new actor has sent, as of kept(). It is
+   dammed. */
 PyObject *Actor_put_kept(ActorObject *self, PyObject *args)
 {
     gl_actor *a = self->actor;

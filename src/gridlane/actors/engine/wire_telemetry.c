@@ -1,10 +1,11 @@
-/* What the host can tell of messages to kernels that run: callers' latencies, and traces. The kernels
-   say how many messages they have taken, and an answer's clock says when its message was taken. */
+/* What the host can measure of messages to resident kernels: callers' latencies, and traces. The
+   kernels publish the number of taken messages, and an answer's clock is the time at which its
+   message was taken. */
 #include <string.h>
 
 #include "wire.h"
 
-/* Put a message into the ring, and number it if there is a trace. */
+/* Put a message into the ring, and number it during a trace. */
 int gl_wire_post(gl_actor *to, gl_letter *letter, const void *payload, uint64_t *ticket)
 {
     gl_trace *trace = gl_tracing(to->engine);
@@ -21,7 +22,7 @@ int gl_wire_post(gl_actor *to, gl_letter *letter, const void *payload, uint64_t 
     return result;
 }
 
-/* A call that lasted between two times of gl_elapsed is answered; the only writer's call. The wait is by the
+/* A call between two times of gl_elapsed was answered; there is one writer. The wait is by the
    kernel's clock, which is never behind a message that it has taken. */
 void gl_wire_note_call(gl_actor *actor, const gl_letter *asked, const gl_wire_answer *answer,
                        uint64_t begin, uint64_t end)
@@ -51,7 +52,7 @@ static int read_header(const gl_wire *wire, uint64_t ticket, gl_wire_header *hea
     return atomic_load_explicit(&chunk->sequence, memory_order_relaxed) == sequence;
 }
 
-/* The messages of the host before `head` are handled: between the last look and this one. */
+/* The host's messages before `head` were handled between the last poll and this one. */
 void gl_wire_trace_handled(gl_actor *actor, uint64_t head)
 {
     gl_wire *wire = actor->wire;

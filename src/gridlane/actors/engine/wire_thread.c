@@ -1,6 +1,6 @@
-/* The thread that delivers what running kernels send to others than waiting callers, and the orders
-   that their actors have. It spins while there is something to deliver, and then sleeps longer and
-   longer: a look takes lines of memory from the device that is writing them. */
+/* The thread that delivers messages of resident kernels, except to waiting callers, and the orders
+   to these kernels. It spins while there is work, then sleeps for growing times: a poll takes cache
+   lines from the device that writes them. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +8,15 @@
 
 #include "wire.h"
 
-#define SPINS 2000           /* looks without work before it sleeps */
+#define SPINS 2000           /* polls without work before it sleeps */
 #define SHORTEST 20000u      /* nanoseconds of its first sleep */
 #define LONGEST 200000u      /* and of the longest */
-#define QUIET 20000000ull    /* nanoseconds without a sign of life, of a kernel that handles one */
+#define QUIET 20000000ull    /* nanoseconds without a heartbeat, of a kernel that handles a message */
 #define TURN 64              /* messages of one actor in a row */
 
-/* ---- what a kernel sends */
+/* ---- messages of a kernel */
 
-/* Read the next message of the kernel's ring into `letter`; 0 if it is not there, whole. */
+/* Read the next message of the kernel's ring into `letter`; 0 if it is not complete. */
 int gl_wire_read(gl_wire *wire)
 {
     uint64_t ticket = wire->out_head, mask = (1ull << wire->out_shift) - 1;
@@ -58,7 +58,8 @@ static void pop(gl_wire *wire)
     }
 }
 
-/* Whether a message must not be delivered at the end: those before it are on the device still. */
+/* Whether a message must not be delivered at the end, because earlier ones are still on the
+   device. */
 static int is_shut(const gl_wire *wire, uint32_t kind, const gl_wire_header *header)
 {
     uint64_t to = kind == GL_REPLY ? header->reply_to : header->source;
@@ -68,8 +69,8 @@ static int is_shut(const gl_wire *wire, uint32_t kind, const gl_wire_header *hea
     return 0;
 }
 
-/* Deliver one message that the kernel has sent; 0 if there is none, or no room for it. At the `last`
-   that is dead, and what a dam has held back goes to those who are not shut. */
+/* Deliver one message of the kernel; 0 if there is none, or no room for it. With `last`, a message
+   without room is a dead letter, and dammed messages go to receivers that are not shut. */
 static int deliver_one(gl_actor *actor, int last)
 {
     gl_wire *wire = actor->wire;
@@ -100,7 +101,7 @@ static int deliver_one(gl_actor *actor, int last)
     return 1;
 }
 
-/* Whether the kernel waits, without a sign of life, for the host to take what it has sent. */
+/* Whether the kernel waits, without a heartbeat, until the host takes what it has sent. */
 static int waits_for_host(const gl_wire *wire)
 {
     uint64_t last = wire->out_head + (1ull << wire->out_shift) - 1;
@@ -114,7 +115,7 @@ static void watch(gl_actor *actor, uint64_t now)
 {
     gl_wire *wire = actor->wire;
     gl_control *control = actor->control;
-    /* A kernel that looks for messages says so all the time, and after each one. */
+    /* A kernel that polls for messages writes heartbeats all the time, and after each message. */
     uint64_t beats = atomic_load_explicit(&wire->status->beats, memory_order_relaxed)
                      + (atomic_load_explicit(&control->received, memory_order_relaxed) << 32);
     int still = wire->resident && beats == wire->beats && !waits_for_host(wire);
@@ -155,7 +156,8 @@ void gl_wire_hear(gl_engine *engine)
     pthread_mutex_unlock(&engine->wire_mutex);
 }
 
-/* Look at one actor; whether there was something to do. `last`: what finds no room is dead. */
+/* Poll one actor; returns whether there was work. With `last`, messages without room are dead
+   letters. */
 int gl_wire_poll(gl_actor *actor, int last)
 {
     gl_wire *wire = actor->wire;
@@ -227,8 +229,8 @@ int gl_wire_add(gl_actor *actor)
     return poor ? -1 : gl_wire_start(engine);
 }
 
-/* Look no more at an actor whose kernel has ended; what it has sent is delivered first, but to those
-   who are `shut`, by numbers and keys of names. */
+/* Stop polling an actor whose kernel has ended. Deliver what it has sent first, except to receivers
+   that are `shut`, by numbers and keys of names. */
 void gl_wire_remove(gl_actor *actor, const uint64_t *shut, uint32_t count)
 {
     gl_engine *engine = actor->engine;
@@ -248,7 +250,7 @@ void gl_wire_remove(gl_actor *actor, const uint64_t *shut, uint32_t count)
 
 /* ---- orders */
 
-/* Write the order that the actor's phase makes. */
+/* Write the order that follows from the actor's phase. */
 void gl_wire_order(gl_actor *actor)
 {
     gl_wire *wire = actor->wire;
@@ -264,7 +266,7 @@ void gl_wire_order(gl_actor *actor)
     pthread_mutex_unlock(&actor->mutex);
 }
 
-/* Whether the kernel does what the last order says. */
+/* Whether the kernel follows the last order. */
 int gl_wire_follows(const gl_actor *actor)
 {
     const gl_wire *wire = actor->wire;
@@ -287,7 +289,7 @@ static int waits_until_it_follows(const gl_actor *actor, uint64_t until)
     return 1;
 }
 
-/* Give the last order once more, under a new number. */
+/* Write the last order again, under a new number. */
 static void order_again(gl_actor *actor)
 {
     gl_wire *wire = actor->wire;
@@ -296,9 +298,11 @@ static void order_again(gl_actor *actor)
     pthread_mutex_unlock(&actor->mutex);
 }
 
-/* Keep the kernel from its next message, until gl_wire_release; 0 where it does not follow in time.
-   It tells how far it is beside the order that it follows, and nothing says which of both is there
-   first: once it follows a second order, before which it has a fence, all of that is there. */
+/* Keep the kernel from its next message until gl_wire_release; 0 where it does not follow in time.
+
+   Memory order: the kernel publishes its positions beside the number of the order that it follows,
+   and the host may see either first. The kernel executes a fence before it follows a second order,
+   so after that all positions are there. */
 int gl_wire_hold(gl_actor *actor, uint64_t until)
 {
     int held;
@@ -324,8 +328,9 @@ void gl_wire_release(gl_actor *actor)
     gl_wire_order(actor);
 }
 
-/* Ask the handler to give up its message, unless there is a sign of life since then (0: in any case);
-   whether it is asked. A handler whose loops look later than that is not meant. */
+/* Request that the handler give up its message, unless there is a heartbeat since then (0: in any
+   case); returns whether it was requested. A handler whose loops poll later than that is not
+   meant. */
 int gl_wire_give_up(gl_actor *actor, uint64_t since)
 {
     pthread_mutex_lock(&actor->engine->wire_mutex);
@@ -337,7 +342,7 @@ int gl_wire_give_up(gl_actor *actor, uint64_t since)
     return asked;
 }
 
-/* The kernel has ended with an error: Python decides what follows. */
+/* The kernel has ended with an error: Python handles it. */
 void gl_wire_fail(gl_actor *actor, uint32_t code)
 {
     atomic_store_explicit(&actor->control->error, code, memory_order_release);

@@ -16,15 +16,15 @@ void gl_pause(void)
 #endif
 }
 
-/* ---- the run queue: any number of producers and consumers; an actor is in it at most once, so
-   that it is never full */
+/* ---- the run queue: any number of producers and consumers; an actor is in it at most once, so it
+   is never full */
 
 static void push(gl_engine *engine, gl_actor *actor)
 {
     uint64_t ticket = atomic_fetch_add_explicit(&engine->run_tail, 1, memory_order_relaxed);
     gl_cell *cell = &engine->run[ticket % GL_RUN_QUEUE];
     while (atomic_load_explicit(&cell->turn, memory_order_acquire) != ticket / GL_RUN_QUEUE * 2)
-        gl_pause(); /* its last reader is about to leave it */
+        gl_pause(); /* its last reader is about to leave the cell */
     cell->actor = actor;
     atomic_store_explicit(&cell->turn, ticket / GL_RUN_QUEUE * 2 + 1, memory_order_release);
 }
@@ -55,10 +55,10 @@ static int is_empty(gl_engine *engine)
     return atomic_load(&engine->run_head) == atomic_load(&engine->run_tail);
 }
 
-/* What this thread is, if it is a worker. An actor that its step gives work runs next on the same
-   thread, whose caches have the message: a handover to another processor takes longer than a step.
-   After STREAK such actors in a row the run queue has its turn, so that two actors that give each
-   other work do not starve the rest. */
+/* The state of a worker thread. An actor that its step schedules runs next on the same thread,
+   whose caches have the message: a handover to another processor takes longer than a step. After
+   STREAK such actors in a row the worker takes the head of the run queue, so that two actors that
+   schedule each other do not starve the rest. */
 #define STREAK 16u
 
 static _Thread_local struct {
@@ -93,7 +93,7 @@ static void enqueue(gl_actor *actor, int may_be_next)
 static void schedule(gl_actor *actor, int may_be_next)
 {
     if (actor->wire)
-        return; /* its kernel looks for messages itself */
+        return; /* its kernel polls for messages itself */
     atomic_thread_fence(memory_order_seq_cst);
     if (!gl_step_allowed(actor) || atomic_load_explicit(&actor->wanted, memory_order_relaxed))
         return;
@@ -103,10 +103,10 @@ static void schedule(gl_actor *actor, int may_be_next)
         enqueue(actor, may_be_next);
 }
 
-/* Have an actor run, if it may; called after each change that gives it work. */
+/* Schedule an actor, if it may run; called after each change that may provide work. */
 void gl_schedule(gl_actor *actor) { schedule(actor, 1); }
 
-/* The actor that a worker runs now; NULL if there is none. */
+/* The next actor of this worker; NULL if there is none. */
 static gl_actor *next_of(gl_engine *engine)
 {
     gl_actor *next = self.next;
@@ -147,7 +147,7 @@ static void launch(gl_actor *actor)
     gl_step_end(actor, code);
 }
 
-/* Run one step, and have the actor run again if there is more. `scheduled` is set. */
+/* Run one step, and schedule the actor again if there is more work. `scheduled` is set. */
 void gl_run_step(gl_actor *actor)
 {
     atomic_store_explicit(&actor->in_step, 1, memory_order_seq_cst);
@@ -157,8 +157,8 @@ void gl_run_step(gl_actor *actor)
     gl_step_over(actor);
 }
 
-/* Keep an actor from its next step, until gl_release; 0 where a step goes on until then. It waits for
-   the step that is due at most, so that it is not starved, nor are the actor's messages. */
+/* Keep an actor from its next step until gl_release; 0 where a step does not end until then. It
+   waits for one scheduled step at most, so neither it nor the actor's messages starve. */
 int gl_hold(gl_actor *actor, uint64_t until)
 {
     atomic_fetch_add(&actor->wanted, 1);
@@ -186,7 +186,8 @@ void gl_release(gl_actor *actor)
     gl_step_over(actor);
 }
 
-/* Clear the marks of a step; whoever finds work after that schedules the actor. */
+/* Clear the flags of a step. Memory order: a thread that finds work after the fence schedules the
+   actor. */
 void gl_step_over(gl_actor *actor)
 {
     uint64_t head;
@@ -195,10 +196,10 @@ void gl_step_over(gl_actor *actor)
     atomic_store_explicit(&actor->scheduled, 0, memory_order_release);
     atomic_thread_fence(memory_order_seq_cst);
     head = atomic_load_explicit(&actor->inbox.inbox->head, memory_order_relaxed);
-    /* An actor that waits for room is scheduled by the one that makes it, unless that was before
-       the marks were clear. */
+    /* A blocked actor is scheduled by the receiver that makes room, unless that happened before the
+       flags were clear. */
     if (waits ? !atomic_load(&actor->waiting) : gl_queue_has(&actor->inbox, head))
-        schedule(actor, 0); /* behind those that wait */
+        schedule(actor, 0); /* at the tail of the run queue */
 }
 
 static void *work(void *argument)
@@ -208,7 +209,7 @@ static void *work(void *argument)
     uint32_t idle = 0;
     sigset_t all;
     sigfillset(&all);
-    sigdelset(&all, SIGURG); /* by which a kernel is stopped */
+    sigdelset(&all, SIGURG); /* the signal that stops a kernel */
     pthread_sigmask(SIG_BLOCK, &all, NULL);
     self.engine = engine;
     while (!atomic_load_explicit(&engine->stop, memory_order_acquire)) {
@@ -273,7 +274,7 @@ void gl_engine_stop(gl_engine *engine)
     engine->wire_started = 0;
 }
 
-/* An actor's handler failed: Python decides what follows. */
+/* Report the failure of an actor's handler to Python, which handles it. */
 void gl_event(gl_actor *actor)
 {
     gl_engine *engine = actor->engine;
@@ -291,7 +292,8 @@ void gl_event(gl_actor *actor)
     pthread_mutex_unlock(&engine->mutex);
 }
 
-/* Ask the launch of an actor that has run since `since` to stop; whether it was asked. */
+/* Request that the launch of an actor, running since `since`, stop; returns whether it was
+   requested. */
 int gl_stop_launch(gl_actor *actor, uint64_t since)
 {
     int asked = 0;

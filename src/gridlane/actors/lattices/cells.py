@@ -1,4 +1,4 @@
-"""What a cell's function is given, in the dialect: ``ctx``, and fields seen from the cell."""
+"""The arguments of a cell's function, in the dialect: ``ctx``, and fields seen from the cell."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def corner_of(axes: int, plane: int, row: int, halo: int) -> int:
 def cells_class(axes: int, plane: int, row: int, halo: int, index: Any = uint32) -> Any:
     """The class of a field seen from a cell: a namedtuple whose subscript is an offset.
 
-    Its ``corner`` is the place of the cell at the lowest offset along each axis, so that what is
-    added to it for any other is a positive constant, which a load's address has room for.
+    Its ``corner`` is the index of the cell at the lowest offset along each axis. The distance to
+    any other cell is a positive constant, for which a load's address has room.
 
     Args:
         plane, row: words between neighbours along the first and the second of three axes.
         halo: the largest offset.
-        index: the type of an index, which has no sign; GPUs add constants to one of 64 bits.
+        index: the type of an index, which is unsigned; GPUs add constants to one of 64 bits.
     """
     low = corner_of(axes, plane, row, halo)
     made: Any = namedtuple("Cells", "array corner")  # pyright: ignore[reportUntypedNamedTuple]  # any

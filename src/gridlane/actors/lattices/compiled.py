@@ -1,4 +1,4 @@
-"""Kernels of texts, compiled for the arguments of their launches, and launched without delay."""
+"""Kernels that are generated as text, compiled for the arguments of their launches."""
 
 from __future__ import annotations
 

@@ -30,12 +30,12 @@ class Lattice:
 
     Attributes:
         cell: ``(ctx, fields…, args…)`` in the dialect, with the state behind ``ctx`` if there is
-            one. It gives a cell's new values in the order of the fields.
+            one. It returns a cell's new values in the order of the fields.
         fields: names and types.
         state: the class of the state that all blocks share; None for none.
         neighbours: of a block, 4 or 8 in two dimensions, 6 or 26 in three.
-        halo: how many cells away the function reads.
-        reads: what it reads.
+        halo: the distance in cells that the function reads.
+        reads: the offsets that it reads.
         handlers: of messages, by their class.
     """
 
@@ -64,12 +64,12 @@ class Lattice:
 
     @property
     def place(self) -> Loc:
-        """Where the function is."""
+        """The location of the function."""
         return place_of(self.cell.py_func)
 
     @property
     def arguments(self) -> int:
-        """The number of arguments that a launch gives."""
+        """The number of arguments of a launch."""
         names = signature_of(self.cell.py_func).parameters
         return len(names) - len(self.fields) - 1 - (self.state is not None)
 

@@ -1,4 +1,4 @@
-"""What runs of a launched lattice: its memory, its kernels, its lifecycle, waits for its steps."""
+"""A launched lattice: its memory, its kernels, its lifecycle, waits for its steps."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from gridlane.core.forks import fork_waits
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 
 LEAKED: list[Any] = []
-"""What kernels use that do not end: it is never freed."""
+"""Lifetime: memory that kernels which never end use is never freed."""
 
 
 class Running:
-    """A launched lattice without its users' words, which ``LatticeRef`` has."""
+    """The internals of a launched lattice; ``LatticeRef`` is the users' interface."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Running:
 
     @property
     def steps(self) -> int:
-        """The steps that it has been told to take so far."""
+        """The number of requested steps so far."""
         return self._steps
 
     @property
@@ -112,7 +112,7 @@ class Running:
             self._state = State.TERMINATED
 
     def _fail(self, error: ActorError) -> None:
-        """End it, as a step does not end. What blocks of a GPU use is never freed."""
+        """End a lattice whose step does not end. Memory that blocks of a GPU use is never freed."""
         self.failure = error
         if self._stopper is None:
             LEAKED.append((self._memory, self._resident, self._args, self._stepping))
@@ -128,7 +128,7 @@ class Running:
     # --- steps ---
 
     def _some_steps(self, count: int) -> int:
-        """Take one step, or several where blocks stay on the device; how many."""
+        """Take one step, or several where blocks stay on the device; returns the number."""
         memory = self._memory
         if self._resident is None:
             count = 1
@@ -167,7 +167,7 @@ class Running:
 
     @contextmanager
     def _watched(self) -> Generator[None]:
-        """End the lattice where the watchdog finds a step that does not end."""
+        """End the lattice after the watchdog has found a step that does not end."""
         try:
             yield
         except ActorError as error:
@@ -176,7 +176,7 @@ class Running:
 
     @contextmanager
     def _stopping(self) -> Generator[None]:
-        """End the lattice where its launch on the CPU, which returns when it is done, has to be
+        """End the lattice after its launch on the CPU, which blocks until it is done, was
         stopped."""
         if self._stopper is None:
             yield
@@ -195,7 +195,7 @@ class Running:
         self._under_way = 0
 
     def _settle(self) -> None:
-        """Let resident blocks leave, so that the fields are in their buffers."""
+        """Make resident blocks leave, so that the fields are in their buffers."""
         with self._watched():
             if self._resident is not None:
                 self._resident.settle()
@@ -206,7 +206,7 @@ class Running:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What its function is given behind the fields, on the device."""
+        """The arguments of its function behind the fields, on the device."""
         return self._args
 
     @property
@@ -216,11 +216,11 @@ class Running:
 
     @property
     def epoch(self) -> int:
-        """How often its blocks have been launched; 0 where none stay."""
+        """The number of launches of its blocks; 0 where none stay."""
         return 0 if self._resident is None else self._resident.epoch
 
     def hold(self, timeout: float) -> bool:
-        """Keep other threads from it until ``release``; whether they are."""
+        """Lock it against other threads until ``release``; returns whether it is locked."""
         self.wanted += 1
         try:
             return self._lock.acquire(timeout=timeout)
@@ -228,7 +228,7 @@ class Running:
             self.wanted -= 1
 
     def release(self) -> None:
-        """Let other threads use it again."""
+        """Unlock it."""
         self._lock.release()
 
     def settled(self) -> tuple[dict[str, np.ndarray[Any, Any]], bytes]:
@@ -241,7 +241,7 @@ class Running:
 
 
 def _argument(lattice: Lattice, value: Any) -> Any:
-    """An argument of the cell's function: arrays on the device, floats as the fields have them."""
+    """An argument of the cell's function: arrays on the device, floats in the fields' type."""
     from gridlane import cuda
 
     if isinstance(value, np.ndarray):

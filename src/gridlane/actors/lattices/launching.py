@@ -1,4 +1,4 @@
-"""The launch of a lattice: what it is given is verified, and its mode is chosen."""
+"""The launch of a lattice: verifies its arguments, and chooses its mode."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def launch_lattice(
 def _resident(
     lattice: Lattice, device: Any, space: Space, mode: str, blocks: tuple[int, ...] | None
 ) -> Resident | None:
-    """The blocks that stay on the device, where it has them and the mode wants them."""
+    """The resident blocks, where the device supports them and the mode wants them."""
     kind = device.name.partition(":")[0]
     if mode == "launches" or (mode == "auto" and kind != "cuda"):
         if blocks is not None:

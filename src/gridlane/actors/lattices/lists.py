@@ -1,4 +1,4 @@
-"""Which cells a block computes first, where it sends them, and where its halo arrives."""
+"""The cells that a block computes first, their targets, and the places of its halo."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gridlane.actors.layouts.python import dtype
 Array = np.ndarray[Any, Any]
 
 ENTRY = 1 << 24
-"""A target of a value is the entry of the sender's routing table times this, plus the place behind
+"""A target of a value is the entry of the sender's routing table times this, plus the distance from
 the entry's first word."""
 
 
@@ -24,10 +24,10 @@ class Lists:
 
     Attributes:
         shell: the corners in the tile of the cells that others need, or that touch other tiles.
-        targets: of each of these, where it goes; (blocks, cells, most targets).
-        halo: places in the tile of the values that arrive, in their order.
+        targets: of each of these, its targets; (blocks, cells, most targets).
+        halo: places in the tile of the arriving values, in their order.
         routes: the routing table of each block.
-        headers: the header of each halo that a block gets, (blocks, directions).
+        headers: the header of each halo that a block receives, (blocks, directions).
     """
 
     shell: Array
@@ -55,7 +55,7 @@ def lists_of(tiles: Tiles, threads: int) -> Lists:
 
 
 def _targets(shells: list[Array], length: int, halos: list[_Halo]) -> Array:
-    """Where the values of the shells go."""
+    """The targets of the shells' values."""
     senders, cells, targets = (
         np.concatenate([getattr(each, name) for each in halos])
         for name in ("senders", "cells", "targets")
@@ -107,7 +107,7 @@ class _Halo:
         senders: the blocks that own them.
         cells: places in the senders' tiles.
         targets: as the senders have them.
-        ways: of each direction that they come from: (sender, entry, first value, values).
+        ways: of each direction of a sender: (sender, entry, first value, values).
     """
 
     places: Array
@@ -169,7 +169,7 @@ def _shell(tiles: Tiles, fixed: Array, block: int) -> Array:
 
 def _tables(tiles: Tiles, row: int, halos: list[_Halo]) -> tuple[Array, Array]:
     """The routing tables and the headers. An entry's inbox is the number of the first word of the
-    halo that it leads to."""
+    halo that it writes."""
     routes = np.zeros(tiles.count, dtype(RoutingTable))
     headers = np.zeros((tiles.count, len(tiles.directions)), dtype(HaloHeader))
     routes["count"], routes["capacity"] = len(tiles.directions), len(tiles.directions)

@@ -24,12 +24,12 @@ class Memory:
     """A lattice's arrays on the current device.
 
     A field that is read at neighbours has two buffers: a step reads one and writes the other. A
-    field that only passes on another's old value has that one's second buffer, and the others have
-    one.
+    field that only passes on another's old value shares that one's second buffer. The others have
+    one buffer.
 
     Attributes:
         state: an array of the state's record, in a tuple; () without a state. Each block of a
-            resident lattice has its own, and they are the same.
+            resident lattice has its own copy, and all are equal.
     """
 
     def __init__(self, lattice: Lattice, space: Space, device: Any, states: int) -> None:
@@ -58,7 +58,7 @@ class Memory:
         return made
 
     def turn(self) -> None:
-        """What was written last is read next."""
+        """Swap the buffers: the next step reads what the last one wrote."""
         for buffers in self._buffers.values():
             buffers.reverse()
 
@@ -83,7 +83,7 @@ class Memory:
             buffer.copy_to_device(padded)
 
     def _write_boundary(self, other: Any, padded: np.ndarray[Any, Any]) -> None:
-        """Give the buffer that two fields share the values of a fixed boundary."""
+        """Write the values of a fixed boundary to the buffer that two fields share."""
         space = self._space
         if any(space.fixed):
             fixed = np.zeros(space.padded, bool)

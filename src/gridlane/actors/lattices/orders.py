@@ -1,4 +1,5 @@
-"""What the host and the blocks of a resident lattice tell each other while the kernel runs."""
+"""Orders of the host to the blocks of a resident lattice, and their status, while the kernel
+runs."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ from gridlane.actors.layouts.python import dtype as numpy_dtype
 from gridlane.actors.states import State
 
 GOAL, POSTED, WISH = range(3)
-"""Words of the orders: the step to go on to, messages so far, whether to leave there."""
+"""Words of the orders: the step to reach, messages so far, whether to leave there."""
 LAST = 2
-"""Word of the relay: the step that the blocks leave at, plus 1; 0 for none."""
+"""Word of the relay: the step at which the blocks leave, plus 1; 0 for none."""
 STEP, SEEN = range(2)
-"""Words of a block's marks: the step that it has come to, the messages that it has handled."""
+"""Words of a block's marks: the step that it has reached, the messages that it has handled."""
 SLOTS = 64
-"""Messages under way."""
+"""Messages in flight."""
 HEAD = 4
 """Words of 32 bits before a message's payload in a slot: its step in two, its class, 0."""
 HEARTBEAT = ControlBlock["heartbeat"].offset // 8
@@ -30,16 +31,16 @@ LEAVES = ControlBlock["state"].offset // 8
 class Orders:
     """The memory that both sides map, and the blocks' copies of messages.
 
-    The first block relays the orders to the others, and decides alone when all leave, so that all
-    do so at one step. A message has the step before which it is handled, which is the goal when it
-    is posted: no block has gone further.
+    The first block relays the orders to the others, and alone decides when all leave, so that all
+    leave at one step. A message has the step before which it is handled: the goal at the time of
+    the post, beyond which no block has gone.
 
     Attributes:
         classes: of messages, by their number in slots.
 
     Args:
-        mapped: whether the device can map memory of the host; else it is copied before and behind
-            a launch, which then does not stay.
+        mapped: whether the device can map memory of the host; else the memory is copied before and
+            after a launch, and the blocks do not stay.
     """
 
     def __init__(self, lattice: Lattice, blocks: int, mapped: bool) -> None:
@@ -61,7 +62,7 @@ class Orders:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """For the kernel."""
+        """The arrays for the kernel."""
         return (*self._theirs, self.relay, *self.letters)
 
     @property
@@ -81,7 +82,7 @@ class Orders:
 
     @property
     def step(self) -> int:
-        """The step that all blocks have come to."""
+        """The step that all blocks have reached."""
         return int(self.marks[:, STEP].min())
 
     @property
@@ -99,7 +100,7 @@ class Orders:
         self.words[POSTED] += np.uint64(1)
 
     def begin(self, step: int, goal: int, stay: bool) -> int:
-        """Prepare a launch from a step on; the messages that are handled."""
+        """Prepare a launch from a step on; return the number of handled messages."""
         seen = int(self.marks[:, SEEN].max())
         self.words[GOAL], self.words[WISH] = goal, not stay
         self.marks[:, STEP] = step
@@ -111,7 +112,7 @@ class Orders:
         return seen
 
     def end(self) -> None:
-        """Read what the blocks have told, where no memory is mapped: they have left."""
+        """Copy the blocks' status, where no memory is mapped: they have left."""
         if self._theirs is not self._ours:
             for ours, theirs in zip(self._ours, self._theirs, strict=True):
                 ours[...] = theirs.copy_to_host()

@@ -1,4 +1,4 @@
-"""The text of a block's look at its orders, at the step that it was told to go on to."""
+"""The text by which a block polls its orders, at the step that it was ordered to reach."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from gridlane.actors.messages import shape_of
 from gridlane.actors.states import State
 
 LINGER = 4000
-"""Looks without an order after which the blocks leave, some 10 ms: whatever waits for the device,
-such as the loading of another kernel, waits no longer than that."""
+"""Polls without an order after which the blocks leave, some 10 ms. Other work that waits for the
+device, such as the loading of another kernel, waits no longer than that."""
 
 
 def look_text(lattice: Lattice) -> list[str]:
-    """Lines for thread 0, which set ``until`` and ``leave``; ``step`` is where the block is."""
+    """Lines for thread 0, which set ``until`` and ``leave``; ``step`` is the block's step."""
     return [
         f"store_volatile(marks, (block, {STEP}), cuda.uint64(step))",
         "leave, looks, waiting = 0, 0, True",
@@ -82,7 +82,7 @@ def _read_relay() -> list[str]:
 
 
 def _decide() -> list[str]:
-    """The first block: all leave at this step."""
+    """The first block decides: all leave at this step."""
     return [
         f"store_volatile(control, {RECEIVED}, cuda.uint64(seen))",
         f"store_volatile(control, {LEAVES}, cuda.uint64({State.DEACTIVATED.value}))",

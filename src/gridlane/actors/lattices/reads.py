@@ -1,4 +1,4 @@
-"""What a cell's function reads of its neighbours, from its text."""
+"""The offsets at which a cell's function reads its neighbours, from its source."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ def _verify(
 def _kept(
     source: FunctionSource, fields: tuple[str, ...], offsets: dict[str, frozenset[Offset]]
 ) -> dict[str, str]:
-    """Fields that only pass on what another field, with neighbours, was: its buffer serves both."""
+    """Fields that only pass on the old value of another field with neighbours, whose buffer serves
+    both."""
     nodes = [node for statement in source.body for node in ast.walk(statement)]
     returns = [node for node in nodes if isinstance(node, ast.Return)]
     found: dict[str, str] = {}
@@ -110,5 +111,5 @@ def _kept(
 
 
 def has_neighbours(offsets: frozenset[Offset]) -> bool:
-    """Whether other cells than the own one are read."""
+    """Whether the function reads other cells than the own one."""
     return any(any(offset) for offset in offsets)

@@ -21,7 +21,7 @@ class LatticeRef(Running):
     """A launched lattice; ``Runtime.lattice`` makes one. Any thread may use it.
 
     Attributes:
-        lattice: what it is a launch of.
+        lattice: the lattice that was launched.
         mode: how it steps: ``"launches"``, one a step, or ``"resident"``, where blocks keep their
             tiles in shared memory and exchange halos.
         id: its number among the actors of its runtime.
@@ -38,9 +38,8 @@ class LatticeRef(Running):
         return None if found is None else found.tiles.blocks[3 - self.lattice.axes :]
 
     def metrics(self) -> dict[str, int]:
-        """Counters, with the names of actors' and ``"steps"``: those that it has been told to take.
-        It waits for nothing, so that messages may be handled already that are counted as
-        waiting."""
+        """Counters, with the names of actors' and ``"steps"``, the requested steps. It waits for
+        nothing, so messages that count as waiting may be handled already."""
         resident = self._resident
         waiting = len(self._messages)
         if resident is not None:
@@ -70,7 +69,7 @@ class LatticeRef(Running):
             return found.routes()
 
     def headers(self) -> np.ndarray[Any, Any]:
-        """The header of the halo that each resident block has got last from each direction,
+        """The header of the halo that each resident block has received last from each direction,
         records of ``layouts.blocks.HaloHeader``, (blocks, directions).
 
         Raises:
@@ -89,23 +88,23 @@ class LatticeRef(Running):
     # --- lifecycle ---
 
     def activate(self) -> None:
-        """Let it take steps; StateError where it is neither launched nor deactivated."""
+        """Allow it to take steps; StateError where it is neither launched nor deactivated."""
         self._move("activate")
 
     def deactivate(self) -> None:
-        """Let it take neither steps nor messages."""
+        """Allow it neither steps nor messages."""
         self._move("deactivate")
 
     def suspend(self) -> None:
-        """Let it take no steps, and messages still."""
+        """Allow it no steps, and messages still."""
         self._move("suspend")
 
     def resume(self) -> None:
-        """Let it go on after ``suspend``."""
+        """Allow it to step again after ``suspend``."""
         self._move("resume")
 
     def terminate(self) -> None:
-        """End it and give its memory back; StateError where it has ended."""
+        """End it and release its memory; StateError where it has ended."""
         self._move("terminate")
         try:
             self.wait()
@@ -117,7 +116,7 @@ class LatticeRef(Running):
     # --- steps and messages ---
 
     def step(self, count: int = 1) -> int:
-        """Take steps; on devices with queues they may be under way when this returns.
+        """Take steps; on devices with queues they may be in flight when this returns.
 
         Messages that other threads post meanwhile are handled between two of them.
 
@@ -142,12 +141,12 @@ class LatticeRef(Running):
         return self._steps
 
     def post(self, message: Any) -> int:
-        """Post a message; the number of the step before which its handler runs, as ``ctx.step``
-        has it.
+        """Post a message; return the number of the step before which its handler runs, as
+        ``ctx.step`` has it.
 
         Raises:
             TypeError: there is no handler of its class.
-            StateError: it takes no messages.
+            StateError: it accepts no messages.
         """
         if type(message) not in self.lattice.handlers:
             known = ", ".join(cls.__qualname__ for cls in self.lattice.handlers) or "no messages"
@@ -171,7 +170,7 @@ class LatticeRef(Running):
         epoch: int,
         lifecycle: State,
     ) -> None:
-        """Go on where another lattice was."""
+        """Continue at the position of another lattice."""
         self.write(**values)
         with fork_waits(), self._lock, using(self.device):
             if self.lattice.state is not None:
@@ -207,7 +206,7 @@ class LatticeRef(Running):
             made[name] = whole.reshape(self.space.extents)
         with fork_waits(), self._lock, using(self.device):
             self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED, State.DEACTIVATED)
-            # Those that share a buffer come last: they take the boundary of the other.
+            # Fields that share a buffer come last: they take the boundary of the other.
             self._settle()
             for name in sorted(made, key=lambda each: each in self.lattice.reads.kept):
                 self._memory.write(name, made[name])
@@ -253,7 +252,7 @@ class LatticeRef(Running):
 
 
 def end_lattices(register: Register[LatticeRef]) -> None:
-    """Terminate those that are there still."""
+    """Terminate the lattice, unless it has ended."""
     for each in register.all():
         with suppress(StateError, ActorError):  # the user has, or a step does not end
             each.terminate()

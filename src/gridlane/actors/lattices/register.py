@@ -1,4 +1,5 @@
-"""The lattices of a runtime. They go with the user's last reference, but for restored ones."""
+"""The lattices of a runtime. Lifetime: a lattice lives as long as the user's last reference; a
+restored one lives until it has ended."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Named(Protocol):
-    """What a register holds: something with a name that ends."""
+    """An entry of a register: an object with a name and an end."""
 
     @property
     def name(self) -> str:
@@ -25,7 +26,7 @@ T = TypeVar("T", bound=Named)
 
 
 class Register(Generic[T]):
-    """Who is there, in the order of the launches. Any thread may use it."""
+    """The live lattices, in the order of the launches. Any thread may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,7 +34,7 @@ class Register(Generic[T]):
         self._restored: list[T] = []
 
     def add(self, ref: T, keep: bool = False) -> None:
-        """Add a lattice; keep one that nobody else refers to yet."""
+        """Add a lattice; ``keep`` owns one that has no other reference yet."""
         with self._lock:
             self._found = [each for each in self._found if each() is not None]
             self._found.append(weakref.ref(ref))

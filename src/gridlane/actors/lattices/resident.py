@@ -33,14 +33,14 @@ from gridlane.frontends.python.volatile_stubs import (
 
 THREADS = 512
 TURNS = 16
-"""The most blocks on devices that run them by turns."""
+"""The most blocks on devices that schedule them one after the other."""
 SPIN = 200
-"""Looks of a waiting thread, some hundred microseconds, before it lets others run in between: a
-sleep, even one of no time, takes 50 of them."""
+"""Polls of a waiting thread, some hundred microseconds, before it yields between polls: a sleep,
+even one of no time, takes 50 of them."""
 STATIC = 256
 """Bytes of shared memory besides the tile, at most."""
 MOST_LISTED = 16
-"""The most cells of a shell, or values of a halo, for each thread: it has them in registers."""
+"""The most cells of a shell, or values of a halo, for each thread, which has them in registers."""
 
 
 @jit(device=True)
@@ -70,7 +70,7 @@ class Resident:
     """The kernel of many steps, its lists, and its launch on the current device.
 
     Attributes:
-        epoch: how often the blocks have been launched.
+        epoch: the number of launches of the blocks.
 
     Raises:
         LaunchError: the device cannot hold all blocks at once, or a tile does not fit in a block's
@@ -153,22 +153,23 @@ class Resident:
         return Compiled(text, "lattice_resident", around, lattice, device, block, bounds)
 
     def adopt(self, step: int, epoch: int) -> None:
-        """Go on behind a step; the blocks do not run."""
+        """Continue after a step; the blocks do not run."""
         self._done = self._goal = step
         self.epoch = epoch
 
     def end(self) -> None:
-        """Give the multiprocessors back: the blocks have left, and do not come again."""
+        """Release the multiprocessors: the blocks have left for good."""
         if self._budget is not None:
             self._budget.give_back(self)
 
     def attach(self, memory: Memory, args: tuple[Any, ...], watch: Watch) -> None:
-        """Take the memory that tiles are read from, the arguments of the cell's function, and what
-        looks whether steps end."""
+        """Bind the memory of the fields, the arguments of the cell's function, and the watchdog of
+        its steps."""
         self._memory, self._args, self._watch = memory, args, watch
 
     def step(self, first: int, count: int) -> None:
-        """Take steps after the first ones: tell the blocks, or launch them where they have left."""
+        """Take steps after the first ones: order the blocks, or launch them where they have
+        left."""
         self.orders.words[GOAL] = self._goal = first + count
         self._follow()
 
@@ -199,8 +200,8 @@ class Resident:
         self.orders.end()
 
     def settle(self) -> None:
-        """Wait until the goal is reached and all messages are handled, and let the blocks leave:
-        fields and state are in the buffers."""
+        """Wait until the goal is reached and all messages are handled, and make the blocks leave:
+        fields and state are then in the buffers."""
         while True:
             self._follow()
             if not self._runs:
@@ -218,10 +219,10 @@ class Resident:
             self._follow()
 
     def _spin(self, is_so: Callable[[], bool]) -> None:
-        """Look at what the blocks have told until something is so.
+        """Poll the blocks' status until a condition is true.
 
         Raises:
-            DeviceError: the device has failed, so that they tell nothing.
+            DeviceError: the device has failed, so that its blocks publish nothing.
             ActorError: a step does not end.
         """
         looks = 0
@@ -285,7 +286,8 @@ def _tiles(lattice: Lattice, space: Space, device: Any, blocks: Triple | None) -
 
 
 def _most(device: Any) -> tuple[int, str]:
-    """The most blocks that stay on a device, and in words who has other multiprocessors."""
+    """The most blocks that can be resident on a device, and a text that names the users of the
+    other multiprocessors."""
     budget: Any = getattr(device, "multiprocessors", None)
     if budget is None:
         return TURNS, ""

@@ -1,11 +1,13 @@
 """The text of a resident lattice's kernel.
 
-A block keeps its tile in shared memory: a front buffer of each field with neighbours, which a step
-reads, a back one, which it writes, and one of each other field. A step computes the cells near the
-faces, stores them in the neighbours' halos, computes the inner cells, and waits for its own halo.
-A value travels with the number of its step in one word of 64 bits, so that no fence is needed, and
-a halo has a place for even steps and one for odd ones: whoever sends step s + 2 has the receiver's
-values of step s + 1, which that sends once all of step s has arrived.
+A block keeps its tile in shared memory: for each field with neighbours a front buffer, which a step
+reads, and a back buffer, which it writes; for each other field one buffer. A step computes the
+cells near the faces, stores them in the neighbours' halos, computes the inner cells, and waits for
+its own halo.
+
+Memory order: a value and the number of its step share one word of 64 bits, so no fence is needed. A
+halo has one word for even steps and one for odd ones. The sender of step s + 2 has the receiver's
+values of step s + 1, which the receiver sends after all values of step s have arrived.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ MOST_COLUMN = 16
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What the text is made for.
+    """The parameters of the text.
 
     Attributes:
         threads: of a block.
         shell, halo, targets: the rows of the lists by block, in threads; the most targets.
-        lockstep: whether a barrier of the grid stands before the waits, for devices whose blocks
-            take turns.
+        lockstep: whether a barrier of the grid stands before the waits, for devices that schedule
+            blocks one after the other.
     """
 
     lattice: Lattice
@@ -65,7 +67,7 @@ class Design:
 
     @property
     def column(self) -> int:
-        """Inner cells that a thread computes one above the other, whose values it shares."""
+        """Inner cells in a column that one thread computes, whose values it shares."""
         inner = self.inner
         wide = self.tiles.largest[2]
         others = inner[1] * wide if self.tiles.space.pads[0] else wide
@@ -87,7 +89,7 @@ class Design:
         return z, y, x
 
     def base(self, name: str) -> str:
-        """Where a field begins that is read, with the variables ``front`` and ``back``."""
+        """The begin of a field that is read, with the variables ``front`` and ``back``."""
         size = self.tiles.size
         if name in self.moving:
             return f"front + {self.moving.index(name) * size}"
@@ -97,7 +99,7 @@ class Design:
         return str((2 * len(self.moving) + self.still.index(name)) * size)
 
     def target(self, name: str) -> str:
-        """Where a field begins that is written."""
+        """The begin of a field that is written."""
         base = self.base(name)
         return base.replace("front", "back") if name in self.moving else base
 
@@ -157,7 +159,7 @@ def _memory(design: Design, name: str) -> str:
 
 def _over_tile(design: Design, pads: bool, inside: list[str]) -> list[str]:
     """A loop over the cells of the tile, with ``there`` in global memory and ``here`` in the tile;
-    with the halo too, if ``pads``."""
+    including the halo, if ``pads``."""
     space, tiles = design.tiles.space, design.tiles
     plane, row, _ = space.steps
     own_plane, own_row, _ = tiles.steps
@@ -290,7 +292,7 @@ def _shell(design: Design) -> list[str]:
 
 
 def _headers(design: Design) -> list[str]:
-    """The headers of the halos that the block has sent say so."""
+    """Publish the sent halos in their headers."""
     count, row = len(design.tiles.directions), design.halo * design.threads
     return [
         f"if {design.threads - count} <= t:",
@@ -304,8 +306,8 @@ def _headers(design: Design) -> list[str]:
 
 
 def _inner(design: Design) -> list[str]:
-    """The cells away from the faces, in columns along the first axis. Threads are dealt out over
-    whole rows, so that those of a warp read words of different banks."""
+    """The cells away from the faces, in columns along the first axis. Threads are assigned to whole
+    rows, so that those of a warp read words of different banks."""
     tiles, height = design.tiles, design.column
     plane, row, _ = tiles.steps
     mz, my, mx = tiles.margins

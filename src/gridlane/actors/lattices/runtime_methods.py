@@ -1,4 +1,4 @@
-"""What a runtime does with lattices."""
+"""The methods of a runtime for lattices."""
 
 from __future__ import annotations
 

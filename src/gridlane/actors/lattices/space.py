@@ -55,7 +55,7 @@ class Space:
         return z * y * x
 
     def margins(self, blocks: Triple) -> Triple:
-        """Cells at each end of a tile's axes that are no inner ones: neighbours need them, or they
+        """Cells at each end of a tile's axes that are not inner ones: neighbours need them, or they
         may be fixed."""
         rows = zip(self.pads, self.periodic, self.fixed, blocks, strict=True)
         z, y, x = (pad if around or fixed or b > 1 else 0 for pad, around, fixed, b in rows)
@@ -68,7 +68,7 @@ class Space:
         return z, y, x
 
     def with_padding(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """An array of the extents with what its padding holds."""
+        """An array of the extents with the values of its padding."""
         made = values
         for axis in range(3):
             width = [(0, 0)] * 3

@@ -1,4 +1,4 @@
-"""A step of a lattice as one launch: each thread has a cell. All devices can do it."""
+"""A step of a lattice as one launch, one thread for each cell; for all devices."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Stepping:
     """The kernel of a step and its launch.
 
     Args:
-        lattice: what to step.
+        lattice: that it steps.
         space: its cells.
-        device: where.
+        device: on which it runs.
     """
 
     def __init__(self, lattice: Lattice, space: Space, device: Any) -> None:
@@ -55,7 +55,7 @@ class Stepping:
         """Launch a step on the current device.
 
         Args:
-            buffers: of each field, what is read and what is written.
+            buffers: of each field, the one that is read and the one that is written.
             state: the state's memory, if there is one.
         """
         flat = [each for pair in buffers for each in pair]
@@ -95,7 +95,7 @@ def step_text(lattice: Lattice, space: Space, block: tuple[int, int, int]) -> st
 
 
 def cell_call(lattice: Lattice, arrays: list[str], mark: str = "") -> list[str]:
-    """Lines that give ``n_NAME`` of each field its new value, at ``base``, of cell (z, y, x)."""
+    """Lines that compute ``n_NAME`` of each field, at ``base``, of cell (z, y, x)."""
     place = "y, x, step" if lattice.axes == 2 else "z, y, x, step"
     given = [f"Context({place})", *(["state[0]"] if lattice.state is not None else [])]
     given += [f"Cells({array}, corner{mark})" for array in arrays]
@@ -128,6 +128,6 @@ def copies_of(space: Space, name: str) -> list[str]:
 
 
 def _sums(known: list[str]) -> list[list[str]]:
-    """All choices of one or more."""
+    """All non-empty subsets."""
     masks = range(1, 1 << len(known))
     return [[each for n, each in enumerate(known) if mask >> n & 1] for mask in masks]

@@ -1,4 +1,4 @@
-"""Stops a lattice's launches on the CPU that last too long, as the CPU can: by a signal."""
+"""Stop a lattice's launches on the CPU that last too long, by the CPU's signal."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gridlane.core.errors import KernelError
 from gridlane.core.forks import fork_waits
 
 SHORTEST = 0.05
-"""Seconds between two looks, at least."""
+"""Seconds between two polls, at least."""
 
 
 class Stopper:
-    """Watches launches, which return when they are done, by a thread of its own.
+    """Watches blocking launches by a thread of its own.
 
     Args:
         name: of the lattice, for errors.
@@ -39,7 +39,7 @@ class Stopper:
 
     @contextmanager
     def watching(self, step: int) -> Generator[None]:
-        """Stop the launch of the block where it takes too long.
+        """Stop the launch of the with block where it lasts too long.
 
         Raises:
             ActorError: it was stopped.
@@ -64,7 +64,7 @@ class Stopper:
     def _done(self) -> None:
         with fork_waits(), self._lock:
             if self._launch is not None and self._asked:
-                self._stop(self._launch[0], 0)  # the thread's next launch is not meant
+                self._stop(self._launch[0], 0)  # the thread's next launch must not be stopped
             self._launch, self._asked = None, False
 
     def _watch(self) -> None:
@@ -76,5 +76,5 @@ class Stopper:
                     self._stop(launch[0], 1)
 
     def end(self) -> None:
-        """End its thread."""
+        """End the thread."""
         self._ended.set()

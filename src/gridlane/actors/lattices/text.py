@@ -1,4 +1,4 @@
-"""Functions of the dialect that are written as text."""
+"""Functions of the dialect that are generated as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def function_of(text: str, name: str, around: dict[str, Any]) -> FunctionType:
-    """The function of a name in a text, which reads the values around it as globals."""
+    """The function of a name in a text, whose globals are the given values."""
     file = f"<lattice {sha256(text.encode()).hexdigest()[:16]}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     scope = dict(around)

@@ -1,4 +1,4 @@
-"""How a lattice is cut into the tiles of its blocks."""
+"""The partition of a lattice into the tiles of its blocks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from math import prod
 from gridlane.actors.lattices.space import Space, Triple
 
 INNER, SHELL, ARRIVAL = 0.28, 0.68, 0.32
-"""Cycles of a multiprocessor for an inner cell, for one near a face and its sends, and for a value
-that arrives, as measured on an H100 with seven points."""
+"""Cycles of a multiprocessor for an inner cell, for a cell near a face and its sends, and for an
+arriving value; measured on an H100 with seven points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ class Tiles:
 
     @property
     def corner(self) -> int:
-        """Words from a cell's corner, the cell at the lowest offset along each axis, to it."""
+        """Words from a cell's corner, the cell at the lowest offset along each axis, to the
+        cell."""
         return sum(p * s for p, s in zip(self.space.pads, self.steps, strict=True))
 
     def place(self, block: int) -> Triple:
@@ -98,7 +99,8 @@ class Tiles:
 
     @property
     def directions(self) -> list[Triple]:
-        """Those of a routing table's entries: faces alone, or edges and corners as well."""
+        """The directions of a routing table's entries: faces alone, or edges and corners as
+        well."""
         axes = [(-1, 0, 1) if pad else (0,) for pad in self.space.pads]
         made = [(z, y, x) for z, y, x in itertools.product(*axes) if z or y or x]
         return [each for each in made if self.space.corners or sum(map(abs, each)) == 1]
@@ -130,7 +132,7 @@ class Tiles:
 
 
 def best_tiles(space: Space, most: int, words: int, fields: int) -> Tiles | None:
-    """The quickest cut into at most ``most`` blocks.
+    """The quickest partition into at most ``most`` blocks.
 
     Args:
         words: of shared memory that a block has.

@@ -1,4 +1,4 @@
-"""The watchdog of lattices: finds steps that do not end."""
+"""The watchdog of lattices, which finds steps that do not end."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import time
 from gridlane.actors.errors import ActorError
 
 LONGEST, PART = 2e-3, 1 / 64
-"""Seconds between two looks, at most, and as a part of the time so far: what a wait may be too
-long."""
+"""The longest time between two polls, in seconds and as a part of the time so far: the delay of a
+wait."""
 
 
 class Watch:
-    """Looks at how far a lattice is while a thread waits for it.
+    """Polls the progress of a lattice while a thread waits for it.
 
     Args:
         name: of the lattice, for the error.
@@ -30,11 +30,11 @@ class Watch:
         self._since = self._begun
 
     def look(self, step: int, mark: object, steps: int = 1) -> None:
-        """Look once, at the step ``step``.
+        """Poll once, at the step ``step``.
 
         Args:
-            mark: something that is another thing once the lattice is further.
-            steps: how many may be done before the mark is another.
+            mark: a value that changes when the lattice advances.
+            steps: that may be done before the mark changes.
 
         Raises:
             ActorError: nothing has changed for longer than they may take.
@@ -50,5 +50,5 @@ class Watch:
             )
 
     def rest(self) -> None:
-        """Sleep before the next look."""
+        """Sleep before the next poll."""
         time.sleep(min(PART * (time.monotonic() - self._begun), LONGEST))

@@ -1,1 +1,1 @@
-"""One schema of a message or a structure of the protocol, written out for every language."""
+"""One schema of a message or a structure of the protocol, for every language."""

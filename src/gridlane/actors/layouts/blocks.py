@@ -42,7 +42,7 @@ ControlBlock: Layout = lay_out(
     ("reserved", uint64, "0"),
     meaning="What the host and a running actor tell each other.",
 )
-"""What the host and a running actor tell each other, 128 bytes."""
+"""The words that the host and a running actor publish to each other, 128 bytes."""
 
 MessageHeader: Layout = lay_out(
     "MessageHeader",
@@ -69,7 +69,7 @@ MessageHeader: Layout = lay_out(
     ("reserved", Array(uint32, (30,)), "0"),
     meaning="What stands before the payload of every message.",
 )
-"""What stands before the payload of every message, 256 bytes."""
+"""The header of every message, in front of its payload, 256 bytes."""
 
 InboxHeader: Layout = lay_out(
     "InboxHeader",
@@ -85,7 +85,7 @@ InboxHeader: Layout = lay_out(
     ("reserved", uint64, "0"),
     meaning="What stands before the slots of an inbox.",
 )
-"""What stands before the slots of an inbox, 64 bytes."""
+"""The header of an inbox, in front of its slots, 64 bytes."""
 
 RouteEntry: Layout = lay_out(
     "RouteEntry",
@@ -97,7 +97,7 @@ RouteEntry: Layout = lay_out(
     ("flags", uint32, "bits of the route"),
     meaning="Where messages for one key go.",
 )
-"""Where messages for one key go, 32 bytes."""
+"""The target of messages for one key, 32 bytes."""
 
 RoutingTable: Layout = lay_out(
     "RoutingTable",
@@ -121,10 +121,10 @@ HaloHeader: Layout = lay_out(
     ("reserved", uint64, "0"),
     meaning="What stands before the values of a halo.",
 )
-"""What stands before the values of a halo, 32 bytes."""
+"""The header of a halo, in front of its values, 32 bytes."""
 
 BUCKETS = 160
-"""Of a histogram: four for each power of two, up to 2^41 ns."""
+"""The buckets of a histogram: four for each power of two, up to 2^41 ns."""
 
 Histogram: Layout = lay_out(
     "Histogram",
@@ -133,7 +133,7 @@ Histogram: Layout = lay_out(
     ("buckets", Array(uint64, (BUCKETS,)), "how many there are of each length"),
     meaning="Times by their lengths, in buckets that are a quarter of a power of two wide.",
 )
-"""Times by their lengths, 1296 bytes."""
+"""A histogram of times, 1296 bytes."""
 
 Latencies: Layout = lay_out(
     "Latencies",
@@ -148,4 +148,4 @@ BLOCKS: tuple[Layout, ...] = (
     *(Clock, ControlBlock, MessageHeader, InboxHeader, RouteEntry, RoutingTable, HaloHeader),
     *(Histogram, Latencies),
 )
-"""All of them."""
+"""All structures."""

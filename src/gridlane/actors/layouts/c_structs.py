@@ -34,10 +34,10 @@ def members(
 def struct(
     layout: Layout, scalars: Mapping[str, str], scope: Scope, offset: str = "__builtin_offsetof"
 ) -> Iterator[str]:
-    """A structure of C++ with assertions of its size, its alignment and each field's place.
+    """A structure of C++ with assertions of its size, its alignment and each field's offset.
 
     Args:
-        offset: what gives the offset of a structure's field.
+        offset: the macro of the offset of a structure's field.
     """
     title = scope.struct(layout)
     _, names = scope.members(layout)

@@ -1,4 +1,4 @@
-"""Where a class and its annotations stand in the source."""
+"""The source lines of a class and its annotations."""
 
 from __future__ import annotations
 

@@ -161,7 +161,8 @@ def _annotations(cls: type) -> Mapping[str, object]:
 
 
 def _value(cls: type, annotation: object, names: Mapping[str, object]) -> object:
-    """What an annotation is, which may be a string of it, or of one that is written as a string."""
+    """The object of an annotation, which may be a string of it, or of one that is written as a
+    string."""
     for _ in range(2):
         if isinstance(annotation, str):
             annotation = _evaluated(cls, annotation, names)
@@ -195,7 +196,7 @@ def _dialect() -> dict[str, object]:
 
 
 def _type_of(value: Any, names: Mapping[str, object], outer: tuple[type, ...]) -> FieldType:
-    """The field's type that an annotation means."""
+    """The field's type of an annotation."""
     if isinstance(value, Array | Layout):
         return value
     if isinstance(value, ArrayOfClass):
@@ -219,7 +220,7 @@ def _type_of(value: Any, names: Mapping[str, object], outer: tuple[type, ...]) -
 
 
 def _numpy_dtype(value: Any) -> np.dtype[Any] | None:
-    """Of a dtype or of numpy's class of a scalar; None for anything else."""
+    """The type of a dtype or of numpy's class of a scalar; None for anything else."""
     is_class = isinstance(value, type) and issubclass(value, np.generic)
     return np.dtype(cast("Any", value)) if is_class or isinstance(value, np.dtype) else None
 
@@ -242,5 +243,5 @@ def _of_class(cls: type, names: Mapping[str, object], outer: tuple[type, ...]) -
 
 
 def _first_line(cls: type) -> str:
-    """That of its own docstring."""
+    """The meaning from a class's own docstring."""
     return (vars(cls).get("__doc__") or "").strip().partition("\n")[0]

@@ -101,7 +101,7 @@ def _padding(offset: int, size: int, inner: Names) -> str:
 
 
 def _extensions(layouts: Sequence[Layout]) -> list[str]:
-    """The lines that ask for the types in use."""
+    """The lines of the extensions that the types in use need."""
     types: set[str] = set()
     for layout in layouts:
         elements = (f.type.element if isinstance(f.type, Array) else f.type for f in layout.fields)

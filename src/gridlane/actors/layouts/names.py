@@ -12,14 +12,14 @@ from gridlane.core.errors import ArgumentError
 class Names:
     """The names of one scope.
 
-    A name that is reserved or taken gets the suffix ``_``, and a number where that is taken too.
+    A reserved or used name gets the suffix ``_``, and a number where that is used too.
     """
 
     def __init__(self, reserved: Set[str]) -> None:
         self._reserved, self._taken = reserved, set[str]()
 
     def is_free(self, name: str) -> bool:
-        """Whether a name may be taken as it is."""
+        """Whether a name may be used unchanged."""
         return name not in self._reserved and name not in self._taken
 
     def take(self, wanted: str) -> str:
@@ -38,7 +38,7 @@ class Names:
         return made
 
     def take_all(self, wanted: Iterable[str]) -> dict[str, str]:
-        """The name of each; those that need no change get theirs first."""
+        """The name of each; those that need no change are assigned first."""
         listed = list(dict.fromkeys(wanted))
         listed.sort(key=lambda name: not self.is_free(name))
         return {name: self.take(name) for name in listed}
@@ -117,7 +117,7 @@ def comment(*parts: str) -> str:
     >>> comment("8", "metres \\\\")
     '// 8: metres'
     """
-    # No line ends in a backslash or its trigraph, which would join the next one to it.
+    # A line must not end in a backslash or its trigraph, which would join the next one to it.
     plain = (re.sub(r"\?\?+/", "?/", " ".join(part.split())) for part in parts)
     told = [part.rstrip("\\ ") for part in plain]
     text = ": ".join(part for part in told if part)

@@ -1,8 +1,8 @@
-"""The words that are no names of fields or structures, in each language.
+"""The reserved words of each language, which are no names of fields or structures.
 
-A field with such a name gets another in that language alone; see names.py. Sources: C++20
-[lex.key] and GNU's predefined macros, the GLSL 4.60 specification 3.6 with the explicit arithmetic
-types, WGSL 15 (keywords and reserved words), and the Metal Shading Language Specification 2.
+A field with such a name gets another in that language alone; see names.py. Sources: C++20 [lex.key]
+and GNU's predefined macros, the GLSL 4.60 specification 3.6 with the explicit arithmetic types,
+WGSL 15 (keywords and reserved words), and the Metal Shading Language Specification 2.
 """
 
 from __future__ import annotations
@@ -111,4 +111,4 @@ WGSL_PREDECLARED: frozenset[str] = _words(
     "bool f16 f32 i32 u32 array vec2 vec3 vec4 vec2u vec2f ptr atomic function storage read "
     "read_write bitcast extractBits insertBits min select it at word value main"
 )
-"""Names that the generated text needs in their meaning, so that no structure hides them."""
+"""Names that the generated text uses, so that no structure may hide them."""

@@ -1,8 +1,8 @@
-"""Layouts: the fields of a structure in memory, where they lie, and what they mean.
+"""Layouts: the fields of a structure in memory, their offsets and meanings.
 
-One layout is written out for every language. All bytes are little-endian. A field lies at the next
-multiple of its alignment, as in C, and the size is a multiple of the largest alignment. The
-alignment of a scalar is its size.
+One layout is written out for every language. All bytes are little-endian. A field has the next
+offset that is a multiple of its alignment, as in C, and the size is a multiple of the largest
+alignment. The alignment of a scalar is its size.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ class Field:
     """A field of a layout.
 
     Attributes:
-        meaning: what it holds, with its unit; a comment in every language. It takes no part in
-            comparisons.
+        meaning: its contents, with their unit; a comment in every language. Comparisons ignore it.
         offset: its first byte.
     """
 
@@ -94,10 +93,10 @@ class Layout:
     """A structure in memory; ``lay_out`` makes one of names and types.
 
     Attributes:
-        meaning: what it is for; a comment in every language.
+        meaning: its purpose; a comment in every language.
         size, align: in bytes.
-        type_id: 64 bits that tell it from other layouts, in every process: of its name and of the
-            name, type and offset of each field. Meanings take no part.
+        type_id: 64 bits that identify the layout in every process: a digest of its name and of the
+            name, type and offset of each field. Meanings are not included.
 
     Raises:
         TypingError: no fields, two of one name, a name that not every language can spell, a type

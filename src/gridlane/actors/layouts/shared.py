@@ -8,7 +8,7 @@ from gridlane.actors.layouts.schema import Array, Layout, lay_out
 from gridlane.core.argtypes import uint32, uint64
 
 MAGIC = 0x3153524F54434147
-"""The number that begins a shared inbox."""
+"""The magic number of a shared inbox."""
 
 SharedInbox: Layout = lay_out(
     "SharedInbox",
@@ -31,7 +31,7 @@ SharedInbox: Layout = lay_out(
     ("reserved", Array(uint64, (5,)), "0"),
     meaning="What stands behind the headers of a shared inbox's two rings.",
 )
-"""What stands behind the headers of a shared inbox's two rings, 128 bytes."""
+"""The record behind the headers of a shared inbox's two rings, 128 bytes."""
 
 Seat: Layout = lay_out(
     "Seat",
@@ -45,4 +45,4 @@ Seat: Layout = lay_out(
     ("reserved", uint64, "0"),
     meaning="What a peer has in a shared inbox.",
 )
-"""What a peer has in a shared inbox, 64 bytes."""
+"""A peer's record in a shared inbox, 64 bytes."""

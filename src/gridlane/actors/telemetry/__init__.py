@@ -1,1 +1,1 @@
-"""What a runtime tells of itself: latencies, a live view, Prometheus, traces of messages."""
+"""Telemetry of a runtime: latencies, a live view, Prometheus, traces of messages."""

@@ -1,8 +1,8 @@
-"""Where running programs publish what their actors do, for ``gridlane actors top``.
+"""The folder where running programs publish their actors, for ``gridlane actors top``.
 
-A program writes one file for each runtime, that only its user may read, in a folder that is only
-this user's. The file says which process it is of, by its number and the time of its start: numbers
-are given again, and a process that is killed leaves its file.
+A program writes one file for each runtime, readable by its user alone, in a folder of this user
+alone. The file names its process by the number and the time of its start: numbers are reused, and a
+killed process leaves its file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERSION = 1
 
 
 def write_facts(path: Path, facts: dict[str, Any]) -> None:
-    """Replace a file at once, so that readers see the old one or the new one."""
+    """Replace a file atomically: readers see the old one or the new one."""
     number, part = tempfile.mkstemp(".part", path.name, path.parent)  # of mode 0600
     try:
         with os.fdopen(number, "w") as file:
@@ -34,7 +34,7 @@ def write_facts(path: Path, facts: dict[str, Any]) -> None:
 
 
 def read_all() -> list[dict[str, Any]]:
-    """What the running programs of this user publish; files of killed ones are removed."""
+    """The published records of this user's running programs; files of killed ones are removed."""
     found: list[dict[str, Any]] = []
     for path in sorted(verified_folder().iterdir()):
         pid = path.name.partition("-")[0]
@@ -46,7 +46,7 @@ def read_all() -> list[dict[str, Any]]:
         except (OSError, ValueError):
             continue  # it has just ended
         if facts is not None and "started" not in facts:
-            continue  # none of ours
+            continue  # not a file of gridlane
         if not _is_of(int(pid), facts):
             with suppress(OSError):
                 path.unlink()
@@ -56,7 +56,7 @@ def read_all() -> list[dict[str, Any]]:
 
 
 def _is_of(pid: int, facts: dict[str, Any] | None) -> bool:
-    """Whether the process of a file runs; of a file that is being written, whether one of its
+    """Whether the process of a file runs; for a file that is being written, whether one of its
     number does."""
     started = start_of(pid)
     return started is not None and (facts is None or facts["started"] == started)

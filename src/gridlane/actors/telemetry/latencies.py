@@ -23,7 +23,7 @@ def _end_of(number: int) -> int:
 
 
 ENDS: np.ndarray[Any, np.dtype[np.int64]] = np.array([_end_of(n) for n in range(BUCKETS)])
-"""Where the buckets end, in nanoseconds."""
+"""The ends of all buckets, in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,9 +31,9 @@ class Latency:
     """Times of one kind, in seconds.
 
     Attributes:
-        count: how many there are.
+        count: the number of times.
         mean, largest: in seconds; 0 where there are none.
-        buckets: how many there are of each length; ``ENDS`` has the lengths.
+        buckets: the number of times of each length; ``ENDS`` has the lengths.
     """
 
     count: int

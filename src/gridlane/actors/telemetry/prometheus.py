@@ -32,7 +32,7 @@ RUNTIME = {
 }
 """Facts of the engine: their kinds, names and meanings."""
 BOUNDS = [n for n in range(24, 120, 8) if n % 4 == 0]
-"""The buckets that are shown: where every second power of two begins, 128 ns to 0.5 s."""
+"""The exported buckets: every second power of two, 128 ns to 0.5 s."""
 
 
 def text_of(home: Home) -> str:
@@ -53,7 +53,7 @@ def text_of(home: Home) -> str:
 
 
 class _Collector:
-    """What the client library asks for the families of metrics."""
+    """Collect the families of metrics for the client library."""
 
     def __init__(self, home: Home) -> None:
         self._home = home

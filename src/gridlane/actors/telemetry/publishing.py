@@ -1,4 +1,4 @@
-"""Publish what a runtime's actors do, a few times a second."""
+"""Publish a runtime's actors, a few times a second."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from gridlane.actors.user_folder import verified_folder
 INTERVAL = 0.25
 """Seconds between two publications; more where one takes long."""
 SHARE = 0.02
-"""Of the time that publications take at most."""
+"""The largest share of time that publications take."""
 ACTORS = 256
-"""How many actors are published: those that have received the most."""
+"""The most published actors: those that have received the most messages."""
 
 _numbers = itertools.count(1)
 
 
 def publish(home: Home) -> None:
-    """Have a thread publish a runtime until it ends.
+    """Start a thread that publishes a runtime until it ends.
 
     Raises:
         ActorError: there is no folder that is only this user's.
@@ -61,7 +61,7 @@ def _remove(path: Path) -> None:
 
 
 def facts_of(home: Home, begin: float) -> dict[str, Any]:
-    """What is published of a runtime."""
+    """The published record of a runtime."""
     instances = home.directory.all()
     shown = sorted(instances, key=lambda each: -each.control.received)[:ACTORS]
     actors: list[dict[str, Any]] = []
@@ -96,7 +96,7 @@ def facts_of(home: Home, begin: float) -> dict[str, Any]:
 
 
 def _of_lattice(ref: LatticeRef) -> dict[str, Any]:
-    """What is published of a lattice: its steps in the place of messages."""
+    """The published record of a lattice: its steps in place of messages."""
     numbers = ref.metrics()
     return {
         "name": ref.name,

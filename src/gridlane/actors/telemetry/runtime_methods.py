@@ -1,4 +1,4 @@
-"""What ``Runtime`` has of telemetry."""
+"""The methods of ``Runtime`` for telemetry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gridlane.actors.telemetry.tracing import EVENTS, Tracing
 
 
 class Telemetry:
-    """A runtime that tells what its actors do."""
+    """A runtime that publishes its actors."""
 
     _home: Home
 

@@ -18,19 +18,19 @@ POST, HANDLE, ANSWER, DEAD = 1, 2, 3, 4
 WORDS = ("kind", "time", "end", "source", "actor", "trace", "span")
 EVENTS = 1 << 16
 _SHORT = 0.05
-"""Microseconds that a post is drawn with: an arrow begins in a box."""
+"""Microseconds of a post's box, from which an arrow begins."""
 
 
 class Tracing:
-    """A trace that is being made; ``stop`` writes it. As a context manager, the end of the block
-    does. The runtime's end does as well.
+    """A trace in progress; ``stop`` writes it. As a context manager, the end of the block does. The
+    runtime's end does as well.
 
     Args:
         path: the file, in Chrome's format of trace events (JSON).
         events: how many are kept at most, a power of two; the oldest are dropped, and counted.
 
     Raises:
-        ActorError: a trace of the runtime is being made.
+        ActorError: another trace of the runtime is in progress.
         ValueError: ``events`` is not a power of two.
     """
 
@@ -39,7 +39,7 @@ class Tracing:
             raise ValueError(f"events={events} is not a power of two between 1 and {1 << 26}")
         home.require_open()
         self.path = Path(path)
-        self.path.touch()  # an error now, rather than at the end
+        self.path.touch()  # fail now, rather than at the end
         self._home: Home | None = home
         self._names: dict[int, str] = {}
         try:
@@ -104,7 +104,7 @@ def chrome_trace(data: bytes, names: dict[int, str], dropped: int) -> dict[str, 
 
 def _actors_of(row: list[int]) -> Iterator[int]:
     yield row[3]
-    if row[0] != DEAD:  # of a dead letter it may be the key of a name that nobody has
+    if row[0] != DEAD:  # of a dead letter it may be the key of an unknown name
         yield row[4]
 
 

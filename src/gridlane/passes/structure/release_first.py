@@ -1,13 +1,13 @@
-"""Lets threads that leave a spin loop run on before those that still wait in it.
+"""Run threads that leave a spin loop before the threads that still wait in it.
 
-Devices that run a warp's threads in lockstep finish a loop for all of them before they go on. A
-thread that waits for what another one does behind the loop, as for the release of a lock, then
-waits for ever. So the ops behind such a loop, up to the next one at which threads meet, move to its
-exit; and of the two sides of a branch the one without such a loop runs first.
+Devices that run a warp's threads in lockstep finish a loop for all of them before they continue. A
+thread that waits for what another thread does behind the loop, such as the release of a lock, then
+waits forever. So the ops behind such a loop, up to the next op at which threads meet, move to the
+loop's exit. Of the two sides of a branch, the side without such a loop runs first.
 
-A spin loop asks the same question of other threads again and again: its atomics and volatile loads
-have operands that no iteration changes, and it ends by their answers. A loop that retries an update
-with what it has just read is none, and neither is a loop with a trip count.
+In a spin loop the operands of atomics and volatile loads are invariant, and their results end it. A
+loop that retries an update with the value that it has just read is no spin loop, and neither is a
+loop with a trip count.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MEETS = (
     *(warp.WarpReduce, matrix.FragmentLoad, matrix.FragmentStore, matrix.FragmentMma),
     *(mma_memory.MmaLoad, mma_memory.MmaStore),
 )
-"""Ops at which threads meet, or see which of them have come."""
+"""Ops at which threads meet, or which depend on the threads that are active."""
 _ACTS = (memory.Store, Atomic, AtomicCas, AtomicCasPair, control.Call)
 """Ops that other threads may wait for."""
 _EXITS = (control.Break, control.Leave, control.Return, control.Exit)
@@ -52,7 +52,7 @@ def is_spin(loop: Op, of_warps: bool = False) -> bool:
     """Whether an op is a loop that waits for other threads.
 
     Args:
-        of_warps: also one in which lanes of a warp meet, who wait together.
+        of_warps: also a loop in which lanes of a warp meet, which wait together.
     """
     if not isinstance(loop, control.Loop):
         return False
@@ -85,7 +85,7 @@ def _changing(ops: Sequence[Op]) -> set[Value]:
 
 
 def _ends_by(loop: control.Loop, asks: Sequence[Op]) -> bool:
-    """Whether a thread leaves a loop by a condition that results of these ops decide."""
+    """Whether a thread leaves a loop by a condition that depends on results of these ops."""
     known: set[Value | Var] = {value for op in asks for value in op.results}
     while True:
         before = len(known)
@@ -95,10 +95,10 @@ def _ends_by(loop: control.Loop, asks: Sequence[Op]) -> bool:
 
 
 def _decided(region: Region, known: set[Value | Var], inside: bool) -> bool:
-    """Add the values and variables that known ones decide; whether an exit is among what they do.
+    """Add the values and variables that depend on known ones; return whether an exit does.
 
     Args:
-        inside: whether they decide that the region runs.
+        inside: whether the execution of the region depends on them.
     """
     found = False
     for op in region.ops:
@@ -119,7 +119,7 @@ class _Moves:
         self.builder, self.labels = builder, labels
 
     def region(self, region: Region, step: Region | None = None) -> None:
-        """Rewrite a region, what is in its ops first.
+        """Rewrite a region, nested regions first.
 
         Args:
             step: of the loop whose body it is.
@@ -133,7 +133,7 @@ class _Moves:
         self._order(region, later)
         for op in [op for op in region.ops if isinstance(op, control.If)]:
             self._take_out(region, op, later)
-        # The last one first: it is among what moves to the exit of the one before.
+        # Order: the last loop first, because it moves to the exit of the one before.
         loops = [op for op in region.ops if isinstance(op, control.Loop) and is_spin(op)]
         for loop in reversed(loops):
             self._move_behind(region, loop, later)
@@ -141,7 +141,7 @@ class _Moves:
     # --- branches
 
     def _order(self, region: Region, later: set[Value]) -> None:
-        """Let the side of each branch that waits run last."""
+        """Of each branch, run the side that waits last."""
         for op in [op for op in region.ops if isinstance(op, control.If) and _waits(op.then)]:
             start = region.ops.index(op) + 1
             behind = region.ops[start:]
@@ -155,8 +155,8 @@ class _Moves:
                 region.ops.insert(region.ops.index(op), other)
 
     def _take_out(self, region: Region, branch: control.If, later: set[Value]) -> None:
-        """Take a spin loop at the end of a branch's side out of it, so that threads of the other
-        side do not wait for those in the loop: they leave it at once."""
+        """Move a spin loop at the end of a branch's side behind the branch, so that threads of the
+        other side do not wait for the loop: they leave it at once."""
         side = next((each for each in branch.regions() if each.ops and is_spin(each.ops[-1])), None)
         at = region.ops.index(branch)
         if side is None or not self._movable(region, at + 1, later):
@@ -183,7 +183,7 @@ class _Moves:
     # --- loops
 
     def _movable(self, region: Region, start: int, later: set[Value]) -> list[Op]:
-        """The ops behind a spin loop that move to its exit; none if none of them matters to other
+        """The ops behind a spin loop that move to its exit; none if none of them affects other
         threads."""
         end = start
         while end < len(region.ops) and _is_movable(region.ops[end]):
@@ -218,7 +218,7 @@ class _Moves:
         region.ops[start:] = [*reads.ops, *behind.ops]
 
     def _copied(self, value: Value, moved: list[Op]) -> Value:
-        """A variable's value behind the loop, for one that a moved op gives."""
+        """The variable that carries the result of a moved op out of the loop."""
         var = self.builder.variable("behind", value.type)
         assert value.op is not None
         moved.insert(moved.index(value.op) + 1, memory.WriteVar(var, value, loc=value.op.loc))
@@ -244,7 +244,7 @@ def _waits(region: Region) -> bool:
 
 
 def threads_meet(ops: Sequence[Op]) -> bool:
-    """Whether threads meet in ops, or see which of them have come."""
+    """Whether ops make threads meet, or depend on the threads that are active."""
     return any(isinstance(inner, _MEETS) for op in ops for inner in _walk(op))
 
 
@@ -268,7 +268,7 @@ def _breaks(region: Region) -> bool:
 
 
 def _is_movable(op: Op) -> bool:
-    """Whether an op means the same inside of another loop, and no threads meet in it."""
+    """Whether an op has the same meaning inside of another loop, and no threads meet in it."""
     return not threads_meet([op]) and not _escapes(op, False)
 
 
@@ -309,7 +309,7 @@ def name_scopes(region: Region, labels: Labels, innermost: int = 0) -> None:
 
 
 def _dissolve(region: Region) -> None:
-    """Replace scopes that no thread leaves early by their ops; inlined functions are such."""
+    """Replace scopes without an early exit by their ops, for example those of inlined functions."""
     ops: list[Op] = []
     for op in region.ops:
         if not isinstance(op, control.ScopeOp):
@@ -325,5 +325,5 @@ def _dissolve(region: Region) -> None:
         _dissolve(op.body)
         ops += op.body.ops
         if ops and ops[-1].terminator:
-            break  # what follows is not reached
+            break  # the rest is unreachable
     region.ops = ops

@@ -1,13 +1,14 @@
-"""Splits a kernel at its grid barriers, for devices whose blocks need not all run at once.
+"""Split a kernel at its grid barriers, for devices whose blocks need not all run at once.
 
-Each part is a kernel: it begins at the kernel's start or behind a barrier, and ends at the barriers
-that control comes to next. What lives across a barrier is kept in device memory; what few ops
-compute from the parameters and the thread's place is computed again. ``core.grid_plan`` says how
-the host drives the parts.
+Each part is a kernel. It begins at the kernel's start or behind a barrier, and ends at the barriers
+that control reaches next. Values that live across a barrier are stored in device memory; those that
+few ops compute from the parameters and the thread's position are computed again. ``core.grid_plan``
+describes how the host drives the parts; docs/design/blocks.md has a diagram.
 
-Threads that end wait for nobody. Where some may end, or pass a barrier and end, while others go on,
-each thread keeps a word that says whether it has ended: it then goes to the end of later parts. All
-parts end in one place, where the threads of a block meet if they keep shared memory.
+Threads that end wait for no other thread. Where some may end, or pass a barrier and end, while
+others continue, each thread keeps a word that says whether it has ended; later parts branch to
+their end at once for such a thread. All parts have one exit, where the threads of a block meet if
+they store shared memory.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def split_at_grid_syncs(module: Module, pairs: bool = False) -> GridParts:
         pairs: whether the target has float64 as pairs of float32, and none in memory.
 
     Raises:
-        TargetError: what lives across a barrier cannot be kept; located.
+        TargetError: a value that lives across a barrier cannot be stored; located.
     """
     inline_calls(module)
     promote_variables(module)
@@ -85,8 +86,8 @@ class _Part:
     """One part of a kernel.
 
     Attributes:
-        outcomes: the barriers that its threads may come to; 0 is the end.
-        ends_apart: whether threads may end, in it or before, while others go on.
+        outcomes: the barriers that its threads may reach; 0 is the end.
+        ends_apart: whether threads may end, in it or before, while others continue.
     """
 
     def __init__(
@@ -201,7 +202,7 @@ class _Part:
         return any(not isinstance(op, memory.LocalArray) for op in arrays)
 
     def _place_again(self) -> None:
-        """Compute what the nodes of the part use and others define, in front of them."""
+        """Recompute, in front of the part's nodes, the values that they use and others define."""
         for index in self.reached:
             node = self.flat.nodes[index]
             used = [value for op in Region(node.ops).walk() for value in op.operands()]
@@ -212,7 +213,7 @@ class _Part:
                     self._again(value)
 
     def _again(self, value: Value) -> Value:
-        """The part's own value, computed in front of its nodes."""
+        """The part's own copy of a value, computed in front of its nodes."""
         found = self.values.get(value)
         if found is not None:
             return found
@@ -266,14 +267,14 @@ class _Part:
                 self.keeper.move_local(op, saves=True)
 
     def _pass_ended(self) -> graph.Block:
-        """Let threads that have ended go to the exit."""
+        """Branch to the exit for threads that have ended."""
         b, exit_ = self.b, len(self.flat.nodes)
         with b.inside(Region()) as region:
             b.emit(graph.BranchIf(self.keeper.has_ended(), exit_, self.entry))
         return graph.Block(exit_ + 1, region, loc=b.loc)
 
     def _exit(self, module: Module) -> graph.Block:
-        """Where all threads of the part meet."""
+        """The exit, where all threads of the part meet."""
         b = self.b
         with b.inside(Region()) as region:
             if any(self._keeps_shared(each) for each in self.outcomes):

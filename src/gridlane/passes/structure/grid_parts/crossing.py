@@ -1,4 +1,5 @@
-"""What lives across the grid barriers of a kernel, and what is computed again behind them."""
+"""Find the values that live across the grid barriers of a kernel, and choose which are
+recomputed."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from gridlane.passes.structure.grid_parts.flatten import Flat, Node
 from gridlane.passes.structure.inline import declare_variables
 
 MOST_AGAIN = 24
-"""The most ops that compute one value again, where it could be kept in memory instead."""
+"""The most ops that recompute one value instead of a store to memory."""
 
 ARRAYS = memory.LocalArray, memory.GlobalAddress, memory.DynamicShared
 Item = Value | Var
@@ -26,12 +27,12 @@ Item = Value | Var
 
 @dataclass(slots=True)
 class Live:
-    """What lives across one grid barrier.
+    """The state that lives across one grid barrier.
 
     Attributes:
-        kept: the variables that each thread keeps in memory, those of values included.
-        common: those that are the same for all threads, and kept once.
-        arrays: the local and shared arrays whose content is kept, by their ops.
+        kept: the variables that each thread stores in memory, including those of values.
+        common: the variables that are the same in all threads, stored once.
+        arrays: the local and shared arrays whose content is stored, by their ops.
     """
 
     kept: list[Var] = field(default_factory=list[Var])
@@ -40,20 +41,20 @@ class Live:
 
 
 class Crossing:
-    """Moves what lives across the grid barriers of a kernel to variables.
+    """Move the values that live across the grid barriers of a kernel to variables.
 
     Args:
-        shapes: what all threads have in common at a barrier; None if not all that have not ended
-            come to it in the same iteration.
+        shapes: what all threads have in common at a barrier; None if not all threads that have not
+            ended reach it in the same iteration.
 
     Attributes:
         hoisted: the ops of local and shared arrays, which are in no node any more.
-        again: values that each part computes for itself.
-        live: what lives across each barrier, by its number.
+        again: values that each part recomputes.
+        live: the state that lives across each barrier, by its number.
 
     Raises:
-        TargetError: an address in a block's shared or a thread's local memory lives across a
-            barrier and cannot be computed again, or a fragment of a matrix does; located.
+        TargetError: an address in a block's shared or a thread's local memory, or a fragment of a
+            matrix, lives across a barrier and cannot be recomputed; located.
     """
 
     def __init__(self, function: Function, flat: Flat, shapes: GridUniformity | None) -> None:
@@ -83,7 +84,7 @@ class Crossing:
     # --- arrays
 
     def _hoist(self) -> None:
-        """Take the ops of arrays out of the nodes: each is one array in all parts."""
+        """Hoist the ops of arrays out of the nodes: each array is the same in all parts."""
         first: dict[object, Value] = {}
         renamed: dict[Value, Value] = {}
         for region in self._regions():
@@ -113,8 +114,8 @@ class Crossing:
                 yield from op.regions()
 
     def _marked(self) -> set[Item]:
-        """Values and variables that may hold an address of a block's or a thread's own memory: it
-        is another one behind a barrier."""
+        """Values and variables that may hold an address of a block's or a thread's own memory,
+        which changes at a barrier."""
         found: set[Item] = set()
         ops = [op for node in self.flat.nodes for op in Region(node.ops).walk()]
         found.update(op.results[0] for op in ops if _is_array(op))
@@ -158,7 +159,7 @@ class Crossing:
         return live
 
     def _place(self, item: Item) -> None:
-        """Decide where a value or variable is behind a barrier."""
+        """Decide whether a value or variable is stored, common, or recomputed behind a barrier."""
         if isinstance(item, Value):
             if item in self.hoisted or self._size(item) <= MOST_AGAIN:
                 self.again.add(item)
@@ -180,7 +181,8 @@ class Crossing:
             _refuse("a fragment of a matrix", where)
 
     def _size(self, value: Value) -> int:
-        """How many ops compute a value from the parameters; many if it takes more than these."""
+        """The number of ops that compute a value from the parameters; a large one above the
+        limit."""
         known = self._sizes.get(value)
         if known is None:
             op = value.op
@@ -219,7 +221,7 @@ class Crossing:
     # --- values that are kept
 
     def _demote(self) -> None:
-        """Move the values that are kept to variables."""
+        """Move the stored values to variables."""
         declare_variables(self.function, list(self._kept.values()))
         for node in self.flat.nodes:
             ops: list[Op] = []
@@ -239,7 +241,7 @@ class Crossing:
             node.ops = ops
 
     def _read(self, op: Op, own: set[Value], ops: list[Op]) -> None:
-        """Replace the operands of an op, and of those in it, that other nodes define."""
+        """Replace the operands of an op, and of ops nested in it, that other nodes define."""
         new: dict[Value, Value] = {}
         for each in Region([op]).walk():
             for value in each.operands():
@@ -268,7 +270,7 @@ def _is_array(op: Op) -> bool:
 
 
 def _array_key(op: Op) -> object:
-    """Equal for ops of the same array."""
+    """A key that is equal for ops of the same array."""
     if isinstance(op, memory.GlobalAddress):
         return op.symbol
     if isinstance(op, memory.DynamicShared):
@@ -284,7 +286,7 @@ def _replace(node: Node, new: dict[Value, Value]) -> None:
 
 
 def _facts(node: Node) -> tuple[dict[Item, None], set[Item]]:
-    """What a node uses of others, and what it defines for others."""
+    """The values that a node uses of others, and those that it defines for others."""
     used: dict[Item, None] = {}
     defined: set[Item] = set()
     inner: set[Value] = set()

@@ -1,7 +1,8 @@
-"""A kernel as nodes of straight-line code, which end at its grid barriers among other places.
+"""Flatten a kernel to nodes of straight-line code, which end at its grid barriers among other
+places.
 
-Only the constructs around a barrier become branches, and those that jump out of what they stand in;
-the others stay as they are inside of a node.
+Only constructs around a barrier become branches, and constructs that jump out of their container.
+The others stay whole inside of a node.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Flat:
         blocks = blocks_of(
             body, UNKNOWN, lambda op: _has_sync(op) or _jumps_out(op), (grid.GridSync,)
         )
-        # Barriers count in the order of the program, nodes in that in which constructs begin.
+        # Barriers are numbered in program order, nodes in the order in which constructs begin.
         labels = sorted(block.label for block in blocks)
         indices = {label: index for index, label in enumerate(labels)}
         made = {block.label: self._node(block.body.ops, indices) for block in blocks}
@@ -81,7 +82,7 @@ def _has_sync(op: Op) -> bool:
 
 
 def _jumps_out(op: Op) -> bool:
-    """Whether control may leave a construct in another way than by its end or by an error."""
+    """Whether control may leave a construct other than by its end or by an error."""
     stack: list[tuple[Iterator[Op], Op]] = [(iter(r.ops), op) for r in op.regions()]
     while stack:
         for each in stack[-1][0]:

@@ -1,12 +1,14 @@
-"""Keeps what lives across grid barriers in device memory.
+"""Store the values that live across grid barriers in device memory, and restore them.
 
-The memory of a launch begins with a word for each barrier, and what all threads have in common, of
-which each scalar takes 8 bytes. A step reads it where the one before has left it, and leaves its
-own beside: blocks that are done with a step do not wait for others. Behind these lie the words of 8
-bytes of all threads, the first word of all threads first, so that neighbours access neighbouring
-words; then those of 4 bytes; then the shared memory of each block. A value narrower than a word
-takes 4 bytes. What a part does not change it does not store again. The first part stores whether a
-thread has ended, the others only that it does.
+The memory of a launch begins with a word for each barrier, followed by the values that all threads
+have in common, 8 bytes for each scalar. A step reads the copy that the previous step wrote, and
+writes the other copy, so blocks that are done with a step need not wait for others. The words of 8
+bytes of all threads follow, the first word of all threads first, so neighbouring threads access
+neighbouring words; then their words of 4 bytes; then the shared memory of each block. A value
+narrower than a word takes 4 bytes.
+
+A part stores only what it changes. The first part stores whether a thread has ended; the others
+store only that it has.
 """
 
 from __future__ import annotations
@@ -26,18 +28,18 @@ from gridlane.ir.values import Module, Value, Var
 from gridlane.passes.structure.grid_parts.crossing import Live
 
 Place = Callable[[DType, int], Value]
-"""The address of the word of a type with a number."""
+"""A function that gives the address of the word of a type with a number."""
 
 
 @dataclass(slots=True)
 class Sizes:
-    """How many words something has."""
+    """Counts of words."""
 
     wide: int = 0
     narrow: int = 0
 
     def add(self, type_: DType, count: int = 1) -> int:
-        """Make room for words of a type; the number of the first among those of its size."""
+        """Allocate words of a type; return the number of the first among those of its size."""
         if type_.size == 8:
             first, self.wide = self.wide, self.wide + count
         else:
@@ -45,7 +47,7 @@ class Sizes:
         return first
 
     def add_all(self, type_: Type, count: int = 1) -> list[int]:
-        """Make room for so many values; the numbers of the first words of their scalars."""
+        """Allocate so many values; return the numbers of the first words of their scalars."""
         return [self.add(stored_type(leaf), count) for leaf in _leaves(type_)]
 
     @property
@@ -56,12 +58,13 @@ class Sizes:
 
 @dataclass(slots=True)
 class Shared:
-    """The static shared arrays of a module that are kept, and where in the memory of a block.
+    """The static shared arrays of a module that are stored, and their offsets in the memory of a
+    block.
 
     Attributes:
-        first: of the name of each array, the numbers of the first words of its scalars.
-        sizes: of all.
-        dynamic: whether dynamic shared memory is kept as well, behind them.
+        first: by the name of an array, the numbers of the first words of its scalars.
+        sizes: of all arrays.
+        dynamic: whether dynamic shared memory is stored as well, behind them.
     """
 
     first: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
@@ -69,7 +72,7 @@ class Shared:
     dynamic: bool = False
 
     def add(self, module: Module, op: Op) -> None:
-        """Make room for an array."""
+        """Allocate words for an array."""
         if isinstance(op, memory.DynamicShared):
             self.dynamic = True
         elif isinstance(op, memory.GlobalAddress) and op.symbol not in self.first:
@@ -100,7 +103,7 @@ def _leaves(type_: Type) -> list[Type]:
 
 
 def _by_words(element: Type, count: int) -> tuple[Type, int]:
-    """An array of whole words, where it is one of narrow scalars."""
+    """The same array as whole words, if its scalars are narrow and fill whole words."""
     if isinstance(element, DType) and element.size < 4 and element.size * count % 4 == 0:
         return u32, element.size * count // 4
     return element, count
@@ -108,7 +111,7 @@ def _by_words(element: Type, count: int) -> tuple[Type, int]:
 
 @dataclass(slots=True)
 class Words:
-    """Where everything is that lives across any barrier.
+    """The words of everything that lives across any barrier.
 
     Attributes:
         own, arrays: of variables and local arrays of a thread, the numbers of their first words.
@@ -127,11 +130,11 @@ class Words:
     ended: int | None = None
 
     def add_whether_ended(self) -> None:
-        """Make room for whether a thread has ended."""
+        """Allocate the word that says whether a thread has ended."""
         self.ended = self.sizes.add(u32)
 
     def add(self, live: Live) -> None:
-        """Make room for what lives across a barrier."""
+        """Allocate words for the state that lives across a barrier."""
         for var in live.kept:
             if var not in self.own:
                 self.own[var] = self.sizes.add_all(var.type)
@@ -146,12 +149,12 @@ class Words:
 
 
 class Keeper:
-    """Emits the code that keeps and restores, in one part.
+    """Emit the code that stores and restores state, in one part.
 
     Args:
         base: the memory of the launch, an address of u32.
         step: the number of the step.
-        words: where everything is.
+        words: where each value is stored.
         values: the part's value for each address of an array.
         pairs: whether the target has float64 as pairs of float32, and none in memory.
     """
@@ -199,7 +202,7 @@ class Keeper:
     # --- what each thread keeps
 
     def save(self, var: Var, own: Var) -> None:
-        """Keep a variable, which is ``own`` in the part."""
+        """Store a variable, which is ``own`` in the part."""
         place, numbers = self._place_of(var, self._after)
         self._store(self.b.read(own), iter(numbers), place)
 
@@ -209,7 +212,7 @@ class Keeper:
         self.b.write(own, self._load(own.type, iter(numbers), place))
 
     def _place_of(self, var: Var, common: Value) -> tuple[Place, list[int]]:
-        """What gives the address of a word, and the numbers of a variable's words."""
+        """The function of addresses of words, and the numbers of a variable's words."""
         if var in self.words.own:
             return self._at, self.words.own[var]
         return partial(self._common_at, common), self.words.common[var]
@@ -237,11 +240,11 @@ class Keeper:
         return from_word(self.b, self.b.load(place(word, next(numbers))), type_)
 
     def _store_pair(self, value: Value, place: Value) -> None:
-        """Store a float64 as two float32, which is all that the target has of it."""
+        """Store a float64 as the two float32 by which the target represents it."""
         b, first = self.b, self.b.recast(place, pointer(f32))
         high = b.cast(value, f32)
         low = b.cast(b.sub(value, b.cast(high, f64)), f32)
-        is_number = b.eq(low, low)  # that of an infinity is none
+        is_number = b.eq(low, low)  # the low part of an infinity is NaN
         b.store(first, high)
         b.store(b.offset(first, b.const(1, i32)), b.select(is_number, low, b.const(0.0, f32)))
 
@@ -270,7 +273,7 @@ class Keeper:
         return b.offset(start, b.mul(number, self._threads))
 
     def move_local(self, op: memory.LocalArray, saves: bool) -> None:
-        """Keep or restore a local array."""
+        """Store or restore a local array."""
         b, array, firsts = self.b, self.values(op.result), self.words.arrays[op]
         with self._each(b.const(0, i32), b.const(op.count, i32), b.const(1, i32)) as at:
             for place, first in zip(_scalars(b, b.offset(array, at)), firsts, strict=True):
@@ -289,7 +292,7 @@ class Keeper:
     # --- threads that have ended
 
     def note_ended(self, ended: bool) -> None:
-        """Keep whether the thread has ended."""
+        """Store whether the thread has ended."""
         self.b.store(self._ended(), self.b.const(int(ended), u32))
 
     def has_ended(self) -> Value:
@@ -304,7 +307,7 @@ class Keeper:
     # --- what the threads of a block keep
 
     def move_shared(self, module: Module, saves: bool) -> None:
-        """Keep or restore the block's shared memory, which no thread uses meanwhile."""
+        """Store or restore the block's shared memory, which no thread uses meanwhile."""
         b, shared = self.b, self.shared
         own = shared.block_bytes // 4
         size, dynamic = b.const(own, i64), b.value(grid.DynamicSharedSize())
@@ -334,7 +337,7 @@ class Keeper:
         saves: bool,
         wide: int | None = None,
     ) -> None:
-        """Move an array, by all threads of the block."""
+        """Copy an array, by all threads of the block."""
         b = self.b
         before = self.shared.sizes.wide if wide is None else wide
         with self._each(self._own, count, self._block_threads) as at:
@@ -351,7 +354,7 @@ class Keeper:
 
 
 class _Each:
-    """A loop from ``begin`` to ``end`` by ``step``, whose block gets the number."""
+    """A loop from ``begin`` to ``end`` by ``step``, whose body gets the number."""
 
     def __init__(self, b: Builder, begin: Value, end: Value, step: Value) -> None:
         self.b, self.end, self.step = b, end, step
@@ -373,7 +376,7 @@ class _Each:
 
 
 def _scalars(b: Builder, place: Value) -> list[Value]:
-    """The addresses of the scalars of what lies at an address."""
+    """The addresses of the scalars of the value at an address."""
     assert isinstance(place.type, PointerType)
     type_ = place.type.element
     if isinstance(type_, StructType):
@@ -391,7 +394,7 @@ def _scalars(b: Builder, place: Value) -> list[Value]:
 
 
 def to_word(b: Builder, value: Value) -> Value:
-    """A scalar or an address as the word that holds it."""
+    """A scalar or an address as the word that stores it."""
     type_ = value.type
     if isinstance(type_, PointerType):
         if type_.space not in (Space.GLOBAL, Space.CONSTANT, Space.GENERIC):
@@ -406,7 +409,7 @@ def to_word(b: Builder, value: Value) -> Value:
 
 
 def from_word(b: Builder, word: Value, type_: Type) -> Value:
-    """The scalar or address that a word holds."""
+    """The scalar or address that a word stores."""
     if isinstance(type_, PointerType):
         return b.value(memory.FromAddress(word, type_))
     assert isinstance(type_, DType)
