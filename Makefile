@@ -23,7 +23,7 @@ help:
 	@echo "make lint   ruff, import-linter and pyright only"
 	@echo "make fuzz   thousands of new random kernels, on the interpreter and the devices"
 	@echo "make fuzz-ptx  random and changed PTX for MINUTES=10, with SEED=N or a new one"
-	@echo "make conformance  try every op on every device here; the matrix of docs/conformance.md"
+	@echo "make conformance  try every op on every device here; the matrix of docs/conformance-matrix.md"
 	@echo "make oracle  compare each form of PTX with a model of the ISA; the table of docs/ptx-forms.md"
 	@echo "make bench  compare the CPU device with gcc and the installed peers"
 	@echo "make docs   build the site of docs/ into build/site; a warning is an error"

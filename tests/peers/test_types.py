@@ -75,12 +75,12 @@ def test_types_are_numbas_or_a_row_or_an_extension_of_the_dialect():
 
 def test_dialect_page_has_the_rows_and_the_extensions():
     lines = DIALECT.read_text().splitlines()
-    begin = lines.index("## What differs, by decision")
+    begin = lines.index("## Intended differences")
     end = next(n for n in range(begin + 1, len(lines)) if lines[n].startswith("## "))
     rows = lines[begin:end]
     cells = [line.split("|")[1].strip() for line in rows if line.startswith("| ")]
     assert cells == ["difference", *[row.name for row in ROWS]]
-    begin = lines.index("## What gridlane takes beyond numba")
+    begin = lines.index("## Extensions")
     listed = [line[4:].split("**")[0] for line in lines[begin:] if line.startswith("- **")]
     assert listed == list(EXTENSIONS)
     assert len(ROWS) <= MOST

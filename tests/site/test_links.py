@@ -44,3 +44,16 @@ def test_the_site_lists_every_page() -> None:
 def test_pictures_are_small() -> None:
     pictures = list((ROOT / "docs" / "pictures").rglob("*.png"))
     assert len(pictures) >= 11 and all(each.stat().st_size < 64_000 for each in pictures)
+
+
+LONGEST = 2500
+"""Words of a page that a person wrote: split a longer one, or move internals to docs/design."""
+GENERATED = re.compile(r"\b(writes|wrote|draws|prints|made) (this page|the tables? of this page)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_is_long(page: Path) -> None:
+    """A generated page says so in its first paragraph."""
+    text = page.read_text()
+    first = " ".join(text.split("\n\n")[1].split())
+    assert GENERATED.search(first) or len(text.split()) <= LONGEST

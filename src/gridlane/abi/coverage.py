@@ -18,7 +18,7 @@ _TITLES: dict[Api, str] = {
     "nvrtc": "The run-time compiler: libnvrtc, `gridlane.cuda.nvrtc`",
 }
 _HEAD = """\
-# CUDA's interface: what is here
+# Supported functions of CUDA's interface
 
 The [table](../src/gridlane/abi/README.md) made this page: \
 `python -m gridlane.abi.coverage > docs/cuda-api.md`.

@@ -467,8 +467,8 @@ def conformance(
 ) -> None:
     """Try every op on every device, and show how each supports it.
 
-    Native, legalised by passes, or refused; docs/conformance.md has the latest results. It takes
-    some minutes per device. The status is 1 when a result is wrong.
+    Native, legalised by passes, or refused; docs/conformance-matrix.md has the latest results. It
+    takes some minutes per device. The status is 1 when a result is wrong.
     """
     from gridlane.cli import conformance as command
 

@@ -65,7 +65,7 @@ ON_GPUS = re.compile(
     r"bf[ei]\.\w64|fns\.b32|cvt\.r[mp]\.ftz(\.sat)?\.f16\.f32"
     r"|v(add|sub|absdiff|min|max|mad|shl|shr|set)\."
 )
-"""What NVIDIA's own compiler does otherwise than the ISA says; docs/ptx.md lists it."""
+"""Where NVIDIA's own compiler differs from the ISA; docs/ptx-instructions.md lists it."""
 
 
 def _named(batch: list[Use]) -> str:

@@ -155,7 +155,7 @@ def _modifiers(kernels: list[Counted]) -> str:
     return ", ".join(f"`.{word}` {within[word]}" for word in ranked)
 
 
-_TEXT = """# The corpus of PTX
+_TEXT = """# PTX of other compilers
 
 `python -m tests.peers.corpus.report --out docs/ptx-corpus.md` writes this page; last on {date}.
 

@@ -45,8 +45,8 @@ def compile(
             converts the result to that.
         device: a function that other code calls; False is a kernel, whose result is void.
         cc: compute capability (major, minor) to compile for; the least that is common by default.
-        abi: how a device function is called (docs/dialect.md): ``c``, the default, or ``numba``,
-            which kernels have.
+        abi: how a device function is called (docs/device-functions.md): ``c``, the default, or
+            ``numba``, which kernels have.
         abi_info: ``{"abi_name": name}`` is the symbol of a device function, by default its name.
         output: must be ``ptx``.
         debug, lineinfo, fastmath, opt, launch_bounds, fp64, floats: as for ``cuda.jit``; PTX has

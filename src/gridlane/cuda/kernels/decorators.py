@@ -57,8 +57,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         fp64: how to compute float64 on a device that has none: ``emulate`` in pairs of float32,
             ``exact`` by integers, ``narrow`` in float32, ``refuse``; GRIDLANE_FP64 by default.
         floats: the type of Python floats, ``float64`` or ``float32``: of literals, and of integers
-            converted to floats (docs/dialect.md); GRIDLANE_FLOATS by default. A device function
-            without the option follows its caller.
+            converted to floats (docs/types-and-values.md); GRIDLANE_FLOATS by default. A device
+            function without the option follows its caller.
         lineinfo: on a GPU, machine code with each instruction's line, for profilers.
         chip: the processor, as ``sm_90``, that ``current_target_options()`` shows to ``consteval``.
         source: the function's text, where Python has no file of it: of code from exec or from a

@@ -32,7 +32,7 @@ class DeviceCode:
 
     Args:
         signature: those types; a return type of None is what the function returns.
-        abi: ``c`` or ``numba``; see docs/dialect.md.
+        abi: ``c`` or ``numba``; see docs/device-functions.md.
         name: its symbol; by default its own name for ``c``, and one with the types for ``numba``.
     """
 

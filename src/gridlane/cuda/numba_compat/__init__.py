@@ -52,7 +52,7 @@ def _read_settings() -> None:
     if ignored:
         warnings.warn(
             f"{', '.join(ignored)}: numba reads these variables, and they have no effect here; "
-            "gridlane's own are in docs/nvidia.md",
+            "gridlane's own are in docs/environment.md",
             NumbaWarning,
             stacklevel=3,
         )

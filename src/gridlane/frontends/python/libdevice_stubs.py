@@ -72,7 +72,7 @@ SIGNATURES: dict[str, str] = {
 
 def _stub(name: str, signature: str) -> Stub:
     params = ", ".join("xyz"[: len(signature.partition(":")[2])])
-    doc = f"libdevice's __nv_{name}, as ``{signature}``: see docs/dialect.md."
+    doc = f"libdevice's __nv_{name}, as ``{signature}``: see docs/device-functions.md."
     return Stub(f"cuda.libdevice.{name}", params, doc)
 
 

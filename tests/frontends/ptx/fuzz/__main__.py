@@ -1,4 +1,4 @@
-"""``make fuzz-ptx``: random PTX until the time is over; see docs/ptx.md.
+"""``make fuzz-ptx``: random PTX until the time is over; see docs/ptx-instructions.md.
 
     python -m tests.frontends.ptx.fuzz [--minutes M] [--seed N] [--case KIND:N] [--out DIR]
 
