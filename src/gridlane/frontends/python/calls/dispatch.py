@@ -27,7 +27,6 @@ from gridlane.frontends.python.device_function import (
     foreign_of,
     is_from_buffer,
 )
-from gridlane.frontends.python.external_functions import call_foreign
 from gridlane.frontends.python.lexical import walk_own
 from gridlane.frontends.python.operands import (
     ArrayExpression,
@@ -86,6 +85,9 @@ def call(
         arguments, keywords = _values(t, arguments, keywords)
     foreign = foreign_of(target)
     if foreign is not None:
+        # It loads the frontend of PTX, 70 modules, which few kernels need.
+        from gridlane.frontends.python.external_functions import call_foreign
+
         return call_foreign(t, foreign, arguments, keywords)
     if is_from_buffer(target) and len(arguments) == 1 and not keywords:
         return from_buffer(t, arguments[0])
