@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from gridlane.analysis.walks import is_sign_bit
+from gridlane.core.frozen import frozen
 from gridlane.core.source import Loc
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
@@ -39,7 +39,7 @@ _FAR = 32
 """Bytes from thread to thread from which each access takes a sector of memory of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Strided:
     """An access of global memory whose threads are far apart along x.
 

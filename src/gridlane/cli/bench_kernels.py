@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from gridlane import cuda
+from gridlane.core.frozen import frozen
 
 F = np.float32
 THREADS = 256
@@ -66,7 +66,7 @@ def mandelbrot(counts, limit):
     counts[y, x] = n
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """Two computations of one result, and their comparison. Arrays are on the device already."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from gridlane.backends import backend, backends
@@ -35,6 +35,7 @@ from gridlane.cli.temporaries import Temporaries, file_name, make_folder, of_llv
 from gridlane.cli.wording import counted
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import CompileError, GridlaneError, TargetError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import Target
 
 VARIANTS: dict[str, Variant] = {
@@ -56,7 +57,7 @@ def stages() -> dict[str, tuple[Format, list[Backend]]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """The command line. None: the option was not given.
 
@@ -80,7 +81,7 @@ class Request:
     more: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Made:
     """The result for one kernel and its types."""
 

@@ -6,7 +6,6 @@ import platform
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from gridlane.conformance.judging import Judgement, judgements
 from gridlane.conformance.matrix import LEGEND, Matrix, as_markdown
 from gridlane.conformance.suite import cases
 from gridlane.core.errors import DeviceError
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import REGISTRY
 from gridlane.launch.devices import family, get_device
 from gridlane.runtime.protocol import Device
@@ -31,7 +31,7 @@ VALUES = 500
 """The number of values per function; tests/ops/test_math_ulp.py tries more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """The command line.
 

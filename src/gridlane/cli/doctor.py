@@ -8,7 +8,6 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from rich.console import Console
 from rich.markup import escape
@@ -22,6 +21,7 @@ from gridlane.cli.failure import check_settings
 from gridlane.cli.tables import console, table
 from gridlane.cli.wording import plain
 from gridlane.core.config import config
+from gridlane.core.frozen import frozen
 from gridlane.core.processors import available_processors
 
 TIMEOUT_S = 120
@@ -55,7 +55,7 @@ LADDER: dict[str, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """A step that was tried, and its message."""
 

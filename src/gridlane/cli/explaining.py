@@ -4,7 +4,6 @@ of what is slow; ``gridlane compile --explain``: which lines became float64, and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gridlane.backends import backend
@@ -16,6 +15,7 @@ from gridlane.core.compact import Variant
 from gridlane.core.config import config
 from gridlane.core.decisions import Decision
 from gridlane.core.errors import CompileError, GridlaneError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import Target
 from gridlane.core.source import Loc, describe
 from gridlane.frontends.python.kernel_source import PythonSource
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gridlane.frontends.python.explain import Explanation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """The command line; None: the option was not given."""
 

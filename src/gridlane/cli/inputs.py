@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from gridlane.cli.signature_text import argument_types
 from gridlane.cli.wording import counted
 from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import LaunchError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.frontends.python.kernel_source import PythonSource
@@ -32,7 +33,7 @@ USUAL_BLOCK = 256
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A file, the kernel that is asked for (or ""), and the file's kind: its suffix."""
 
@@ -58,7 +59,7 @@ class Place:
         return self.file if has else f"{self.file}:{self.kernel}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CppOptions:
     """Options for the compiler of CUDA C++."""
 
@@ -85,7 +86,7 @@ class CppOptions:
 NO_OPTIONS = CppOptions()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Input:
     """A kernel to compile.
 

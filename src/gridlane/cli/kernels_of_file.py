@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Collection
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 from gridlane.cli.failure import fail, likely
 from gridlane.core.argtypes import ArgType
+from gridlane.core.frozen import frozen
 from gridlane.core.signatures import signature_of
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
@@ -26,7 +26,7 @@ def parameters_of(kernel: Dispatcher) -> list[str]:
     return list(signature_of(kernel.py_func).parameters)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileKernels:
     """A loaded file, and its requested kernels by name."""
 

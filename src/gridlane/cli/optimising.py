@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from gridlane.backends import backend, names, passes
@@ -15,6 +14,7 @@ from gridlane.compiler import pipeline
 from gridlane.compiler.generation import generator
 from gridlane.core.config import config
 from gridlane.core.errors import CompileError, GridlaneError, VerifyError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import FP64, KernelOptions, Target
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
@@ -25,7 +25,7 @@ from gridlane.ir.verifier import verify
 STANDARD_INPUT = "-"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """The command line.
 

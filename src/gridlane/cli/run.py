@@ -10,12 +10,12 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
 from gridlane.cli import replacing
 from gridlane.cli.failure import fail, likely, one_of, seconds
+from gridlane.core.frozen import frozen
 from gridlane.core.options import FLOATS
 
 OPTIONS = (
@@ -29,7 +29,7 @@ USAGE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """The program to run: a file or, with ``is_module``, a module, and its arguments.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from gridlane.backends.formats import ASM, IR, LLVM, PTX, Format
 from gridlane.cli.failure import fail
 from gridlane.cli.inputs import Input, Place, text_of
 from gridlane.core.errors import CompileError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
 
@@ -42,7 +42,7 @@ def make_folder(path: Path) -> None:
         fail(f"compile: cannot make the folder {str(path)!r}: {error.strerror}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Temporaries:
     """The folder for the stages in front of the one that is asked for."""
 

@@ -15,7 +15,6 @@ import os
 import struct
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +24,7 @@ from gridlane.compiler.cache_key import make_key
 from gridlane.core import trace
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
+from gridlane.core.frozen import frozen
 from gridlane.core.private_files import Folder, Found
 
 __all__ = ["CacheStats", "DiskCache", "decode", "default_cache", "encode", "make_key"]
@@ -46,7 +46,7 @@ _SWEEP_S = 3600.0  # the interval in seconds between checks of the directory's s
 _SWEPT = f".swept{VERSION}"  # its time is that of the last check, by any process
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CacheStats:
     """The contents of a cache: files, their bytes, and the limit of the bytes."""
 

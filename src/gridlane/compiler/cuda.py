@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from gridlane.compiler.libdevice import find_libdevice
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import TargetError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
 
@@ -36,7 +37,7 @@ _NEWEST = max(int(name[3:]) for name in PROCESSORS if name[-1].isdigit())
 _CHOICES = f"There are {', '.join(name for name in PROCESSORS if name[-1].isdigit())}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Machine:
     """A processor with the PTX version that is emitted for it."""
 

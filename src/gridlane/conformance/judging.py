@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum, Flag
 from functools import cache
 
@@ -28,6 +27,7 @@ from gridlane.conformance.suite import lack
 from gridlane.core.artifact import Artifact
 from gridlane.core.dtypes import DType, i32
 from gridlane.core.errors import CompileError, DeviceError, TargetError
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.source import ModuleSource
 from gridlane.ir.types import PointerType
@@ -45,7 +45,7 @@ class How(Enum):
     OTHERWISE = "undefined by the hardware"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judgement:
     """The judgement of a case on a device.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from gridlane.backends import backend
 from gridlane.conformance.cases import Case, arithmetic
 from gridlane.conformance.effects import effects
 from gridlane.conformance.fragments import fragments
+from gridlane.core.frozen import frozen
 
 
 @cache
@@ -18,7 +18,7 @@ def cases() -> tuple[Case, ...]:
     return (*arithmetic(), *effects(), *fragments())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lack:
     """A refusal of a target.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, SupportsComplex, SupportsFloat, SupportsIndex, cast, overload
 
 import numpy as np
 
 from gridlane.core import dtypes, vector_names
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 
 Number = SupportsFloat | SupportsIndex | SupportsComplex
 """The argument from which a type makes a number."""
@@ -85,7 +85,7 @@ class ArgType:
         return self.name
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class ScalarType(ArgType):
     """A number type: ``dtype`` is its scalar type; ``name`` the user's spelling, ``int32``."""
 
@@ -128,7 +128,7 @@ class ScalarType(ArgType):
         return self.dtype.is_signed
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class ComplexType(ArgType):
     """A complex number of two floats of type ``part``."""
 
@@ -172,7 +172,7 @@ class ComplexType(ArgType):
         return self.numpy.itemsize
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class TimeType(ArgType):
     """numpy's datetime64, or its timedelta64 where it ``is_span``: a 64-bit count of ``multiple``
     units; "generic" is no unit, which only NaT and plain counts have.
@@ -220,7 +220,7 @@ class TimeType(ArgType):
         return Signature(self, args)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class CharsType(ArgType):
     """numpy's fixed-width string of ``count`` code points, or of bytes where it ``is_bytes``; NULs
     follow a shorter text, and end it.
@@ -273,7 +273,7 @@ class CharsType(ArgType):
         return Signature(self, args)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class RecordType(ArgType):
     """A numpy record: field name, type and byte offset of each, and the size. ``label`` names the
     class that it is of, and sets it apart from others with the same fields; ``number`` is the
@@ -303,7 +303,7 @@ class RecordType(ArgType):
         return None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class NestedArrayType(ArgType):
     """A fixed-shape array inside a record."""
 
@@ -315,7 +315,7 @@ class NestedArrayType(ArgType):
         return f"nestedarray({self.element}, {self.shape})"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class VectorType(ArgType):
     """A short vector, ``float32x4``: 1 to 4 numbers of one type in one value.
 
@@ -380,7 +380,7 @@ class VectorType(ArgType):
         return tuple([each for each, name in vector_names.ALIASES.items() if name == self.name])
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class ArrayType(ArgType):
     """An n-d array. ``layout``: "C" or "F" contiguous, or "A" any strides."""
 
@@ -400,7 +400,7 @@ class ArrayType(ArgType):
         return self.element
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class TupleType(ArgType):
     """A tuple of types; ``fields`` names them for a namedtuple, whose class is ``cls``."""
 
@@ -439,7 +439,7 @@ class TupleType(ArgType):
         return "Tuple(" + ", ".join(map(str, self.items)) + ")"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class EnumType(ArgType):
     """A member of an Enum; ``members`` has the name and value of each, on which code depends."""
 
@@ -463,7 +463,7 @@ class EnumType(ArgType):
         return int64 if all(int(member) < 2**63 for member in self.cls) else uint64
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class OptionalType(ArgType):
     """A value that may be None. Functions take and return it, not kernels."""
 
@@ -474,7 +474,7 @@ class OptionalType(ArgType):
         return f"OptionalType({self.type})"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class CPointerType(ArgType):
     """The address of a first element in memory; ``element`` is None for ``void*``."""
 
@@ -493,14 +493,14 @@ class CPointerType(ArgType):
         return Signature(self, args)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class NoneType(ArgType):
     """The type of None, and of a function without a result."""
 
     name: str = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signature:
     """``return_type(*args)``; without a type where the function decides."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from numbers import Integral
 from typing import Any, cast
@@ -11,12 +10,13 @@ import numpy as np
 
 from gridlane.core import numpy_types
 from gridlane.core.errors import ArgumentError
+from gridlane.core.frozen import frozen
 
 NEWEST = 3
 """The newest version of the interface that is read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArrayMemory:
     """An array in device memory; ``strides`` in bytes, None for C order."""
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 from gridlane.core.source import UNKNOWN, Loc
 
 Path = tuple[str | int, ...]
 """The path to a scalar in an argument; see ``ParamSlot``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParamSlot:
     """One scalar or pointer of the flat parameter block.
 
@@ -39,7 +38,7 @@ class ParamSlot:
         return self.offset + self.size
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelErrorSite:
     """The meaning of code ``n`` in a running kernel's error report: exception name, message, place.
 
@@ -55,7 +54,7 @@ class KernelErrorSite:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrintSite:
     """The meaning of print record ``n``: parts are texts, or None for the next type's argument.
     ``formats`` are those of the arguments, if they have any, and ``end`` is what follows; see the
@@ -67,7 +66,7 @@ class PrintSite:
     end: str = "\n"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Artifact:
     """A compiled kernel.
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+
+from gridlane.core.frozen import frozen
 
 _CONVERSION = re.compile(
     r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?"
@@ -31,7 +32,7 @@ PARTS = "c"
 a format of Python in braces behind the letter, ``c{:.2f}``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conversion:
     """A conversion of a format: ``%-8.3f``."""
 

@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from gridlane.core import processors
+from gridlane.core.frozen import frozen
 from gridlane.core.options import FLOATS, FP64
 
 METAL = ("", "emulated")
@@ -19,7 +19,7 @@ DUMPED = frozenset(("ir", "llvm", "asm"))
 TOOLKITS = ("CUDA_HOME", "CUDA_PATH")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Config:
     """The settings of this process.
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
+from gridlane.core.frozen import frozen
 from gridlane.core.source import Loc
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """What was decided.
 

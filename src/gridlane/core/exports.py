@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Export:
     """How a function is called.
 

@@ -10,16 +10,16 @@ some may end before others, those that are left go on together.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from gridlane.core.errors import KernelError
+from gridlane.core.frozen import frozen
 from gridlane.core.source import UNKNOWN, Loc, describe
 
 FORMAT = "parts"
 """The format of an artifact that holds a plan, as JSON, and no code."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GridPlan:
     """The parts of a kernel; number 0 begins at its start, others behind the barrier of their
     number.

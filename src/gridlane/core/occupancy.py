@@ -8,7 +8,8 @@ tests/gpu/test_occupancy.py compares it with the driver.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from gridlane.core.frozen import frozen
 
 _PARTITIONS = 4
 """Parts of a multiprocessor, each with its own registers and scheduler."""
@@ -18,7 +19,7 @@ _MOST_REGISTERS = 255
 """Registers that a thread may have."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Multiprocessor:
     """The resources of a multiprocessor.
 
@@ -42,7 +43,7 @@ class Multiprocessor:
     shared_unit: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Occupancy:
     """The blocks that a multiprocessor holds at once.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.features import Feature
+from gridlane.core.frozen import frozen
 
 FP64 = ("emulate", "exact", "narrow", "refuse")
 """Modes of float64 on a device without it: emulated in pairs of float32, emulated bitwise by
@@ -15,7 +14,7 @@ FLOATS = ("float64", "float32")
 """What a kernel's Python floats are: its literals, and what integers become beside floats."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelOptions:
     """Options of ``@cuda.jit``.
 
@@ -59,7 +58,7 @@ class KernelOptions:
         return self.debug or self.check
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """The target of a compilation.
 

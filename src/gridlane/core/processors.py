@@ -8,8 +8,9 @@ the features of a processor (``codegen.llvm.machine``).
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from difflib import get_close_matches
+
+from gridlane.core.frozen import frozen
 
 HOST = "host"
 """The processor that this process runs on."""
@@ -77,7 +78,7 @@ def available_processors() -> int:
     return os.cpu_count() or 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """A processor by name, with features added and removed.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import linecache
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from gridlane.core.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Loc:
     """A place in a source file.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
+
+from gridlane.core.frozen import frozen
 
 TEXTURE, SURFACE = 0x7E970000, 0x54BF0000
 """The upper half of the first word; the lower half is the geometry."""
@@ -84,7 +85,7 @@ class AddressMode(IntEnum):
     BORDER = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Level:
     """A level of a resource in device memory; ``pitch`` is the bytes of a row."""
 
@@ -95,7 +96,7 @@ class Level:
     pitch: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """What the record says; see Word.
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gridlane.core.errors import KernelError
+from gridlane.core.frozen import frozen
 from gridlane.core.source import describe
 from gridlane.interp.access import pick, spread
 from gridlane.interp.bits import RULES, Bits, anywhere, blank, marked
@@ -43,7 +43,7 @@ from gridlane.ir.types import Space
 from gridlane.ir.values import Function, Module, Value, Var
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Taint:
     """The bits of a value that are poison, and the undefined value that they depend on, or one of
     several."""

@@ -7,13 +7,14 @@ flowgraph", ACM TOPLAS 1(1), 1979, in its simple form, without recursion: O(m lo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from gridlane.core.frozen import frozen
 
 Edges = Sequence[Sequence[int]]
 """The successors of each node."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dominators:
     """The dominator tree.
 

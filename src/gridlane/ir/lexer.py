@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 
 from gridlane.core.errors import ParseError
+from gridlane.core.frozen import frozen
 
 _TOKEN = re.compile(
     r"""(?P<space>(?:\s|//[^\n]*)+)
@@ -21,7 +21,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Token:
     """A piece of the text: its kind, its text, its offset."""
 

@@ -10,10 +10,11 @@ but the first has its field's name in front and is left out when empty. A field 
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any
 
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import FieldKind, Op
 
 PARAM_DEFAULTS: dict[str, Any] = {
@@ -26,7 +27,7 @@ PARAM_DEFAULTS: dict[str, Any] = {
 """The attributes of a parameter, in the order of the text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldForm:
     """One field: its kind, its annotation, its default (MISSING when there is none)."""
 
@@ -36,7 +37,7 @@ class FieldForm:
     default: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextForm:
     """The fields of an op class by their position in the text.
 

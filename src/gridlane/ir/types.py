@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import cache
 
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 
 IDENTIFIER = re.compile(r"[^\W\d][\w.]*")
 
@@ -33,7 +33,7 @@ class Space(IntEnum):
     LOCAL = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PointerType:
     """The address of an ``element`` in an address space; 8 bytes in memory.
 
@@ -53,7 +53,7 @@ class PointerType:
         return f"ptr<{self.element}, {self.space.name.lower()}{buffer}>"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VectorType:
     """2 to 16 scalars in one value, contiguous in memory."""
 
@@ -75,7 +75,7 @@ class VectorType:
         return f"vec<{self.element}, {self.count}>"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StructType:
     """Named fields at fixed byte offsets, as in a numpy record dtype or a C struct."""
 
@@ -94,7 +94,7 @@ class StructType:
         return f"struct<{quoted(self.name)}, {{{fields}}}, {self.size}, {self.align}>"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArrayType:
     """``count`` elements in a row; exists in memory only, as the element of a pointer."""
 
@@ -123,7 +123,7 @@ class Role(Enum):
     ACC = "acc"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FragmentType:
     """A matrix that a warp holds together; see ``ir.ops.matrix``. It exists as a value only."""
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from gridlane.core.errors import VerifyError
 from gridlane.core.exports import Export
+from gridlane.core.frozen import frozen
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.types import Space, Type
 
@@ -231,7 +232,7 @@ class Global:
         return self.element.size * self.count
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ErrorSite:
     """The report of a ``raise`` op: builtin exception name, message, location. ``detail`` is the
     message where the op has numbers, with a ``{}`` for each."""

@@ -8,11 +8,11 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from gridlane.core.config import config
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.forks import hold_at_forks
+from gridlane.core.frozen import frozen
 from gridlane.memory.addresses import AddressMap, Mirror
 from gridlane.memory.deferral import DEFERRAL, Deferral
 from gridlane.memory.resource import Buffer, counts_elsewhere, goes_with_owner
@@ -48,7 +48,7 @@ _REMEMBERED = 256
 _accountings: weakref.WeakSet[Accounting] = weakref.WeakSet()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PoolStatistics:
     """Bytes and counts of a device's memory.
 

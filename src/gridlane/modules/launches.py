@@ -11,11 +11,11 @@ import struct
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.core.errors import KernelError, LaunchError, PtxError, TargetError
+from gridlane.core.frozen import frozen
 from gridlane.core.launch_queue import (
     COUNT,
     HEADER,
@@ -61,7 +61,7 @@ _FIELDS = struct.Struct("<IIQ3I3IIIQQ")
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """A launch, copy or fill that a kernel asked for.
 

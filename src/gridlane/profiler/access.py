@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair
 from gridlane.ir.ops.control import Call, Return
@@ -20,7 +20,7 @@ _Roots = frozenset[int]
 _NONE: _Roots = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Accesses:
     """The parameters of a kernel, by their numbers among its flat ones.
 

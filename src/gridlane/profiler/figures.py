@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from gridlane.compiler.advice import hints
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.errors import GridlaneError
+from gridlane.core.frozen import frozen
 from gridlane.core.occupancy import Occupancy, multiprocessor, occupancy
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
@@ -25,7 +25,7 @@ _MOST_COUNTED = 8
 """Different parameters of a kernel for which operations are estimated."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelFigures:
     """A kernel on a device, with blocks of one shape, during a profile. Times are in ns.
 
@@ -95,7 +95,7 @@ class KernelFigures:
         return (least[limit] * 1e9 / self.mean_ns, limit) if least[limit] else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """A whole profile. ``kernels`` have those with the most device time first."""
 

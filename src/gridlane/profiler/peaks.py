@@ -10,12 +10,13 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from hashlib import sha256
 from pathlib import Path
 
 from gridlane.core.device_errors import KernelStop
 from gridlane.core.errors import GridlaneError
+from gridlane.core.frozen import frozen
 from gridlane.core.processors import available_processors
 from gridlane.core.version import VERSION
 from gridlane.ir.parser import parse_module
@@ -54,7 +55,7 @@ _LONG_NS = 1.5e8
 _MOST_STEPS = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Peaks:
     """The most that a device was measured to do in a second; 0 of what it cannot do.
 
@@ -91,7 +92,7 @@ def peaks(device: Device) -> Peaks | None:
     return _best_of(kept) if kept else found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Measured:
     """The best of a day.
 

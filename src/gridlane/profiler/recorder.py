@@ -13,6 +13,7 @@ from typing import Any
 
 from gridlane.core.device_errors import KernelStop
 from gridlane.core.errors import DeviceError
+from gridlane.core.frozen import frozen
 from gridlane.launch.kernel import Origin, origin_of
 from gridlane.profiler.peaks import OWN
 from gridlane.runtime import observing
@@ -70,7 +71,7 @@ class Copies:
     timed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shown:
     """A piece of work on the timeline.
 

@@ -6,12 +6,12 @@ import os
 import sys
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, NoReturn, Self
 
 from gridlane.core import dlpack_abi, epochs
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.core.frozen import frozen
 from gridlane.core.options import Target
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.host import HostResource
@@ -207,7 +207,7 @@ def machine_uuid() -> str:
     return "GPU-" + "-".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MachineCode:
     """How C launches a kernel.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.frozen import frozen
 from gridlane.core.options import Target
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer, HostMemory
@@ -17,7 +17,7 @@ Route = Literal["inline", "queued", "native"]
 (queued); or by the driver's function without Python, see NativeLaunch (native)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """The limits of a launch."""
 
@@ -30,7 +30,7 @@ class Limits:
     multiprocessors: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """The resources of a kernel's code, as far as the device reports them."""
 
@@ -41,7 +41,7 @@ class Figures:
     max_threads: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NativeLaunch:
     """The addresses that a launch by the driver's own function uses.
 

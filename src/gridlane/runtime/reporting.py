@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import KernelStop
+from gridlane.core.frozen import frozen
 from gridlane.runtime.protocol import Explain
 from gridlane.runtime.report import Report
 
@@ -90,7 +91,7 @@ class Reporter(Protocol):
 K = TypeVar("K", bound=Reporter)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unread(Generic[K]):
     """A launch whose report may be unread. It keeps the kernel alive.
 

@@ -15,6 +15,7 @@ from gridlane.cli.selftest.cases import Case
 from gridlane.conformance.compiling import compiled
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import CompileError, DeviceError, KernelError
+from gridlane.core.frozen import frozen
 from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.packing import packer
@@ -28,7 +29,7 @@ PAIR_ERROR = 2.0**-40
 """The error bound of targets that compute float64 in pairs of float32."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """A line of the table."""
 

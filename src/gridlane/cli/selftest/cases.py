@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from gridlane.cli.selftest import kernels
 from gridlane.core.argtypes import ArrayType, ScalarType
+from gridlane.core.frozen import frozen
 from gridlane.core.numpy_types import from_numpy
 
 SIZE = 192
@@ -19,7 +19,7 @@ FUNCTION_ULP = 4
 """The bound in docs/math.md; lgamma is worse near its zeros."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """A kernel with its launch.
 

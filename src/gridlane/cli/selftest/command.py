@@ -6,7 +6,6 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from gridlane.cli.selftest.cases import every
 from gridlane.cli.selftest.report import check, table
 from gridlane.cli.wording import described
 from gridlane.core.errors import DeviceError
+from gridlane.core.frozen import frozen
 from gridlane.launch.devices import device_for_compiling, get_device
 
 EXAMPLE_S = 600
@@ -25,7 +25,7 @@ EXAMPLE_S = 600
 _HELPERS = ("png", "measure", "raytracer_scene")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """The command line.
 

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import Variant
 from gridlane.core.errors import CompileError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import FP64, Target
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.ir.ops import grid
@@ -32,7 +33,7 @@ EVERYWHERE_THREADS, EVERYWHERE_SHARED = 256, 16384
 _NAMED = re.compile(r"\s*(\w+)\s*=(.*)", re.S)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """The command line. ``signatures`` and ``blocks`` are texts, optionally prefixed by a kernel's
     name and =; None: the option was not given."""

@@ -18,6 +18,7 @@ from gridlane.codegen.clike.folding import MOST, Folding, enclosed
 from gridlane.codegen.emitters import Emitters
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TargetError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
 from gridlane.ir.ops.control import Loop, Print, ScopeOp
@@ -37,7 +38,7 @@ TABLE: dict[type[Op], Emitter] = EMITTERS.table
 emits = EMITTERS.emits
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """The place of a scalar in memory: an address in a space, and there in a buffer."""
 
@@ -277,7 +278,7 @@ class Construct:
     flag: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionText:
     """The text of a library function.
 

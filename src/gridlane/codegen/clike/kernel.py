@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from gridlane.analysis.crossings import Crossings
 from gridlane.codegen.clike import atomics, casts, functions, gridops, report, scalars, warps
@@ -12,6 +11,7 @@ from gridlane.codegen.clike.emission import Dialect, Emission, Functions
 from gridlane.codegen.clike.folding import folding_of
 from gridlane.codegen.clike.memory import declare_variables
 from gridlane.codegen.clike.types import require_types
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops.control import Print
 from gridlane.ir.values import Module
@@ -20,7 +20,7 @@ FAMILIES = (atomics, casts, functions, gridops, report, scalars, warps)
 """Imported for the emitters that they register."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelText:
     """The text of a kernel and the facts that the runtime needs.
 

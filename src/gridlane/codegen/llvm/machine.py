@@ -10,7 +10,6 @@ NVIDIA's machines are in gpu/nvptx/ptx.py.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -19,13 +18,14 @@ from gridlane.codegen.llvm.bit_selects import hidden_choices, is_suspect
 from gridlane.core import processors
 from gridlane.core.config import config
 from gridlane.core.errors import GridlaneError, TargetError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import Target
 from gridlane.core.processors import ARM, FAMILIES, LIBMVEC, X86
 
 _TRIPLES = {X86: "x86_64-unknown-linux-gnu", ARM: "aarch64-unknown-linux-gnu"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Machine:
     """The target machine of code.
 

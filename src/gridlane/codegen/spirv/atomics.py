@@ -4,7 +4,6 @@ of the word around the value."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gridlane.codegen.spirv import conversion, scalars
 from gridlane.codegen.spirv.bit_access import (
@@ -22,6 +21,7 @@ from gridlane.codegen.spirv.gridops import memory_barrier, scope_id, semantics_i
 from gridlane.codegen.spirv.memory import spot_of
 from gridlane.codegen.spirv.opcodes import Capability, Opcode
 from gridlane.core.dtypes import DType, f32, u32, u64
+from gridlane.core.frozen import frozen
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
 from gridlane.ir.ops.grid import MemoryOrder
 from gridlane.ir.types import Space
@@ -41,7 +41,7 @@ _NATIVE = {
 """Instructions for signed and for unsigned integers."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """A scalar in a word of memory.
 

@@ -5,8 +5,6 @@ A value wider than its alignment, or than the words of its place, is moved in pi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.analysis.alignment import shared_factor
 from gridlane.codegen.spirv.code import Code, unsigned
 from gridlane.codegen.spirv.emission import Emission
@@ -20,6 +18,7 @@ from gridlane.codegen.spirv.opcodes import (
 )
 from gridlane.codegen.spirv.pointer_provenance import Place
 from gridlane.core.dtypes import DType, u32, u64
+from gridlane.core.frozen import frozen
 from gridlane.ir.types import Space
 
 _STORAGE = {
@@ -30,7 +29,7 @@ _STORAGE = {
 _NARROW = {8: Capability.StorageBuffer8BitAccess, 16: Capability.StorageBuffer16BitAccess}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spot:
     """A spot in memory: an address, or an offset from the start of a place.
 

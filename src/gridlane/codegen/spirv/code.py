@@ -9,13 +9,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
 from gridlane.codegen.spirv.assembler import Assembler
 from gridlane.codegen.spirv.opcodes import Capability, Decoration, Glsl, Mode, Opcode
 from gridlane.core.dtypes import DType, b1, f16, f32, i64, u8, u16, u32, u64
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import FastMath
 
 _INTEGER_CAPABILITY = {8: Capability.Int8, 16: Capability.Int16, 64: Capability.Int64}
@@ -34,7 +34,7 @@ def unsigned(bits: int) -> DType:
     return _UNSIGNED[bits]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopLabels:
     """The labels of a loop: its end and its step."""
 

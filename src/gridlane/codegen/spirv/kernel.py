@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from gridlane.analysis.crossings import Crossings
@@ -14,6 +13,7 @@ from gridlane.codegen.spirv.opcodes import Access, Capability, Mode, Opcode
 from gridlane.codegen.spirv.pointer_provenance import Places
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.dtypes import DType, u8, u64
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
 from gridlane.ir.rewriting import uses
@@ -33,7 +33,7 @@ _DENORMALS = {16: "denorm16", 32: "denorm32", 64: "denorm64"}
 """The features by which a device preserves subnormals on request."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelCode:
     """A module and the facts that the runtime needs.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gridlane.core.device_errors import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.core.frozen import frozen
 from gridlane.cuda.arrays import pointers
 from gridlane.launch import current
 from gridlane.memory.resource import Buffer
@@ -19,7 +19,7 @@ array_class: Callable[..., Any] | None = None
 """The class of device arrays, which sets this."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IpcMemHandle:
     """The driver's handle: bytes that mean something to the same driver in another process."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from gridlane.core.argtypes import ArgType, Signature
 from gridlane.core.errors import UnsupportedError
+from gridlane.core.frozen import frozen
 from gridlane.core.type_kinds import AnyKind, unliteral
 from gridlane.cuda.extending.lowering.emission import attribute_emission, emission
 from gridlane.frontends.python.extensions import Emit
@@ -23,7 +23,7 @@ class VarArg:
         self.dtype = dtype
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Lowering:
     patterns: tuple[Pattern, ...]
     codegen: Any

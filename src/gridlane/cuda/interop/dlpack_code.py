@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from gridlane.core.forks import fork_waits
+from gridlane.core.frozen import frozen
 
 _FINALIZING = "Py_IsFinalizing" if sys.version_info >= (3, 13) else "_Py_IsFinalizing"
 
@@ -94,7 +94,7 @@ taken:
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Code:
     """Addresses of functions, and the owner of their code.
 

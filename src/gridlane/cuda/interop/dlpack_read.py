@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +18,7 @@ from gridlane.core.dlpack_abi import (
     device_name,
 )
 from gridlane.core.errors import ArgumentError
+from gridlane.core.frozen import frozen
 from gridlane.cuda.interop import dlpack
 from gridlane.launch import current, geometry
 
@@ -27,7 +27,7 @@ _OF_HOST = (CPU, CUDA_HOST, ROCM_HOST)
 _OF_CUDA = (CUDA, CUDA_HOST, CUDA_MANAGED)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shown:
     """A tensor in numpy's description.
 

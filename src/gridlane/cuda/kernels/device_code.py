@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.argtypes import ArgType, Signature
 from gridlane.core.forks import fork_waits
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.core.source import UNKNOWN
 from gridlane.cuda.kernels.jit_options import gpu_target
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NO_SYMBOL = re.compile(r"\W")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Description:
     """What numba calls the description of a compiled function."""
 

@@ -7,12 +7,12 @@ read-only copy is copied back over them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gridlane.core.errors import ArgumentError
+from gridlane.core.frozen import frozen
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, to_device
 from gridlane.cuda.kernels.hints import Hint
 from gridlane.launch import geometry
@@ -38,7 +38,7 @@ class Writebacks(list[Callable[[], object]]):
         self.shared: dict[int, tuple[Buffer, int]] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """An argument's memory.
 

@@ -10,11 +10,12 @@ device names its route (``runtime.protocol.Device.route``).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.device_errors import KernelStop
+from gridlane.core.frozen import frozen
 from gridlane.cuda.kernels.argument_types import KEYS
 from gridlane.cuda.kernels.profiles import native_profile
 from gridlane.cuda.kernels.reading import Launch, Reading
@@ -27,7 +28,7 @@ from gridlane.runtime.queues.host_stream import LEFT, is_behind_waiting
 Arguments = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Route:
     """How launches run on devices of a kind.
 

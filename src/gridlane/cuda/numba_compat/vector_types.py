@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.argtypes import VECTORS, ScalarType, VectorType, float16
+from gridlane.core.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Described:
     """A vector type as numba describes it: ``user_facing_object`` is what kernels call."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from gridlane.core.argtypes import int64
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.errors import ArgumentError
+from gridlane.core.frozen import frozen
 from gridlane.core.numpy_types import from_numpy
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.kernels.argument_types import is_in_place
@@ -133,7 +133,7 @@ def layout(slots: tuple[ParamSlot, ...], size: int, args: tuple[Any, ...]) -> La
     return Layout(struct.Struct(f"{text}{size - end}x"), tuple(places), tuple(arrays))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """The parameter block of arguments whose types are known.
 

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from gridlane.core.frozen import frozen
 from gridlane.emulation.metal import bridge
 from gridlane.emulation.metal.bridge import Object, require
 from gridlane.emulation.metal.resources import MTLBuffer, MTLComputePipelineState
@@ -33,7 +33,7 @@ class Processor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dispatch:
     """A launch: the pipeline, the contents of each slot, and the grid."""
 

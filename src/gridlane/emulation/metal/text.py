@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from gridlane.core.frozen import frozen
 
 HEAD = "#include <metal_stdlib>\nusing namespace metal;\n"
 _OPENING = re.compile(r"\s*#include <metal_stdlib>\s*using namespace metal;\n")
@@ -26,7 +27,7 @@ class RefusedTextError(Exception):
     """The text has a construct that the stand-in does not read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Argument:
     """A buffer or threadgroup argument: the number of its slot, and for a reference its type."""
 
@@ -34,7 +35,7 @@ class Argument:
     reference: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kernel:
     """A kernel in a text.
 

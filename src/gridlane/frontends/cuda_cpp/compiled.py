@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from gridlane.core.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class CppSource:
     """A source text with all that decides its PTX.
 
@@ -22,7 +23,7 @@ class CppSource:
     expressions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compiled:
     """The PTX of a source.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gridlane.core.errors import CompileError
+from gridlane.core.frozen import frozen
 
 ARCH = 80
 """The generation that the PTX is for, unless the options say otherwise."""
@@ -69,7 +69,7 @@ _FLAGS: dict[str, tuple[str, ...]] = {
 """Options without a value."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClangOptions:
     """What a compilation by clang is told.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from gridlane.core.dtypes import DType, u64
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.data import code_address
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.forms.functions import FUNCTIONS, MEETING
@@ -93,7 +93,7 @@ class Caller(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Joined:
     """A piece of a result of a call in a branch, and the variable that carries it out."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.expressions import evaluate
 from gridlane.frontends.ptx.module import PtxModule
@@ -32,7 +32,7 @@ _SYMBOL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reference:
     """An address in an initial value.
 

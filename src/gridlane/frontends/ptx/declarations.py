@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.text import Text
 from gridlane.frontends.ptx.types import TYPES
 
@@ -19,7 +19,7 @@ _DECLARED = re.compile(
 _LARGEST = 1 << 40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declared:
     """A declared variable or parameter.
 

@@ -7,9 +7,9 @@ it by the size of the array's type.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType, i16
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.operands import Number, Operand, Reg, Register, Symbol
 from gridlane.frontends.ptx.types import TYPES
@@ -21,7 +21,7 @@ INDEXED = frozenset(("ld", "ldu", "st", "mov"))
 """The instructions that take such elements."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Element:
     """An element of an array at a register plus a constant."""
 

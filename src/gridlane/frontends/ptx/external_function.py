@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NoReturn
 
 from gridlane.core.config import config
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.further import FURTHER
 from gridlane.frontends.ptx.module import PtxFunction, PtxModule
@@ -23,7 +23,7 @@ _RESULT = "result$of$caller"
 """The local variable whose address a function gets for its result."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Foreign:
     """A translated function.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.operands import Operand, Reg, Register
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instruction:
     """An instruction.
 

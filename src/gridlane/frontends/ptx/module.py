@@ -6,8 +6,9 @@ PTX ISA 9.0, chapters "Syntax", "Directives" and "Abstracting the ABI".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.declarations import NAME, Declared, declared
 from gridlane.frontends.ptx.text import LOC, Text, words_of
 from gridlane.frontends.ptx.types import TYPES
@@ -53,7 +54,7 @@ _KNOWN_TUNING = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PtxFunction:
     """A kernel or function: its head, and where its body is in the code.
 
@@ -79,7 +80,7 @@ class PtxFunction:
         return self.end > 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """A directive of a module, in the order of the text.
 
@@ -101,7 +102,7 @@ class Item:
     of: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PtxModule:
     """A module.
 

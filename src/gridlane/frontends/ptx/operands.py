@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.declarations import Declared
 
 
@@ -24,7 +25,7 @@ class Register:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reg:
     """A register; of a predicate also its negation."""
 
@@ -32,7 +33,7 @@ class Reg:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Number:
     """A constant: an integer, or a float with its width in bits (0: written in decimals)."""
 
@@ -45,14 +46,14 @@ class Number:
         return self.float_bits >= 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Special:
     """A special register, as ``%tid.x``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Symbol:
     """A variable, a function or a label, with an offset in bytes."""
 
@@ -61,7 +62,7 @@ class Symbol:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """The memory at a register, a variable or a number, plus an offset in bytes."""
 
@@ -69,7 +70,7 @@ class Address:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Texel:
     """A place in a texture or surface, as ``[%rd1, {%f1, %f2}]``.
 
@@ -80,21 +81,21 @@ class Texel:
     parts: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vector:
     """Operands in braces."""
 
     parts: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tuple:
     """Operands in parentheses: arguments and results of calls."""
 
     parts: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pair:
     """Two results, as in ``%r1|%p1``."""
 
@@ -102,7 +103,7 @@ class Pair:
     second: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """Bytes or halves of a register, or its negation, which video instructions take.
 
@@ -115,7 +116,7 @@ class Part:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sink:
     """``_``: a result that is dropped."""
 

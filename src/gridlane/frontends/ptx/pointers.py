@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType, f32, f64
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.addresses import Numbering
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.forms.table import Match
@@ -36,7 +36,7 @@ Root = tuple[Declared, int]
 Read = tuple[Instruction, Match]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Types:
     """What pointers.py finds.
 
@@ -113,7 +113,7 @@ def stored(reads: list[Read]) -> dict[Declared, list[range]]:
     return made
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Addresses:
     """The spaces whose addresses are numbers, and the space of each state space with variables."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx import pointers
 from gridlane.frontends.ptx.forms.table import Match
 from gridlane.frontends.ptx.instructions import Body, Instruction
@@ -13,7 +13,7 @@ from gridlane.frontends.ptx.operands import Register, Tuple
 from gridlane.ir.dominance import Dominators, Edges, depth_first
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Registers:
     """What registers.py finds.
 
@@ -29,7 +29,7 @@ class Registers:
     unwritten: list[Register]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Access:
     """The registers of an instruction; under a guard it may write none of its results."""
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.declarations import Declared
 from gridlane.frontends.ptx.module import PtxFunction
 from gridlane.frontends.ptx.types import CONSTANTS, SPACES
 from gridlane.ir.types import Space
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Root:
     """A kernel, or a function that other code calls.
 

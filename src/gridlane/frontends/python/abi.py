@@ -9,11 +9,11 @@ is a value of C's layout.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import DType, i64, u8, u64
 from gridlane.core.errors import TypingError
+from gridlane.core.frozen import frozen
 from gridlane.core.parameters import array_members
 from gridlane.frontends.python.conversion import strides_of
 from gridlane.frontends.python.layout import element_type, memory_type, pointee
@@ -103,7 +103,7 @@ def handed(t: Translator, operand: Operand) -> Iterator[Value]:
         raise t.fail(TypingError, f"{operand.type_name} cannot be handed to a foreign function")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """A result in memory: its size and alignment, and the scalars in it with their offsets."""
 

@@ -7,13 +7,13 @@ that are left in the IR.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gridlane.core.argtypes import scalar_of
 from gridlane.core.dtypes import DType, f64
+from gridlane.core.frozen import frozen
 from gridlane.core.source import Loc
 from gridlane.frontends.python import promotion
 from gridlane.ir.values import Value
@@ -21,7 +21,7 @@ from gridlane.ir.values import Value
 OPTION = 'use floats="float32"'
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cause:
     """Why something is float64.
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from gridlane.core.argtypes import ArgType, ArrayType, ComplexType
 from gridlane.core.dtypes import f64
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.core.source import Loc
 from gridlane.frontends.python.doubles import Cause, is_double
@@ -23,7 +23,7 @@ from gridlane.ir.types import PointerType, StructType, Type
 from gridlane.ir.values import Function, Module, Value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explanation:
     """Why lines of a kernel are float64.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+
+from gridlane.core.frozen import frozen
 
 Path = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reads:
     """The reads of a function.
 

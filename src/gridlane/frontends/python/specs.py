@@ -16,6 +16,7 @@ from typing import Any
 from gridlane.core import argtypes
 from gridlane.core.dtypes import DType, b1, i64
 from gridlane.core.encoding import encode
+from gridlane.core.frozen import frozen
 from gridlane.frontends.python.extensions import EXTENSIONS
 from gridlane.frontends.python.operands import (
     NONE,
@@ -49,7 +50,7 @@ UNBOUNDED = 1 << 80
 """An absent upper bound: the value is not negative unless 64 bits overflowed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScalarSpec:
     """A number; of class ``cls`` where it is a member of an IntEnum."""
 
@@ -59,64 +60,64 @@ class ScalarSpec:
     cls: type[enum.Enum] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ComplexSpec:
     part: DType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimeSpec:
     """A date or a span of time."""
 
     type: argtypes.TimeType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CharsSpec:
     """A fixed-width string."""
 
     type: argtypes.CharsType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArraySpec:
     type: argtypes.ArrayType
     pointer: PointerType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PointerSpec:
     type: argtypes.CPointerType
     pointer: PointerType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordSpec:
     type: argtypes.RecordType
     pointer: PointerType
     readonly: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordValueSpec:
     """A record without memory of its own; its fields have any value of their types."""
 
     type: argtypes.RecordType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FragmentSpec:
     type: FragmentType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TupleSpec:
     items: tuple[Spec, ...]
     fields: tuple[str, ...]
     cls: type | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserSpec:
     """A value of a type that the program defines, by the specs of its members."""
 
@@ -124,14 +125,14 @@ class UserSpec:
     items: tuple[Spec, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OptionalSpec:
     """A value that may be None, by the spec of the value, which is the only item."""
 
     items: tuple[Spec]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionSpec:
     """A function that the kernel defines, with the specs of the values that it has. There is one
     for each definition and activation: what it reads of this depends on the place of the call."""
@@ -149,7 +150,7 @@ class FunctionSpec:
         return f"the local function {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartsSpec:
     """A range, a slice, or another iterable of Python's, by the specs of its parts. Only calls and
     returns have it: branches merge the parts."""
@@ -158,7 +159,7 @@ class PartsSpec:
     items: tuple[Spec, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VectorSpec:
     """A short vector; its components have any value of their type."""
 
@@ -170,7 +171,7 @@ class VectorSpec:
         return any_number(self.type.element.dtype)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemberSpec:
     """Any member of an Enum."""
 
@@ -182,7 +183,7 @@ class MemberSpec:
         return f"a member of {self.cls.__name__}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StaticSpec:
     """A compile-time object, equal only to itself."""
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from gridlane.core.dtypes import DType, f32, f64, i64
 from gridlane.core.errors import CompileError, TypingError, UnsupportedError
+from gridlane.core.frozen import frozen
 from gridlane.core.source import Loc
 from gridlane.frontends.python import doubles
 from gridlane.frontends.python.doubles import Cause
@@ -56,7 +57,7 @@ class ResultUnknown(TypingError):
         self.called = called
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     """The rules of the ast's nodes, by their type. Those of ``expressions`` return operands.
     ``truth`` is the truth value that the program gives to an operand, a b1; None where it gives

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gridlane.core.errors import ConstantError, UnsupportedError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.core.source import Loc
 from gridlane.frontends.python.doubles import Cause
@@ -27,7 +28,7 @@ class LiteralNeeded(ConstantError):
         self.position = position
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instance:
     """A device function and what it is compiled for: the specs of its arguments, what Python floats
     are, and the place of its ops, or None for that of its own lines."""

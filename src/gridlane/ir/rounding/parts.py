@@ -5,9 +5,8 @@ A number is a word whose upper bit is its first one, and an exponent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i32, u32, u64
+from gridlane.core.frozen import frozen
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith
 from gridlane.ir.values import Value
@@ -15,7 +14,7 @@ from gridlane.ir.values import Value
 _WORDS = {32: u32, 64: u64}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """A format of floats: so many bits, of which so many are the fraction; the exponent of the
     least normal number; the bits of the greatest number, and those of a NaN."""
@@ -35,7 +34,7 @@ LAYOUTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parts:
     """A number: ``word`` times 2 to the ``exponent``, with the point behind the word's upper bit.
 

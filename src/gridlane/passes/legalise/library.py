@@ -7,9 +7,9 @@ name in ``Module.known``: then the function is only declared, and no pass works 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gridlane.core.dtypes import i64, u64
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control
 from gridlane.ir.types import Type
@@ -21,7 +21,7 @@ _OPS_OF_WIDE: dict[type[Op], int] = {arith.MulHi: 24}
 """The ops on words that an op on 64-bit integers becomes at least, where they are more than 3."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Signature:
     """The types of a function as written, before passes change them."""
 

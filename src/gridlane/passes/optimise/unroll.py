@@ -7,8 +7,8 @@ as nvcc does. The factor is a hint: code generation keeps the meaning with any f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Module, Region, Value, Var
@@ -37,7 +37,7 @@ def hint_unrolling(module: Module) -> None:
             loop.op.unroll = times if times > 1 or share > 1 else 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Counted:
     """An innermost loop with a known trip count."""
 

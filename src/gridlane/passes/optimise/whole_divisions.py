@@ -8,9 +8,8 @@ wide one alone is faster. Its result is that of both sides, but for a quotient b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.dtypes import DType, u32
+from gridlane.core.frozen import frozen
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
@@ -41,7 +40,7 @@ def divide_whole(module: Module) -> None:
         promote_variables(module)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Result:
     """A quotient or a remainder of two values."""
 

@@ -10,10 +10,10 @@ is left alone where these are not known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from gridlane.core.device_errors import ILLEGAL_ACCESS, THROUGH
 from gridlane.core.dtypes import DType, b1, i64, u64
+from gridlane.core.frozen import frozen
 from gridlane.core.kernel_names import readable
 from gridlane.ir.builder import Builder, constant
 from gridlane.ir.op import Op
@@ -34,7 +34,7 @@ def check_accesses(module: Module) -> None:
     _Checks(module, module.kernel).region(module.kernel.body, {})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Access:
     """What an op does to memory."""
 

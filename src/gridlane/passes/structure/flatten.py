@@ -7,8 +7,9 @@ and what splits kernels at their grid barriers between these, which only a graph
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from gridlane.core.frozen import frozen
 from gridlane.core.source import Loc
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, graph
@@ -41,7 +42,7 @@ def blocks_of(
     return made.blocks
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Goals:
     """The blocks that the jumps of a region go to; 0 where there is none."""
 

@@ -4,8 +4,9 @@ local array is made."""
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, memory
 from gridlane.ir.types import PointerType
@@ -89,7 +90,7 @@ def live_at(function: Function, ops: Iterable[Op], origins: Origins) -> dict[Op,
 _NOBODY: frozenset[Holder] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Exits:
     """What is live where jumps lead to."""
 

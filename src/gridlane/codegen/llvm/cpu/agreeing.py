@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Slots, Uniform, Varying
 from gridlane.codegen.llvm.cpu.shapes import CHUNK, Shape, Shapes
 from gridlane.codegen.llvm.text import scalar_name, widen
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, memory
 from gridlane.ir.types import PointerType, Type
@@ -59,7 +59,7 @@ class LoopShapes(Shapes):
         return self.around.of(value) if found is None else found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Agreement:
     """What a copy of a loop assumes of the lanes, and the shapes that follow."""
 

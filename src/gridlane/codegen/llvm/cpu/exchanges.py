@@ -20,6 +20,7 @@ from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.layout import WARP
 from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, grid, memory, mma_memory
 from gridlane.ir.types import PointerType, Space, StructType
@@ -28,7 +29,7 @@ from gridlane.ir.values import Function, Region, Value, Var
 Terms = frozenset[tuple[Hashable, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sum:
     """``constant`` and multiples of what is unknown."""
 
@@ -47,7 +48,7 @@ class Sum:
 _ZERO = Sum(frozenset(), 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Touch:
     """An access: where it is behind its terms, and by how many bytes it steps from lane to lane, if
     that is known."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from gridlane.analysis.warp_scheduling import takes_turns
@@ -35,6 +34,7 @@ from gridlane.codegen.llvm.outline import outlined
 from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar_name
 from gridlane.core import cpu_abi as abi
 from gridlane.core.artifact import ParamSlot
+from gridlane.core.frozen import frozen
 from gridlane.core.source import Loc
 from gridlane.ir.op import Op
 from gridlane.ir.ops.control import Loop
@@ -68,7 +68,7 @@ _PARAMETERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelCode:
     """The LLVM IR of a kernel and the facts that the runtime needs. Where warps take turns the
     frames of ``turns`` add to its scratch: so many, of the coroutine ``turn``."""

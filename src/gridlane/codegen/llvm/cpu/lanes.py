@@ -24,6 +24,7 @@ from gridlane.codegen.llvm.text import (
     widen,
 )
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory
@@ -31,14 +32,14 @@ from gridlane.ir.types import PointerType, Type
 from gridlane.ir.values import Module, Value, Var
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Uniform:
     """One scalar for all lanes."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Linear:
     """Lane l holds base + l * stride; the stride of a pointer is in bytes."""
 
@@ -46,21 +47,21 @@ class Linear:
     stride: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Varying:
     """A vector with one element per lane."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parts:
     """The parts of a struct or vector value."""
 
     items: tuple[Rep, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InMemory:
     """The vector with a number among those at an address; only ops of ``registers.py`` see it."""
 
@@ -68,7 +69,7 @@ class InMemory:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Copied(Varying):
     """A vector that is also in memory."""
 
@@ -78,7 +79,7 @@ class Copied(Varying):
 Rep = Uniform | Linear | Varying | Parts | InMemory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Likely:
     """What a varying value also is where all of ``holds`` are true, each an i1: linear."""
 
@@ -95,7 +96,7 @@ class Slot:
     shape: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placed:
     """Scratch of a representation: the first chunk's offset and the stride between chunks."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, grid, memory
 from gridlane.ir.values import Function, Value
@@ -12,7 +11,7 @@ from gridlane.ir.values import Function, Value
 WARP = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """A block of ``block`` threads in chunks of ``lanes``. Lane l of chunk c is thread c*lanes + l,
     counted with x fastest."""

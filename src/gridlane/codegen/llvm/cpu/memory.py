@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu import moves, rows
 from gridlane.codegen.llvm.cpu.dispatch import emits
@@ -22,6 +20,7 @@ from gridlane.codegen.llvm.cpu.prefetch import prefetch
 from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, widen
 from gridlane.core.decisions import decided
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.types import PointerType, StructType, Type, VectorType
 from gridlane.ir.types import pointer as pointer_type
@@ -181,7 +180,7 @@ def local_array(state: Emission, op: memory.LocalArray) -> None:
 # ---- loads
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """A load or store, or that of a part; ``aligned``: the address is, for the type. The parts of a
     packed struct need not be."""

@@ -11,10 +11,10 @@ Lanes that do not run access a hole, memory of their function, so that no lane n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.text import Body, memory_name, widen
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, StructType, Type, VectorType
@@ -26,7 +26,7 @@ MOST_IN_LINE = 32
 STRONG, WEAK, PLAIN = "monotonic", "unordered", ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moves:
     """How one vector is accessed: ``pieces`` moves, each of ``count`` elements that LLVM names
     ``held``, of ``size`` bytes at a multiple of them. ``order`` is LLVM's, or empty."""

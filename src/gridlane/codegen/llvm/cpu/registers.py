@@ -15,6 +15,7 @@ from gridlane.analysis.op_positions import Places
 from gridlane.codegen.llvm.cpu.lanes import Copied, Emission, InMemory, Placed
 from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.text import scalar_name
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops.mma_memory import MmaLoad, MmaStore
 from gridlane.ir.ops.products import Mma
@@ -26,7 +27,7 @@ _USERS = (Mma, MmaStore)
 _LANES = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Use:
     """How long memory is in use: up to the op of a region with a number. ``itself``: that op uses
     it, not one inside of it. Without a region, for ever."""

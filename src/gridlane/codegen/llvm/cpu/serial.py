@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from gridlane.analysis.uniformity import Kind
 from gridlane.analysis.walks import walks
@@ -32,6 +31,7 @@ from gridlane.codegen.llvm.cpu.perlane import for_each_lane
 from gridlane.codegen.llvm.cpu.shapes import CHUNK, Shape
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import FLOATS, DType
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, math, memory
 from gridlane.ir.ops.atomic import Atomic
@@ -72,7 +72,7 @@ class LaneShapes(LoopShapes):
         return self.values.get(value, CHUNK)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Serial:
     """A loop that lanes run one after the other: the shapes in it, the values from outside that it
     uses, and its variables that code outside accesses, too."""

@@ -6,13 +6,13 @@ The analysis is ``analysis/uniformity.py``; the rules for a block of known size 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from gridlane.analysis.uniformity import Kind, Uniformity
 from gridlane.analysis.walks import is_sign_bit
 from gridlane.codegen.llvm.cpu.layout import WARP, Layout
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, grid, memory, mma_memory, products, warp
@@ -20,7 +20,7 @@ from gridlane.ir.types import PointerType
 from gridlane.ir.values import Function, Value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """A kind; for LINEAR, lane l holds ``base + l * stride`` (bytes for a pointer).
 

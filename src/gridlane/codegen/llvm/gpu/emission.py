@@ -10,6 +10,7 @@ from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.gpu.overlay import Overlay
 from gridlane.codegen.llvm.text import Body, literal
 from gridlane.core.errors import TargetError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.core.source import Loc
 from gridlane.ir.op import Op
@@ -25,7 +26,7 @@ EMITTERS = Emitters(scalars.TABLE)
 emits = EMITTERS.emits
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Targets:
     """Jump targets: the end of the innermost loop, its step, the end of the innermost scope."""
 
@@ -58,7 +59,7 @@ class Emission:
     body: LinedBody = field(default_factory=LinedBody)
     names: dict[Value, str] = field(default_factory=dict[Value, str])
     slots: dict[Var, str] = field(default_factory=dict[Var, str])
-    targets: Targets = Targets()
+    targets: Targets = field(default_factory=Targets)
     ends: dict[int, str] = field(default_factory=dict[int, str])
     """The ends of the scopes that have a label."""
     prints: list[Op] = field(default_factory=list[Op])

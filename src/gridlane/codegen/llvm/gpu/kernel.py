@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.codegen.llvm.gpu import (
     atomics,
     comparison,
@@ -17,6 +15,7 @@ from gridlane.codegen.llvm.gpu import (
 from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.codegen.llvm.gpu.lines import declare_unit
 from gridlane.codegen.llvm.gpu.overlay import Overlay
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
 from gridlane.ir.types import PointerType, Space
@@ -26,7 +25,7 @@ FAMILIES = (atomics, comparison, functions, gridops, memory, report)
 """Imported for the emitters that they register."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelCode:
     """The LLVM IR of a kernel and the facts that the runtime needs.
 

@@ -18,15 +18,15 @@ LLVM's verifier rejects text that is inconsistent, so that an error here is not 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gridlane.codegen.llvm.outline.frame import Frame
 from gridlane.codegen.llvm.outline.liveness import Liveness, read, slots_of
 from gridlane.codegen.llvm.outline.pieces import Piece, pieces_of
 from gridlane.codegen.llvm.outline.result_types import result_type
+from gridlane.core.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outlined:
     """The lines of the function, which call its pieces, and the functions of the pieces.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.types import BITS, INTEGERS, SIGNED, TYPES, UNSIGNED
 
 Build = Callable[[Any, "Match", tuple[Any, ...]], None]
@@ -32,7 +32,7 @@ SETS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """A form and the modifiers that an instruction has of it.
 
@@ -58,7 +58,7 @@ class Match:
         return next((name for name in names if name in self.modifiers), "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Form:
     """A row of the table.
 

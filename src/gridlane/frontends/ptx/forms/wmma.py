@@ -7,9 +7,9 @@ transposes. PTX ISA 9.0, "Matrix multiply-accumulate operation using wmma instru
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i32, u8, u32
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.types import SPACES
@@ -39,7 +39,7 @@ _KINDS: dict[str, DType] = {
 """Elements in memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """A product of ``rows`` and ``columns`` tiles; of the transposes if ``turned``.
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.text import Text
 
 Edit = tuple[int, int, str]
 """The start and the end of what is replaced, and what by."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A place in a unit, for errors."""
 
@@ -34,7 +34,7 @@ class Place:
         self.text.fail(message, self.at, self.length)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """Where a piece is from.
 

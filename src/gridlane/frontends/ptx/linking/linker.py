@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.linking import error_texts, symbols, targets
 from gridlane.frontends.ptx.linking.assembly import Assembly, Edit, Origin
 from gridlane.frontends.ptx.linking.renaming import Files, ending, renamed
@@ -29,7 +30,7 @@ _NEVER_RENAMED = frozenset(("_", "WARP_SZ"))
 """What operands call by these is no variable."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Linked:
     """Units that are linked.
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from gridlane.core.frozen import frozen
 from gridlane.frontends.ptx.linking.agreement import Made, disagreement
 from gridlane.frontends.ptx.linking.assembly import Place
 from gridlane.frontends.ptx.module import Declared, Item, PtxFunction, PtxModule
@@ -69,7 +70,7 @@ class Symbol:
         return Place(self.module.text, at)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resolved:
     """A name that units share.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from gridlane.core.dtypes import b1, f32, i32, u32, u64
+from gridlane.core.frozen import frozen
 from gridlane.core.texture_record import Geometry
 from gridlane.frontends.ptx.textures import filters, levels, surfaces
 from gridlane.frontends.ptx.textures.records import function
@@ -19,7 +19,7 @@ Results = tuple[Value, ...]
 _FOUR = (u32, u32, u32, u32)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """What a geometry of an instruction reads.
 

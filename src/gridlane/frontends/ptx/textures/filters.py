@@ -7,9 +7,8 @@ several axes are rounded too, and the result to the precision of the texels, or 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.dtypes import b1, f16, f32, i32, u32
+from gridlane.core.frozen import frozen
 from gridlane.core.texture_record import AddressMode, ChannelKind, Flag, LevelWord, Word
 from gridlane.frontends.ptx.textures.records import Texels, Texture, limited
 from gridlane.ir.ops import math
@@ -25,7 +24,7 @@ def floor(w: Writer, x: Expression) -> Expression:
     return w.wrap(w.builder.unary(math.Floor, x.value))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Axis:
     """A coordinate of a read.
 

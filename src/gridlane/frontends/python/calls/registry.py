@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gridlane.core.errors import TypingError
+from gridlane.core.frozen import frozen
 from gridlane.frontends.python.operands import Operand
 from gridlane.frontends.python.translator import Translator
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Handler:
     """How to emit a call: ``emit(t, *operands)`` with None for an omitted argument.
 

@@ -7,9 +7,8 @@ significand is sticky: it is set if any bit shifted out was.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.dtypes import i32, u32, u64
+from gridlane.core.frozen import frozen
 from gridlane.passes.legalise.fp64.functions import called, called_for_several
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
@@ -24,7 +23,7 @@ NEVER = -5000
 """The exponent of zero, below all others."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Number:
     """A finite number: sign bit, exponent as i32, significand."""
 

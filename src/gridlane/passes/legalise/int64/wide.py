@@ -5,9 +5,8 @@ Shifts of a word are by less than a word, which shader languages define without 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.dtypes import i32, u32
+from gridlane.core.frozen import frozen
 from gridlane.ir.ops import arith
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
@@ -24,7 +23,7 @@ class _Places:
         self.far, self.past = amount >= WORD, amount >= 2 * WORD
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wide:
     """A 64-bit number: the u32 of its low bits and the u32 of its high bits."""
 

@@ -7,16 +7,16 @@ bits, so that all partial products are exact. f64 needs one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from gridlane.core.dtypes import f32
+from gridlane.core.frozen import frozen
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 Real = Expression | int | float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pair:
     """hi + lo, where lo is at most half an ulp of hi."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 
 from gridlane.core.dtypes import (
@@ -25,6 +24,7 @@ from gridlane.core.dtypes import (
     u32,
     u64,
 )
+from gridlane.core.frozen import frozen
 from gridlane.ir.builder import Builder, rounded
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
@@ -34,7 +34,7 @@ from gridlane.ir.values import Value, Var
 Number = int | float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """A float type and its layout.
 

@@ -7,8 +7,8 @@ of two significands and some zero bits below it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from gridlane.core.frozen import frozen
 from gridlane.passes.legalise.math.exact import unpacked
 from gridlane.passes.legalise.math.expression import Expression, Format, Writer
 
@@ -28,7 +28,7 @@ def _up(form: Format) -> int:
     return form.precision + _spare(form) - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wide:
     """An unsigned integer of two words; shift amounts are signed words from 0 to below its width.
     A shift by a word or more is one of whole words first, so that the rest is below a word."""

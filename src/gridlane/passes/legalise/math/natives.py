@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.dtypes import DType, f32, f64
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import math
 
 Ops = frozenset[type[Op]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Natives:
     """The ops that a target has on f32, on f64, and on f16 and bf16; callable as ``keep``.
 

@@ -6,15 +6,14 @@ bits of 2 / pi that matter (Payne and Hanek 1983), in integers of the float's wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridlane.core.dtypes import DType, f32, f64, i32, u32
+from gridlane.core.frozen import frozen
 from gridlane.passes.legalise.math import coefficients as known
 from gridlane.passes.legalise.math.doubled import Pair, constant, pieces, quick_sum, two_sum
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Plan:
     """The parameters of a type's reduction.
 

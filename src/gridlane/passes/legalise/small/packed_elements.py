@@ -7,9 +7,9 @@ swap of the word until no other thread intervened: neighbours that other threads
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gridlane.core.dtypes import u32, u64
+from gridlane.core.frozen import frozen
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import atomic, memory
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
@@ -19,7 +19,7 @@ from gridlane.passes.legalise.atomics import swap_until_done
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """An element: the address of its word, its first bit in it, the mask of its width."""
 

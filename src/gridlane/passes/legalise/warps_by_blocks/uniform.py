@@ -8,11 +8,11 @@ variables of the levels that end become False.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from gridlane.analysis.crossings import is_left_by
 from gridlane.core.dtypes import b1, i32
+from gridlane.core.frozen import frozen
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory, warp
@@ -21,7 +21,7 @@ from gridlane.ir.values import Module, Region, Value, Var
 from gridlane.passes.legalise.warps_by_blocks.lanes import Lanes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Level:
     """A level of control flow around a thread. ``op`` is a loop, a scope, or None for the kernel,
     an iteration of a loop and a side of a branch. ``active`` is True for the active threads."""

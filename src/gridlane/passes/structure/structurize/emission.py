@@ -7,9 +7,10 @@ region. Of the nodes that control may go on to from a region's end, at most one 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gridlane.core.dtypes import DType
+from gridlane.core.frozen import frozen
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control
 from gridlane.ir.rewriting import Labels
@@ -35,7 +36,7 @@ _COMPLEMENTS: dict[type[Op], type[Op]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Spot:
     """The end of a region that is being written.
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from gridlane.core.device_errors import no_device
+from gridlane.core.frozen import frozen
 from gridlane.runtime.drivers.metal.provider import Provider, provider
 
 OLDEST_MACOS = (15, 0)
 """The first version whose compiler reads MSL 3.2, which has fences separate from barriers."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Adapter:
     """A device of Metal.
 

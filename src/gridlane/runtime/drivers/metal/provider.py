@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from typing import Any
 from gridlane.core.config import config
 from gridlane.core.device_errors import no_device
 from gridlane.core.extras import install
+from gridlane.core.frozen import frozen
 from gridlane.runtime.drivers.metal.selectors import owning, owning_metadata
 
 STAND_IN = "gridlane.emulation.metal"
@@ -25,7 +25,7 @@ _ADVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Provider:
     """The modules that the driver uses.
 

@@ -6,11 +6,11 @@ stated otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.features import Feature
+from gridlane.core.frozen import frozen
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.host_driven_context import Poll
 
@@ -66,7 +66,7 @@ class Stamp(NamedTuple):
 Command = Dispatch | Write | Read | Stamp
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """The properties of a device.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from gridlane.core.device_errors import no_device
 from gridlane.core.endings import alone, at_end, at_its_end
+from gridlane.core.frozen import frozen
 from gridlane.runtime.drivers.vulkan import features
 from gridlane.runtime.drivers.vulkan.api import (
     NO_DRIVER,
@@ -60,7 +61,7 @@ class Instance:
     ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Adapter:
     """A device that Vulkan lists.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from gridlane.core.features import Feature
+from gridlane.core.frozen import frozen
 from gridlane.runtime.drivers.vulkan.api import Functions, new, struct
 
 CORE, V11 = "VkPhysicalDeviceFeatures2", "VkPhysicalDeviceVulkan11Features"
@@ -107,7 +107,7 @@ _NVIDIA = 4
 _LINEAR = frozenset((1, 2, 3, _NVIDIA, 24))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """The features of a device.
 

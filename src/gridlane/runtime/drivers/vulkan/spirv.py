@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gridlane.core.device_errors import INVALID_IMAGE, fail
+from gridlane.core.frozen import frozen
 
 MAGIC = 0x07230203
 NEWEST = 0x00010600  # the newest version that Vulkan 1.3 accepts
@@ -71,7 +71,7 @@ Instruction = tuple[int, tuple[int, ...]]
 """Opcode and operands."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """The properties of a module that the driver of a device must know.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.codegen.llvm.gpu.nvptx.overlay import emits, require, special
@@ -18,6 +17,7 @@ from gridlane.codegen.llvm.gpu.nvptx.registers import (
 )
 from gridlane.codegen.llvm.gpu.trace import traced
 from gridlane.core.dtypes import DType, f32
+from gridlane.core.frozen import frozen
 from gridlane.ir.ops import matrix
 from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import FragmentType, Role, Space
@@ -63,7 +63,7 @@ def require_factors(
     require(state, NEWER if newer else LEAST, op, f"{op.name} of {what} factors")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lines:
     """A matrix in memory: ``pointer`` of LLVM type ``space`` to the lane's first element, and the
     stride of lines in bytes as an i64."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gridlane.codegen.emitters import Emitters
@@ -12,6 +11,7 @@ from gridlane.codegen.llvm.gpu.nvptx.registers import register_count, register_t
 from gridlane.codegen.llvm.gpu.overlay import Overlay
 from gridlane.codegen.llvm.text import Body
 from gridlane.core.errors import TargetError
+from gridlane.core.frozen import frozen
 from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
@@ -41,7 +41,7 @@ CLUSTERS = 90
 """The lowest compute capability with clusters."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nvidia(Overlay):
     """GPUs of one compute capability.
 

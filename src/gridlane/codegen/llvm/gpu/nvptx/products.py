@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.codegen.llvm.gpu.nvptx.fragments import (
@@ -25,6 +24,7 @@ from gridlane.codegen.llvm.gpu.nvptx.registers import (
 )
 from gridlane.codegen.llvm.text import Body
 from gridlane.core.dtypes import DType, bf16, f16, f32, i8, i32, u8
+from gridlane.core.frozen import frozen
 from gridlane.ir.ops import matrix
 from gridlane.ir.types import FragmentType
 
@@ -34,7 +34,7 @@ _DEPTHS = {2: 16, 4: 8, 1: 32}
 """The inner extent of an instruction, by the bytes of a factor's element."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """An instruction of a product of tiles: its shape, and the tiles' registers that it takes."""
 

@@ -16,14 +16,14 @@ Source: PTX ISA, "Matrix Fragments for mma.m16n8k16" and its like.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gridlane.codegen.llvm.text import scalar_name
+from gridlane.core.frozen import frozen
 from gridlane.ir.ops.matrix import DEPTHS
 from gridlane.ir.types import FragmentType, Role
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Register:
     """A register's first element: (row, col) in the lane with g = 0 and t = 0."""
 
