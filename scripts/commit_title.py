@@ -13,8 +13,23 @@ from pathlib import Path
 
 LONGEST = 72
 _VAGUE = (
-    *("let", "give", "tell", "say", "have", "take", "know", "look", "ask", "leave", "hold", "keep"),
-    *("wait", "expect", "do", "count", "go"),
+    "let",
+    "give",
+    "tell",
+    "say",
+    "have",
+    "take",
+    "know",
+    "look",
+    "ask",
+    "leave",
+    "hold",
+    "keep",
+    "wait",
+    "expect",
+    "do",
+    "count",
+    "go",
 )
 """Verbs from which a stranger does not learn what kind of change it is."""
 _ARTICLES = ("the", "a", "an", "what", "where", "when", "one", "no", "some", "each")

@@ -17,8 +17,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 HEADERS = (
-    *("library_types.h", "cublas_v2.h", "cublasLt.h", "cusparse.h", "cusolver_common.h"),
-    *("cusolverDn.h", "cusolverSp.h", "cusolverRf.h", "cufft.h", "cufftXt.h", "curand.h"),
+    "library_types.h",
+    "cublas_v2.h",
+    "cublasLt.h",
+    "cusparse.h",
+    "cusolver_common.h",
+    "cusolverDn.h",
+    "cusolverSp.h",
+    "cusolverRf.h",
+    "cufft.h",
+    "cufftXt.h",
+    "curand.h",
 )
 _ENUM = re.compile(r"\benum\b[^{};]*\{([^}]*)\}")
 _NAME = re.compile(r"(?:^|,)\s*([A-Za-z_]\w*)")

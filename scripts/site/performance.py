@@ -231,8 +231,10 @@ def actors_table(data: Data) -> str:
     """Messages of actors on a GPU."""
     row = data["actors_messages"][-1]
     cases = [
-        *("CUDA C++, host to GPU to host", "`call` from Python, one behind the other"),
-        *("`call` from C, one behind the other", "CUDA C++, block to block, one way"),
+        "CUDA C++, host to GPU to host",
+        "`call` from Python, one behind the other",
+        "`call` from C, one behind the other",
+        "CUDA C++, block to block, one way",
         "actor to actor, one hop",
     ]
     found = {(each.case, each.of): each.value for each in row.figures}

@@ -21,10 +21,19 @@ Way = Callable[..., tuple[int, tuple[Any, ...]]]
 _ERRORS = Failure, GridlaneError, MemoryError, OSError
 _LAUNCHES = frozenset(
     {
-        *("cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync", "cuLaunchKernel", "cuLaunchKernelEx"),
-        *("cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice", "cuGraphLaunch"),
-        *("cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel"),
-        *("cudaLaunchCooperativeKernelMultiDevice", "cudaGraphLaunch"),
+        "cuLaunch",
+        "cuLaunchGrid",
+        "cuLaunchGridAsync",
+        "cuLaunchKernel",
+        "cuLaunchKernelEx",
+        "cuLaunchCooperativeKernel",
+        "cuLaunchCooperativeKernelMultiDevice",
+        "cuGraphLaunch",
+        "cudaLaunchKernel",
+        "cudaLaunchKernelExC",
+        "cudaLaunchCooperativeKernel",
+        "cudaLaunchCooperativeKernelMultiDevice",
+        "cudaGraphLaunch",
     }
 )
 

@@ -61,7 +61,11 @@ class Table:
         table["version"] += 1
         self._kinds[2 * number] = kind
         entry[number] = (
-            *(key, address, capacity, slot, int(table["version"][0]) & 0xFFFFFFFF),
+            key,
+            address,
+            capacity,
+            slot,
+            int(table["version"][0]) & 0xFFFFFFFF,
             wire.IN_USE | shift << wire.SHIFT if capacity else 0,
         )
         table["count"] = int(np.count_nonzero(entry["flags"] & wire.IN_USE))

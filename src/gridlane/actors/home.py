@@ -235,8 +235,15 @@ class Home:
             to = int(header["reply_to"])
             reply = TO_OUTBOX if to & TO_OUTBOX else 0 if to >> 63 else to
             found = self.engine.post(
-                *(instance.there, letter.payload, wait, reply, 0, int(header["topic"])),
-                *(int(header["correlation"]), int(header["attempt"]), int(header["flags"])),
+                instance.there,
+                letter.payload,
+                wait,
+                reply,
+                0,
+                int(header["topic"]),
+                int(header["correlation"]),
+                int(header["attempt"]),
+                int(header["flags"]),
                 0,
             )
             if not found:

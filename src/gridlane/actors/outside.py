@@ -112,8 +112,14 @@ def share(instance: Instance, name: str, capacity: int, peers: int, lease: float
         gate = None
         try:
             gate = Gate(
-                *(instance.there, memory, *sizes, number),
-                *(own_space(), int(lease * 1e9), token, SPINS),
+                instance.there,
+                memory,
+                *sizes,
+                number,
+                own_space(),
+                int(lease * 1e9),
+                token,
+                SPINS,
             )
             process = os.getpid()
             entry = Entry(process, start_of(process), own_space(), memory)

@@ -84,10 +84,16 @@ class Program:
         for array in arrays:
             values += [array.device_pointer, *array.shape, *array.strides]
         return self.plan.pack(
-            *(info, layout.INFO_WORDS, 4),
-            *(*messages, self.slot_bytes),
-            *(*outputs, self.output.itemsize),
-            *(state, 1, self.state.itemsize),
+            info,
+            layout.INFO_WORDS,
+            4,
+            *messages,
+            self.slot_bytes,
+            *outputs,
+            self.output.itemsize,
+            state,
+            1,
+            self.state.itemsize,
             *values,
         )
 

@@ -32,7 +32,10 @@ class ActorRef(Caller):
     def __init__(self, home: Home, instance: Instance) -> None:
         message, replies = instance.actor.message, instance.actor.replies
         super().__init__(
-            *(home.engine, instance.there, message.cls, message.form or message.pack),
+            home.engine,
+            instance.there,
+            message.cls,
+            message.form or message.pack,
             None if replies is None else replies.form or replies.unpack,
             home.spin,
         )
@@ -239,8 +242,16 @@ class ActorRef(Caller):
         elif on_full not in ("dead", "raise"):
             raise ValueError(f"on_full={on_full!r} is 'block', 'dead' or 'raise'")
         reason = self._engine.post(
-            *(self._there, data, wait, TO_OUTBOX if replies else 0),
-            *(deadline_of(expires), 0, 0, 0, 0, BURY_FULL if on_full == "dead" else 0),
+            self._there,
+            data,
+            wait,
+            TO_OUTBOX if replies else 0,
+            deadline_of(expires),
+            0,
+            0,
+            0,
+            0,
+            BURY_FULL if on_full == "dead" else 0,
         )
         if not reason:
             return True

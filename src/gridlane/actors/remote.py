@@ -118,9 +118,16 @@ def _open(name: str, entry: Entry, host: int, token: int | None) -> tuple[Peer, 
         node = os.getpid() << 16 | next(_numbers) & 0xFFFF
         try:
             peer = Peer(
-                *(memory, host, int(inbox["capacity"]), int(facts["seats"])),
-                *(int(facts["payload_bytes"]), int(facts["reply_bytes"]), int(facts["type"])),
-                *(known, node, secrets.randbits(55)),
+                memory,
+                host,
+                int(inbox["capacity"]),
+                int(facts["seats"]),
+                int(facts["payload_bytes"]),
+                int(facts["reply_bytes"]),
+                int(facts["type"]),
+                known,
+                node,
+                secrets.randbits(55),
             )
         except OSError as error:
             raise ActorError(f"{what} is no inbox: its sizes do not fit ({error})") from None

@@ -145,7 +145,7 @@ class ResidentProgram:
         for array in arrays:
             values += [array.device_pointer, *array.shape, *array.strides]
         size, plan = wire.ROW.itemsize, self.plan
-        params = plan.pack(*(rows, count, size), *(states, count, self.state.itemsize), *values)
+        params = plan.pack(rows, count, size, states, count, self.state.itemsize, *values)
         if plan.variant_of((count, 1, 1), params) != plan.variant:
             raise ActorError(f"{name}: its arrays are larger than its kernel was made for")
         return params
@@ -262,17 +262,20 @@ class Residence:
         at = {name: start + offset for name, offset in places.items()}
         shift, out_shift = capacity.bit_length() - 1, outbox.bit_length() - 1
         there.connect(
-            *(self.memory, at["inbox"], at["out"], at["answers"], at["orders"], at["status"]),
-            *(
-                at["control"],
-                at["latencies"] if form.timed else 0,
-                shift,
-                form.chunks,
-                slot,
-                out_shift,
-                out_slot,
-                form.answer_bytes,
-            ),
+            self.memory,
+            at["inbox"],
+            at["out"],
+            at["answers"],
+            at["orders"],
+            at["status"],
+            at["control"],
+            at["latencies"] if form.timed else 0,
+            shift,
+            form.chunks,
+            slot,
+            out_shift,
+            out_slot,
+            form.answer_bytes,
         )
         bytes_: Any = (ctypes.c_uint8 * wire.ROW.itemsize).from_address(at["row"])
         self._row: Any = np.frombuffer(bytes_, wire.ROW)[0:1]

@@ -283,9 +283,17 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         # A resident kernel has an inbox of its own.
         capacity = 1 if isinstance(program, ResidentProgram) else options.capacity
         there = home.engine.actor(
-            *(number, actor.message.number, tier, capacity, options.outbox, out_tier),
-            *(options.messages, max(options.outputs, outputs), OUTPUT_BYTES + out_tier),
-            *(POLICIES[options.on_full], home.by_host),
+            number,
+            actor.message.number,
+            tier,
+            capacity,
+            options.outbox,
+            out_tier,
+            options.messages,
+            max(options.outputs, outputs),
+            OUTPUT_BYTES + out_tier,
+            POLICIES[options.on_full],
+            home.by_host,
         )
         residence = None
         if isinstance(program, ResidentProgram):
@@ -297,8 +305,17 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             else cluster.state(len(cluster.members) - 1)
         )
         instance = Instance(
-            *(actor, name, number, self.device, home.engine, there, program),
-            *(memory, first, options, home.directory.remove),
+            actor,
+            name,
+            number,
+            self.device,
+            home.engine,
+            there,
+            program,
+            memory,
+            first,
+            options,
+            home.directory.remove,
         )
         instance.write_now(first)
         instance.arrays, instance.residence = arrays, residence
@@ -339,8 +356,14 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         batch, outputs = instance.options.messages, instance.options.outputs
         if self._home.by_host:
             instance.batches = Batches(
-                *(program, self.device, (info, slots, output)),
-                *(capacity, batch, outputs, memory, arrays),
+                program,
+                self.device,
+                (info, slots, output),
+                capacity,
+                batch,
+                outputs,
+                memory,
+                arrays,
             )
             return
         params = program.pack(info, (slots, capacity), (output, outputs), memory, arrays)

@@ -185,7 +185,11 @@ def _combined(op: Op, steps: list[Step]) -> Step:
 
 _UNIFORM = (arith.Const, memory.GlobalAddress, memory.DynamicShared, memory.LocalArray)
 _SAME = (
-    *(arith.Cast, arith.Bitcast, memory.Recast, memory.Address, memory.FromAddress),
+    arith.Cast,
+    arith.Bitcast,
+    memory.Recast,
+    memory.Address,
+    memory.FromAddress,
     memory.FieldPointer,
 )
 

@@ -94,7 +94,11 @@ def _combined(op: Op, steps: list[int]) -> int | None:
 
 
 _SAME = (
-    *(arith.Cast, arith.Bitcast, memory.Recast, memory.Address, memory.FromAddress),
+    arith.Cast,
+    arith.Bitcast,
+    memory.Recast,
+    memory.Address,
+    memory.FromAddress,
     memory.FieldPointer,
 )
 

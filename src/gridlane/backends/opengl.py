@@ -39,13 +39,11 @@ BACKEND = Backend(
     formats=(IR, GLSL),
     features=frozenset(
         (
-            *(
-                Feature.ES,
-                Feature.ROUNDS,
-                Feature.SHORT_LOOPS,
-                Feature.SWAPS_SELECTS,
-                Feature.MISREADS_UNITS,
-            ),
+            Feature.ES,
+            Feature.ROUNDS,
+            Feature.SHORT_LOOPS,
+            Feature.SWAPS_SELECTS,
+            Feature.MISREADS_UNITS,
         )
     ),
     shaped=True,

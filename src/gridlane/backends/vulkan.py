@@ -12,16 +12,16 @@ from gridlane.ir.families import LANES, REPORTS
 
 # Features of lavapipe and of the drivers of desktop GPUs, and their defects.
 _USUAL = frozenset((
-    *(Feature.INT64, Feature.FLOAT64, Feature.INT16, Feature.INT8, Feature.FLOAT16),
-    *(Feature.ATOMIC64, Feature.FOLDS_ZEROS, Feature.FLUSHES32, Feature.FOLDS_HALVES),
-    *(Feature.MIXES_BYTES, Feature.KEEPS_UPPER_BITS, Feature.FOLDS_WIDE),
+    Feature.INT64, Feature.FLOAT64, Feature.INT16, Feature.INT8, Feature.FLOAT16,
+    Feature.ATOMIC64, Feature.FOLDS_ZEROS, Feature.FLUSHES32, Feature.FOLDS_HALVES,
+    Feature.MIXES_BYTES, Feature.KEEPS_UPPER_BITS, Feature.FOLDS_WIDE,
     Feature.LOSES_MINUS_ZERO,
 ))  # fmt: skip
 _OTHERS = frozenset((
-    *(Feature.SUBGROUP32, Feature.FLOAT32_ATOMIC_ADD, Feature.FMA),
-    *(Feature.DENORM16, Feature.DENORM32, Feature.DENORM64),
-    *(Feature.SOFTWARE, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS),
-    *(Feature.LONE_BARRIERS, Feature.FENCES_WAIT, Feature.MISREADS_UNITS),
+    Feature.SUBGROUP32, Feature.FLOAT32_ATOMIC_ADD, Feature.FMA,
+    Feature.DENORM16, Feature.DENORM32, Feature.DENORM64,
+    Feature.SOFTWARE, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS,
+    Feature.LONE_BARRIERS, Feature.FENCES_WAIT, Feature.MISREADS_UNITS,
 ))  # fmt: skip
 
 BACKEND = Backend(

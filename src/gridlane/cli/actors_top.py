@@ -18,8 +18,17 @@ NOBODY = (
     "actors.Runtime(..., telemetry=True)."
 )
 COLUMNS = (
-    *("actor", "state", "received", "a second", "waiting", "most", "dead", "failed"),
-    *("wait p50 / p99 / p99.9", "handling p50 / p99", "calls p50 / p99"),
+    "actor",
+    "state",
+    "received",
+    "a second",
+    "waiting",
+    "most",
+    "dead",
+    "failed",
+    "wait p50 / p99 / p99.9",
+    "handling p50 / p99",
+    "calls p50 / p99",
 )
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
@@ -60,7 +69,10 @@ class View:
         times = actor["latencies"]
         counts = [actor[name] for name in ("waiting", "inbox_high", "dead", "failed")]
         return [
-            *(actor["name"], actor["state"], f"{actor['received']:,}", f"{rate:,.0f}"),
+            actor["name"],
+            actor["state"],
+            f"{actor['received']:,}",
+            f"{rate:,.0f}",
             *map(str, counts),
             durations(times["wait"][1:]),
             *(durations(times[name][1:3]) for name in ("handling", "calls")),

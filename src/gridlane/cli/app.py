@@ -135,7 +135,8 @@ def compile_(
     output: Annotated[
         str | None,
         typer.Option(
-            *("-o", "--output"),
+            "-o",
+            "--output",
             metavar="FILE|DIR",
             help="Write here; to a folder a file for each kernel and types.",
             show_default=False,
@@ -243,7 +244,7 @@ def opt(
     ] = "exact",
     output: Annotated[
         str | None,
-        typer.Option(*("-o", "--output"), metavar="FILE", help="Write here.", show_default=False),
+        typer.Option("-o", "--output", metavar="FILE", help="Write here.", show_default=False),
     ] = None,
     lists: Annotated[
         bool, typer.Option("--list", help="Show every pass and what it does instead.")
@@ -377,7 +378,8 @@ def doctor(
     verbose: Annotated[
         bool,
         typer.Option(
-            *("-v", "--verbose"),
+            "-v",
+            "--verbose",
             help="Show versions, each step, and what to do for each device that fails.",
         ),
     ] = False,

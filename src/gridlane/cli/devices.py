@@ -66,7 +66,9 @@ def _limits() -> object:
         except _UNAVAILABLE:
             continue
         rows.add_row(
-            *(_star(name), name, f"{limits.max_threads} threads"),
+            _star(name),
+            name,
+            f"{limits.max_threads} threads",
             f"{size(limits.max_shared)}, dynamic {size(limits.max_dynamic_shared)}",
             str(limits.warp_size),
         )

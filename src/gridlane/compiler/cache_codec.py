@@ -29,8 +29,18 @@ PLAIN: dict[str, type] = {
     "kernel": str,
 }
 SHAPED = (
-    *("code", "params", "block", "errors", "prints", "symbols", "notes", "needs", "buffers"),
-    *("cluster", "constants", "places"),
+    "code",
+    "params",
+    "block",
+    "errors",
+    "prints",
+    "symbols",
+    "notes",
+    "needs",
+    "buffers",
+    "cluster",
+    "constants",
+    "places",
 )
 
 

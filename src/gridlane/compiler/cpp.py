@@ -23,8 +23,12 @@ from gridlane.frontends.cuda_cpp import Compiled, CppCompiler, CppSource, choose
 
 _TARGET = "cuda_cpp"
 _ENVIRONMENT = (
-    *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS"),
-    *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"),
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "CCC_OVERRIDE_OPTIONS",
+    "NVCC_PREPEND_FLAGS",
+    "NVCC_APPEND_FLAGS",
 )
 """What compilers take options and folders of headers from."""
 

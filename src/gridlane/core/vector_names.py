@@ -5,9 +5,17 @@ from __future__ import annotations
 LENGTHS = (1, 2, 3, 4)
 
 ELEMENTS = (
-    *("int8", "int16", "int32", "int64"),
-    *("uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64"),
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
 )
 """The types of components. numba has no vectors of float16."""
 

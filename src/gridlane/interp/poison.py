@@ -312,7 +312,8 @@ _SINKS: dict[type[Op], tuple[tuple[str, str], ...]] = {
     matrix.FragmentScale: (("factor", _FRAGMENT),),
     mma_memory.MmaLoad: (("pointer", "the address"), ("stride", "the address")),
     mma_memory.MmaStore: (
-        *(("pointer", "the address"), ("stride", "the address")),
+        ("pointer", "the address"),
+        ("stride", "the address"),
         ("values", "the value stored"),
     ),
 }

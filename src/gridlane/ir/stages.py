@@ -39,8 +39,18 @@ COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
 """Ops that every target emits."""
 
 KERNEL = COMMON.union(
-    *(PARTS, MACHINE, PRODUCTS, COOPERATIVE, CLUSTERS, COPIES, MATRIX, REPORTS, CALLS, EXITS),
-    *(PAIRS, CHECKS),
+    PARTS,
+    MACHINE,
+    PRODUCTS,
+    COOPERATIVE,
+    CLUSTERS,
+    COPIES,
+    MATRIX,
+    REPORTS,
+    CALLS,
+    EXITS,
+    PAIRS,
+    CHECKS,
 )
 """Ops that frontends make, and all passes but the last."""
 

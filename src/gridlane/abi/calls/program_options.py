@@ -66,22 +66,33 @@ _LONG = {
 _TRUTH = "--fmad", "--ftz", "--prec-div", "--prec-sqrt", "--relocatable-device-code"
 _NUMBERS = "--maxrregcount", "--split-compile", "--jump-table-density"
 _WORDS = (
-    *("--define-macro", "--undefine-macro", "--include-path", "--pre-include", "--std"),
-    *("--gpu-architecture", "--ptxas-options", "--diag-error", "--diag-suppress", "--diag-warn"),
-    *("--frandom-seed", "--pch-dir", "--time", "--fdevice-time-trace"),
+    "--define-macro",
+    "--undefine-macro",
+    "--include-path",
+    "--pre-include",
+    "--std",
+    "--gpu-architecture",
+    "--ptxas-options",
+    "--diag-error",
+    "--diag-suppress",
+    "--diag-warn",
+    "--frandom-seed",
+    "--pch-dir",
+    "--time",
+    "--fdevice-time-trace",
 )
 _VALUED = frozenset((*_TRUTH, *_NUMBERS, *_WORDS))
 _OPTIONAL = frozenset((
-    *("--dopt", "--modify-stack-limit", "--builtin-move-forward", "--builtin-initializer-list"),
-    *("--version-ident", "--pch-verbose", "--pch-messages", "--instantiate-templates-in-pch"),
-    *("--device-stack-protector", "--Ofast-compile"),
+    "--dopt", "--modify-stack-limit", "--builtin-move-forward", "--builtin-initializer-list",
+    "--version-ident", "--pch-verbose", "--pch-messages", "--instantiate-templates-in-pch",
+    "--device-stack-protector", "--Ofast-compile",
 ))  # fmt: skip
 """Options whose value, after ``=``, may be left out."""
 _PLAIN = frozenset((
-    *("--use_fast_math", "--generate-line-info", "--device-debug", "--disable-warnings"),
-    *("--restrict", "--extensible-whole-program", "--extra-device-vectorization"),
-    *("--device-int128", "--device-float128", "--no-source-include", "--display-error-number"),
-    *("--no-display-error-number", "--brief-diagnostics", "--pch", "--minimal", "--no-cache"),
+    "--use_fast_math", "--generate-line-info", "--device-debug", "--disable-warnings",
+    "--restrict", "--extensible-whole-program", "--extra-device-vectorization",
+    "--device-int128", "--device-float128", "--no-source-include", "--display-error-number",
+    "--no-display-error-number", "--brief-diagnostics", "--pch", "--minimal", "--no-cache",
 ))  # fmt: skip
 _REFUSED = {
     "--device-as-default-execution-space": "write __device__ in front of functions and variables",

@@ -149,7 +149,12 @@ def _image(data: bytes, at: int, end: int) -> tuple[Image, int]:
     name = data[at + name_at : at + name_at + name_size] if inside else b""
     suffix = "a" if flags & _EXACT else "f" if flags & _FAMILY else ""
     made = Image(
-        *(kind, arch, suffix, content, size if packing else padded, packing),
+        kind,
+        arch,
+        suffix,
+        content,
+        size if packing else padded,
+        packing,
         name.rstrip(b"\0").decode(errors="replace"),
     )
     return made, first + padded

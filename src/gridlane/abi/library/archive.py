@@ -74,10 +74,18 @@ def build_archive(folder: Path, installed: Path) -> Path:
             objects.append(str(room / f"{source.stem}.o"))
             _run(
                 *compiler(),
-                *("-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", f"-I{_ROOM}"),
+                "-std=gnu11",
+                "-O2",
+                "-fPIC",
+                "-Wall",
+                "-Wextra",
+                f"-I{_ROOM}",
                 f'-DGL_RUNTIME="{installed / RUNTIME}"',
                 f'-DGL_RUNTIME_NAME="{RUNTIME}"',
-                *("-c", str(source), "-o", objects[-1]),
+                "-c",
+                str(source),
+                "-o",
+                objects[-1],
             )
         _run(*archiver(), "rcsD", str(room / ARCHIVE), *objects)
         (room / ARCHIVE).replace(made)

@@ -46,8 +46,16 @@ class Library:
 
 _ALL = "bridge.c", "errors.c"
 _HOT = (
-    *(*_ALL, "hot.c", "hot_memory.c", "hot_copies.c", "hot_launches.c"),
-    *("hot_lanes.c", "hot_streams.c", "hot_events.c", "hot_marks.c", "hot_order.c"),
+    *_ALL,
+    "hot.c",
+    "hot_memory.c",
+    "hot_copies.c",
+    "hot_launches.c",
+    "hot_lanes.c",
+    "hot_streams.c",
+    "hot_events.c",
+    "hot_marks.c",
+    "hot_order.c",
 )
 _READY = "ready.c", "ready_key.c", "ready_file.c", "ready_object.c", "digest.c"
 _RUNTIME = *_HOT, *_READY, "registration.c", "entry_point.c"
@@ -178,8 +186,14 @@ def _command_of(more: Mapping[str, str]) -> list[str]:
     }
     return [
         *compiler(),
-        *("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
-        *("-Wno-missing-field-initializers", f"-I{_ROOM}"),
+        "-std=gnu11",
+        "-O2",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-Wall",
+        "-Wextra",
+        "-Wno-missing-field-initializers",
+        f"-I{_ROOM}",
         *(f'-D{name}="{value}"' for name, value in defined.items()),
     ]
 
@@ -207,8 +221,14 @@ def _compile(
         *([f"-DGL_OF_{library.api.upper()}"] if library.api else []),
         *(str(objects.get(each, _ROOM / each)) for each in library.sources),
         str(text),
-        *("-shared", "-o", str(made), f"-Wl,-soname,{library.file}", "-Wl,-z,nodelete"),
-        *("-ldl", "-lpthread", "-lm"),
+        "-shared",
+        "-o",
+        str(made),
+        f"-Wl,-soname,{library.file}",
+        "-Wl,-z,nodelete",
+        "-ldl",
+        "-lpthread",
+        "-lm",
         *options,
         *([f"-Wl,--version-script={versions}"] if library.versioned else []),
     ]

@@ -84,8 +84,15 @@ def keep(
     device = _DEVICE.pack(_DEVICE_FILE, devices.count(), pool().threads, len(code)) + code
     artifact, entry = bound.artifact, bound.artifact.entry.encode() + b"\0"
     kernel = _KERNEL.pack(
-        *(_KERNEL_FILE, len(function.params), len(pieces) // 16, len(constants), *limits),
-        *(len(entry), len(artifact.code), artifact.scratch + artifact.static_shared, artifact.work),
+        _KERNEL_FILE,
+        len(function.params),
+        len(pieces) // 16,
+        len(constants),
+        *limits,
+        len(entry),
+        len(artifact.code),
+        artifact.scratch + artifact.static_shared,
+        artifact.work,
         *code_range(artifact.code, artifact.entry),
     )
     kernel += pieces + constants + entry + artifact.code

@@ -52,7 +52,9 @@ def unit(path: Path, command: Command, include: Path) -> Unit:
     known = CppSource(code, tuple(command.both), os.path.abspath(path))
     mark = digest(known)
     options = (
-        *(f"-cuid={mark}", *DEFINED, *SDK),
+        f"-cuid={mark}",
+        *DEFINED,
+        *SDK,
         *command.both,
         *command.device,
         *([] if "-lineinfo" in command.device else ["-lineinfo"]),

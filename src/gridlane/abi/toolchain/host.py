@@ -16,13 +16,26 @@ from gridlane.frontends.cuda_cpp.source_and_ptx import with_table
 
 _CUDA = ("-x", "cuda", "-nocudainc", "-nocudalib", *SDK)
 _MANAGED = (  # clang has managed variables for HIP alone; see gridlane/managed.h
-    *("-x", "hip", "-nogpuinc", "-nogpulib", "-U__HIP__", "-U__HIPCC__", "-DGRIDLANE_MANAGED"),
-    *("-Xclang", "-aux-triple", "-Xclang", "nvptx64-nvidia-cuda"),
+    "-x",
+    "hip",
+    "-nogpuinc",
+    "-nogpulib",
+    "-U__HIP__",
+    "-U__HIPCC__",
+    "-DGRIDLANE_MANAGED",
+    "-Xclang",
+    "-aux-triple",
+    "-Xclang",
+    "nvptx64-nvidia-cuda",
 )
 _ALWAYS = (
-    *("--cuda-host-only", "--no-offload-new-driver", "-fno-color-diagnostics"),
+    "--cuda-host-only",
+    "--no-offload-new-driver",
+    "-fno-color-diagnostics",
     # The device's compilation has said it.
-    *("-Wno-unknown-cuda-version", "-Wno-c++11-narrowing", "-Wno-register"),
+    "-Wno-unknown-cuda-version",
+    "-Wno-c++11-narrowing",
+    "-Wno-register",
     "-Wno-reserved-user-defined-literal",
     "-fwrapv",  # g++, which nvcc calls, makes wrong programs that count on it do as they mean
 )
@@ -60,16 +73,24 @@ def cuda(
     text.write_bytes(with_table(source).encode(errors="surrogateescape"))
     folders = for_clang(source.options).folders
     words = [
-        *(*host.clang.words, *language, *_ALWAYS, "-std=c++17", f"-cuid={given.mark}"),
+        *host.clang.words,
+        *language,
+        *_ALWAYS,
+        "-std=c++17",
+        f"-cuid={given.mark}",
         *(["-fgpu-rdc"] if command.is_relocatable else []),
         *(["-Xclang", "-fgpu-default-stream=per-thread", PER_THREAD] if command.per_thread else []),
-        *("-include", "gridlane/runtime.h"),  # in front of the user's
+        "-include",
+        "gridlane/runtime.h",  # in front of the user's
         *(word for word in source.options if word[:2] in ("-D", "-U", "-I")),
         *_other(command.both),
         *optimised(command.host),
-        *("-iquote", str(Path(source.name).parent)),
+        "-iquote",
+        str(Path(source.name).parent),
         *overlay(source.code, Path(source.name).parent, folders, room),
-        *("-isystem", str(INCLUDE), *host.clang.host),
+        "-isystem",
+        str(INCLUDE),
+        *host.clang.host,
         *textures(source),
         *(["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fatbin)] if fatbin else []),
         str(text),
@@ -86,7 +107,8 @@ def plain(path: Path, language: str, command: Command, host: Host, include: Path
         *optimised(command.host),
         *(["-fopenmp"] if command.is_parallel else []),
         *([PER_THREAD] if command.per_thread else []),
-        *(f"-I{include}", f"-I{include / HOST}"),
+        f"-I{include}",
+        f"-I{include / HOST}",
         str(path),
     ]
 

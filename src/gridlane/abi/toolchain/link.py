@@ -136,10 +136,16 @@ def words(
         *(["-shared"] if command.is_shared else []),
         *(word for each in objects for word in _input(each, each in parts)),
         # Before the user's folders, which may have NVIDIA's libraries of these names.
-        *("-o", str(made), f"-L{lib}", *command.linker),
-        *(*runtime[command.runtime], *_found(command, lib)),
+        "-o",
+        str(made),
+        f"-L{lib}",
+        *command.linker,
+        *runtime[command.runtime],
+        *_found(command, lib),
         *(["-fopenmp"] if command.is_parallel else []),
-        *("-ldl", "-lpthread", "-lm"),
+        "-ldl",
+        "-lpthread",
+        "-lm",
     ]
 
 

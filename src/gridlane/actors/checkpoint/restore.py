@@ -207,8 +207,14 @@ def _load(instance: Instance, saved: SavedActor) -> None:
             residents.load(instance, saved)
         else:
             instance.there.load(
-                *(queues.inbox, queues.outbox, queues.outputs),
-                *(queues.handled, queues.headers, queues.subscriber, queues.code, *queues.highs),
+                queues.inbox,
+                queues.outbox,
+                queues.outputs,
+                queues.handled,
+                queues.headers,
+                queues.subscriber,
+                queues.code,
+                *queues.highs,
             )
     except ValueError as error:
         raise CheckpointError(f"{saved.name}: {error}") from None
@@ -258,6 +264,11 @@ class _Arrays:
         if any(each % dtype.alignment for each in (saved.offset, *steps)):
             raise ValueError(f"its elements are not where {dtype} lies")
         return DeviceNDArray(
-            *(saved.shape, saved.strides, dtype, 0, piece),
-            *(piece.address + saved.offset, saved.readonly),
+            saved.shape,
+            saved.strides,
+            dtype,
+            0,
+            piece,
+            piece.address + saved.offset,
+            saved.readonly,
         )

@@ -87,7 +87,10 @@ class Checkpoints(Protocol):
         runtime = cls(device, **options)
         try:
             put_back(
-                *(snapshot, given, runtime._home, runtime._place_saved),
+                snapshot,
+                given,
+                runtime._home,
+                runtime._place_saved,
                 runtime._place_saved_lattice,
             )
         except BaseException as error:

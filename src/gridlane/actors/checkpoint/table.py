@@ -33,8 +33,15 @@ LIFECYCLES = [
 """States of actors in checkpoints; actors in other states are about to end."""
 _SIZE = struct.Struct("<Q")
 WRONG = (
-    *(KeyError, TypeError, ValueError, IndexError, AttributeError),
-    *(TypingError, RecursionError, OverflowError, MemoryError),
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    TypingError,
+    RecursionError,
+    OverflowError,
+    MemoryError,
 )
 """Exceptions of code that reads values which no checkpoint has."""
 

@@ -405,7 +405,15 @@ def warps_of(shape: Shape) -> tuple[Any, Any]:
                 free = int32(depth - (int32(before) - _heard(heard, TAKEN)))
                 looks = int32(_SPIN if many == 1 and vain < _IDLE else 1)
                 last, heard, following = from_actors(
-                    *(lane, sources, box, came, (many, first, before), ring, free, head, last),
+                    lane,
+                    sources,
+                    box,
+                    came,
+                    (many, first, before),
+                    ring,
+                    free,
+                    head,
+                    last,
                     looks,
                 )
                 before += last

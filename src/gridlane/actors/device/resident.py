@@ -98,7 +98,7 @@ class Form(NamedTuple):
     def shape(self) -> Shape:
         """The shape of its messages in shared memory."""
         return receiving.shape_of(
-            *(self.message.size, self.threads > 1, self.far, self.near, self.clustered)
+            self.message.size, self.threads > 1, self.far, self.near, self.clustered
         )
 
     @property
@@ -177,9 +177,21 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         lane = thread & 31
         row = rows[block]
         place = Place(
-            *(row.inbox, row.orders, row.status, row.control, row.answers, row.out, row.routes),
-            *(row.sources, row.latencies, row.number, row.drift, row.shift, row.out_shift),
-            *(row.rings, row.region),
+            row.inbox,
+            row.orders,
+            row.status,
+            row.control,
+            row.answers,
+            row.out,
+            row.routes,
+            row.sources,
+            row.latencies,
+            row.number,
+            row.drift,
+            row.shift,
+            row.out_shift,
+            row.rings,
+            row.region,
         )
         # Arrays begin at ``none``, which the compiler does not see to be 0. Otherwise it would
         # compute each address again at its use, from a register that takes tens of cycles to read.
@@ -193,14 +205,20 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
         time = shared.array(1, int64)[none:]
         counts = shared.array(resident_times.WORDS, int64)[none:] if timed else time
         routes = Routes(
-            *(shared.array(32, int64)[none:], shared.array(32, int64)[none:]),
-            *(shared.array(32, int64)[none:], shared.array(32, int64)[none:]),
-            *(shared.array(32, int32)[none:], shared.array(32, int32)[none:]),
-            *(shared.array(32, int64)[none:], shared.array(32, int64)[none:]),
+            shared.array(32, int64)[none:],
+            shared.array(32, int64)[none:],
+            shared.array(32, int64)[none:],
+            shared.array(32, int64)[none:],
+            shared.array(32, int32)[none:],
+            shared.array(32, int32)[none:],
+            shared.array(32, int64)[none:],
+            shared.array(32, int64)[none:],
         )
         sources = Sources(
-            *(shared.array(32, int64)[none:], shared.array(32, int32)[none:]),
-            *(shared.array(32, int64)[none:], shared.array(32, int64)[none:]),
+            shared.array(32, int64)[none:],
+            shared.array(32, int32)[none:],
+            shared.array(32, int64)[none:],
+            shared.array(32, int64)[none:],
         )
         messages, emitted = arrivals.view(record), outputs.view(uint32)
         head = row.head
@@ -245,8 +263,16 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                                 place,
                                 lane,
                                 State(
-                                    *(orders.order, beats, head, out_tail, orders.version, -1),
-                                    *(clock.physical, clock.logical, received, answered),
+                                    orders.order,
+                                    beats,
+                                    head,
+                                    out_tail,
+                                    orders.version,
+                                    -1,
+                                    clock.physical,
+                                    clock.logical,
+                                    received,
+                                    answered,
                                 ),
                             )
                             if found == END:
@@ -264,8 +290,17 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                             looks = int32(looks + 1)
                         if new & 4 != 0:
                             orders, moved = obey(
-                                *(lane, place, box, came, routes, sources, orders),
-                                *(shfl_sync(ALL, heard, 2), state, block, held),
+                                lane,
+                                place,
+                                box,
+                                came,
+                                routes,
+                                sources,
+                                orders,
+                                shfl_sync(ALL, heard, 2),
+                                state,
+                                block,
+                                held,
                             )
                             news = int32(_OLD)
                             if moved:
@@ -273,7 +308,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         elif orders.order & 3 == wire.RUN and new & 3 != 0:
                             found = int32(MESSAGE)
                             source, where, there = first_of(
-                                *(lane, came, heard, new, head, taken, last, depth)
+                                lane, came, heard, new, head, taken, last, depth
                             )
                         beats = int32(beats + 1)
                         if beats & _BEAT == 0:
@@ -284,7 +319,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                             news = int32(_OLD)
                     if found == MESSAGE:
                         several, reason, now, clock = take(
-                            *(lane, place, box, came, messages, source, where, there, clock)
+                            lane, place, box, came, messages, source, where, there, clock
                         )
                         if reason != 0:
                             found = int32(REFUSED)
@@ -316,9 +351,20 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         atomic.add(info, DONE, 1)
                     elif thread == 0:
                         did = run(
-                            *(times, place.orders + wire.REQUESTS, info, outputs, clock.physical),
-                            *(thread, block, state, held),
-                            *(messages, first, where, several, arrays),
+                            times,
+                            place.orders + wire.REQUESTS,
+                            info,
+                            outputs,
+                            clock.physical,
+                            thread,
+                            block,
+                            state,
+                            held,
+                            messages,
+                            first,
+                            where,
+                            several,
+                            arrays,
                         )
                     if wide:
                         syncthreads()
@@ -344,8 +390,16 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                                 place,
                                 lane,
                                 State(
-                                    *(orders.order, beats, head, out_tail, orders.version, source),
-                                    *(clock.physical, clock.logical, received, answered),
+                                    orders.order,
+                                    beats,
+                                    head,
+                                    out_tail,
+                                    orders.version,
+                                    source,
+                                    clock.physical,
+                                    clock.logical,
+                                    received,
+                                    answered,
                                 ),
                             )
                         break
@@ -368,11 +422,18 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                             physical = now
                             logical = int64(-1)
                         at = Position(
-                            *(orders.order, beats, head, out_tail, out_head, physical, logical)
+                            orders.order, beats, head, out_tail, out_head, physical, logical
                         )
                         beats, out_tail, out_head, way = deliver(
-                            *(place, lane, routes, at, header, outputs, emitted),
-                            *(sent, way),
+                            place,
+                            lane,
+                            routes,
+                            at,
+                            header,
+                            outputs,
+                            emitted,
+                            sent,
+                            way,
                         )
                         logical += sent
                     clock = Clock(clock.since, physical, logical)

@@ -277,9 +277,16 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
                     has_place, is_done = False, True
                     put_answer(
                         place.answers + (reply_to & _NUMBERS) * answer_slot,
-                        *(lane, uint32(((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1)),
-                        *(numbered, at.physical, at.logical + 1 + n, place.number, size),
-                        *(emitted, int32(n * out_words + payload_at), int32(size + 3) >> 2),
+                        lane,
+                        uint32(((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1),
+                        numbered,
+                        at.physical,
+                        at.logical + 1 + n,
+                        place.number,
+                        size,
+                        emitted,
+                        int32(n * out_words + payload_at),
+                        int32(size + 3) >> 2,
                     )
             if not is_done:
                 number = way.number

@@ -243,7 +243,7 @@ def taker_of(shape: Shape, lazy: bool) -> Any:
         several, reason = int32(0), int32(0)
         if lazy and there > 1:
             several = _in_a_row(
-                *(lane, messages, came.origin, first, where, depth, there, source, now)
+                lane, messages, came.origin, first, where, depth, there, source, now
             )
         if several > 0:
             # Nearly always so: of several messages, the clock after the first.
@@ -252,7 +252,7 @@ def taker_of(shape: Shape, lazy: bool) -> Any:
         else:
             several = int32(1)
             reason, now, since, physical, logical = _stamp(
-                *(messages[first + where], source, now, since, place.drift, physical, logical)
+                messages[first + where], source, now, since, place.drift, physical, logical
             )
         return several, reason, now, Clock(since, physical, logical)
 

@@ -17,8 +17,12 @@ HEADER = np.dtype(
     [
         *((name, np.int64) for name in ("type", "source", "correlation", "reply_to")),
         *((name, np.int64) for name in ("physical", "logical", "node", "deadline", "topic")),
-        *(("trace", np.int64), ("span", np.int64)),
-        *(("bytes", np.uint16), ("flags", np.uint16), ("hops", np.uint16), ("attempt", np.uint16)),
+        ("trace", np.int64),
+        ("span", np.int64),
+        ("bytes", np.uint16),
+        ("flags", np.uint16),
+        ("hops", np.uint16),
+        ("attempt", np.uint16),
     ],
     align=True,
 )

@@ -19,8 +19,16 @@ AXES = {4: 2, 8: 2, 6: 3, 26: 3}
 """The axes of a lattice by the neighbours of a block."""
 MOST_HALO = 8
 _TYPES = (
-    *("float32", "float64", "int8", "int16", "int32", "int64"),
-    *("uint8", "uint16", "uint32", "uint64"),
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 )
 
 

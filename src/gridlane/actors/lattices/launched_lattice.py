@@ -60,7 +60,7 @@ class Running:
         with using(device):
             self._args = tuple([_argument(lattice, each) for each in args])
             self._memory = Memory(
-                *(lattice, space, device, resident.tiles.count if resident is not None else 1)
+                lattice, space, device, resident.tiles.count if resident is not None else 1
             )
         self._stepping = Stepping(lattice, space, device)
         memory = self._memory

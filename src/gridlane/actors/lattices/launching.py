@@ -54,7 +54,7 @@ def launch_lattice(
         )
     space = space_of(lattice, tuple(shape), periodic, boundary)
     resident = _resident(lattice, device, space, mode, blocks)
-    made = LatticeRef(*(lattice, device, name, space, args, resident, mode, number, watchdog))
+    made = LatticeRef(lattice, device, name, space, args, resident, mode, number, watchdog)
     if state is not None:
         made.write_state(state)
     return made

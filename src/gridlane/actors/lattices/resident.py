@@ -106,9 +106,13 @@ class Resident:
         self.threads = threads
         lists = lists_of(self.tiles, threads)
         self.design = design = Design(
-            *(lattice, self.tiles, threads),
-            *(lists.shell.shape[1] // threads, lists.halo.shape[1] // threads),
-            *(lists.targets.shape[2], not on_gpu),
+            lattice,
+            self.tiles,
+            threads,
+            lists.shell.shape[1] // threads,
+            lists.halo.shape[1] // threads,
+            lists.targets.shape[2],
+            not on_gpu,
         )
         if max(design.shell, design.halo) > MOST_LISTED:
             raise LaunchError(

@@ -56,7 +56,7 @@ class Lattices:
             LaunchError: the device cannot keep the lattice resident, with the numbers.
         """
         return self._launch_lattice(
-            *(lattice, name, shape, periodic, boundary, args, state, mode, blocks)
+            lattice, name, shape, periodic, boundary, args, state, mode, blocks
         )
 
     def _launch_lattice(
@@ -83,8 +83,18 @@ class Lattices:
             name = self._free_name(lattice, name)
             number = number or self._numbers.take()
         made = launch_lattice(
-            *(lattice, home.device, name, shape, periodic, boundary, args, state),
-            *(mode, blocks, number, home.supervisor.limit),
+            lattice,
+            home.device,
+            name,
+            shape,
+            periodic,
+            boundary,
+            args,
+            state,
+            mode,
+            blocks,
+            number,
+            home.supervisor.limit,
         )
         home.lattices.add(made, keep)
         return made

@@ -145,7 +145,14 @@ Latencies: Layout = lay_out(
 """The latencies of an actor, 3888 bytes."""
 
 BLOCKS: tuple[Layout, ...] = (
-    *(Clock, ControlBlock, MessageHeader, InboxHeader, RouteEntry, RoutingTable, HaloHeader),
-    *(Histogram, Latencies),
+    Clock,
+    ControlBlock,
+    MessageHeader,
+    InboxHeader,
+    RouteEntry,
+    RoutingTable,
+    HaloHeader,
+    Histogram,
+    Latencies,
 )
 """All structures."""

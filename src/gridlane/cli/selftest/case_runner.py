@@ -22,7 +22,12 @@ from gridlane.launch.packing import packer
 from gridlane.launch.plan import Plan
 
 RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED = (
-    *("right", "close", "but subnormals", "refused", "WRONG", "FAILED"),
+    "right",
+    "close",
+    "but subnormals",
+    "refused",
+    "WRONG",
+    "FAILED",
 )
 VERDICTS = (RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED)
 PAIR_ERROR = 2.0**-40

@@ -112,7 +112,12 @@ def _effects() -> Iterator[Case]:
     yield Case("shared memory", kernels.dynamic_memory, ("dynamic",), whole, shared=4 * BLOCK)
     yield Case("control", kernels.divergence, ("loops",), whole)
     yield Case(
-        *("grid", kernels.places, ("three axes",), whole, (2, 3, 4), (8, 2, 1)),
+        "grid",
+        kernels.places,
+        ("three axes",),
+        whole,
+        (2, 3, 4),
+        (8, 2, 1),
         width=2 * 3 * 4 * 16,
     )
     yield Case("grid", kernels.many_blocks, ("70000 blocks",), whole, (70000, 1, 1), (1, 1, 1))

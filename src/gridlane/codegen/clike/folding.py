@@ -29,13 +29,32 @@ MOST = 120
 _PLAIN = (arith.Add, arith.Sub, arith.Mul, arith.And, arith.Or, arith.Xor)
 _COMPARES = (arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge)
 _FOLDED = (
-    *(*_PLAIN, *_COMPARES, arith.Neg, arith.Not, arith.Select, arith.Bitcast, arith.Cast),
-    *(arith.Shl, arith.Shr, arith.Div, memory.Offset),
+    *_PLAIN,
+    *_COMPARES,
+    arith.Neg,
+    arith.Not,
+    arith.Select,
+    arith.Bitcast,
+    arith.Cast,
+    arith.Shl,
+    arith.Shr,
+    arith.Div,
+    memory.Offset,
 )
 """Their value is one expression, whatever stands in front of it."""
 _TAKE_ONCE = (
-    *(*_PLAIN, *_COMPARES, arith.Neg, arith.Not, arith.Select, arith.Bitcast, memory.Offset),
-    *(memory.WriteVar, memory.Pack, control.If, control.Call, control.Return),
+    *_PLAIN,
+    *_COMPARES,
+    arith.Neg,
+    arith.Not,
+    arith.Select,
+    arith.Bitcast,
+    memory.Offset,
+    memory.WriteVar,
+    memory.Pack,
+    control.If,
+    control.Call,
+    control.Return,
 )
 """Their texts have each operand once. Others do for some types: see ``_takes_once``."""
 _LITERALS = (*_PLAIN, *_COMPARES, arith.Select, memory.WriteVar, control.Call, control.Return)

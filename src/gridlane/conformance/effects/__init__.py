@@ -28,10 +28,27 @@ from gridlane.conformance.effects.warps import (
 )
 
 FAMILIES = (
-    *(loads_and_stores, addresses, arrays_of_the_kernel, variables_and_parts, atomics),
-    *(queries, barriers, grids, of_one_block, asynchronous),
-    *(shuffles, votes, matches, reductions, in_step, products, registers),
-    *(branches, scopes, ends, calls),
+    loads_and_stores,
+    addresses,
+    arrays_of_the_kernel,
+    variables_and_parts,
+    atomics,
+    queries,
+    barriers,
+    grids,
+    of_one_block,
+    asynchronous,
+    shuffles,
+    votes,
+    matches,
+    reductions,
+    in_step,
+    products,
+    registers,
+    branches,
+    scopes,
+    ends,
+    calls,
 )
 
 

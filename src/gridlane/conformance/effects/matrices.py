@@ -16,11 +16,15 @@ from gridlane.ir.types import FragmentType, Role
 MATRICES = (
     *(FragmentType(Role.A, 16, 16, each) for each in (f16, bf16, u8)),
     *(FragmentType(Role.B, 16, 16, each) for each in (f16, u8)),
-    *(FragmentType(Role.A, 32, 16, f16), FragmentType(Role.B, 16, 8, bf16)),
-    *(FragmentType(Role.A, 16, 8, f32), FragmentType(Role.B, 8, 16, f32)),
-    *(FragmentType(Role.A, 8, 4, f64), FragmentType(Role.B, 4, 8, f64)),
+    FragmentType(Role.A, 32, 16, f16),
+    FragmentType(Role.B, 16, 8, bf16),
+    FragmentType(Role.A, 16, 8, f32),
+    FragmentType(Role.B, 8, 16, f32),
+    FragmentType(Role.A, 8, 4, f64),
+    FragmentType(Role.B, 4, 8, f64),
     *(FragmentType(Role.ACC, 16, 16, each) for each in (f16, f32)),
-    *(FragmentType(Role.ACC, 32, 8, i32), FragmentType(Role.ACC, 8, 8, f64)),
+    FragmentType(Role.ACC, 32, 8, i32),
+    FragmentType(Role.ACC, 8, 8, f64),
 )
 PAD = 8
 """Elements behind each line."""

@@ -21,7 +21,13 @@ from gridlane.runtime.protocol import Device, Figures
 _MOST = 3
 """Signatures that a line of text has room for."""
 _COLUMNS = (
-    *("signature", "device", "block", "code", "registers", "shared bytes", "local bytes"),
+    "signature",
+    "device",
+    "block",
+    "code",
+    "registers",
+    "shared bytes",
+    "local bytes",
     "made in",
 )
 _UNKNOWN = "-"

@@ -42,8 +42,11 @@ _CALLED_FROM_C = ("_compile_for_args", "typeof_pyval")
 _OF_UFUNCS = {
     "vectorize": ("_compile_for_args", "add", "at"),
     "guvectorize": (
-        *("add", "build_ufunc", "find_ewise_function"),
-        *("_get_ewise_dtypes", "_get_function_type"),
+        "add",
+        "build_ufunc",
+        "find_ewise_function",
+        "_get_ewise_dtypes",
+        "_get_function_type",
     ),
 }
 """The methods in which numba compiles a loop, or finds types, for what a decorator makes."""

@@ -160,7 +160,11 @@ class Gpu:
         self.launches += 1
         pipeline = dispatch.pipeline
         pipeline._program.run(
-            *(pipeline._kernel, addresses, dispatch.grid, dispatch.block, dispatch.groups),
+            pipeline._kernel,
+            addresses,
+            dispatch.grid,
+            dispatch.block,
+            dispatch.groups,
             seed=self._random.randrange(1, 2**32),
         )
 

@@ -18,7 +18,13 @@ from gridlane.emulation.metal.text import HEAD, Kernel, as_cpp
 HERE = Path(__file__).parent
 COMPILER, LIBRARY = "g++", "metal_stdlib"
 FLAGS = (
-    *("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-fno-strict-aliasing", "-ffp-contract=off"),
+    "-std=c++17",
+    "-O1",
+    "-fPIC",
+    "-shared",
+    "-w",
+    "-fno-strict-aliasing",
+    "-ffp-contract=off",
     "-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,float-cast-overflow",
     "-fsanitize-undefined-trap-on-error",
 )
@@ -208,7 +214,12 @@ class Program:
         with _lock:
             entry = ctypes.cast(self._library[kernel.entry], ctypes.c_void_p)
             went = runtime().run_grid(
-                *(entry, slots, _Three(*grid), _Three(*block), lengths, int(kernel.waits)),
+                entry,
+                slots,
+                _Three(*grid),
+                _Three(*block),
+                lengths,
+                int(kernel.waits),
                 ctypes.c_uint32(seed),
                 ctypes.byref(touched),
             )

@@ -43,15 +43,26 @@ GLIBC = "2.31"
 """The oldest glibc on which programs run that are made with the package's."""
 
 _ALWAYS = (
-    *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"),
-    *("-O2", "-S", "-std=c++17", "-fno-color-diagnostics"),
+    "-x",
+    "cuda",
+    "--cuda-device-only",
+    "-nocudainc",
+    "-nocudalib",
+    "-Wno-unknown-cuda-version",
+    "-O2",
+    "-S",
+    "-std=c++17",
+    "-fno-color-diagnostics",
     # Clang takes it that memory which nothing uses can be had, and programs ask where it ends.
     "-fno-builtin-malloc",
     # Lanes without a value pass one to a shuffle, as in warp-aggregated atomics; clang would take
     # it that such lanes do not exist.
-    *("-Xclang", "-no-enable-noundef-analysis"),
+    "-Xclang",
+    "-no-enable-noundef-analysis",
     # nvcc takes these; programs have them.
-    *("-Wno-c++11-narrowing", "-Wno-register", "-Wno-reserved-user-defined-literal"),
+    "-Wno-c++11-narrowing",
+    "-Wno-register",
+    "-Wno-reserved-user-defined-literal",
 )
 _IR_FIRST = "-emit-llvm", "-Xclang", "-disable-llvm-passes"
 _OF_IR = "-O2", "-S", "-nogpulib", "-Wno-unknown-cuda-version", "-Qunused-arguments"
@@ -143,9 +154,18 @@ class Clang:
                 (
                     *((_MARK + digest(source),) if given.is_relocatable else ()),
                     *(word for word in given.words if word.startswith(_MARK)),
-                    *("-iquote", str(Path(source.name).parent)),
+                    "-iquote",
+                    str(Path(source.name).parent),
                     *overlay(source.code, Path(source.name).parent, given.folders, Path(folder)),
-                    *("-MD", "-MT", "made", "-MF", str(read), *words, "-o", str(first), str(text)),
+                    "-MD",
+                    "-MT",
+                    "made",
+                    "-MF",
+                    str(read),
+                    *words,
+                    "-o",
+                    str(first),
+                    str(text),
                 ),
             )
             if not status and through is not None:
@@ -180,8 +200,15 @@ class Clang:
         target = ("--target=nvptx64-nvidia-cuda", f"-march=sm_{given.arch}", _feature(given.arch))
         return run_compiler(
             (
-                *(*self.words, *target, *_OF_IR, *_of_backend(given.words)),
-                *("-x", "ir", "-o", str(made), str(ir)),
+                *self.words,
+                *target,
+                *_OF_IR,
+                *_of_backend(given.words),
+                "-x",
+                "ir",
+                "-o",
+                str(made),
+                str(ir),
             )
         )
 

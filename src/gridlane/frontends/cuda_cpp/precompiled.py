@@ -73,7 +73,7 @@ class Headers:
             os.close(handle)
         except OSError:
             return None
-        words = (*command, *("-Xclang", "-emit-pch", "-o", name, "-"))
+        words = (*command, "-Xclang", "-emit-pch", "-o", name, "-")
         with suppress(CompileError):
             if run_compiler(words, f'#include "{HEADER}"\n')[0] == 0:
                 return Path(name)

@@ -96,7 +96,13 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
     if not 0 < align < 1 << 30 or align & align - 1:
         text.fail(f"an alignment is a power of two, not {given or align}", start)
     return Declared(
-        *(name, kind, space, count, align, at + found.start("name"), bool(sizes)),
+        name,
+        kind,
+        space,
+        count,
+        align,
+        at + found.start("name"),
+        bool(sizes),
         None if pointer is None else where,
         rows=_rows(sizes, int(found["vector"] or 1)),
         is_managed=".managed" in (found["attribute"] or ""),

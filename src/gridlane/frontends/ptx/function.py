@@ -89,8 +89,14 @@ class FunctionTranslation:
         self.registers = registers(function, self.body, self.matches, self.edges, self.tree)
         handed = self.registers.handed
         types = pointers.infer(
-            *(reads, root.pointers, handed, whole.numbering, whole.found),
-            *(whole.root.variables, root.spaces, root.result),
+            reads,
+            root.pointers,
+            handed,
+            whole.numbering,
+            whole.found,
+            whole.root.variables,
+            root.spaces,
+            root.result,
         )
         self.parameters = Parameters(function, types.pointers, self._stored(reads), root.result)
         self.builder = Builder(whole.made, made)
@@ -99,7 +105,11 @@ class FunctionTranslation:
             whole, self.body, function.name, addressed, root.result, is_root=self.is_root
         )
         self.values = Values(
-            *(self.builder, self.text, self.variables, self.parameters, types.registers),
+            self.builder,
+            self.text,
+            self.variables,
+            self.parameters,
+            types.registers,
             self.registers.variables,
         )
         self.calls = Calls(self)

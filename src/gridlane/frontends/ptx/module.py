@@ -48,9 +48,9 @@ _SAMPLER = re.compile(rf"\.global\s+\.samplerref\s+(?P<name>{NAME})[^;]*;")
 """Samplers apart from textures. Kernels that use them are refused."""
 _TUNING = re.compile(rf"{_PRAGMA}|\.(\w+)\s*((?:\d+\s*,?\s*)*)")
 _KNOWN_TUNING = frozenset((
-    *("maxntid", "reqntid", "minnctapersm", "maxnreg", "noreturn", "maxnctapersm"),
-    *("reqnctapercluster", "explicitcluster", "maxclusterrank", "attribute", "blocksareclusters"),
-    *("abi_preserve", "abi_preserve_control"),
+    "maxntid", "reqntid", "minnctapersm", "maxnreg", "noreturn", "maxnctapersm",
+    "reqnctapercluster", "explicitcluster", "maxclusterrank", "attribute", "blocksareclusters",
+    "abi_preserve", "abi_preserve_control",
 ))  # fmt: skip
 
 
@@ -199,8 +199,15 @@ class _Index:
             at = self._skip(made.end)
         self._close_parameters()
         return PtxModule(
-            *(self.text, version, target, options, self.functions, self.variables, self.files),
-            *(tuple(self.items), tuple(self.notes)),
+            self.text,
+            version,
+            target,
+            options,
+            self.functions,
+            self.variables,
+            self.files,
+            tuple(self.items),
+            tuple(self.notes),
         )
 
     def _close_parameters(self) -> None:
@@ -402,9 +409,20 @@ class _Index:
         if count is None and value:
             count = len(words_of(value))
         made = Declared(
-            *(made.name, made.type, made.space, count, made.align, made.at),
-            *(made.is_array, made.pointer, value, linking),
-            *(made.reference, made.rows, made.is_open, made.is_managed),
+            made.name,
+            made.type,
+            made.space,
+            count,
+            made.align,
+            made.at,
+            made.is_array,
+            made.pointer,
+            value,
+            linking,
+            made.reference,
+            made.rows,
+            made.is_open,
+            made.is_managed,
         )
         if known is None or linking != "extern":
             self.variables[made.name] = made

@@ -32,7 +32,7 @@ _RESERVED = tuple(f"%reserved_smem_offset_{end}" for end in ("begin", "end", "ca
 """Of the shared memory that a system reserves, which is none."""
 RESERVED_PARTS = {
     f"%reserved_smem_offset_{n}": Declared(
-        *(f"reserved_smem_offset_{n}", "b8", "shared", 512, 16, 0), is_array=True
+        f"reserved_smem_offset_{n}", "b8", "shared", 512, 16, 0, is_array=True
     )
     for n in range(2)
 }

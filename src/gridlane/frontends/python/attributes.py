@@ -245,7 +245,7 @@ _ARRAY: dict[str, Callable[[Translator, ArrayView], Operand]] = {
 }
 
 REDUCED = ("sum", "prod", "min", "max", "mean", "var", "std", "all", "any", "argmin", "argmax")
-ARRAY_METHODS = (*("view", "reshape", "ravel", "transpose", "copy", "item", "fill"), *REDUCED)
+ARRAY_METHODS = ("view", "reshape", "ravel", "transpose", "copy", "item", "fill", *REDUCED)
 
 
 RANGE_PARTS = ("start", "stop", "step")

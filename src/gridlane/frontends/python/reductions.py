@@ -225,21 +225,28 @@ def root(variance: Any) -> Any:
 FUNCTIONS = {
     each: DeviceFunction(each, is_library=True)
     for each in (
-        *(
-            total,
-            product,
-            every,
-            some,
-            count,
-            mean,
-            variance,
-            variance_of_complex,
-            smallest,
-            largest,
-        ),
-        *(place_of_smallest, place_of_largest, total_of_numbers, product_of_numbers),
-        *(mean_of_numbers, variance_of_numbers, smallest_number, largest_number, root),
-        *(added, least, greatest),
+        total,
+        product,
+        every,
+        some,
+        count,
+        mean,
+        variance,
+        variance_of_complex,
+        smallest,
+        largest,
+        place_of_smallest,
+        place_of_largest,
+        total_of_numbers,
+        product_of_numbers,
+        mean_of_numbers,
+        variance_of_numbers,
+        smallest_number,
+        largest_number,
+        root,
+        added,
+        least,
+        greatest,
     )
 }
 """What a call of each needs."""

@@ -117,7 +117,7 @@ def flushes(op: Op) -> bool:
 
 
 FLUSHING: frozenset[type[Op]] = frozenset((
-    *(arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt),
+    arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt,
     FmaTowards,
     *(cls for cls in REGISTRY.values() if issubclass(cls, math.Approximate)),
 ))  # fmt: skip

@@ -23,8 +23,8 @@ def is_normal_constant(value: Value) -> bool:
 
 
 OF_NVPTX: frozenset[type[Op]] = frozenset((
-    *(arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, math.Rsqrt),
-    *(math.Sin, math.Cos, math.Exp2, math.Log2, math.Tanh, floating.FmaTowards),
+    arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, math.Rsqrt,
+    math.Sin, math.Cos, math.Exp2, math.Log2, math.Tanh, floating.FmaTowards,
 ))  # fmt: skip
 """The ops with an instruction of NVIDIA's that flushes."""
 

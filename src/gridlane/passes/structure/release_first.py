@@ -27,9 +27,18 @@ _OF_BLOCKS = grid.Barrier, grid.BarrierReduce, grid.BarrierPart, grid.BarrierArr
 """Ops at which threads of a block meet."""
 _MEETS = (
     *_OF_BLOCKS,
-    *(grid.SyncWarp, warp.Shuffle, warp.Vote, warp.MatchAny, warp.MatchAll, warp.ActiveMask),
-    *(warp.WarpReduce, matrix.FragmentLoad, matrix.FragmentStore, matrix.FragmentMma),
-    *(mma_memory.MmaLoad, mma_memory.MmaStore),
+    grid.SyncWarp,
+    warp.Shuffle,
+    warp.Vote,
+    warp.MatchAny,
+    warp.MatchAll,
+    warp.ActiveMask,
+    warp.WarpReduce,
+    matrix.FragmentLoad,
+    matrix.FragmentStore,
+    matrix.FragmentMma,
+    mma_memory.MmaLoad,
+    mma_memory.MmaStore,
 )
 """Ops at which threads meet, or which depend on the threads that are active."""
 _ACTS = (memory.Store, Atomic, AtomicCas, AtomicCasPair, control.Call)

@@ -43,8 +43,17 @@ from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Function, Module
 
 FAMILIES = (
-    *(aggregates, atomics, checks, directed, gridops, mathlib, memory, mma_memory),
-    *(products, warp_coroutines, warps),
+    aggregates,
+    atomics,
+    checks,
+    directed,
+    gridops,
+    mathlib,
+    memory,
+    mma_memory,
+    products,
+    warp_coroutines,
+    warps,
 )
 """Imported for the emitters that they register."""
 

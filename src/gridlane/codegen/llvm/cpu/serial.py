@@ -124,8 +124,15 @@ def _is_alone(state: Emission, op: Op, inside: set[Op]) -> bool:
 
 
 _CONTROL = (
-    *(control.If, control.Loop, control.ScopeOp, control.Break, control.Continue),
-    *(memory.ReadVar, memory.WriteVar, control.StopIf, control.CheckAccess),
+    control.If,
+    control.Loop,
+    control.ScopeOp,
+    control.Break,
+    control.Continue,
+    memory.ReadVar,
+    memory.WriteVar,
+    control.StopIf,
+    control.CheckAccess,
 )
 
 

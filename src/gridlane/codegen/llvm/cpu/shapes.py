@@ -213,8 +213,8 @@ def _default(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
 
 
 SIMPLE = frozenset((
-    *(arith.Add, arith.Sub, arith.Mul, arith.And, arith.Or, arith.Xor, arith.Shl, arith.Shr),
-    *(arith.Min, arith.Max, arith.Neg, arith.Not),
+    arith.Add, arith.Sub, arith.Mul, arith.And, arith.Or, arith.Xor, arith.Shl, arith.Shr,
+    arith.Min, arith.Max, arith.Neg, arith.Not,
 ))  # fmt: skip
 """Ops on integers that are as well done for one lane, where all have the same operands."""
 

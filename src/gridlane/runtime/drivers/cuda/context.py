@@ -48,9 +48,17 @@ _FOR_ALL = frozenset(
 """These wait for every kernel, and are put off while one runs that does not end."""
 _ALONE = frozenset(
     (
-        *("cuModuleLoadData", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute"),
-        *("cuMemAlloc", "cuMemAllocManaged", "cuMemHostAlloc", "cuMemHostRegister"),
-        *("cuMemPoolTrimTo", "cuGraphInstantiate", "cuStreamCreateWithPriority"),
+        "cuModuleLoadData",
+        "cuModuleGetFunction",
+        "cuFuncGetAttribute",
+        "cuFuncSetAttribute",
+        "cuMemAlloc",
+        "cuMemAllocManaged",
+        "cuMemHostAlloc",
+        "cuMemHostRegister",
+        "cuMemPoolTrimTo",
+        "cuGraphInstantiate",
+        "cuStreamCreateWithPriority",
     )
 )
 """These may wait for every kernel before they go on: those that do not end leave the device for the

@@ -20,26 +20,31 @@ DOMAIN = "MTLCommandBufferErrorDomain"
 TABLE: dict[int, tuple[int, str, str]] = {
     1: (LAUNCH_FAILED, "an internal error", NAMED_ADVICE),
     2: (
-        *(_TIMEOUT, "it took longer than the system allows"),
+        _TIMEOUT,
+        "it took longer than the system allows",
         "make the kernel shorter, or split it; a loop may have no end",
     ),
     3: (
-        *(ILLEGAL_ADDRESS, "a page fault"),
+        ILLEGAL_ADDRESS,
+        "a page fault",
         f"an index is out of bounds: {NAMED_ADVICE}",
     ),
     4: (
-        *(LAUNCH_FAILED, "the process may not use the GPU any more, after errors of before"),
+        LAUNCH_FAILED,
+        "the process may not use the GPU any more, after errors of before",
         "start the process again",
     ),
     7: (LAUNCH_FAILED, "the system does not permit it", "run the program in the foreground"),
     8: (OUT_OF_MEMORY, "out of memory", "free arrays, or work in smaller pieces"),
     9: (
-        *(LAUNCH_FAILED, "memory that it uses was freed"),
+        LAUNCH_FAILED,
+        "memory that it uses was freed",
         "keep arrays until the kernels that use them are done",
     ),
     11: (_GONE, "the device was removed", "connect it again, and start the process again"),
     12: (
-        *(LAUNCH_FAILED, "the stack of a thread overflowed"),
+        LAUNCH_FAILED,
+        "the stack of a thread overflowed",
         "use smaller local arrays",
     ),
 }

@@ -94,8 +94,12 @@ def commands_of(context: Context, timeline: Any, info: Any, command: Any, value:
             pass
         else:
             functions = (
-                *(vk.vkCmdBindPipeline, vk.vkCmdPushConstants, vk.vkCmdDispatch),
-                *(vk.vkCmdPipelineBarrier, vk.vkEndCommandBuffer, vk.vkQueueSubmit),
+                vk.vkCmdBindPipeline,
+                vk.vkCmdPushConstants,
+                vk.vkCmdDispatch,
+                vk.vkCmdPipelineBarrier,
+                vk.vkEndCommandBuffer,
+                vk.vkQueueSubmit,
                 vk.vkGetSemaphoreCounterValue,
             )
             return native.Commands(*map(number, (*functions, *handles)))
