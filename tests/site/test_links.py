@@ -46,6 +46,7 @@ def test_pictures_are_small() -> None:
     assert len(pictures) >= 11 and all(each.stat().st_size < 64_000 for each in pictures)
 
 
+CONFIG = ROOT / "src" / "gridlane" / "core" / "config.py"
 LONGEST = 2500
 """Words of a page that a person wrote: split a longer one, or move internals to docs/design."""
 GENERATED = re.compile(r"\b(writes|wrote|draws|prints|made) (this page|the tables? of this page)")
@@ -57,3 +58,10 @@ def test_no_page_is_long(page: Path) -> None:
     text = page.read_text()
     first = " ".join(text.split("\n\n")[1].split())
     assert GENERATED.search(first) or len(text.split()) <= LONGEST
+
+
+def test_every_environment_variable_has_a_row() -> None:
+    page = (ROOT / "docs" / "environment.md").read_text()
+    read = set(re.findall(r'"((?:GRIDLANE|NUMBA)_[A-Z0-9_]+)"', CONFIG.read_text()))
+    rows = set(re.findall(r"\b(?:GRIDLANE|NUMBA)_[A-Z0-9_]+", page))
+    assert len(read) > 20 and read <= rows, read - rows
