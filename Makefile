@@ -13,11 +13,12 @@ export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-all checks lint fuzz fuzz-ptx conformance oracle bench docs pictures clean
+.PHONY: help demo quick replay test test-all checks lint fuzz fuzz-ptx conformance oracle bench docs pictures clean
 
 help:
 	@echo "make demo   set up, draw a ray-traced picture with a numba.cuda program, print its time"
 	@echo "make quick  the tests nearest to what has changed since BASE=HEAD, for two minutes"
+	@echo "make replay BASE=rev  compare what this tree and a commit compile, on every target"
 	@echo "make test   set up, then lint, type-check and run the tests"
 	@echo "make test-all  the same, and all that takes longer, on new random cases"
 	@echo "make lint   ruff, import-linter and pyright only"
@@ -75,6 +76,10 @@ BESIDE_CHECKS = mkdir -p $(OUT); \
 quick: $(VENV)/.installed-dev
 	$(BIN)/ruff check --quiet .
 	$(PY) -m scripts.testing.quick $(if $(BASE),--base $(BASE))
+
+replay: $(VENV)/.installed-dev
+	$(if $(BASE),,$(error name the commit to compare with, as in make replay BASE=main))
+	$(PY) -m scripts.testing.replay $(BASE) $(if $(ONLY),--only '$(ONLY)')
 
 test: $(VENV)/.installed-dev
 	@$(call BESIDE_CHECKS,$(PYTEST))

@@ -1,0 +1,123 @@
+"""Compare what two trees compile: ``make replay BASE=rev``.
+
+Both compile every conformance case and every kernel of the examples for every target, at once, each
+in a process of its own (``replay_texts.py``). A difference is a line and an excerpt, and the status
+is 1 then. No device is needed. LLVM IR is compared as it is before LLVM sees it, PTX for a part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TEXTS = Path(__file__).with_name("replay_texts.py")
+LINES = 12
+"""The lines of a difference that are printed."""
+
+
+def main() -> int:
+    """Compare a commit with the working tree."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("base", help="the commit")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="of names, as in ^cpu/add")
+    parser.add_argument("--lines", type=int, default=LINES, help="of each difference")
+    chosen = parser.parse_args()
+    began = time.monotonic()
+    with checked_out(chosen.base) as tree:
+        count, differences = compare(tree, ROOT, ["--only", chosen.only], chosen.lines)
+    print(*differences, sep="\n", end="\n" if differences else "")
+    seconds = round(time.monotonic() - began)
+    print(f"{count} texts, {len(differences)} differences from {chosen.base}, {seconds} s")
+    return bool(differences)
+
+
+@contextmanager
+def checked_out(commit: str) -> Generator[Path]:
+    """A tree of a commit, with the extension modules of this one where their source is the same."""
+    with tempfile.TemporaryDirectory(prefix="gridlane-replay-") as folder:
+        tree = Path(folder, "tree")
+        _git("worktree", "add", "--quiet", "--detach", str(tree), commit)
+        try:
+            changed = _git("diff", "--name-only", commit, "--", "src/*.c", "src/*.h").split()
+            if changed:
+                build = "from setuptools import setup; setup()"
+                words = [sys.executable, "-c", build, "--quiet", "build_ext", "--inplace"]
+                subprocess.run(words, cwd=tree, check=True, capture_output=True)
+            else:
+                for module in ROOT.glob("src/**/*.so"):
+                    shutil.copy2(module, tree / module.relative_to(ROOT))
+            yield tree
+        finally:
+            _git("worktree", "remove", "--force", str(tree))
+
+
+def compare(
+    base: Path, tree: Path, options: list[str], lines: int = LINES
+) -> tuple[int, list[str]]:
+    """How many texts two trees have, and what differs: a line each, with an excerpt.
+
+    Args:
+        options: of ``replay_texts.py``.
+
+    Raises:
+        SystemExit: a tree has failed altogether.
+    """
+    with tempfile.TemporaryDirectory(prefix="gridlane-replay-") as folder:
+        paths = Path(folder, "before.zip"), Path(folder, "after.zip")
+        running = [_started(*pair, options) for pair in zip((base, tree), paths, strict=True)]
+        statuses = [process.wait() for process in running]
+        for each, status in zip((base, tree), statuses, strict=True):
+            if status:
+                raise SystemExit(f"replay: {each} fails as a whole: status {status}")
+        with zipfile.ZipFile(paths[0]) as before, zipfile.ZipFile(paths[1]) as after:
+            return len(after.namelist()), list(_differences(before, after, lines))
+
+
+def _started(tree: Path, archive: Path, options: list[str]) -> subprocess.Popen[bytes]:
+    environment = {name: value for name, value in os.environ.items() if "GRIDLANE" not in name}
+    environment |= {
+        "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}",
+        "PYTHONHASHSEED": "0",
+        "GRIDLANE_CACHE": "0",
+        "GRIDLANE_DEVICE": "interp",
+    }
+    command = [sys.executable, "-P", str(TEXTS), str(archive), *options]
+    return subprocess.Popen(command, cwd=tree, env=environment)
+
+
+def _differences(before: zipfile.ZipFile, after: zipfile.ZipFile, lines: int) -> Iterator[str]:
+    earlier = {each.filename: each for each in before.infolist()}
+    later = {each.filename: each for each in after.infolist()}
+    yield from (f"{name}: only in the base" for name in earlier if name not in later)
+    for name, each in later.items():
+        other = earlier.get(name)
+        if other is None:
+            yield f"{name}: not in the base"
+        elif (each.CRC, each.file_size) != (other.CRC, other.file_size):
+            old, new = (archive.read(name).decode() for archive in (before, after))
+            changed = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1)
+            excerpt = islice(changed, 2, 2 + lines)  # behind the names of files
+            yield "\n    ".join([f"{name}: differs", *excerpt])
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"replay: git {words[0]}: {done.stderr.strip()}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
