@@ -215,7 +215,7 @@ def test_the_best_device_is_the_one_in_use(folder, python):
         "print(cuda.get_current_device().name, config().floats)\n"
     )
     (folder / "command.py").write_text(
-        "from gridlane.cli import choosing, run\nchoosing._PREFERRED = ('cpu',)\n"
+        "from gridlane.cli import choosing, run\nchoosing.preferred = lambda: ['cpu']\n"
         "run.run(run.Request('p.py', (), device='auto', floats='float32'))\n"
     )
     done = python("command.py", GRIDLANE_DEVICE="interp")

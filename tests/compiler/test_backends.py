@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from dataclasses import fields
 from importlib import import_module
@@ -17,6 +18,7 @@ from tests.compiler import made_up
 from gridlane import backends, compiler, cuda
 from gridlane.backends.formats import IR, Format
 from gridlane.backends.record import Backend, Fact, loaded
+from gridlane.cli import choosing, survey
 from gridlane.cli.compiling import stages
 from gridlane.conformance.judging import How, judged
 from gridlane.conformance.suite import cases
@@ -26,6 +28,7 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
 from gridlane.ir.stages import KERNEL
 from gridlane.launch import current, devices
+from gridlane.runtime import driver_cache
 
 ALL = [*backends.backends(), made_up.BACKEND]
 
@@ -50,6 +53,34 @@ def test_the_sets_of_a_record_agree(record: Backend) -> None:
     assert legal <= KERNEL
     assert not legal & set(record.reasons)
     assert not record.reads_as or record.reads_as in backends.names()
+    assert set(record.beneath) <= set(backends.names())
+    ranks = [each.rank for each in backends.backends() if each.rank]
+    assert len(set(ranks)) == len(ranks)
+
+
+def test_the_page_has_every_field() -> None:
+    """The table of docs/adding-a-backend.md, a row each or several in one."""
+    page = (Path(__file__).parents[2] / "docs" / "adding-a-backend.md").read_text()
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", page, re.M)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted(Backend._fields)
+
+
+def test_lists_of_devices_are_of_the_records(
+    added: Backend, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    best = added._replace(rank=99, beneath=("opengl", "vulkan"))
+    monkeypatch.setitem(backends._known, "made_up", best)
+    assert choosing.preferred()[:2] == ["made_up", "cuda"]
+    assert "interp" not in choosing.preferred()
+    looked = survey.Survey()
+    looked._software = {"opengl", "vulkan"}
+    if sys.platform == "linux":
+        assert looked.look("made_up")["why"] == "opengl and vulkan show software alone"
+    monkeypatch.setattr(driver_cache, "directory", lambda name: tmp_path / name)
+    assert driver_cache.store(tmp_path / "made_up" / "code", b"magic678", b"code")
+    driver_cache.clear(backends.names())
+    assert not list((tmp_path / "made_up").iterdir())
 
 
 def test_what_a_record_installs_is_an_extra_of_the_package() -> None:

@@ -44,4 +44,5 @@ BACKEND = Backend(
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,
     on_host=True,
+    rank=10,
 )

@@ -55,6 +55,7 @@ BACKEND = Backend(
         "atomic-add-f32-apart": "atom.add.f32 takes subnormal numbers in global memory as 0",
         "atomic-sub-f32-apart": "as atom.add.f32",
     },
+    rank=60,
     extra="cuda",
     bindings="cuda-bindings",
     bench="gridlane.cli.gpu_bench.show.show",

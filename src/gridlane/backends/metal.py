@@ -52,6 +52,7 @@ BACKEND = Backend(
     formats=(IR, MSL),
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,
+    rank=50,
     extra="metal",
     bindings="pyobjc-framework-Metal",
     system="darwin",

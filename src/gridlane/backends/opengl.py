@@ -51,6 +51,7 @@ BACKEND = Backend(
     compared=(Variant(compact=True),),
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,
+    rank=20,
     extra="opengl",
     bindings="moderngl",
     advice={

@@ -130,6 +130,10 @@ class Backend(NamedTuple):
         executes_ir: its driver runs the IR itself, as the reference of the others.
         on_host: its devices are the processor that Python runs on.
         reads_as: the target whose code is shown for its own.
+        rank: the order in which ``gridlane run --device auto`` tries devices, the highest first;
+            0: never.
+        beneath: the targets by whose drivers its own reaches devices on Linux. If the first shows
+            software alone, and the others do, so does it.
         extra: the extra to install for its driver.
         bindings: the package of the extra that binds the driver, by its name on PyPI.
         system: the only one that has the driver, as in ``sys.platform``; "", any.
@@ -167,6 +171,8 @@ class Backend(NamedTuple):
     executes_ir: bool = False
     on_host: bool = False
     reads_as: str = ""
+    rank: int = 0
+    beneath: tuple[str, ...] = ()
     extra: str = ""
     bindings: str = ""
     system: str = ""

@@ -75,6 +75,7 @@ BACKEND = Backend(
     # The interpreter is compared with the compact code; the other has more tests.
     compared=(Variant(compact=True),),
     subnormals=Subnormals.IN_ATOMICS,
+    rank=40,
     extra="vulkan",
     bindings="vulkan",
     advice={

@@ -41,6 +41,8 @@ BACKEND = Backend(
     compared=(Variant(compact=True),),
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,
+    rank=30,
+    beneath=("vulkan", "opengl"),
     extra="webgpu",
     bindings="wgpu",
     advice={

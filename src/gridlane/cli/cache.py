@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gridlane.backends import names
 from gridlane.cli.failure import check_settings
 from gridlane.cli.wording import counted, size
 from gridlane.compiler.cache import DiskCache, default_cache
@@ -17,7 +18,7 @@ def show(clear: bool) -> None:
         print(f"the cache is off ({why_off()})")
         return
     if clear:
-        driver_cache.clear()
+        driver_cache.clear(names())
         print(f"removed {counted(cache.clear(), 'kernel')} from {cache.root}")
         return
     print(f"{cache.root}\n{state(cache)}")

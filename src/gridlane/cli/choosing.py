@@ -13,10 +13,10 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gridlane.backends import backends
 from gridlane.cli import children
 from gridlane.runtime import driver_cache
 
-_PREFERRED = ("cuda", "metal", "vulkan", "webgpu", "opengl", "cpu")
 _MAGIC = b"gl-verif"
 _TIMEOUT_S = 120
 
@@ -40,13 +40,19 @@ def best_device() -> str:
     return "interp"
 
 
+def preferred() -> list[str]:
+    """The kinds of devices in the order in which they are tried."""
+    ranked = sorted((each for each in backends() if each.rank), key=lambda each: -each.rank)
+    return [each.name for each in ranked]
+
+
 def _tell(text: str) -> None:
     print(f"gridlane: --device auto: {text}", file=sys.stderr, flush=True)
 
 
 def _candidates() -> Iterator[Candidate]:
     """The devices of hardware in order; each is looked for when those before have failed."""
-    left: list[str] = list(_PREFERRED)
+    left = preferred()
     while left:
         lines = _survey(left)
         left = left[len(lines) :]
@@ -71,7 +77,7 @@ def _survey(kinds: list[str]) -> list[dict[str, str]]:
 
 def _is_verified(found: Candidate) -> bool:
     """Whether a kernel has numpy's result on a device: now, or when its key was verified."""
-    folder = driver_cache.directory("verified")
+    folder = driver_cache.directory(driver_cache.VERIFIED)
     if folder is not None and driver_cache.load(folder / found.key, _MAGIC) == found.key.encode():
         return True
     from gridlane.cli.doctor import climb  # with rich, which a remembered device does not need

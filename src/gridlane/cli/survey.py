@@ -51,8 +51,9 @@ class Survey:
 
     def _looked(self, kind: str) -> dict[str, object]:
         nothing: dict[str, object] = {"kind": kind, "facts": "", "software": False, "key": ""}
-        if kind == "webgpu" and self._no_hardware_under_webgpu():
-            return {**nothing, "why": "Vulkan and OpenGL show software alone"}
+        if self._no_hardware_beneath(kind):
+            others = " and ".join(backend(kind).beneath)
+            return {**nothing, "why": f"{others} show software alone"}
         try:
             if not device_count(kind):
                 return {**nothing, "why": "there is none"}
@@ -66,14 +67,17 @@ class Survey:
         key = "" if software else _key(kind, facts)
         return {"kind": kind, "facts": told, "software": software, "key": key, "why": ""}
 
-    def _no_hardware_under_webgpu(self) -> bool:
-        """Whether Vulkan and OpenGL, by which WebGPU reaches devices on Linux, work and have no
-        hardware: WebGPU cannot have any, and its library takes longer to load than all others."""
-        # Where Vulkan ended an earlier process, it is not among the kinds of this one.
-        if sys.platform != "linux" or "vulkan" not in self._software:
+    def _no_hardware_beneath(self, kind: str) -> bool:
+        """Whether the drivers by which that of a kind reaches devices on Linux work and have no
+        hardware: it cannot have any then, and its library may take longer to load than all
+        others."""
+        first, *others = backend(kind).beneath or ("",)
+        # Where the first ended an earlier process, it is not among the kinds of this one.
+        if sys.platform != "linux" or first not in self._software:
             return False
-        self.look("opengl")
-        return "opengl" in self._software
+        for each in others:
+            self.look(each)
+        return self._software.issuperset(others)
 
 
 def _key(kind: str, facts: dict[str, object]) -> str:

@@ -126,7 +126,7 @@ def _best_of(kept: list[_Measured]) -> Peaks:
 
 
 def _path(device: Device) -> Path | None:
-    folder = driver_cache.directory("peaks")
+    folder = driver_cache.directory(driver_cache.PEAKS)
     if folder is None:
         return None
     facts = {k: v for k, v in device.describe().items() if "memory" not in k}

@@ -8,6 +8,7 @@ write it (core/private_files.py).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -19,13 +20,13 @@ LARGEST = 256 << 20
 """The largest file that is read or written, in bytes."""
 
 
-NAMES = ("cpu", "metal", "opengl", "vulkan", "peaks", "verified")
-"""The directories: compiled code of drivers, the profiler's peaks, and verifications of devices."""
+PEAKS, VERIFIED = OTHERS = ("peaks", "verified")
+"""The directories of the profiler's peaks and of verifications of devices."""
 
 
 def directory(name: str) -> Path | None:
-    """The directory of a driver's files, one of NAMES; None when the cache is off."""
-    assert name in NAMES, name
+    """The directory of a driver's files, by the name of its devices, or one of OTHERS; None when
+    the cache is off."""
     settings = config()
     if not settings.cache:
         return None
@@ -36,9 +37,9 @@ def directory(name: str) -> Path | None:
     return Path(user_cache_dir("gridlane", appauthor=False), name)
 
 
-def clear() -> None:
-    """Remove the files of all directories."""
-    for folder in filter(None, map(directory, NAMES)):
+def clear(drivers: Iterable[str]) -> None:
+    """Remove the files of drivers, by the names of their devices, and the others."""
+    for folder in filter(None, map(directory, (*drivers, *OTHERS))):
         with suppress(OSError), Folder(folder) as found:
             for file in found.files():
                 found.remove(file.name)
