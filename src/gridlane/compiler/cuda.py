@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -149,6 +146,8 @@ def _how(code: KernelCode, machine: Machine, options: KernelOptions) -> PtxInput
 
 def find_ptxas() -> str | None:
     """NVIDIA's assembler: on the PATH, in a toolkit, or in the wheel nvidia-cuda-nvcc."""
+    import shutil
+
     found = shutil.which("ptxas")
     if found:
         return found
@@ -168,6 +167,9 @@ def assemble(artifact: Artifact, target: Target, options: KernelOptions) -> Arti
     Raises:
         TargetError: there is no ptxas, or it refuses the PTX; with ptxas's message.
     """
+    import subprocess  # with a dozen modules, for cubins alone
+    import tempfile
+
     ptxas = find_ptxas()
     if ptxas is None:
         raise TargetError(

@@ -7,13 +7,13 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gridlane.analysis.grid_barriers import syncs_grid
 from gridlane.backends import backend, passes
 from gridlane.backends.record import Backend, Pass
 from gridlane.compiler import pipeline, recording
 from gridlane.compiler.depth import at_any_depth
-from gridlane.compiler.grid_plan import artifact_of
 from gridlane.compiler.local_memory import check_local_memory
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
@@ -27,7 +27,9 @@ from gridlane.ir.op import clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
-from gridlane.passes.structure.grid_parts import GridParts, split_at_grid_syncs, syncs_grid
+
+if TYPE_CHECKING:
+    from gridlane.passes.structure.grid_parts import GridParts
 
 
 def translate(
@@ -95,6 +97,8 @@ def launchable(module: Module, target: Target, options: KernelOptions) -> Artifa
     """
     record = backend(target.name)
     if runs_in_parts(module, record):
+        from gridlane.compiler.grid_plan import artifact_of
+
         parts = split(module, record.pairs_float64(options.fp64))
         return artifact_of(module, parts, target)
     return generate(module, target, options)
@@ -125,6 +129,8 @@ def split(module: Module, pairs: bool) -> GridParts:
     Raises:
         CompileError: what lives across a barrier cannot be kept; located.
     """
+    from gridlane.passes.structure.grid_parts import split_at_grid_syncs  # few kernels need it
+
     kernel = module.kernel
     return at_any_depth(kernel.name, kernel.loc, split_at_grid_syncs, copied(module), pairs)
 

@@ -24,10 +24,8 @@ from gridlane.core.config import config
 from gridlane.core.encoding import encode
 from gridlane.core.errors import GridlaneError, ParseError
 from gridlane.core.options import KernelOptions, Target
-from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.values import Module
-from gridlane.ir.verifier import verify
 
 Check = Callable[[str], None]
 """Raises a GridlaneError for a text that is no code of its language."""
@@ -98,6 +96,9 @@ def record_ir(stage: str, module: Module) -> None:
         return
     text, file = recording.passed(stage, ".ir", print_module(module, locations=True))
     if file is not None:
+        from gridlane.ir.parser import parse_module
+        from gridlane.ir.verifier import verify
+
         try:
             read = parse_module(text)
             verify(read)

@@ -2,7 +2,8 @@
 
 ``dataclass(frozen=True, slots=True)`` compiles seven functions for a class in Python 3.11 and 3.12,
 and hundreds of classes took a third of the time of a process's first compilation. ``frozen``
-compiles the constructor alone; what else a class has are closures and functions that all share.
+compiles the constructor alone, once for all classes with the same names of fields; what else a
+class has are closures and functions that all share.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from dataclasses import (
     field,
     fields,
 )
+from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -50,7 +53,7 @@ def frozen(cls: type[T]) -> type[T]:
         each.name for each in fields(made) if (each.compare if each.hash is None else each.hash)
     ]
     if "__init__" not in own:
-        made.__init__ = _constructor(made)
+        made.__init__ = constructor(made, refuses=True)
     if made.__repr__ is object.__repr__:
         made.__repr__ = _repr
     if "__eq__" not in own:
@@ -64,48 +67,64 @@ def frozen(cls: type[T]) -> type[T]:
     return made
 
 
-def _constructor(cls: Any) -> Callable[..., None]:
-    """The ``__init__`` of a class, with the signature that a dataclass has."""
+def constructor(cls: Any, refuses: bool) -> Callable[..., None]:
+    """The ``__init__`` of a dataclass without one, with the signature that a dataclass has.
+
+    Classes whose fields have the same names share its code.
+
+    Args:
+        refuses: whether assignments to attributes are refused.
+    """
+    assignment = "_set(self, {name!r}, {value})" if refuses else "self.{name} = {value}"
     names: dict[str, Any] = {"_set": _set, "_factory": _FACTORY}
-    positional: list[str] = []
-    keywords: list[str] = []
-    lines: list[str] = []
-    for each in fields(cls):
-        parameter, line = _field_code(each, names)
-        if parameter:
-            (keywords if each.kw_only else positional).append(parameter)
-        if line:
-            lines.append(f"    {line}")
+    lines = [
+        assignment.format(name=each.name, value=value)
+        for each in fields(cls)
+        if (value := _value(each, names))
+    ]
     if hasattr(cls, "__post_init__"):
-        lines.append("    self.__post_init__()")
-    star = ["*"] if keywords else []
-    head = f"def __init__({', '.join(['self', *positional, *star, *keywords])}):"
-    exec("\n".join([head, *(lines or ["    pass"])]), names)
-    function = names["__init__"]
+        lines.append("self.__post_init__()")
+    parameters = [each for each in fields(cls) if each.init]
+    positional = [each for each in parameters if not each.kw_only]
+    keywords = [each for each in parameters if each.kw_only]
+    words = ["self", *(each.name for each in positional)]
+    words += ["*", *(each.name for each in keywords)] if keywords else []
+    text = f"def __init__({', '.join(words)}):\n    " + "\n    ".join(lines or ["pass"])
+    defaults = tuple(_default(each) for each in positional if _has_default(each))
+    function = FunctionType(_code(text), names, "__init__", defaults)
+    function.__kwdefaults__ = {each.name: _default(each) for each in keywords if _has_default(each)}
     function.__qualname__ = f"{cls.__qualname__}.__init__"
     function.__module__ = cls.__module__
-    function.__annotations__ = {each.name: each.type for each in fields(cls) if each.init}
-    function.__annotations__["return"] = None
+    function.__annotations__ = {each.name: each.type for each in parameters} | {"return": None}
     return function
 
 
-def _field_code(each: Field[Any], names: dict[str, Any]) -> tuple[str, str]:
-    """The parameter and the assignment of a field; either may be empty."""
-    name, value = each.name, each.name
-    if each.default is not MISSING:
-        names[f"_default_{name}"] = each.default
-        parameter = f"{name}=_default_{name}"
-        value = name if each.init else f"_default_{name}"
-    elif each.default_factory is not MISSING:
-        names[f"_new_{name}"] = each.default_factory
-        parameter = f"{name}=_factory"
-        value = (
-            f"_new_{name}() if {name} is _factory else {name}" if each.init else f"_new_{name}()"
-        )
-    else:
-        parameter = name
-        value = name if each.init else ""
-    return parameter if each.init else "", f"_set(self, {name!r}, {value})" if value else ""
+@cache
+def _code(text: str) -> CodeType:
+    """The code of a function."""
+    names: dict[str, Any] = {}
+    exec(text, names)
+    return names["__init__"].__code__
+
+
+def _has_default(item: Field[Any]) -> bool:
+    return item.default is not MISSING or item.default_factory is not MISSING
+
+
+def _default(item: Field[Any]) -> Any:
+    return _FACTORY if item.default is MISSING else item.default
+
+
+def _value(item: Field[Any], names: dict[str, Any]) -> str:
+    """The expression that a constructor assigns to a field; "" if the class assigns it."""
+    name = item.name
+    if item.default_factory is not MISSING:
+        names[f"_new_{name}"] = item.default_factory
+        return f"_new_{name}() if {name} is _factory else {name}" if item.init else f"_new_{name}()"
+    if item.init or item.default is MISSING:
+        return name if item.init else ""
+    names[f"_default_{name}"] = item.default
+    return f"_default_{name}"
 
 
 def _key(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:

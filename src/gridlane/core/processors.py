@@ -8,7 +8,6 @@ the features of a processor (``codegen.llvm.machine``).
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 
 from gridlane.core.frozen import frozen
 
@@ -301,5 +300,7 @@ def _require_feature(feature: str, name: str, architecture: str) -> None:
 
 def _near(name: str, known: list[str], usual: str) -> str:
     """Known names near a misspelled one."""
+    from difflib import get_close_matches  # errors alone need it
+
     near = get_close_matches(name.lower(), known, 4, 0.5)
     return f"near: {', '.join(near)}" if near else f"some are: {usual}"

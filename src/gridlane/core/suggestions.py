@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -14,5 +13,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     >>> did_you_mean("x", ["grid", "gridsize"])
     ''
     """
+    from difflib import get_close_matches  # errors alone need it
+
     close = get_close_matches(name, list(dict.fromkeys(names)), n=1, cutoff=0.7)
     return f"; did you mean {close[0]}?" if close and close[0] != name else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from enum import IntFlag
 from typing import Any, TypeVar, dataclass_transform
 
+from gridlane.core.frozen import constructor
 from gridlane.ir.values import FieldKind, Op, Region, Scope, Value, Var
 
 # ``Op`` itself is in values.py: a value knows its op, and an op its values.
@@ -64,8 +65,10 @@ def operation(name: str) -> Callable[[type[T]], type[T]]:
     """Make a class an op called ``name`` in the text and register it."""
 
     def declare(cls: type[T]) -> type[T]:
-        # 110 classes do not need these methods: generating them is a good part of the import.
-        made: Any = dataclass(slots=True, eq=False, repr=False, match_args=False)(cls)
+        # 150 classes do not need these methods: generating them is a good part of the import.
+        made: Any = dataclass(init=False, slots=True, eq=False, repr=False, match_args=False)(cls)
+        if "__init__" not in cls.__dict__:
+            made.__init__ = constructor(made, refuses=False)
         layout = tuple(
             (item.name, _KINDS.get(str(item.type), FieldKind.ATTRIBUTE), str(item.type))
             for item in fields(made)

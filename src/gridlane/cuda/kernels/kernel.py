@@ -155,7 +155,7 @@ class Kernel(ProcessBound, launch.Kernel):
     @property
     def cooperative(self) -> bool:
         """Whether the kernel has a barrier of the grid, so that its blocks wait for each other."""
-        from gridlane.passes.structure.grid_parts import syncs_grid
+        from gridlane.analysis.grid_barriers import syncs_grid
 
         return syncs_grid(self.module)
 

@@ -20,7 +20,7 @@ from gridlane.frontends.ptx.variables import SEGMENT, Segments
 from gridlane.ir.ops import graph, memory
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param
-from gridlane.passes.structure.recursion import cycles_of
+from gridlane.passes.structure.call_cycles import cycles_of
 
 
 def translate(module: PtxModule, name: str) -> Module:

@@ -70,10 +70,16 @@ SIGNATURES: dict[str, str] = {
 """The signature of each function."""
 
 
+class LibdeviceStub(Stub):
+    """A function of ``cuda.libdevice``."""
+
+    home = "gridlane.frontends.python.calls.libdevice"
+
+
 def _stub(name: str, signature: str) -> Stub:
     params = ", ".join("xyz"[: len(signature.partition(":")[2])])
     doc = f"libdevice's __nv_{name}, as ``{signature}``: see docs/device-functions.md."
-    return Stub(f"cuda.libdevice.{name}", params, doc)
+    return LibdeviceStub(f"cuda.libdevice.{name}", params, doc)
 
 
 libdevice = Namespace(

@@ -6,9 +6,7 @@ from gridlane.core.config import config
 from gridlane.core.errors import UnsupportedError
 from gridlane.ir.ops import control, memory
 from gridlane.ir.values import Function, Module
-from gridlane.passes.structure.flatten import flatten_control
-from gridlane.passes.structure.recursion import callees, cycles_of, remove_recursion
-from gridlane.passes.structure.structurize import structurize
+from gridlane.passes.structure.call_cycles import callees, cycles_of
 
 
 def end_recursion(module: Module, stack_bytes: int) -> None:
@@ -25,6 +23,11 @@ def end_recursion(module: Module, stack_bytes: int) -> None:
     found = cycles_of({name: callees(module, name) for name in module.functions})
     if not found:
         return
+    # Few kernels need these.
+    from gridlane.passes.structure.flatten import flatten_control
+    from gridlane.passes.structure.recursion import remove_recursion
+    from gridlane.passes.structure.structurize import structurize
+
     for name in sorted(name for names in found for name in names):
         _check(module.functions[name])
         flatten_control(module.functions[name])

@@ -16,7 +16,6 @@ from gridlane.frontends.python.calls import (
     groups,
     hints,
     integers,
-    libdevice,
     mathematics,
     matrix,
     memory,
@@ -48,7 +47,6 @@ CALLS = (
     grid,
     groups,
     integers,
-    libdevice,
     mathematics,
     hints,
     matrix,
@@ -63,4 +61,5 @@ CALLS = (
     warps,
     addressed_memory,
 )
-"""Modules that register callees in calls/registry.py, each when it is imported."""
+"""Modules that register callees in calls/registry.py, each when it is imported. A module that few
+kernels need is the ``home`` of its stubs instead: calls/libdevice.py."""

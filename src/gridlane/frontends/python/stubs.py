@@ -25,6 +25,9 @@ def _refuse(name: str) -> NoReturn:
 class Stub:
     """Something that a kernel calls. ``params`` names the parameters, "x=" may be left out."""
 
+    home = ""
+    """The module that registers its handler, if it is imported at the first call alone."""
+
     def __init__(self, name: str, params: str, doc: str) -> None:
         self.name = name
         self.params = params

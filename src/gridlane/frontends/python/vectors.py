@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cache
 from itertools import product
 
@@ -98,6 +97,8 @@ def _unknown(vector: Vector, name: str) -> str:
     if len(name) > LONGEST and set(name) <= set(own):
         return f"{text}, and a swizzle has {LONGEST} letters at the most"
     text += " and swizzles of them" if len(own) > 1 else ""
+    from difflib import get_close_matches  # errors alone need it
+
     near = get_close_matches(name.lower(), _swizzles(len(own)), 1, 0.5)
     return f"{text}: did you mean .{near[0]}?" if near else text
 

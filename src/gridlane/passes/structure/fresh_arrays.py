@@ -23,9 +23,9 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Function, Module, Region, Value, Var
+from gridlane.passes.structure.call_cycles import callees, cycles_of
 from gridlane.passes.structure.inline import declare_variables, inline_into
 from gridlane.passes.structure.pointer_lives import Holder, Origins, live_at, root_holder
-from gridlane.passes.structure.recursion import callees, cycles_of
 
 
 def freshen_local_arrays(module: Module) -> None:

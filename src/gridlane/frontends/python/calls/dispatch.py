@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.optionals import value_of
 from gridlane.frontends.python.records import make_record, record_type_of
+from gridlane.frontends.python.stubs import Stub
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.vectors import make_vector
 from gridlane.ir.builder import constant
@@ -151,6 +153,8 @@ def _method(t: Translator, method: BoundMethod) -> DeviceFunction | None:
 
 
 def _handler(target: Any) -> Handler | None:
+    if isinstance(target, Stub) and target.home:
+        import_module(target.home)
     try:
         return HANDLERS.get(target)
     except TypeError:

@@ -40,12 +40,6 @@ class GridParts:
     plan: GridPlan
 
 
-def syncs_grid(module: Module) -> bool:
-    """Whether a module has a barrier of the grid."""
-    functions = module.functions.values()
-    return any(isinstance(op, grid.GridSync) for f in functions for op in f.body.walk())
-
-
 def split_at_grid_syncs(module: Module, pairs: bool = False) -> GridParts:
     """Split a kernel, whose module changes.
 

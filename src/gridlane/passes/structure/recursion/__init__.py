@@ -9,11 +9,10 @@ ends the thread with a located error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from gridlane.core.dtypes import u32
 from gridlane.ir.ops import control, memory
 from gridlane.ir.values import Module, Param, Value
+from gridlane.passes.structure.call_cycles import callees, cycles_of
 from gridlane.passes.structure.recursion.cycle import Cycle
 
 
@@ -78,47 +77,3 @@ def _hand_on(module: Module, stacks: dict[str, Value], words: int, root: str) ->
         for op in function.body.walk():
             if isinstance(op, control.Call) and op.callee in stacks:
                 op.arguments = (*op.arguments, stacks[function.name])
-
-
-def callees(module: Module, name: str) -> list[str]:
-    """The functions that a function calls, each once."""
-    walked = module.functions[name].body.walk()
-    return list(dict.fromkeys(op.callee for op in walked if isinstance(op, control.Call)))
-
-
-def cycles_of(calls: Mapping[str, Iterable[str]]) -> list[set[str]]:
-    """The sets of functions that call each other, callees first, by R. Tarjan's algorithm.
-
-    >>> [sorted(each) for each in cycles_of({"a": ["b"], "b": ["c", "c"], "c": ["b"], "d": ["d"]})]
-    [['b', 'c'], ['d']]
-    """
-    number: dict[str, int] = {}
-    low: dict[str, int] = {}
-    open_: list[str] = []
-    found: list[set[str]] = []
-    for root in calls:
-        if root in number:
-            continue
-        path = [(root, iter(calls[root]))]
-        number[root] = low[root] = len(number)
-        open_.append(root)
-        while path:
-            name, following = path[-1]
-            callee = next(following, None)
-            if callee is None:
-                path.pop()
-                if path:
-                    low[path[-1][0]] = min(low[path[-1][0]], low[name])
-                if low[name] == number[name]:
-                    at = open_.index(name)
-                    members = set(open_[at:])
-                    del open_[at:]
-                    if len(members) > 1 or name in calls[name]:
-                        found.append(members)
-            elif callee not in number:
-                number[callee] = low[callee] = len(number)
-                open_.append(callee)
-                path.append((callee, iter(calls[callee])))
-            elif callee in open_:
-                low[name] = min(low[name], number[callee])
-    return found
