@@ -1,11 +1,13 @@
 """Time the first compile of a 30-line kernel in this fresh process, then that of another one.
 
-Run by launch.py, with the compile cache off. Prints two numbers, in milliseconds.
+Run by launch.py, with the compile cache off. Prints two numbers, in milliseconds: of launches, or
+with --ptx the processor's, of the way from the functions to PTX, which needs no GPU.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import time
 
 import numpy as np
@@ -85,7 +87,24 @@ def weather(old, new, wind, n, dt):
         new[i, 2] = old[i, 2] * math.exp(-dt)
 
 
+def to_ptx(kernel) -> None:
+    from gridlane import compiler
+    from gridlane.core.options import Target
+    from gridlane.cuda import float32, int32
+
+    rows = float32[:, ::1]
+    types = (rows, rows, int32[:, ::1], int32, float32)
+    module = compiler.translate(kernel.py_func, types, kernel.options)
+    compiler.generate(module, Target("cuda"), kernel.options)
+
+
 def main() -> None:
+    if "--ptx" in sys.argv:
+        for kernel in (springs, weather):
+            start = time.process_time()
+            to_ptx(kernel)
+            print((time.process_time() - start) * 1e3)
+        return
     a, b = (cuda.to_device(np.ones((SIZE, 3), F)) for _ in range(2))
     links = cuda.to_device(np.zeros((SIZE, 4), np.int32))
     for kernel in (springs, weather):

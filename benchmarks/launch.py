@@ -75,6 +75,10 @@ def main() -> None:
         first, second = (statistics.median(column) for column in zip(*times, strict=True))
         report("first launch of a process, 30-line kernel, no cache", "ms", first)
         report("first launch of another 30-line kernel", "ms", second)
+        times = [fresh([str(HERE / "first_compile.py"), "--ptx"]) for _ in range(args.processes)]
+        first, second = (statistics.median(column) for column in zip(*times, strict=True))
+        report("first compile of a process to PTX, of the processor", "ms", first)
+        report("first compile of another to PTX, of the processor", "ms", second)
     results.write("launch", args.record)
     if args.json:
         args.json.write_text(json.dumps(numbers, indent=1) + "\n")
