@@ -32,11 +32,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base", help="the commit")
     parser.add_argument("--only", default="", metavar="PATTERN", help="of names, as in ^cpu/add")
+    parser.add_argument("--without-examples", action="store_true", help="which run for a while")
     parser.add_argument("--lines", type=int, default=LINES, help="of each difference")
     chosen = parser.parse_args()
     began = time.monotonic()
     with checked_out(chosen.base) as tree:
-        count, differences = compare(tree, ROOT, ["--only", chosen.only], chosen.lines)
+        options = ["--only", chosen.only]
+        options += ["--without-examples"] if chosen.without_examples else []
+        count, differences = compare(tree, ROOT, options, chosen.lines)
     print(*differences, sep="\n", end="\n" if differences else "")
     seconds = round(time.monotonic() - began)
     print(f"{count} texts, {len(differences)} differences from {chosen.base}, {seconds} s")
@@ -52,15 +55,26 @@ def checked_out(commit: str) -> Generator[Path]:
         try:
             changed = _git("diff", "--name-only", commit, "--", "src/*.c", "src/*.h").split()
             if changed:
-                build = "from setuptools import setup; setup()"
-                words = [sys.executable, "-c", build, "--quiet", "build_ext", "--inplace"]
-                subprocess.run(words, cwd=tree, check=True, capture_output=True)
+                _build(tree, Path(folder, "wheel"))
             else:
                 for module in ROOT.glob("src/**/*.so"):
                     shutil.copy2(module, tree / module.relative_to(ROOT))
             yield tree
         finally:
             _git("worktree", "remove", "--force", str(tree))
+
+
+def _build(tree: Path, folder: Path) -> None:
+    """Build the extension modules of a tree: those of its wheel."""
+    words = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(tree)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"replay: the base does not build: {done.stderr.strip()}")
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if name.endswith(".so"):
+                archive.extract(name, tree / "src")
 
 
 def compare(
