@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 import tomllib
 from dataclasses import fields
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests import on_shaders
+from tests import on_shaders, programs
 from tests.compiler import made_up
 
 from gridlane import backends, compiler, cuda
@@ -30,6 +32,7 @@ from gridlane.ir.stages import KERNEL
 from gridlane.launch import current, devices
 from gridlane.runtime import driver_cache
 
+ROOT = Path(__file__).parents[2]
 ALL = [*backends.backends(), made_up.BACKEND]
 
 
@@ -108,6 +111,40 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Backend:
     monkeypatch.setattr(devices, "_opened", dict(devices._opened))
     backends.register(made_up.BACKEND)
     return made_up.BACKEND
+
+
+REGISTERS = """
+from gridlane import backends
+from tests.compiler.made_up import BACKEND
+
+backends.register(BACKEND)
+"""
+
+
+def command(folder: Path, *words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(folder), str(ROOT), str(ROOT / "src")])
+    return programs.run(
+        ["-m", "gridlane", *words], folder, {**os.environ, "PYTHONPATH": path, **settings}
+    )
+
+
+def test_commands_know_the_backends_of_other_packages(tmp_path: Path) -> None:
+    (tmp_path / "registers.py").write_text(REGISTERS)
+    done = command(tmp_path, "opt", "--help", GRIDLANE_BACKENDS="registers")
+    assert done.returncode == 0 and "made_up" in done.stdout
+    if "webgpu" in on_shaders.found():
+        words = "conformance", "--device", "made_up", "--op", "brev"
+        done = command(tmp_path, *words, GRIDLANE_BACKENDS="registers")
+        assert done.returncode == 0, done.stderr
+        assert "made_up: 8 cases" in done.stdout and "none failed" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("devices",), ("run", "program.py")])
+def test_a_module_of_backends_that_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "program.py").write_text("")
+    done = command(tmp_path, *words, GRIDLANE_BACKENDS="nowhere")
+    told = "GRIDLANE_BACKENDS: nowhere: ModuleNotFoundError: No module named 'nowhere'"
+    assert done.returncode and done.stderr == f"gridlane: {told}\n"
 
 
 KERNEL_TEXT = """

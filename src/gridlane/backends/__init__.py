@@ -1,11 +1,14 @@
 """The record of each target, which imports neither passes nor a driver. A new target is a file here
-and a line in ``_OWN``; see docs/adding-a-backend.md."""
+and a line in ``_OWN``, or a module of another package that GRIDLANE_BACKENDS names; see
+docs/adding-a-backend.md."""
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 
 from gridlane.backends.record import Backend
+from gridlane.core.config import further_backends
 from gridlane.core.errors import TargetError
 
 _OWN = (
@@ -27,6 +30,7 @@ NO_BACKENDS = {"webgl2": "WebGL 2 has no compute shaders; use webgpu or opengl"}
 
 def names() -> tuple[str, ...]:
     """Every backend's name."""
+    _load_others()
     return tuple(_known)
 
 
@@ -37,6 +41,8 @@ def backend(name: str) -> Backend:
         TargetError: there is none of this name.
     """
     if name not in _known:
+        _load_others()
+    if name not in _known:
         raise TargetError(f"there is no target {name!r}; there are {', '.join(_known)}")
     found = _known[name]
     if found is None:
@@ -46,7 +52,7 @@ def backend(name: str) -> Backend:
 
 def backends() -> tuple[Backend, ...]:
     """All records."""
-    return tuple(map(backend, _known))
+    return tuple(map(backend, names()))
 
 
 def register(added: Backend) -> None:
@@ -57,3 +63,18 @@ def register(added: Backend) -> None:
     """
     if _known.setdefault(added.name, added) is not added:
         raise ValueError(f"there is a backend {added.name!r} already")
+
+
+@cache
+def _load_others() -> None:
+    """Import the modules that GRIDLANE_BACKENDS names, which register backends.
+
+    Raises:
+        TargetError: there is no such module, or it fails.
+    """
+    for module in further_backends():
+        try:
+            import_module(module)
+        except Exception as error:
+            told = f"GRIDLANE_BACKENDS: {module}: {type(error).__name__}: {error}"
+            raise TargetError(told) from error

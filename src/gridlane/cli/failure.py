@@ -44,16 +44,21 @@ def likely(given: str, names: Iterable[str]) -> str:
 
 def check_settings() -> None:
     """Fail for invalid environment variables, before anything depends on them."""
-    from gridlane.core.config import config
+    from gridlane.core.config import config, further_backends
 
     try:
         settings = config()
     except ValueError as error:
         fail(error)
-    if settings.device != "cpu":  # the default needs no import of the others
+    if settings.device != "cpu" or further_backends():  # else no record is needed
         from gridlane.backends import NO_BACKENDS, names
+        from gridlane.core.errors import TargetError
 
+        try:
+            known = names()
+        except TargetError as error:
+            fail(error)
         kind = settings.device.partition(":")[0]
         if kind in NO_BACKENDS:
             fail(NO_BACKENDS[kind])
-        one_of("device", kind, names())
+        one_of("device", kind, known)

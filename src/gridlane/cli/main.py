@@ -20,7 +20,6 @@ def main() -> None:
 
 
 def _other_command() -> None:
-    from gridlane.cli.app import app
     from gridlane.cli.failure import fail
     from gridlane.core.errors import GridlaneError, VerifyError
 
@@ -28,6 +27,8 @@ def _other_command() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
+        from gridlane.cli.app import app  # whose help lists the devices
+
         app(prog_name="gridlane")
     except VerifyError:
         raise  # a defect of gridlane's own, whose traceback is the report

@@ -134,6 +134,12 @@ def beginning_with(prefix: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(prefix)}
 
 
+def further_backends() -> tuple[str, ...]:
+    """GRIDLANE_BACKENDS: the modules, with commas between, that register backends of other
+    packages. The list of backends needs it where other settings may still be invalid."""
+    return tuple(filter(None, os.environ.get("GRIDLANE_BACKENDS", "").split(",")))
+
+
 @contextmanager
 def set_for_others(name: str, value: str) -> Generator[None]:
     """Set a variable that another library reads, for a while, where it is unset or empty."""
