@@ -11,7 +11,6 @@ from pathlib import Path
 from gridlane.backends import backend
 from gridlane.backends.record import Fact
 from gridlane.codegen.llvm.gpu.nvptx import KernelCode, emit_kernel, ptx
-from gridlane.codegen.llvm.machine import check_text
 from gridlane.compiler import pipeline, recording
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.libdevice import find_libdevice
@@ -106,6 +105,12 @@ def _ptx(code: KernelCode, machine: Machine, options: KernelOptions) -> str:
     return recording.record_text("code", ".ptx", text, _check_ptx)
 
 
+def _check_llvm(text: str) -> None:
+    from gridlane.codegen.llvm.machine import check_text
+
+    check_text(text)
+
+
 def _check_ptx(text: str) -> None:
     from gridlane.frontends.ptx import parse_ptx
 
@@ -122,7 +127,7 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
     )
     pipeline.run(module, backend(target.name), given, options)
     code = emit_kernel(module, options, machine.capability)
-    text = recording.record_text("llvm", ".ll", code.text, check_text, "llvm")
+    text = recording.record_text("llvm", ".ll", code.text, _check_llvm, "llvm")
     return code if text is code.text else replace(code, text=text)
 
 
