@@ -32,14 +32,13 @@ RUNS = 8
 
 HEAD = """# Gallery
 
-Programs of [examples](../examples), each with its command. An example computes its result a second
-time with numpy and compares, so a picture that is here was checked. `--device` draws it on another
-device.
+This page shows programs of [examples](../examples) with their commands. Each example compares its
+result with numpy's, so every picture was checked. `--device` selects another device.
 
-`scripts/site/gallery.py` draws the pictures and measures the times, here on {date}: {machine},
-shared with other work, device `cpu`. *kernel* is what the example prints. *command* is the whole
-command with its check by numpy, with the kernels in the cache on disk. Each is the least of eight
-runs.
+`scripts/site/gallery.py` draws the pictures and measures the times, on {date}: {machine},
+shared with other work, device `cpu`. *kernel* is the time that the example prints. *command* is the
+time of the whole command, with the check by numpy and the kernels in the disk cache. Each is the
+least of eight runs.
 """
 
 

@@ -120,11 +120,11 @@ _TEXT = """# PTX forms
 `make oracle` writes this page.
 
 Each elementwise form that `src/gridlane/frontends/ptx/forms/` accepts, {total} spellings of
-opcodes, runs on {operands} operands, edges and random ones. `tests/frontends/ptx/model*.py` says
-what PTX ISA 9.0 makes of them, in Python integers and exact rationals. It imports nothing of
-gridlane. *same*: each result is the model's, bit for bit (any NaN is any NaN); of approximate
-forms, it is within the ISA's bound, or 2 ulp where that is more. A number: so many cases differ, or
-are refused.
+opcodes, runs on {operands} operands, edges and random ones. `tests/frontends/ptx/model*.py`
+computes the results of PTX ISA 9.0, in Python integers and exact rationals, without gridlane.
+*same*: each result equals the model's, bit for bit (all NaNs are equal); an approximate form is
+within the ISA's bound, or within 2 ulp if the bound is less. A number counts the cases that differ
+or are refused.
 
 {on}{table}
 

@@ -30,9 +30,9 @@ another page.
 
 **{passed} tests pass** of {defined} that the modules define. One test of libdevice makes {made}
 more, one for each name, of which {made_passed} pass. Modules that crashed or ran out of time:
-{ended}. A test passes where unittest prints `ok`; sub-tests that fail are not counted as tests.
+{ended}. A test passes if unittest prints `ok`; sub-tests do not count.
 
-## What does not pass, and why
+## Failures and their reasons
 
 | module | defined | pass | skipped | reason |
 |---|--:|--:|--:|---|

@@ -18,8 +18,8 @@ _TEXT = """# numba-cuda-mlir's own tests
 
 `python -m tests.peers.clients.mlir_suite --suite DIR --out docs/numba-cuda-mlir-suite.md` writes
 this page; last on {date}. DIR has the tests of NVIDIA/numba-cuda-mlir, version {version}, which run
-unmodified by `gridlane run -m pytest` on the device `{device}`. A test is one of pytest's: a
-function is one for each set of its parameters.
+unmodified by `gridlane run -m pytest` on the device `{device}`. A test is a function with
+one set of parameters, as pytest counts.
 
 | tests | |
 |---|--:|
@@ -34,10 +34,10 @@ function is one for each set of its parameters.
 **{rate:.1f} %** of those that do not reach into its compiler pass; of the {functions} functions
 among them, all sets of parameters of **{function_rate:.1f} %**.
 
-A test reaches into the compiler if it uses one of the compiler's modules, asks for MLIR or machine
-code, or matches the text of compiled code. Modules of the compiler are placeholders in this run:
-what only imports one is judged by what it does. A test that reaches into the compiler counts
-nowhere else, whether it passes or not. {files} files of {all_files} were run; the table by file has
+A test reaches into the compiler if it uses one of the compiler's modules, requests MLIR or machine
+code, or matches the text of compiled code. Modules of the compiler are placeholders in this run,
+so a test that only imports one counts by its result. A test that reaches into the compiler counts
+only as such, whether it passes or not. {files} files of {all_files} were run; the table by file has
 their names.
 """
 

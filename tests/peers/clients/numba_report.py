@@ -30,10 +30,9 @@ class Outcome:
 _TEXT = """# {name}'s own tests on gridlane's libcuda
 
 `python -m tests.peers.clients.numba_suite {words}` writes this page; last on
-{date}. {suite}The packages are {packages}, without nvJitLink, which makes machine code; the device
-is `{device}`.
-Each module of tests has a process of its own; where that ends or takes too long, the test that ran
-counts as ended.
+{date}. {suite}The packages are {packages}, without nvJitLink, which links to machine code; the
+device is `{device}`. Each module of tests runs in its own process. If the process ends or exceeds
+its time, its running test counts as ended.
 {absent}
 | tests | |
 |---|--:|

@@ -159,7 +159,7 @@ _TEXT = """# PTX of other compilers
 
 `python -m tests.peers.corpus.report --out docs/ptx-corpus.md` writes this page; last on {date}.
 
-Other compilers turn kernels into PTX, without a GPU: Triton, tinygrad and Warp the kernels of
+Other compilers compile kernels to PTX, without a GPU: Triton, tinygrad and Warp the kernels of
 `tests/peers/corpus/make_*.py`, NVRTC the CUDA C++ of `tests/peers/corpus/cuda/`, also without
 optimisation (`-G`). Each program runs on the interpreter and on CPUs, and its results are compared
 with numpy. `pytest tests/peers --ptx` installs the packages and runs all of it.
