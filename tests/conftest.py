@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
-from tests.effort import ALIKE, NIGHTLY, WHOLE, by_day
+from tests.effort import ALTERNATIVES, NIGHTLY, WHOLE, by_day
 
 # In CI the random cases are the same at every run, so that a change is judged by what it changes;
 # everywhere else each run tries new ones (`make fuzz` and the nightly run many).
@@ -21,6 +21,11 @@ settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") and not NIGHTLY else "local")
 
+
+# Mesa's compilers take a fifth of the time of all tests. By day they leave out the passes of LLVM:
+# what is under test is the shader that they are given.
+if not NIGHTLY:
+    os.environ.setdefault("GALLIVM_PERF", "nopt")
 
 # The tests make millions of ops that live as long as the run: looking through them again and again
 # took a fifth of the time.
@@ -53,20 +58,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave one of two devices that are alike to the night, as ``tests/effort.py`` says."""
-    found: dict[str, dict[str, list[pytest.Item]]] = {}
-    for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
-        params = getattr(item, "callspec", None)
-        values = [] if params is None or folder in WHOLE else params.params.values()
-        device = [each for each in values if isinstance(each, str) and each in ALIKE]
-        if len(device) == 1:
-            test = item.nodeid.partition("[")[0]
-            found.setdefault(test, {}).setdefault(device[0], []).append(item)
-    for test, devices in found.items():
-        if len(devices) == len(ALIKE):
-            devices.pop(by_day(test))
-            for item in (each for rest in devices.values() for each in rest):
+    """Leave all but one of some alternatives to the night, as ``tests/effort.py`` says."""
+    for alternatives in ALTERNATIVES:
+        tests: dict[str, dict[str, list[pytest.Item]]] = {}
+        for item in items:
+            folder = item.path.relative_to(Path(__file__).parent).parts[0]
+            params = getattr(item, "callspec", None)
+            values = [] if params is None or folder in WHOLE else params.params.values()
+            names = [each for each in values if isinstance(each, str) and each in alternatives]
+            if len(names) == 1:
+                test = item.nodeid.partition("[")[0]
+                tests.setdefault(test, {}).setdefault(names[0], []).append(item)
+        for test, by_name in tests.items():
+            by_name.pop(by_day(test, by_name, alternatives))
+            for item in (each for rest in by_name.values() for each in rest):
                 item.add_marker(pytest.mark.nightly)
 
 

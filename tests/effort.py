@@ -8,6 +8,7 @@ out has the mark ``nightly``.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Sequence
 from zlib import crc32
 
 NIGHTLY = os.environ.get("GRIDLANE_TEST_EFFORT") == "nightly"
@@ -22,17 +23,24 @@ FRAGMENTS_BY_DAY = r"f16-f16-f16-cr-global|u8-i8-i32-rc-shared|f16-c-shared|f32-
 """Labels of conformance cases of fragments that devices without tensor cores try in each run. Their
 products are those of the op ``mma``, whose cases are all tried."""
 
-ALIKE = ("opengl", "webgpu")
-"""Devices whose code is one emitter's, with an overlay for each language, by the same passes."""
-WHOLE = ("ops", "runtime", "examples")
-"""Folders of tests that try both of them by day: all ops, the drivers, the examples."""
+ALTERNATIVES = (
+    # Devices that run shaders: the same passes make what they take. The code of the last two is one
+    # emitter's, with an overlay for each language, so each emitter has half of the tests.
+    ("vulkan", "opengl", "vulkan", "webgpu"),
+    # Forms of resident kernels, each of which takes LLVM seconds.
+    ("short", "deep"),
+)
+"""Parameters of which by day a test tries one, and at night all."""
+WHOLE = ("ops", "runtime")
+"""Folders of tests that try all of them by day: all ops, the drivers."""
 
 
-def by_day(test: str) -> str:
-    """The one of ``ALIKE`` on which a test that takes both runs by day: each of them has about half
-    of these tests.
+def by_day(test: str, names: Collection[str], alternatives: Sequence[str]) -> str:
+    """The one of some alternatives that a test tries by day.
 
     Args:
         test: the file and the function.
+        names: the alternatives that the test has.
     """
-    return ALIKE[crc32(test.encode()) % 2]
+    usual = [each for each in alternatives if each in names]
+    return usual[crc32(test.encode()) % len(usual)]
