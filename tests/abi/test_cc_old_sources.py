@@ -96,7 +96,9 @@ def test_thrust_of_the_host(cc):  # noqa: F811
     assert (found.returncode, found.stdout) == (0, THRUST), found
 
 
-@pytest.mark.parametrize("name", ["thrust_ordered", "thrust_more"])
+@pytest.mark.parametrize(
+    "name", ["thrust_ordered", pytest.param("thrust_more", marks=pytest.mark.nightly)]
+)
 def test_thrust(cc, name):  # noqa: F811
     """The lines are those of nvcc's build with -DON_HOST, and a last one."""
     cc("-w", "-std=c++17", HERE / f"{name}.cu", "-o", "program")
@@ -105,7 +107,10 @@ def test_thrust(cc, name):  # noqa: F811
     assert (found.returncode, found.stdout) == (0, right), found
 
 
-@pytest.mark.parametrize("name", ["cub_device", "cub_device_more", "cub_blocks"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("cub_device", marks=pytest.mark.nightly), "cub_device_more", "cub_blocks"],
+)
 def test_cub(cc, name):  # noqa: F811
     """The lines are those of nvcc's build; the last two of cub_device_more are of a newer CUB."""
     cc("-w", "-std=c++17", HERE / f"{name}.cu", "-o", "program")

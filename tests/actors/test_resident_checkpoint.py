@@ -309,7 +309,9 @@ def channels_stand(channels):
         channels.settle = settle
 
 
-@pytest.mark.parametrize(("capacity", "count"), [(4, 8), (2, 5)])
+@pytest.mark.parametrize(
+    ("capacity", "count"), [pytest.param(4, 8, marks=pytest.mark.nightly), (2, 5)]
+)
 def test_no_token_is_lost_or_twice(tmp_path, capacity, count):
     path, whole = tmp_path / "a", sum(range(1000, 1000 + count))
     with persistent() as runtime:

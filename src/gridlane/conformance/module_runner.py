@@ -46,6 +46,7 @@ def run_on(
     scalars: tuple[Any, ...] = (),
     shared: int = 0,
     options: KernelOptions = EXACT,
+    only: int | None = None,
 ) -> Outcome:
     """Run the kernel on copies of ``arrays``.
 
@@ -53,6 +54,7 @@ def run_on(
 
     Args:
         device: one, or its name; ``"interp"`` is the interpreter itself, which checks accesses.
+        only: a number, which chooses one kind of launch to compile for; by default all.
 
     Raises:
         TargetError: the device lacks what the kernel needs.
@@ -63,7 +65,8 @@ def run_on(
     opened = get_device(device) if isinstance(device, str) else device
     kernel = Kernel(ModuleSource(module), (), options, compiled)
     outcomes = []
-    for variant in variants(opened.target(block).name, module, scalars):
+    kinds = variants(opened.target(block).name, module, scalars)
+    for variant in kinds if only is None else kinds[only % len(kinds) :][:1]:
         plan = kernel.plan(block, variant, opened)
         copies = [np.array(array) for array in arrays]
         outcomes.append(_run(plan, grid, copies, scalars, shared, kernel))
