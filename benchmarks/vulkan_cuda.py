@@ -36,7 +36,7 @@ def main() -> None:
     reference, device = args.devices.split(",")
     rounds = [(run(reference, args.scale), run(device, args.scale)) for _ in range(ROUNDS)]
     show(reference, device, rounds)
-    results.write("vulkan_cuda", args.record, "cuda")
+    results.write("vulkan_cuda", args.record, reference)
 
 
 def run(device: str, scale: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ python benchmarks/actors/messages.py --device cuda [--floor message_floor.cu] [-
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,9 @@ from benchmarks import results
 
 from gridlane import actors
 from gridlane.cuda import float32, float64, int32, int64, uint32
+
+FLOOR = re.compile(r"(\d+) bytes, sequence word in 16 bytes, ([^:]+): +one way ([\d.]+) us")
+"""Lines of cluster_floor.cu."""
 
 
 @actors.message
@@ -235,11 +239,12 @@ def hops(runtime: actors.Runtime, count: int) -> None:
     pair = [runtime.launch(ping, name="ping"), runtime.launch(pong, name="pong")]
     hop(runtime, pair, count, "actor to actor, one hop", lambda number: Ball(number, 0))
     pair = [runtime.launch(player) for _ in range(2)]
-    hop(runtime, pair, count, "the same, by numbers", lambda number: passed(number, pair))
+    hop(runtime, pair, count, "one hop by ctx.send_to", lambda number: passed(number, pair))
     cluster = runtime.launch_cluster(player, names=["first", "second"])
     there = cluster[0]._instance.residence
     clustered = there is not None and there.cluster is not None
-    what = f"the same, {'in a cluster' if clustered else 'of a device without clusters'}"
+    where = "in a cluster" if clustered else "of a device without clusters"
+    what = f"one hop by ctx.send_to, {where}"
     hop(runtime, cluster, count, what, lambda number: passed(number, cluster))
 
 
@@ -286,8 +291,10 @@ def floor(source: Path) -> None:
         program = Path(folder) / "floor"
         flags = ["-O3", "-arch=native", "-std=c++17", "-w", "-o", str(program), str(source)]
         subprocess.run([compiler, *flags], check=True)
-        sys.stdout.flush()
-        subprocess.run([str(program)], check=True)
+        done = subprocess.run([str(program)], stdout=subprocess.PIPE, text=True, check=True)
+        print(done.stdout, end="", flush=True)
+    for size, where, value in FLOOR.findall(done.stdout):
+        results.add(f"CUDA C++, {size} bytes", where, float(value), "us")
 
 
 def main() -> None:
