@@ -20,13 +20,13 @@ _TITLES: dict[Api, str] = {
 _HEAD = """\
 # Supported functions of CUDA's interface
 
-The [table](../src/gridlane/abi/README.md) made this page: \
-`python -m gridlane.abi.coverage > docs/cuda-api.md`.
+`python -m gridlane.abi.coverage > docs/cuda-api.md` writes this page from the \
+[table](../src/gridlane/abi/README.md) of functions.
 
-The names are those that the libraries of CUDA 12 and 13.0 export: programs write `cuMemAlloc` for \
-`cuMemAlloc_v2`. `NAME@12` is the function of CUDA 12 where 13 has another one of the name. \
-A refused function returns `CUDA_ERROR_NOT_SUPPORTED` or `cudaErrorNotSupported`, and so does one \
-that is not here yet; `GRIDLANE_TRACE=1` prints the reason.
+The names are the exported names of the libraries of CUDA 12 and 13.0: programs write `cuMemAlloc` \
+for `cuMemAlloc_v2`. `NAME@12` is the function of CUDA 12 if CUDA 13 has another one of the same \
+name. A refused function, or one that is not done yet, returns `CUDA_ERROR_NOT_SUPPORTED` or \
+`cudaErrorNotSupported`; `GRIDLANE_TRACE=1` prints the reason.
 """
 
 

@@ -26,16 +26,16 @@ _TEXT = """# Random sequences of calls
 last on {date}.
 
 `tests/abi/sequences/calls.py` makes random calls of every function that `libcuda.so.1` and
-`libcudart.so.13` export, but those of LEFT_OUT there. The libraries are compiled with
+`libcudart.so.13` export, except those of its LEFT_OUT. The libraries are compiled with
 `-fsanitize=address,undefined`, and the allocator of Python and numpy is AddressSanitizer's.
 
 | | |
 |---|--:|
 | sequences, from seed {seed} | {sequences} |
 | calls | {calls:,} |
-| that succeed | {good:,} |
-| error codes that come back | {codes} |
-| sequences that do not end well | {bad} |
+| successful calls | {good:,} |
+| returned error codes | {codes} |
+| sequences with a fault | {bad} |
 {found}"""
 
 

@@ -38,13 +38,13 @@ its time, its running test counts as ended.
 |---|--:|
 {counts}
 
-## What failed
+## Failures
 
 | tests | modules | reason |
 |--:|---|---|
 {failed}
 
-## What was skipped
+## Skipped tests
 
 | tests | reason, by {name}'s own words |
 |--:|---|

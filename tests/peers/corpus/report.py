@@ -182,7 +182,7 @@ Ops are those of the IR before and after structuring, without constants.
 
 {growth}
 
-## What is refused
+## Refused programs
 
 By the first reason in a kernel.
 
