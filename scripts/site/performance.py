@@ -137,20 +137,35 @@ def cell(text: str) -> str:
 
 
 def cpu_table(data: Data) -> str:
-    """Milliseconds of the kernels on the CPU by every compiler."""
-    peers, alone = data["cpu"][0], data["cpu"][1]
-    heads = ["ms", "gridlane", *PEERS, "gridlane/gcc", "on a Xeon"]
+    """Milliseconds of the kernels on the CPU by every compiler, and ratios on other machines."""
+    peers = having(data["cpu"], "vecadd", "pocl")
+    others = [row for row in data["cpu"] if row is not peers]
+    ratios = [(row, of) for row in others for of in ratios_of(row)]
+    heads = ["ms", "gridlane", *PEERS, "gridlane/gcc", *(label(row, of) for row, of in ratios)]
     body = []
     for name in KERNELS:
         cells = [shown(peers.value(name, of)) for of in ("ours", *PEERS)]
-        ratios = [f"{row.value(name, 'ours/gcc'):.2f}" for row in (peers, alone)]
-        body.append([name, *cells, *ratios])
-    return table(heads, body) + "\n\n" + source(peers) + " The last column: " + source(alone)
+        cells += [f"{row.value(name, of):.2f}" for row, of in [(peers, "ours/gcc"), *ratios]]
+        body.append([name, *cells])
+    sources = " Other ratios: " + " ".join(map(source, others)) if others else ""
+    return table(heads, body) + "\n\n" + source(peers) + sources
+
+
+def ratios_of(row: Row) -> list[str]:
+    """The ratios to gcc's times: on all cores, and on few."""
+    return list(dict.fromkeys(each.of for each in row.figures if each.unit == "ratio"))
+
+
+def label(row: Row, of: str) -> str:
+    """The head of a column of ratios on another machine."""
+    processor = (row.hardware.processor or "").replace("(R)", "").removesuffix(" Processor")
+    few = of.partition(", ")[2]
+    return f"{of.partition(', ')[0]}, {processor}, {few or f'{row.hardware.cores} cores'}"
 
 
 def cpu_plot(data: Data) -> str:
     """The same, divided by gcc's."""
-    row = data["cpu"][0]
+    row = having(data["cpu"], "vecadd", "pocl")
     series = [
         Series(name, tuple(row.value(k, of) / row.value(k, "gcc") for k in KERNELS))
         for name, of in (("gridlane", "ours"), *((p, p) for p in PEERS if p != "gcc"))
@@ -162,7 +177,7 @@ def cpu_plot(data: Data) -> str:
 
 def programs_plot(data: Data) -> str:
     """Programs in CUDA C++ beside C and OpenCL."""
-    row = data["programs"][0]
+    row = having(data["programs"], "geometric mean", "gridlane/OpenCL")
     names = [each.case for each in row.figures if each.of == "gridlane"]
     series = [
         Series("gridlane", tuple(row.value(n, "gridlane/C") for n in names)),
@@ -174,7 +189,7 @@ def programs_plot(data: Data) -> str:
 
 def launch_table(data: Data) -> str:
     """What a launch costs on the CPU."""
-    row = data["launch"][0]
+    row = having(data["launch"], "launch", "gridlane")
     launches = [(each.of, each.value) for each in row.figures if each.case == "launch"]
     waited = row.value("launch and synchronize", "gridlane")
     body = [[of, shown(value), shown(waited) if of == "gridlane" else ""] for of, value in launches]
@@ -183,7 +198,7 @@ def launch_table(data: Data) -> str:
 
 def launches(data: Data) -> tuple[Row, list[str]]:
     """The row of NVIDIA GPUs, and who launches there."""
-    row = data["nvidia"][-1]
+    row = having(data["nvidia"], "launch, launch", "gridlane")
     return row, [each.of for each in row.figures if each.case == "launch, launch"]
 
 
@@ -208,7 +223,7 @@ def nvidia_kernels(row: Row) -> list[str]:
 
 def nvidia_table(data: Data) -> str:
     """Kernels on an NVIDIA GPU beside NVRTC."""
-    row = data["nvidia"][-1]
+    row = having(data["nvidia"], "kernels, matmul", "ours/NVRTC")
     body = []
     for name in nvidia_kernels(row):
         case = f"kernels, {name}"
@@ -219,7 +234,7 @@ def nvidia_table(data: Data) -> str:
 
 def nvidia_plot(data: Data) -> str:
     """Their ratios."""
-    row = data["nvidia"][-1]
+    row = having(data["nvidia"], "kernels, matmul", "ours/NVRTC")
     names = nvidia_kernels(row)
     ratios = tuple(row.value(f"kernels, {name}", "ours/NVRTC") for name in names)
     title = "Time of kernels on an NVIDIA GPU, divided by that of NVRTC's code"
@@ -237,12 +252,12 @@ def actors_table(data: Data) -> str:
     body = [[case, *(shown(one(rows, case, of)) for of in quantiles)] for case in calls]
     hops = (("CUDA C++, block to block, one way", "p50"), ("actor to actor, one hop", "mean"))
     body += [[f"{case}, {of}", shown(one(rows, case, of)), "", ""] for case, of in hops]
-    return table(["us", *quantiles], body) + "\n\n" + source(rows[0])
+    return table(["us", *quantiles], body) + "\n\n" + source(having(rows, calls[1], "p50"))
 
 
 def actors_cpu_table(data: Data) -> str:
     """Messages of actors on the CPU."""
-    row = data["actors_cpu"][-1]
+    row = having(data["actors_cpu"], "ref.call from Python", "median p50")
     rates = [each for each in row.figures if each.of == "median run"]
     trips = [each for each in row.figures if each.of == "median p50"]
     body = [[each.case, f"{shown(each.value)} {each.unit}"] for each in rates + trips]
@@ -251,7 +266,7 @@ def actors_cpu_table(data: Data) -> str:
 
 def vulkan_table(data: Data) -> str:
     """Vulkan and CUDA on one GPU."""
-    row = data["vulkan_cuda"][-1]
+    row = having(data["vulkan_cuda"], "matmul", "vulkan/cuda")
     body = [
         [
             f"{each.case}, {each.unit}",
@@ -266,9 +281,11 @@ def vulkan_table(data: Data) -> str:
 
 def compile_table(data: Data) -> str:
     """What compiling costs, for each target."""
-    launch, shading, nvidia = data["launch"][0], data["compile_times"][-1], data["nvidia"][-1]
     first = "first launch of a process, 30-line kernel, no cache", "gridlane"
     other = "first launch of another 30-line kernel", "gridlane"
+    launch = having(data["launch"], *first)
+    shading = having(data["compile_times"], "matmul, matmul", "spirv, warm")
+    nvidia = having(data["nvidia"], "compile, first result", "gridlane, no cache")
     body = [
         ["CPU, first kernel of a process, 30 lines", f"{launch.value(*first):.0f}"],
         ["CPU, another one", f"{launch.value(*other):.0f}"],
@@ -325,10 +342,18 @@ def one(rows: list[Row], case: str, of: str) -> float:
     Raises:
         KeyError: no row has it.
     """
+    return having(rows, case, of).value(case, of)
+
+
+def having(rows: list[Row], case: str, of: str) -> Row:
+    """The last row that has a figure.
+
+    Raises:
+        KeyError: no row has it.
+    """
     for row in reversed(rows):
-        for each in row.figures:
-            if (each.case, each.of) == (case, of):
-                return each.value
+        if any((each.case, each.of) == (case, of) for each in row.figures):
+            return row
     raise KeyError(f"no figure of {case!r} by {of!r}")
 
 

@@ -14,6 +14,7 @@ sys.path.append(str(ROOT / "scripts/site"))
 
 import performance  # noqa: E402
 import plots  # noqa: E402
+from benchmarks.results import Figure  # noqa: E402
 
 
 @pytest.mark.parametrize("path", performance.made(), ids=lambda path: path.name)
@@ -34,6 +35,17 @@ def test_figures_come_from_the_data() -> None:
     assert page != performance.page(data) and page.count("77.77") == len(performance.KERNELS)
     assert performance.cpu_plot(changed) != performance.cpu_plot(data)
     assert "77.77" in performance.figures_page(changed)
+
+
+def test_rows_of_single_figures_change_nothing_else() -> None:
+    data = performance.load()
+    single = Figure("another case", "of another", 1.0, "ms")
+    more = {
+        name: [*rows, replace(rows[-1], command="python another", figures=[single])]
+        for name, rows in data.items()
+    }
+    before, after = (performance.page(each) for each in (data, more))
+    assert after.replace(f" {performance.source(more['cpu'][-1])}", "") == before
 
 
 def test_a_figure_that_is_not_there() -> None:

@@ -1,6 +1,6 @@
 """Mathematical functions of floats.
 
-A function not marked exact or correctly rounded is within the ulp that docs/performance.md and the
+A function not marked exact or correctly rounded is within the ulp that docs/math.md and the
 tests state for a target. Special cases are C's.
 """
 
