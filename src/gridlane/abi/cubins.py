@@ -34,9 +34,9 @@ def size(head: bytes) -> int:
 def text(file: bytes) -> bytes | None:
     """The PTX of a file; None where it has none."""
     try:
-        found = Elf(Path("cubin"), file)
-        section = found.section(SECTION)
-        return None if section is None else found.contents(section)
+        elf = Elf(Path("cubin"), file)
+        section = elf.section(SECTION)
+        return None if section is None else elf.contents(section)
     except ArgumentError:  # its table of sections is damaged, or of another kind of machine
         return None
 

@@ -25,10 +25,10 @@ def units_of_object(data: bytes, name: str, device: Device) -> list[PtxModule]:
         Failure: INVALID_IMAGE, it is no object; NO_BINARY_FOR_GPU, it has no PTX for the device.
         PtxError: the PTX is malformed.
     """
-    made = [images.module((each,), device, name) for each in _regions(data, name)]
-    if not made:
+    ptx_modules = [images.module((each,), device, name) for each in _regions(data, name)]
+    if not ptx_modules:
         fail(NO_BINARY_FOR_GPU, f"{name or 'the object'} has no code for a device: {ADVICE}")
-    return made
+    return ptx_modules
 
 
 def _regions(data: bytes, name: str) -> list[bytes]:

@@ -93,14 +93,14 @@ def module(units: Units, device: Device, name: str = "") -> PtxModule:
 
 def _parts(units: Units, device: Device, newer: bool) -> list[str]:
     """The PTX of those units that have some for a device."""
-    made: list[str] = []
+    results: list[str] = []
     for each in units:
         try:
-            made.append(_text(each, device, newer))
+            results.append(_text(each, device, newer))
         except Failure as failure:
             if failure.number != NO_BINARY_FOR_GPU:
                 raise
-    return made
+    return results
 
 
 def _text(image: bytes, device: Device, newer: bool) -> str:

@@ -37,10 +37,10 @@ def copied(address: int, size: int) -> bytes:
     Raises:
         Failure: INVALID_IMAGE, there are not so many; on Linux, else the process faults.
     """
-    made = readable(address, size)
-    if len(made) != size:
-        fail(INVALID_IMAGE, f"{size} bytes at {address:#x}, of which {len(made)} are there")
-    return made
+    result = readable(address, size)
+    if len(result) != size:
+        fail(INVALID_IMAGE, f"{size} bytes at {address:#x}, of which {len(result)} are there")
+    return result
 
 
 def readable(address: int, size: int) -> bytes:

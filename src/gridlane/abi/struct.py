@@ -44,9 +44,9 @@ class Struct:
     @classmethod
     def of(cls, name: str | Layout, data: bytes) -> Struct:
         """A structure of its own with these bytes first; the others are zero."""
-        made = cls(name)
-        made._memory[: len(data)] = data
-        return made
+        new_struct = cls(name)
+        new_struct._memory[: len(data)] = data
+        return new_struct
 
     @property
     def address(self) -> int:
@@ -80,11 +80,11 @@ class Struct:
         kind, at = field.type, field.offset
         if field.inner is not None:
             step = field.inner.size
-            made = [
+            structs = [
                 Struct(field.inner, self.address + at + n * step, self._kept)
                 for n in range(kind.count or 1)
             ]
-            return tuple(made) if kind.count else made[0]
+            return tuple(structs) if kind.count else structs[0]
         size = kind.size * (kind.count or 1)
         data = bytes(self._memory[at : at + size])
         if kind.count and kind.size == 1:

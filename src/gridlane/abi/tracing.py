@@ -85,13 +85,13 @@ def traced_values(
         given = {**dict(zip(names, args)), **named}
         texts = [f"{name}={_shortened(repr(value))}" for name, value in given.items()]
         start = time.perf_counter_ns()
-        made = call(*args, **named)
+        result = call(*args, **named)
         took = time.perf_counter_ns() - start
-        results = [] if made[0] else [_shortened(repr(each)) for each in made[1:]]
+        results = [] if result[0] else [_shortened(repr(each)) for each in result[1:]]
         arrow = f" -> {', '.join(results)}" if results else ""
-        code = f"{int(made[0])} {made[0].name}"
+        code = f"{int(result[0])} {result[0].name}"
         trace.write(f"{row.base}({', '.join(texts)}) = {code}{arrow} <{took} ns>")
-        return made
+        return result
 
     return told
 

@@ -246,9 +246,9 @@ class Cluster:
 
     def stop(self, rank: int) -> KernelStop | None:
         """The error that an actor's handler has raised."""
-        found: KernelStop | None = self._kernel.stop()
-        if found is not None:
-            self._stops[found.block[0]] = found
+        kernel_stop: KernelStop | None = self._kernel.stop()
+        if kernel_stop is not None:
+            self._stops[kernel_stop.block[0]] = kernel_stop
         return self._stops.pop(rank, None)
 
     def flush(self) -> None:
@@ -263,10 +263,10 @@ class Cluster:
 def _empty(numbers: list[int], capacity: int, slot: int) -> Any:
     """The bytes of all rings, empty, in the order of their receivers."""
     ring = np.dtype([("head", dtype(InboxHeader)), ("slots", np.uint8, (capacity * slot,))])
-    made = np.zeros((len(numbers), len(numbers)), ring)
-    made["head"]["capacity"], made["head"]["slot_bytes"] = capacity, slot
-    made["head"]["token"] = np.array(numbers, np.uint64)[:, None]
-    return made
+    array = np.zeros((len(numbers), len(numbers)), ring)
+    array["head"]["capacity"], array["head"]["slot_bytes"] = capacity, slot
+    array["head"]["token"] = np.array(numbers, np.uint64)[:, None]
+    return array
 
 
 class _Seat:

@@ -117,18 +117,18 @@ class Directory:
 
     def find(self, number: int) -> Instance | None:
         """The actor of a number, also one that has ended recently."""
-        found = self.by_number.get(number)
-        if found is None:
-            found = next((each for each in list(self._retired) if each.number == number), None)
-        return found
+        instance = self.by_number.get(number)
+        if instance is None:
+            instance = next((each for each in list(self._retired) if each.number == number), None)
+        return instance
 
     def of_letter(self, actor: int) -> Instance | None:
         """The actor of a number or of the key of its name."""
         with fork_waits(), self.lock:
-            found = self.by_number.get(actor)
-            if found is None and actor in self._keys:
-                found = self.by_name[self._keys[actor]]
-            return found
+            instance = self.by_number.get(actor)
+            if instance is None and actor in self._keys:
+                instance = self.by_name[self._keys[actor]]
+            return instance
 
     def _route(self, key: int, instance: Instance | None) -> None:
         self.version += 1
@@ -190,8 +190,10 @@ class Directory:
             return list(self._subscriptions)
 
     def _subscribers(self, topic: str) -> list[Instance]:
-        found = [instance for pattern, instance in self._subscriptions if matches(pattern, topic)]
-        return list(dict.fromkeys(found))
+        instances = [
+            instance for pattern, instance in self._subscriptions if matches(pattern, topic)
+        ]
+        return list(dict.fromkeys(instances))
 
     def _give_topics(self) -> None:
         self.version += 1

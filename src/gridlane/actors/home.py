@@ -133,9 +133,9 @@ class Home:
         with fork_waits(), self._lock:
             if name not in self._threads:
                 arguments = weakref.ref(self), self.engine
-                made = threading.Thread(target=target, args=arguments, name=name, daemon=True)
-                self._threads[name] = made
-                made.start()
+                thread = threading.Thread(target=target, args=arguments, name=name, daemon=True)
+                self._threads[name] = thread
+                thread.start()
 
     def close(self) -> None:
         """End the actors, without handling their inboxes, then the engine and the threads."""
@@ -212,13 +212,13 @@ class Home:
     def take_dead(self) -> list[DeadLetter]:
         """Take the present dead letters; later ones stay."""
         self.require_open()
-        found: list[DeadLetter] = []
+        dead_letters: list[DeadLetter] = []
         for _ in range(self.engine.facts()["dead"]):
             taken = self.engine.dead()
             if taken is None:  # another thread takes them too
                 break
-            found.append(read_dead(*taken))
-        return found
+            dead_letters.append(read_dead(*taken))
+        return dead_letters
 
     def replay(self, letter: DeadLetter, timeout: float | None) -> None:
         """Post a dead letter again; see ``Runtime.replay``."""

@@ -92,18 +92,18 @@ def _decorated(cls: Any, is_message: bool) -> Any:
             line_of(cls),
         )
     has_init = "__init__" in vars(cls)
-    made: Any = dataclass(eq=False)(cls)
+    result: Any = dataclass(eq=False)(cls)
     number = layout.type_id if is_message else 0
     record = _record(layout, f"{cls.__module__}.{cls.__qualname__}", number)
     flat = all(isinstance(field.type, ScalarType) for field in layout.fields)
-    form = _form(made, layout, has_init)
-    pack, unpack = (form.pack, form.unpack) if flat else _nested(made, layout, form)
-    made.__gridlane_type__ = record
-    made.__gridlane_shape__ = Shape(made, layout, record, pack, unpack, form if flat else None)
-    made.__bytes__ = _by(pack)
-    made.__eq__ = _equal
-    made.__hash__ = None
-    return made
+    form = _form(result, layout, has_init)
+    pack, unpack = (form.pack, form.unpack) if flat else _nested(result, layout, form)
+    result.__gridlane_type__ = record
+    result.__gridlane_shape__ = Shape(result, layout, record, pack, unpack, form if flat else None)
+    result.__bytes__ = _by(pack)
+    result.__eq__ = _equal
+    result.__hash__ = None
+    return result
 
 
 def _by(pack: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
@@ -125,9 +125,9 @@ def _record(layout: Layout, label: str, number: int) -> RecordType:
 
 def shape_of(cls: Any, what: str) -> Shape:
     """The shape of a decorated class; TypingError for any other."""
-    found = _known(cls)
-    if found is not None:
-        return found
+    shape = _known(cls)
+    if shape is not None:
+        return shape
     name = getattr(cls, "__qualname__", repr(cls))
     raise TypingError(f"{name} is no {what}: decorate the class with @actors.{what}")
 
@@ -166,10 +166,10 @@ def _nested(
     ]
 
     def pack(self: Any) -> bytes:
-        made = bytearray(form.pack(self))
+        data = bytearray(form.pack(self))
         for field, write in others:
-            made[field.offset : field.end] = write(getattr(self, field.name))
-        return bytes(made)
+            data[field.offset : field.end] = write(getattr(self, field.name))
+        return bytes(data)
 
     def unpack(data: bytes) -> Any:
         found: Any = np.frombuffer(bytearray(data), kind).view(np.recarray)[0]

@@ -138,9 +138,9 @@ def _size(shape: Any) -> int:
 
 def _memory(name: str, size: int) -> int:
     """Memory that this user's processes can map, of a size that nobody can change."""
-    made = os.memfd_create(f"gridlane {name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.fchmod(made, 0o600)
-    os.ftruncate(made, size)
+    result = os.memfd_create(f"gridlane {name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.fchmod(result, 0o600)
+    os.ftruncate(result, size)
     seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
-    fcntl.fcntl(made, fcntl.F_ADD_SEALS, seals)
-    return made
+    fcntl.fcntl(result, fcntl.F_ADD_SEALS, seals)
+    return result

@@ -71,10 +71,10 @@ def _record(kind: Layout, label: str) -> Writer:
                 return _copied(given, dtype).tobytes()
         if not isinstance(value, tuple) or len(cast("tuple[Any, ...]", value)) != len(writers):
             raise _wrong(label, kind.name, value)
-        made = bytearray(kind.size)
+        data = bytearray(kind.size)
         for field, writer, each in zip(kind.fields, writers, cast("Any", value), strict=True):
-            made[field.offset : field.end] = writer(each)
-        return bytes(made)
+            data[field.offset : field.end] = writer(each)
+        return bytes(data)
 
     return write
 
@@ -83,10 +83,10 @@ def _copied(given: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any
     """Records whose padding is zero, as values are equal if their bytes are."""
     if dtype.names is None:
         return given
-    made = np.zeros(given.shape, dtype)
+    array = np.zeros(given.shape, dtype)
     for name in dtype.names:
-        made[name] = _copied(given[name], dtype[name].base)
-    return made
+        array[name] = _copied(given[name], dtype[name].base)
+    return array
 
 
 def _array(kind: Array, label: str) -> Writer:

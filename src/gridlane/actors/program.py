@@ -111,7 +111,7 @@ def device_arrays(actor: Actor, device: Any, given: tuple[Any, ...]) -> tuple[De
             f"{actor.name} takes {actor.arrays} arrays besides (ctx, state, message), and the "
             f"launch gives {len(given)}"
         )
-    made: list[DeviceNDArray] = []
+    device_nd_arrays: list[DeviceNDArray] = []
     for array in given:
         if isinstance(array, np.ndarray):
             with using(device):
@@ -120,5 +120,5 @@ def device_arrays(actor: Actor, device: Any, given: tuple[Any, ...]) -> tuple[De
             raise ArgumentError(
                 f"{actor.name}: arrays of a launch are numpy's or the device's, not {array!r:.60}"
             )
-        made.append(array)
-    return tuple(made)
+        device_nd_arrays.append(array)
+    return tuple(device_nd_arrays)

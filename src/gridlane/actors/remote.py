@@ -346,9 +346,9 @@ class RemoteRef:
         with fork_waits(), self._lock:
             if self._free:
                 return self._free.pop()
-            made = self._sit()
-            self._all.append(made)
-            return made
+            result = self._sit()
+            self._all.append(result)
+            return result
 
     def _sit(self) -> int:
         until = time.monotonic() + SIT

@@ -248,23 +248,23 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             if clustered and isinstance(program, ResidentProgram):
                 check_room(program, len(found), capacity)
                 cluster = Cluster(program, numbers, capacity)
-            made = [
+            results = [
                 self._place(program, name, number, options, first, arrays, 0, cluster)
                 for name, number in zip(found, numbers, strict=True)
             ]
             try:
                 with nullcontext() if cluster is None else cluster.away():
-                    for instance in made:
+                    for instance in results:
                         instance.run(home.drift)
             except BaseException:
-                for instance in made:  # some of their kernels may run
+                for instance in results:  # some of their kernels may run
                     instance.end(Reason.STOPPED)
                 raise
-            for instance in made:
+            for instance in results:
                 home.directory.add(instance)
                 instance.move("launch")
         home.start()
-        return [ActorRef(home, instance) for instance in made]
+        return [ActorRef(home, instance) for instance in results]
 
     def _place(
         self,
@@ -381,8 +381,8 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         self, lattice: Lattice, saved: SavedLattice, args: tuple[Any, ...]
     ) -> LatticeRef:
         what = saved.name, saved.shape, saved.periodic, saved.boundary, args
-        made = self._launch_lattice(lattice, *what, None, "auto", None, True, saved.number)
-        return made
+        lattice_ref = self._launch_lattice(lattice, *what, None, "auto", None, True, saved.number)
+        return lattice_ref
 
     # --- names and topics ---
 
@@ -395,8 +395,8 @@ class Runtime(Checkpoints, Lattices, Telemetry):
 
     def actors(self) -> list[ActorRef | LatticeRef]:
         """All actors that have not ended, and then the lattices."""
-        found = [ActorRef(self._home, each) for each in self._home.directory.all()]
-        return [*found, *self._home.lattices.all()]
+        actor_refs = [ActorRef(self._home, each) for each in self._home.directory.all()]
+        return [*actor_refs, *self._home.lattices.all()]
 
     def topic(self, name: str, cls: type) -> None:
         """Declare a topic and the class of its messages. Actors that publish to it are launched
@@ -436,10 +436,10 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         self._home.directory.connect(self._of(sender), self._of(receiver))
 
     def _of(self, ref: ActorRef) -> Instance:
-        found = self._home.directory.by_number.get(ref.id)
-        if found is None or ref != ActorRef(self._home, found):
+        instance = self._home.directory.by_number.get(ref.id)
+        if instance is None or ref != ActorRef(self._home, instance):
             raise ActorError(f"{ref.name} has ended, or is of another runtime")
-        return found
+        return instance
 
     def publish(self, topic: str, message: Any, timeout: float | None = None) -> int:
         """Post a message to all subscribers of a topic; return their number.

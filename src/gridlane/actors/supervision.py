@@ -94,8 +94,8 @@ class Supervisor:
                 with instance.residence.away():
                     self._follow_up(instance, before is None)
             except DeviceError as error:  # of what runs beside it, or its message cannot be read
-                told = f"{instance.name} is ended, as it cannot begin again: {error}"
-                instance.note_end(ActorError(told))
+                message = f"{instance.name} is ended, as it cannot begin again: {error}"
+                instance.note_end(ActorError(message))
                 instance.end(Reason.STOPPED)
                 instance.control.error = 0
 

@@ -27,12 +27,12 @@ def verified_folder() -> Path:
         ActorError: it is not this user's alone, or others may write to those around it.
         OSError: it cannot be made.
     """
-    found = user_folder()
-    for each in (found.parent.parent, found.parent, found):
+    path = user_folder()
+    for each in (path.parent.parent, path.parent, path):
         with suppress(FileExistsError):
             each.mkdir(mode=0o700, parents=True)
-        _verify(each, found)
-    return found
+        _verify(each, path)
+    return path
 
 
 def _verify(path: Path, found: Path) -> None:

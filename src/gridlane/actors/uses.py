@@ -24,7 +24,7 @@ def uses_of(function: Any) -> tuple[Use, ...]:
     """The uses in a handler; those of device functions that it calls are found at run time."""
     source = source_of(function)
     context = source.node.args.args[0].arg
-    found: list[Use] = []
+    uses: list[Use] = []
     own = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
     for node in ast.walk(source.node):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -38,5 +38,5 @@ def uses_of(function: Any) -> tuple[Use, ...]:
         if isinstance(name, ast.Name) and name.id not in own:
             _, value = lookup(function, name.id)  # of the module, or of an enclosing function
         if isinstance(value, str):
-            found.append(Use(method, value, source.locate(node)))
-    return tuple(found)
+            uses.append(Use(method, value, source.locate(node)))
+    return tuple(uses)

@@ -36,13 +36,13 @@ def is_misread(op: arith.Const, users: Users) -> bool:
 
 def users_of_constants(module: Module) -> Users:
     """The users of constants, and of what has their bits."""
-    made: dict[Value, list[Op]] = defaultdict(list)
+    users: dict[Value, list[Op]] = defaultdict(list)
     for function in module.functions.values():
         for op in function.body.walk():
             for value in op.operands():
                 if isinstance(value.op, arith.Const | arith.Bitcast | arith.Cast):
-                    made[value].append(op)
-    return made
+                    users[value].append(op)
+    return users
 
 
 def _looks_like_unit(op: arith.Const) -> bool:

@@ -159,15 +159,15 @@ def conversions(text: str) -> Iterator[str | Conversion]:
             return
         if percent > at:
             yield text[at:percent]
-        found = _CONVERSION.match(text, percent)
-        if found is None:
+        match = _CONVERSION.match(text, percent)
+        if match is None:
             raise ValueError(text[percent : percent + 8])
-        at = found.end()
-        if found["kind"] == "%":
+        at = match.end()
+        if match["kind"] == "%":
             yield "%"
             continue
-        parts = found["flags"], found["width"], found["precision"], found["size"] or ""
-        yield Conversion(found[0], *parts, found["kind"])
+        parts = match["flags"], match["width"], match["precision"], match["size"] or ""
+        yield Conversion(match[0], *parts, match["kind"])
 
 
 def conversion(text: str) -> Conversion:
@@ -186,13 +186,13 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
             "" as numpy prints it, or one of a unit or of a part; nothing where all are printed as
             numpy prints them.
     """
-    made: list[str] = []
+    results: list[str] = []
     stars: list[int] = []
     words: list[float] = []
     number = 0
     for part in parts:
         if part:
-            made.append(part)
+            results.append(part)
             continue
         value = values[number]
         text = formats[number] if formats else ""
@@ -204,24 +204,24 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
         elif text.startswith(UNITS):
             words.append(value)
             if text not in UNITS:
-                made.append(text[1:].format(_of_units(text[0], words)))
+                results.append(text[1:].format(_of_units(text[0], words)))
                 words = []
         elif text == PARTS:
             words.append(value)
         elif text.startswith(PARTS):
-            made.append(text[1:].format(_complex(words.pop(), value)))
+            results.append(text[1:].format(_complex(words.pop(), value)))
         elif text.startswith("{!s"):
-            made.append(text.format(value))
+            results.append(text.format(value))
         elif text.startswith("{"):
-            made.append(text.format(np.asarray(value).item()))
+            results.append(text.format(np.asarray(value).item()))
         elif text:
             found = conversion(text)
             given = _text([*words, value]) if found.kind == "s" else value
-            made.append(found.of(given, stars))
+            results.append(found.of(given, stars))
             stars, words = [], []
         else:
-            made.append(str(value))
-    return "".join(made)
+            results.append(str(value))
+    return "".join(results)
 
 
 def _complex(real: float, imag: float) -> complex | np.complex64:

@@ -43,10 +43,10 @@ _found: ContextVar[list[Decision] | None] = ContextVar("decisions", default=None
 @contextmanager
 def collecting() -> Generator[list[Decision]]:
     """Collect what is decided in the with block, by this thread."""
-    found: list[Decision] = []
-    token = _found.set(found)
+    decisions: list[Decision] = []
+    token = _found.set(decisions)
     try:
-        yield found
+        yield decisions
     finally:
         _found.reset(token)
 

@@ -71,13 +71,13 @@ class GridPlan:
         """
         first, *others = sorted(reached, reverse=True)
         here = self.places[first]
-        told, there = "others have ended", UNKNOWN
+        message, there = "others have ended", UNKNOWN
         if 0 not in others:
             there = self.places[others[0]]
-            told = f"others wait at the one at {there}"
+            message = f"others wait at the one at {there}"
         text = (
-            f"grid_sync: not all threads of the grid of {name} reach this barrier: some do, {told} "
-            f"(at {here})"
+            f"grid_sync: not all threads of the grid of {name} reach this barrier: some do, "
+            f"{message} (at {here})"
         )
         return KernelError("\n".join(filter(None, (text, describe(here), describe(there)))))
 

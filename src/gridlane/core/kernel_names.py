@@ -16,15 +16,15 @@ def readable(name: str) -> str:
     >>> readable("_Z5scaleIfEvPT_i"), readable("_ZN4mine3addEPi"), readable("scale")
     ('scale', 'mine::add', 'scale')
     """
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         return name
-    rest, parts = found["rest"], list[str]()
+    rest, parts = match["rest"], list[str]()
     while length := _LENGTH.match(rest):
         end = length.end() + int(length[1])
         parts.append(rest[length.end() : end])
         rest = rest[end:]
-        if not found["nested"]:
+        if not match["nested"]:
             break
     shown = [part for part in parts if not part.startswith(_INNER)]
     return "::".join(shown) or name

@@ -143,8 +143,8 @@ class Record:
 
 def _srgb() -> bytes:
     """The linear value of each byte. IEC 61966-2-1."""
-    made: list[float] = []
+    results: list[float] = []
     for number in range(256):
         c = number / 255
-        made.append(c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
-    return struct.pack("<256f", *made)
+        results.append(c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
+    return struct.pack("<256f", *results)

@@ -128,10 +128,10 @@ def _complex(name: str, underlying_float: Any) -> ComplexType:
         TypeError: there is none of this name.
     """
     known = {str(kind): kind for kind in _COMPLEX}
-    found = known.get(name)
-    if found is None or found.underlying_float != underlying_float:
+    complex_type = known.get(name)
+    if complex_type is None or complex_type.underlying_float != underlying_float:
         raise TypeError(f"there is no complex type {name} of two {underlying_float}")
-    return found
+    return complex_type
 
 
 _COMPLEX = argtypes.complex32, argtypes.complex64, argtypes.complex128

@@ -21,23 +21,23 @@ from gridlane.abi.python import names_of, resolve
 
 def make_cudaExtent(w: int, h: int, d: int) -> Any:
     """A ``cudaExtent`` of its width, height and depth."""
-    made = resolve("runtime", "cudaExtent")()
-    made.width, made.height, made.depth = w, h, d
-    return made
+    result = resolve("runtime", "cudaExtent")()
+    result.width, result.height, result.depth = w, h, d
+    return result
 
 
 def make_cudaPos(x: int, y: int, z: int) -> Any:
     """A ``cudaPos`` of its coordinates."""
-    made = resolve("runtime", "cudaPos")()
-    made.x, made.y, made.z = x, y, z
-    return made
+    result = resolve("runtime", "cudaPos")()
+    result.x, result.y, result.z = x, y, z
+    return result
 
 
 def make_cudaPitchedPtr(d: Any, p: int, xsz: int, ysz: int) -> Any:
     """A ``cudaPitchedPtr`` of an address, the bytes from row to row, and the size of a plane."""
-    made = resolve("runtime", "cudaPitchedPtr")()
-    made.ptr, made.pitch, made.xsize, made.ysize = d, p, xsz, ysz
-    return made
+    result = resolve("runtime", "cudaPitchedPtr")()
+    result.ptr, result.pitch, result.xsize, result.ysize = d, p, xsz, ysz
+    return result
 
 
 def __getattr__(name: str) -> Any:

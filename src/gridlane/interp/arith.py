@@ -219,9 +219,9 @@ _WHOLE: dict[type[Op], Function] = {
 }
 
 
-def not_wrapped(op: type[Op], operands: list[Any], made: Lanes) -> Lanes:
+def not_wrapped(op: type[Op], operands: list[Any], lanes: Lanes) -> Lanes:
     """The result of an i32 op that is marked ``nowrap``. A wrapped result is undefined: it becomes
     a number that no program expects, so that a use of it shows."""
     whole = _WHOLE[op](*[operand.astype(np.int64) for operand in operands])
-    assert isinstance(made, np.ndarray)
-    return np.where(whole == made, made, ~made)
+    assert isinstance(lanes, np.ndarray)
+    return np.where(whole == lanes, lanes, ~lanes)

@@ -99,11 +99,11 @@ def _moved(function: Callable[..., Lanes], count: int, with_op: bool = False) ->
 
     def rule(op: Op, values: Sequence[Array], bits: Sequence[Array]) -> Bits | None:
         given = [each.view(value.dtype) for each, value in zip(bits[:count], values)]
-        made = raw(function(*((op,) if with_op else ()), *given, *values[count:]))
+        result = raw(function(*((op,) if with_op else ()), *given, *values[count:]))
         if len(bits) == count:
-            return made
+            return result
         unknown = np.logical_or.reduce([anywhere(each) for each in bits[count:]])
-        return merged(unknown, marked(op.results[0].type, unknown), made)
+        return merged(unknown, marked(op.results[0].type, unknown), result)
 
     return rule
 

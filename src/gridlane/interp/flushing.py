@@ -66,13 +66,13 @@ def computed(op: type[Op], function: Callable[..., Any], operands: list[Array]) 
     """What an f32 op that flushes gives: for operands that are flushed, a result that is flushed if
     it is subnormal when rounded to the 24 bits of a normal number."""
     operands = [flushed(operand) for operand in operands]
-    made: Array = function(*operands)
+    array: Array = function(*operands)
     scaled = _SCALED.get(op)
     if scaled is None:
-        return flushed(made)
+        return flushed(array)
     with np.errstate(all="ignore"):
         small = np.abs(scaled(*operands)) < _LEAST
-    return np.where(small, np.copysign(np.float32(0), made), made)
+    return np.where(small, np.copysign(np.float32(0), array), array)
 
 
 def _product(a: Array, b: Array) -> Array:

@@ -93,15 +93,15 @@ def _barrier_part(
     frame: Frame, op: grid.BarrierPart, mask: Array, number: Array, count: Array, predicate: Array
 ) -> Array:
     block = frame.block
-    made = np.zeros(block.lanes, np.int32)
+    array = np.zeros(block.lanes, np.int32)
     for each in np.unique(number[mask]):
         here = mask & (number == each)
         wanted = np.unique(count[here])
         came = -(-(int(here.sum()) + block.arrived.pop(int(each), 0)) // WARP) * WARP
         if each > 15 or len(wanted) > 1 or wanted[0] != came:
             raise _of_part(frame, op, int(each), f"waits for {wanted[0]} threads, {came} reach it")
-        made[here] = _REDUCTIONS[op.kind](predicate[here])
-    return made
+        array[here] = _REDUCTIONS[op.kind](predicate[here])
+    return array
 
 
 def _barrier_arrive(
@@ -116,8 +116,8 @@ def _barrier_arrive(
 
 
 def _of_part(frame: Frame, op: Op, number: int, text: str) -> KernelError:
-    told = f"{op.name}: barrier {number} of block {frame.block.index} {text} (at {op.loc})"
-    return KernelError("\n".join(filter(None, (told, describe(op.loc)))))
+    message = f"{op.name}: barrier {number} of block {frame.block.index} {text} (at {op.loc})"
+    return KernelError("\n".join(filter(None, (message, describe(op.loc)))))
 
 
 def _run_others(frame: Frame, op: grid.RunOthers, mask: Array) -> Array:

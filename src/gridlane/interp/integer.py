@@ -140,15 +140,15 @@ _PICKED: dict[integer.PermuteMode, Callable[[Array, int], Array]] = {
 def _permute(op: integer.Prmt, low: Array, high: Array, selector: Array) -> Array:
     lanes = np.arange(len(low))
     octets = np.stack([low, high], axis=1).view(np.uint8)
-    made = np.zeros((len(low), 4), np.uint8)
+    array = np.zeros((len(low), 4), np.uint8)
     for place in range(4):
         if op.mode is integer.PermuteMode.GENERIC:
             nibble = selector >> np.uint32(4 * place)
             byte = octets[lanes, nibble & 7]
-            made[:, place] = np.where(nibble & 8, byte.view(np.int8) >> 7, byte)
+            array[:, place] = np.where(nibble & 8, byte.view(np.int8) >> 7, byte)
         else:
-            made[:, place] = octets[lanes, _PICKED[op.mode](selector & 3, place)]
-    return made.view(np.uint32).reshape(-1)
+            array[:, place] = octets[lanes, _PICKED[op.mode](selector & 3, place)]
+    return array.view(np.uint32).reshape(-1)
 
 
 PLAIN: dict[type[Op], Function] = {

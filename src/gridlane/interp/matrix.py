@@ -48,9 +48,9 @@ def _first(value: Array, warps: Array) -> Array:
 
 def _fill(frame: Frame, op: matrix.FragmentFill, mask: Array, value: Array) -> Array:
     warps = warps_of(mask, value.view(f"u{value.dtype.itemsize}"))
-    made = fragments(op.type, frame.block.lanes)
-    made[warps] = _first(value, warps)[:, None, None]
-    return made
+    array = fragments(op.type, frame.block.lanes)
+    array[warps] = _first(value, warps)[:, None, None]
+    return array
 
 
 def _places(
@@ -89,10 +89,10 @@ def _load(
         values = memory.gather(places.reshape(-1), dtype).reshape(places.shape)
     except Fault as fault:
         raise _of_warp(fault, mask, warps, places) from None
-    made = fragments(op.type, frame.block.lanes)
+    array = fragments(op.type, frame.block.lanes)
     is_tf32 = op.type.role is not Role.ACC and op.type.element is f32
-    made[warps] = tf32(values) if is_tf32 else values
-    return made
+    array[warps] = tf32(values) if is_tf32 else values
+    return array
 
 
 def _store(

@@ -92,11 +92,11 @@ class Poison:
 
     def entered(self, op: control.Call, callee: Function) -> Poison:
         """The poison of a call that begins: of its arguments."""
-        made = Poison(self.memory)
+        poison = Poison(self.memory)
         for param, value in zip(callee.params, op.arguments, strict=True):
             if value in self.of:
-                made.of[param.value] = self.of[value]
-        return made
+                poison.of[param.value] = self.of[value]
+        return poison
 
     def left(self, op: control.Call, inner: Poison, mask: Array) -> None:
         """Note the poison of what a call has returned."""
@@ -106,7 +106,7 @@ class Poison:
     # --- errors
 
     def refuse(
-        self, block: Block, op: Op, mask: Array, given: Value | tuple[Value, ...], told: str
+        self, block: Block, op: Op, mask: Array, given: Value | tuple[Value, ...], message: str
     ) -> None:
         """Raise KernelError if an operand, or one of several, is poison in an active lane."""
         for value in given if isinstance(given, tuple) else (given,):
@@ -117,7 +117,7 @@ class Poison:
             which = f"%{name}, which is" if name else "what is"
             place = f"block {block.index}, thread {block.thread(int(lanes.argmax()))}"
             text = (
-                f"{op.name}: {told} depends on {which} read before it is written, so it may be "
+                f"{op.name}: {message} depends on {which} read before it is written, so it may be "
                 f"anything (at {op.loc}; {place})"
             )
             raise KernelError("\n".join(filter(None, (text, describe(op.loc)))))

@@ -42,14 +42,14 @@ _FLOATS = {
 
 
 def _matrix(words: Sequence[Array], factor: Factor, shape: tuple[int, int], place: Place) -> Array:
-    made = np.zeros((len(words[0]) // WARP, *shape), np.int64 if factor.is_integer else np.float64)
+    array = np.zeros((len(words[0]) // WARP, *shape), np.int64 if factor.is_integer else np.float64)
     for number, word in enumerate(words):
         for part in range(factor.in_word):
             values = _elements(word, factor, part).reshape(-1, WARP)
             for lane in range(WARP):
                 row, column = place(lane, number, part)
-                made[:, row, column] = values[:, lane]
-    return made
+                array[:, row, column] = values[:, lane]
+    return array
 
 
 def _sums(op: products.Mma, words: Sequence[Array]) -> list[Array]:
@@ -75,7 +75,7 @@ def _mma(frame: Frame, op: products.Mma, mask: Array, *operands: Array) -> tuple
         (op.depth, COLUMNS),
         lambda lane, word, part: products.right_place(lane, word, part, op.right),
     )
-    made: list[Array] = []
+    arrays: list[Array] = []
     with np.errstate(all="ignore"):
         for number, total in enumerate(_sums(op, operands[len(a) + len(b) :])):
             rows, columns = zip(*(products.sum_place(lane, number) for lane in range(WARP)))
@@ -86,8 +86,8 @@ def _mma(frame: Frame, op: products.Mma, mask: Array, *operands: Array) -> tuple
                     total = fused(first, second, total)
                 else:
                     total = first * second + total
-            made.append(total)
-        return tuple(_finished(op, made))
+            arrays.append(total)
+        return tuple(_finished(op, arrays))
 
 
 def _finished(op: products.Mma, made: list[Array]) -> list[Array]:
@@ -112,7 +112,7 @@ def _addresses(
     lane = np.arange(len(pointer)) % WARP
     group, thread = (np.array(step)[:, None] for step in mma_memory.steps(op.matrix))
     rows, columns = group * (lane // 4) + thread * (lane % 4)
-    made: list[list[Array]] = []
+    results: list[list[Array]] = []
     for register in mma_memory.places(op.matrix):
         elements: list[Array] = []
         for row, column in register:
@@ -121,8 +121,8 @@ def _addresses(
                 line, item = item, line
             index = line * stride.astype(np.int64) + item
             elements.append(pointer + (index * op.matrix.element.size).view(ADDRESS))
-        made.append(elements)
-    return made
+        results.append(elements)
+    return results
 
 
 def _load(
@@ -130,13 +130,13 @@ def _load(
 ) -> Lanes:
     warps_of(mask, pointer, stride)
     memory, dtype = frame.block.launch.memory, numpy_of(op.matrix.element)
-    made: list[Array] = []
+    arrays: list[Array] = []
     for result, register in zip(op.results, _addresses(op, pointer, stride), strict=True):
         elements = np.zeros((len(mask), len(register)), dtype)
         for place, each in enumerate(register):
             elements[mask, place] = memory.gather(each[mask], dtype)
-        made.append(elements.view(numpy_of(result.type))[:, 0])
-    return tuple(made) if len(made) > 1 else made[0]
+        arrays.append(elements.view(numpy_of(result.type))[:, 0])
+    return tuple(arrays) if len(arrays) > 1 else arrays[0]
 
 
 def _store(

@@ -54,9 +54,9 @@ def _merged_fragments(mask: Array, new: Array, old: Array) -> Array:
     """Fragments by warp; one that only some lanes of a warp write is undefined: all bits set."""
     lanes = mask.reshape(-1, WARP)
     some, whole = np.asarray(lanes.any(axis=1)), np.asarray(lanes.all(axis=1))
-    made = np.where(whole[:, None, None], new, old)
-    made[some & ~whole] = np.frombuffer(b"\xff" * made.itemsize, made.dtype)[0]
-    return made
+    array = np.where(whole[:, None, None], new, old)
+    array[some & ~whole] = np.frombuffer(b"\xff" * array.itemsize, array.dtype)[0]
+    return array
 
 
 # ---- floats: half precision is computed in f64 and rounded once

@@ -59,9 +59,9 @@ class Builder:
 
     def weak(self, value: float, type_: DType) -> Value:
         """A constant of which ``cast`` still has the digits that its type has not."""
-        made = self.const(value, type_)
-        self._unrounded[made] = value
-        return made
+        result = self.const(value, type_)
+        self._unrounded[result] = value
+        return result
 
     def zero(self, type_: Type) -> Value:
         """The zero of a scalar, pointer, struct, vector or fragment type."""
@@ -84,8 +84,8 @@ class Builder:
         folded = fold_integers(op, constant(lhs), constant(rhs), lhs.type)
         if folded is not None:
             return self.const(*folded)
-        made = op(lhs, rhs)  # type: ignore[call-arg]  # the fields of every Binary
-        return self.value(self._flagged(made))
+        result = op(lhs, rhs)  # type: ignore[call-arg]  # the fields of every Binary
+        return self.value(self._flagged(result))
 
     def unary(self, op: type[Op], value: Value) -> Value:
         """A one-operand op of ``ops.arith`` or ``ops.math``."""

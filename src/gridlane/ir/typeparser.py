@@ -39,9 +39,9 @@ def parse_type(tokens: Tokens, depth: int = 0) -> Type:
     if depth >= MAX_DEPTH:
         raise tokens.error(f"types nest more than {MAX_DEPTH} deep", token)
     tokens.expect("<")
-    made = read(tokens, depth + 1)
+    result = read(tokens, depth + 1)
     tokens.expect(">")
-    return made
+    return result
 
 
 def _pointer(tokens: Tokens, depth: int) -> PointerType:

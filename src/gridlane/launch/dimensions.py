@@ -91,19 +91,19 @@ def check_cluster(kernel: str, grid: Dim3, cluster: Dim3, device: Device) -> Non
     them."""
     if cluster == ALONE:
         return
-    told = f"launch of {kernel}: clusters of {cluster} blocks"
+    message = f"launch of {kernel}: clusters of {cluster} blocks"
     if not device.attributes().get("CLUSTER_LAUNCH"):
         raise LaunchError(
-            f"{told}: clusters are on cuda only, from compute capability 9.0 on, and the device "
+            f"{message}: clusters are on cuda only, from compute capability 9.0 on, and the device "
             f"{device.name} has none (CUDA_ERROR_NOT_SUPPORTED)"
         )
     if min(cluster) < 1 or math.prod(cluster) > LARGEST_CLUSTER:
         raise LaunchError(
-            f"{told}: a cluster has 1 to {LARGEST_CLUSTER} (CUDA_ERROR_INVALID_CLUSTER_SIZE)"
+            f"{message}: a cluster has 1 to {LARGEST_CLUSTER} (CUDA_ERROR_INVALID_CLUSTER_SIZE)"
         )
     if any(size % each for size, each in zip(grid, cluster)):
         raise LaunchError(
-            f"{told}: the grid {grid} is no multiple of them along each axis "
+            f"{message}: the grid {grid} is no multiple of them along each axis "
             "(CUDA_ERROR_INVALID_CLUSTER_SIZE)"
         )
 

@@ -78,7 +78,7 @@ _kernels: weakref.WeakSet[Kernel] = weakref.WeakSet()
 
 def origin_of(bound: BoundKernel) -> Origin | None:
     """Where a bound kernel comes from; None if that no longer lives, or no Kernel loaded it."""
-    return next((found for each in tuple(_kernels) if (found := each.origin_of(bound))), None)
+    return next((origin for each in tuple(_kernels) if (origin := each.origin_of(bound))), None)
 
 
 class Kernel:
@@ -166,9 +166,9 @@ class Kernel:
         """The loaded code for a block shape and a kind of launch."""
         device = device or current.device()
         key = device, block, variant
-        found = self._bound.get(key)
-        if found is not None:
-            return found
+        bound_kernel = self._bound.get(key)
+        if bound_kernel is not None:
+            return bound_kernel
         with fork_waits(), self._lock:
             if key not in self._bound:
                 with _compiling[device.name]():

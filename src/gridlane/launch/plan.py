@@ -174,10 +174,10 @@ class Plan:
             )
         wanted = self.variant_of(grid, params)
         if wanted != self.variant:
-            told = "the launch is too large for its compact code"
+            message = "the launch is too large for its compact code"
             if wanted.buffers != self.variant.buffers:
-                told = f"the code is for arrays in the buffers {self.variant.buffers or 'first'}"
-            raise ValueError(f"{artifact.name}: {told}; launch the plan of Kernel.fitting")
+                message = f"the code is for arrays in the buffers {self.variant.buffers or 'first'}"
+            raise ValueError(f"{artifact.name}: {message}; launch the plan of Kernel.fitting")
         if trace.enabled():
             self.tell(artifact.name, grid, shared)
         stream.launch(self.kernel, params, *grid, shared, keep)

@@ -182,8 +182,8 @@ class Accounting:
         with _lock:
             self._settle()
             if self.limit is not None and self._used + size > self.limit:
-                told = f"{self._used} in use of the pool's limit of {self.limit}"
-                fail(OUT_OF_MEMORY, f"{size} bytes, with {told}")
+                message = f"{self._used} in use of the pool's limit of {self.limit}"
+                fail(OUT_OF_MEMORY, f"{size} bytes, with {message}")
             self._used += size
 
     def cancel(self, size: int) -> None:

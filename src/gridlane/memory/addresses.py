@@ -85,8 +85,8 @@ class AddressMap(Generic[T]):
 
     def at(self, start: int) -> T | None:
         """The range with this start, or None."""
-        found = self._pieces.get(start)
-        return None if found is None else found[1]
+        piece = self._pieces.get(start)
+        return None if piece is None else piece[1]
 
     def size_at(self, start: int) -> int:
         """The size of the range with this start, or 0."""

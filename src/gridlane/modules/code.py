@@ -62,8 +62,10 @@ class Code:
                 # A kernel that led back here would live until a collection of garbage.
                 way = partial(_goes_to_driver, self._via, self.native)
                 whole: weakref.WeakMethod[KernelAt] = weakref.WeakMethod(self.kernel_at)
-                made = ModuleKernel(self.module, name, self.memory, self.native, way, whole)
-                found = self._kernels[name] = made
+                module_kernel = ModuleKernel(
+                    self.module, name, self.memory, self.native, way, whole
+                )
+                found = self._kernels[name] = module_kernel
             return found
 
     def kernel_at(self, address: int) -> ModuleKernel:
@@ -72,10 +74,10 @@ class Code:
         Raises:
             KernelError: there is none.
         """
-        found = entry_at(self.module, address)
-        if found is None:
+        entry = entry_at(self.module, address)
+        if entry is None:
             raise KernelError(f"a kernel launches what is no kernel of its module: {address:#x}")
-        return self.kernel(found)
+        return self.kernel(entry)
 
     def variable(self, name: str, device: Device) -> Buffer:
         """The bytes of a variable on a device.

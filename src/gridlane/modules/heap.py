@@ -45,8 +45,8 @@ def heap(device: Device) -> Buffer:
         DeviceError: OUT_OF_MEMORY, the device has no room for them.
     """
     with _lock:
-        found: Buffer | None = device.memory.kept.get(_NAME)
-        if found is None:
+        buffer: Buffer | None = device.memory.kept.get(_NAME)
+        if buffer is None:
             words, first = layout(size_of(device))
             made = device.allocate(size_of(device))
             start = np.zeros(first[1], np.uint8)  # the pieces need no values
@@ -54,5 +54,5 @@ def heap(device: Device) -> Buffer:
             assert words > 0
             device.upload(made.address, start.data)
             device.default_stream.synchronize()  # before launches on any other stream
-            found = device.memory.kept[_NAME] = made
-        return found
+            buffer = device.memory.kept[_NAME] = made
+        return buffer

@@ -109,16 +109,16 @@ class ModuleKernel:
     def _by(self, native: bool, cooperative: bool, cluster: Dim3) -> Kernel:
         """The kernel by its way to a device. Its code differs by how it is launched."""
         key = native, cooperative, cluster
-        found = self._kernels.get(key)
-        if found is None:
+        kernel = self._kernels.get(key)
+        if kernel is None:
             around = _launched(cooperative, cluster)
             made = (
                 self._native.kernel(self.source, self._options, around)
                 if native
                 else Kernel(self.source, (), self._options, around(compile_for), self._loader)
             )
-            found = self._kernels.setdefault(key, made)
-        return found
+            kernel = self._kernels.setdefault(key, made)
+        return kernel
 
     def packed(self, plan: Plan, block: bytes) -> tuple[bytes, tuple[Buffer | int, ...]]:
         """The parameter block of the code, and what the launch keeps alive; see ``further``.
@@ -128,18 +128,18 @@ class ModuleKernel:
         """
         artifact, params = plan.kernel.artifact, self.source.entry.params
         further = self.further(artifact, plan.device)
-        made, offsets = bytearray(artifact.param_bytes), [start for _, start in placed(params)]
+        data, offsets = bytearray(artifact.param_bytes), [start for _, start in placed(params)]
         for slot in artifact.params:
             if slot.argument >= len(params):
                 value = further[slot.argument - len(params)]
                 number = value.address if isinstance(value, Buffer) else value
-                made[slot.offset : slot.end] = number.to_bytes(slot.size, "little")
+                data[slot.offset : slot.end] = number.to_bytes(slot.size, "little")
                 continue
             path = slot.path[0] if slot.path else 0
             assert isinstance(path, int)
             start = offsets[slot.argument] + path
-            made[slot.offset : slot.end] = block[start : start + slot.size]
-        return bytes(made), further
+            data[slot.offset : slot.end] = block[start : start + slot.size]
+        return bytes(data), further
 
     def plan(
         self,

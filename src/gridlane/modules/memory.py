@@ -14,8 +14,8 @@ from gridlane.runtime.protocol import Device
 
 def no_variable(name: str, known: list[str]) -> ArgumentError:
     """The error for a name of no variable."""
-    told = ", ".join(known) or "none"
-    return ArgumentError(f"there is no variable {name} here; the variables are: {told}")
+    message = ", ".join(known) or "none"
+    return ArgumentError(f"there is no variable {name} here; the variables are: {message}")
 
 
 class ModuleMemory:
@@ -41,14 +41,14 @@ class ModuleMemory:
             DeviceError: OUT_OF_MEMORY, the device has no room for them.
         """
         with self._lock:
-            found = self._buffers.get(device.memory)
-            if found is None:
+            buffer = self._buffers.get(device.memory)
+            if buffer is None:
                 made = device.allocate(max(1, self._data.size))
                 if self._data.size:
                     device.upload(made.address, self._data.initial(made.address).data)
                 device.default_stream.synchronize()  # before launches on any other stream
-                found = self._buffers[device.memory] = made
-            return found
+                buffer = self._buffers[device.memory] = made
+            return buffer
 
     def variable(self, name: str, device: Device) -> Buffer:
         """The bytes of a variable on a device; they keep those of the whole module alive.

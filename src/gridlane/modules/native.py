@@ -109,7 +109,7 @@ class NativeModule:
             if found is None:
                 from gridlane import compiler  # not needed before the first launch
 
-                made = compiler.compile_kernel(
+                kernel = compiler.compile_kernel(
                     _Whole(self.module),
                     (),
                     KernelOptions(),
@@ -117,7 +117,7 @@ class NativeModule:
                     device.finish,
                     make=_as_it_came,
                 )
-                found = self._loaded[device] = cast(ModuleDevice, device).load_module(made)
+                found = self._loaded[device] = cast(ModuleDevice, device).load_module(kernel)
             return found
 
     def _compile(

@@ -9,13 +9,13 @@ from gridlane.frontends.ptx.module import Declared
 
 def placed(params: Sequence[Declared]) -> list[tuple[Declared, int]]:
     """Parameters with their offsets in the block that CUDA packs."""
-    made: list[tuple[Declared, int]] = []
+    results: list[tuple[Declared, int]] = []
     end = 0
     for each in params:
         start = -(-end // each.align) * each.align
-        made.append((each, start))
+        results.append((each, start))
         end = start + each.size
-    return made
+    return results
 
 
 def packed_size(params: Sequence[Declared]) -> int:

@@ -112,15 +112,15 @@ def roofline(kernels: Sequence[KernelFigures], peak: Peaks, names: Sequence[str]
     for kernel, x, y in points:
         parts.append(_point(kernel, plane.x(x), plane.y(y), colour(kernel.name, names)))
     if not points:
-        told = "no kernel with floating-point operations and known arrays"
-        parts.append(f'<text x="{_LEFT + 20}" y="{_BOTTOM - 20}">{told}</text>')
+        message = "no kernel with floating-point operations and known arrays"
+        parts.append(f'<text x="{_LEFT + 20}" y="{_BOTTOM - 20}">{message}</text>')
     return "".join([*parts, "</svg>"])
 
 
 def _point(kernel: KernelFigures, x: float, y: float, fill: str) -> str:
-    told = f"{wording.gigaflops(kernel.flops_per_second)} GFLOP/s, {wording.roofline(kernel)}"
+    message = f"{wording.gigaflops(kernel.flops_per_second)} GFLOP/s, {wording.roofline(kernel)}"
     dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{fill}">'
-    title = f"<title>{escape(f'{kernel.name}: {told}')}</title></circle>"
+    title = f"<title>{escape(f'{kernel.name}: {message}')}</title></circle>"
     side = "end" if x > _WIDTH - 200 else "start"
     place = f'x="{x + (-10 if side == "end" else 10):.1f}" y="{y + 4:.1f}" text-anchor="{side}"'
     return f"{dot}{title}<text {place}>{escape(kernel.name)}</text>"
@@ -154,5 +154,5 @@ class _Plane:
             label = f"{10.0**power / 1e9:g} GFLOP/s"
             yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
         middle = (_LEFT + right) / 2
-        told = "operations per byte of the arrays"
-        yield f'<text x="{middle}" y="{_BOTTOM + 34}" text-anchor="middle">{told}</text>'
+        message = "operations per byte of the arrays"
+        yield f'<text x="{middle}" y="{_BOTTOM + 34}" text-anchor="middle">{message}</text>'

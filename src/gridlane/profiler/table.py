@@ -90,16 +90,16 @@ def _peak(figures: Figures, device: str) -> str:
     narrow, wide = (
         f"{each / 1e9:.3g}" for each in (peak.flops_per_second, peak.wide_flops_per_second)
     )
-    told = f"; at most {memory} GB/s, {narrow} GFLOP/s in float32"
-    return told + (f", {wide} in float64" if peak.wide_flops_per_second else "")
+    message = f"; at most {memory} GB/s, {narrow} GFLOP/s in float32"
+    return message + (f", {wide} in float64" if peak.wide_flops_per_second else "")
 
 
 def _table(title: str, *columns: str) -> Table:
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=title)
-    made.title_justify = "left"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=title)
+    table.title_justify = "left"
     for name in columns:
-        made.add_column(name, justify="left" if name in ("kernel", "copies") else "right")
-    return made
+        table.add_column(name, justify="left" if name in ("kernel", "copies") else "right")
+    return table
 
 
 def _kernels(figures: Figures) -> Table:

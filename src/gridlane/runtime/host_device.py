@@ -148,10 +148,10 @@ class HostDevice:
         per-thread default stream, is also the default stream."""
         if handle in (0, 1, 2):
             return self.default_stream
-        found = by_handle(handle)
-        if found is None:
+        host_stream = by_handle(handle)
+        if host_stream is None:
             fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
-        return found
+        return host_stream
 
     def stop_thread(self, thread: int, wish: bool) -> None:
         """Ask the launch of a thread to end early, or withdraw the request."""

@@ -156,10 +156,10 @@ class HostDrivenDevice(Generic[S]):
         """The stream with this number; there are no per-thread default streams here."""
         if handle in (0, 1, 2):
             return self.default_stream
-        found = self._streams.get(handle)
-        if found is None:
+        stream = self._streams.get(handle)
+        if stream is None:
             fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
-        return found
+        return stream
 
     def synchronize(self, owner: object = None) -> None:
         """Wait for the work of all streams; raise the first error."""

@@ -65,13 +65,13 @@ class HostDrivenKernel(Generic[D]):
 
     def block_of(self, owner: Owner) -> ReportBlock:
         """The report block of an owner's launches. Hot."""
-        found = self._blocks.get(owner)
-        if found is None:
+        block = self._blocks.get(owner)
+        if block is None:
             with self._blocks_lock:
-                found = self._blocks.get(owner)
-                if found is None:
-                    found = self._blocks[owner] = self._new_block()
-        return found
+                block = self._blocks.get(owner)
+                if block is None:
+                    block = self._blocks[owner] = self._new_block()
+        return block
 
     def check_block(self, block: Block) -> int:
         """Refuse a block shape that exceeds the device's limits; return its number of threads.
@@ -98,8 +98,8 @@ class HostDrivenKernel(Generic[D]):
         """
         most = self.device.limits.max_shared
         if shared < 0 or static + -(-shared // step) * step > most:
-            told = f"{static} bytes of static and {shared} of dynamic shared memory"
-            fail(OUT_OF_RESOURCES, f"kernel {self.name}: {told}; a block has {most}")
+            message = f"{static} bytes of static and {shared} of dynamic shared memory"
+            fail(OUT_OF_RESOURCES, f"kernel {self.name}: {message}; a block has {most}")
 
     # --- facts ---
 
@@ -195,5 +195,5 @@ def accept(artifact: Artifact, target: str, form: str, language: str, library: s
     if (artifact.target, artifact.format) != (target, form):
         fail(INVALID_IMAGE, f"the {target} device runs {language}, not {artifact.format}")
     if artifact.cooperative:
-        told = f"{artifact.name}: {library} does not say that all blocks of a grid run at once"
-        fail(NOT_SUPPORTED, told)
+        message = f"{artifact.name}: {library} does not say that all blocks of a grid run at once"
+        fail(NOT_SUPPORTED, message)

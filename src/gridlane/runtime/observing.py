@@ -131,10 +131,10 @@ def seam(owner: type, name: str, wrap: Wrap) -> None:
     """Name a method of a driver's class through which launches or copies pass. A method that
     ``wrap`` makes may be called at any time: it tells those who watch then."""
     with _lock:
-        made = _Seam(owner, name, wrap)
-        _seams.append(made)
+        new_seam = _Seam(owner, name, wrap)
+        _seams.append(new_seam)
         if observers:
-            made.open()
+            new_seam.open()
 
 
 def then(call: Callable[[], object]) -> None:

@@ -32,23 +32,23 @@ def geometry_of(width: int, height: int, depth: int, flags: int) -> Geometry:
         raise ArgumentError(f"there is no array of {sizes}")
     layered = bool(flags & _LAYERED)
     if flags & _CUBE:
-        found = Geometry.LAYERS_OF_CUBES if layered else Geometry.CUBE
+        geometry = Geometry.LAYERS_OF_CUBES if layered else Geometry.CUBE
         if width != height or not depth or depth % 6 or (depth != 6 and not layered):
             raise ArgumentError(f"{sizes}: faces of cubes are squares, and six for each cube")
     elif layered:
-        found = Geometry.LAYERS_OF_TWO if height else Geometry.LAYERS_OF_ONE
+        geometry = Geometry.LAYERS_OF_TWO if height else Geometry.LAYERS_OF_ONE
         if not depth:
             raise ArgumentError(f"{sizes}: there are no layers; depth is their number")
     elif depth:
-        found = Geometry.THREE
+        geometry = Geometry.THREE
         if not height:
             raise ArgumentError(f"{sizes}: an array with a depth has a height, or layers")
     else:
-        found = Geometry.TWO if height else Geometry.ONE
+        geometry = Geometry.TWO if height else Geometry.ONE
     given = [size for size in (width, height, depth) if size]
-    if any(size > most for size, most in zip(given, MOST[found], strict=True)):
-        raise ArgumentError(f"{sizes}: the largest is {' x '.join(map(str, MOST[found]))}")
-    return found
+    if any(size > most for size, most in zip(given, MOST[geometry], strict=True)):
+        raise ArgumentError(f"{sizes}: the largest is {' x '.join(map(str, MOST[geometry]))}")
+    return geometry
 
 
 def layers_of(depth: int, flags: int) -> int:
@@ -76,8 +76,8 @@ def sizes_of_levels(
     most = max(width, height, 0 if layered else depth).bit_length()
     if not 1 <= levels <= most:
         raise ArgumentError(f"{levels} levels: an array of this size has 1 to {most}")
-    made: list[tuple[int, int, int]] = []
+    results: list[tuple[int, int, int]] = []
     for level in range(levels):
         w, h, d = (max(1, size >> level) if size else 0 for size in (width, height, depth))
-        made.append((w, h, depth if layered else d))
-    return made
+        results.append((w, h, depth if layered else d))
+    return results

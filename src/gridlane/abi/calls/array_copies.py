@@ -31,15 +31,15 @@ def _box(handle: int, x: int, y: int, width: int, height: int, stream: Stream) -
 @implements("cuMemcpyHtoAAsync_v2", "cuMemcpyHtoAAsync")
 def host_to_array_async(to: int, offset: int, source: int, size: int, stream: int) -> None:
     """Copy from the host to an array, in a stream."""
-    found = streams.stream(stream)
-    copying.copy(found, _run(to, offset, size, found), Rows(source, False), size)
+    target = streams.stream(stream)
+    copying.copy(target, _run(to, offset, size, target), Rows(source, False), size)
 
 
 @implements("cuMemcpyAtoHAsync_v2", "cuMemcpyAtoHAsync")
 def array_to_host_async(to: int, source: int, offset: int, size: int, stream: int) -> None:
     """Copy from an array to the host, in a stream."""
-    found = streams.stream(stream)
-    copying.copy(found, Rows(to, False), _run(source, offset, size, found), size)
+    target = streams.stream(stream)
+    copying.copy(target, Rows(to, False), _run(source, offset, size, target), size)
 
 
 @implements("cuMemcpyHtoA_v2", "cuMemcpyHtoA")
@@ -59,25 +59,25 @@ def array_to_host(to: int, source: int, offset: int, size: int) -> None:
 @implements("cuMemcpyDtoA_v2")
 def device_to_array(to: int, offset: int, source: int, size: int) -> None:
     """Copy from linear memory of the device to an array."""
-    found = streams.stream(0)
-    check_device(source, size, found.context)
-    copying.copy(found, _run(to, offset, size, found), Rows(source, True), size)
+    stream = streams.stream(0)
+    check_device(source, size, stream.context)
+    copying.copy(stream, _run(to, offset, size, stream), Rows(source, True), size)
 
 
 @implements("cuMemcpyAtoD_v2")
 def array_to_device(to: int, source: int, offset: int, size: int) -> None:
     """Copy from an array to linear memory of the device."""
-    found = streams.stream(0)
-    check_device(to, size, found.context)
-    copying.copy(found, Rows(to, True), _run(source, offset, size, found), size)
+    stream = streams.stream(0)
+    check_device(to, size, stream.context)
+    copying.copy(stream, Rows(to, True), _run(source, offset, size, stream), size)
 
 
 @implements("cuMemcpyAtoA_v2", "cuMemcpyAtoA")
 def array_to_array(to: int, offset: int, source: int, start: int, size: int) -> None:
     """Copy from an array to another."""
-    found = streams.stream(0)
-    target = _run(to, offset, size, found)
-    copying.copy(found, target, _run(source, start, size, found), size)
+    stream = streams.stream(0)
+    target = _run(to, offset, size, stream)
+    copying.copy(stream, target, _run(source, start, size, stream), size)
 
 
 # --- the runtime's ---
@@ -120,10 +120,10 @@ def rows_to_array_async(
     stream: int,
 ) -> None:
     """Copy rows to an array, in a stream."""
-    found = streams.stream(stream)
-    given = _linear(source, pitch, width, height, kind, _TO_DEVICE, found)
-    target = _box(to, x, y, width, height, found)
-    copying.copy(found, target, given, width, height)
+    stream_object = streams.stream(stream)
+    given = _linear(source, pitch, width, height, kind, _TO_DEVICE, stream_object)
+    target = _box(to, x, y, width, height, stream_object)
+    copying.copy(stream_object, target, given, width, height)
 
 
 @implements("cudaMemcpy2DFromArrayAsync")
@@ -139,10 +139,10 @@ def rows_from_array_async(
     stream: int,
 ) -> None:
     """Copy rows of an array, in a stream."""
-    found = streams.stream(stream)
-    target = _linear(to, pitch, width, height, kind, _TO_HOST, found)
-    start = _box(source, x, y, width, height, found)
-    copying.copy(found, target, start, width, height)
+    stream_object = streams.stream(stream)
+    target = _linear(to, pitch, width, height, kind, _TO_HOST, stream_object)
+    start = _box(source, x, y, width, height, stream_object)
+    copying.copy(stream_object, target, start, width, height)
 
 
 @implements("cudaMemcpy2DToArray")
@@ -170,10 +170,10 @@ def rows_within(
     """Copy rows from an array to another."""
     if kind not in (_WITHIN, _BY_ADDRESS):
         fail(_BAD_KIND, f"copies of the kind {kind}")
-    found = streams.stream(0)
-    target = _box(to, x, y, width, height, found)
-    start = _box(source, u, v, width, height, found)
-    copying.copy(found, target, start, width, height)
+    stream = streams.stream(0)
+    target = _box(to, x, y, width, height, stream)
+    start = _box(source, u, v, width, height, stream)
+    copying.copy(stream, target, start, width, height)
 
 
 def _place(handle: int, x: int, y: int) -> int:
@@ -184,9 +184,9 @@ def _place(handle: int, x: int, y: int) -> int:
 @implements("cudaMemcpyToArrayAsync")
 def to_array_async(to: int, x: int, y: int, source: int, size: int, kind: int, stream: int) -> None:
     """Copy bytes to an array, row after row, in a stream."""
-    found = streams.stream(stream)
-    given = _linear(source, size, size, 1, kind, _TO_DEVICE, found)
-    copying.copy(found, _run(to, _place(to, x, y), size, found), given, size)
+    target = streams.stream(stream)
+    given = _linear(source, size, size, 1, kind, _TO_DEVICE, target)
+    copying.copy(target, _run(to, _place(to, x, y), size, target), given, size)
 
 
 @implements("cudaMemcpyFromArrayAsync")
@@ -194,9 +194,11 @@ def from_array_async(
     to: int, source: int, x: int, y: int, size: int, kind: int, stream: int
 ) -> None:
     """Copy bytes of an array, row after row, in a stream."""
-    found = streams.stream(stream)
-    target = _linear(to, size, size, 1, kind, _TO_HOST, found)
-    copying.copy(found, target, _run(source, _place(source, x, y), size, found), size)
+    stream_object = streams.stream(stream)
+    target = _linear(to, size, size, 1, kind, _TO_HOST, stream_object)
+    copying.copy(
+        stream_object, target, _run(source, _place(source, x, y), size, stream_object), size
+    )
 
 
 @implements("cudaMemcpyToArray")
@@ -220,6 +222,6 @@ def bytes_within(
     """Copy bytes from an array to another, row after row."""
     if kind not in (_WITHIN, _BY_ADDRESS):
         fail(_BAD_KIND, f"copies of the kind {kind}")
-    found = streams.stream(0)
-    target = _run(to, _place(to, x, y), size, found)
-    copying.copy(found, target, _run(source, _place(source, u, v), size, found), size)
+    stream = streams.stream(0)
+    target = _run(to, _place(to, x, y), size, stream)
+    copying.copy(stream, target, _run(source, _place(source, u, v), size, stream), size)

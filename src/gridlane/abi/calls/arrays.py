@@ -87,16 +87,16 @@ def get_descriptor(handle: int) -> Struct:
 @implements("cuArray3DGetDescriptor_v2")
 def get_descriptor_3d(handle: int) -> Struct:
     """The sizes, format and flags of an array."""
-    found = array(handle)
-    made = _described(Struct("CUDA_ARRAY3D_DESCRIPTOR"), found)
-    made.Depth, made.Flags = found.sizes[2], found.flags
-    return made
+    array_object = array(handle)
+    struct = _described(Struct("CUDA_ARRAY3D_DESCRIPTOR"), array_object)
+    struct.Depth, struct.Flags = array_object.sizes[2], array_object.flags
+    return struct
 
 
-def _described(made: Struct, found: Array) -> Struct:
-    made.Width, made.Height = found.sizes[:2]
-    made.Format, made.NumChannels = formats.to_driver(found.form), found.form.channels
-    return made
+def _described(struct: Struct, found: Array) -> Struct:
+    struct.Width, struct.Height = found.sizes[:2]
+    struct.Format, struct.NumChannels = formats.to_driver(found.form), found.form.channels
+    return struct
 
 
 @implements("cuMipmappedArrayCreate")
@@ -121,10 +121,10 @@ def _mipmapped(
 @implements("cuMipmappedArrayGetLevel", "cudaGetMipmappedArrayLevel")
 def get_level(handle: int, level: int) -> int:
     """An array that is a level of another; 0 is the largest."""
-    found = mipmapped(handle)
-    if level >= len(found.levels):
-        fail(INVALID_VALUE, f"level {level}; there are {len(found.levels)}")
-    return found.levels[level].handle
+    mipmapped_object = mipmapped(handle)
+    if level >= len(mipmapped_object.levels):
+        fail(INVALID_VALUE, f"level {level}; there are {len(mipmapped_object.levels)}")
+    return mipmapped_object.levels[level].handle
 
 
 @implements("cuMipmappedArrayDestroy")
@@ -218,10 +218,10 @@ def free_mipmapped(handle: int) -> None:
 @implements("cudaArrayGetInfo")
 def get_info(handle: int) -> tuple[Struct, Struct, int]:
     """The format, sizes and flags of an array."""
-    found = array(handle)
+    array_object = array(handle)
     extent = Struct("cudaExtent")
-    extent.width, extent.height, extent.depth = found.sizes
-    return formats.to_runtime(found.form), extent, found.flags
+    extent.width, extent.height, extent.depth = array_object.sizes
+    return formats.to_runtime(array_object.form), extent, array_object.flags
 
 
 @implements("cudaGetChannelDesc")
@@ -233,6 +233,6 @@ def get_channel_desc(handle: int) -> Struct:
 @implements("cudaCreateChannelDesc")
 def create_channel_desc(x: int, y: int, z: int, w: int, kind: int) -> Struct:
     """A description of texels, as it is given."""
-    made = Struct("cudaChannelFormatDesc")
-    made.x, made.y, made.z, made.w, made.f = x, y, z, w, kind
-    return made
+    struct = Struct("cudaChannelFormatDesc")
+    struct.x, struct.y, struct.z, struct.w, struct.f = x, y, z, w, kind
+    return struct

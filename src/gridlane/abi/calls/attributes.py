@@ -30,15 +30,15 @@ def get(handle: int, attribute: int) -> Struct:
     return _value(streams.stream(handle), attribute)
 
 
-def _value(found: Stream, attribute: int) -> Struct:
-    made = Struct("CUlaunchAttributeValue")
+def _value(stream: Stream, attribute: int) -> Struct:
+    struct = Struct("CUlaunchAttributeValue")
     if attribute == _PRIORITY:
-        made.priority = found.priority
+        struct.priority = stream.priority
     elif attribute == _WAITING:
-        made.syncPolicy = found.waiting
+        struct.syncPolicy = stream.waiting
     elif attribute not in (_WINDOW, _DOMAIN):
         refuse(attribute)
-    return made  # no window, and the default domain
+    return struct  # no window, and the default domain
 
 
 def refuse(attribute: int) -> None:
@@ -52,15 +52,15 @@ def refuse(attribute: int) -> None:
 def set_(handle: int, attribute: int, value: Struct | None) -> None:
     """Set an attribute of a stream. How the host waits, and a priority, are left to the device; a
     window of the cache or a domain of memory that no device has is refused."""
-    found = streams.stream(handle)
+    stream = streams.stream(handle)
     if value is None:
         fail(INVALID_VALUE, "no value")
     if attribute == _PRIORITY:
-        found.priority = max(GREATEST, min(LEAST, value.priority))
+        stream.priority = max(GREATEST, min(LEAST, value.priority))
     elif attribute == _WAITING:
         if value.syncPolicy not in _POLICIES:
             fail(INVALID_VALUE, f"no policy has the number {value.syncPolicy}")
-        found.waiting = value.syncPolicy
+        stream.waiting = value.syncPolicy
     elif attribute == _WINDOW:
         if value.accessPolicyWindow.num_bytes:
             fail(INVALID_VALUE, "no device keeps a window of memory in its cache")

@@ -82,15 +82,15 @@ def batch(
     handle: int,
 ) -> None:
     """Copy pieces of memory in a stream, by their addresses."""
-    found = _stream(handle)
+    stream = _stream(handle)
     if count > _MOST or (count and not (targets and sources and sizes)):
         fail(INVALID_VALUE, f"{count} copies without their addresses or sizes")
     orders = _orders(attributes, places, kinds, count)
     given = (raw.words(each, count) for each in (targets, sources, sizes))
     for to, source, size, order in zip(*given, orders):
-        _reach(found, source, size, order)
+        _reach(stream, source, size, order)
         copies.by_address(to, source, size, handle)
-    _done(found, orders)
+    _done(stream, orders)
 
 
 @implements("cuMemcpyBatchAsync", "cudaMemcpyBatchAsync@12")
@@ -146,7 +146,7 @@ def _end(box: Struct, end: str, given: Struct, texel: int) -> None:
 @implements("cuMemcpy3DBatchAsync_v2", "cudaMemcpy3DBatchAsync")
 def batch_3d(count: int, operations: Struct | None, flags: int, handle: int) -> None:
     """Copy planes of rows in a stream, by their addresses."""
-    found = _stream(handle)
+    stream = _stream(handle)
     if flags or count > _MOST or (count and operations is None):
         fail(INVALID_VALUE, f"{count} copies with the flags {flags:#x}")
     step, orders = layout("CUDA_MEMCPY3D_BATCH_OP").size, list[int]()
@@ -163,9 +163,9 @@ def batch_3d(count: int, operations: Struct | None, flags: int, handle: int) -> 
         _end(box, "dst", each.dst, texel)
         _end(box, "src", each.src, texel)
         if not _array(each.src):
-            _reach(found, box.srcDevice, 1, each.srcAccessOrder)
+            _reach(stream, box.srcDevice, 1, each.srcAccessOrder)
         copies.box_copy(box, handle, True)
-    _done(found, orders)
+    _done(stream, orders)
 
 
 @implements("cuMemcpy3DBatchAsync", "cudaMemcpy3DBatchAsync@12")

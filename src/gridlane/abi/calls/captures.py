@@ -57,10 +57,10 @@ def begin_to_graph(
 ) -> None:
     """Capture the work of a stream as further nodes of a graph."""
     _check_mode(mode)
-    found = graph(target)
+    graph_object = graph(target)
     check_edges(data, count)
-    after = tuple(dependencies_at(dependencies, count, found))
-    captures.begin(streams.stream(handle), mode, found, after)
+    after = tuple(dependencies_at(dependencies, count, graph_object))
+    captures.begin(streams.stream(handle), mode, graph_object, after)
 
 
 @implements("cuStreamEndCapture", "cudaStreamEndCapture")
@@ -71,10 +71,10 @@ def end(handle: int) -> int:
     return captures.end(streams.stream(handle)).handle
 
 
-def _status(found: Place | None) -> int:
-    if found is None:
+def _status(place: Place | None) -> int:
+    if place is None:
         return NONE
-    return ACTIVE if found.capture.valid else INVALIDATED
+    return ACTIVE if place.capture.valid else INVALIDATED
 
 
 @implements("cuStreamIsCapturing", "cudaStreamIsCapturing")

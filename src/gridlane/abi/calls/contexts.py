@@ -65,15 +65,15 @@ def set_primary_flags(ordinal: int, flags: int) -> None:
 @implements("cuDevicePrimaryCtxGetState")
 def primary_state(ordinal: int) -> tuple[int, int]:
     """The flags of a device's primary context, and whether it exists."""
-    found = contexts.primary(ordinal)
-    return found.flags, int(found.context is not None and bool(found.context.handle))
+    context = contexts.primary(ordinal)
+    return context.flags, int(context.context is not None and bool(context.context.handle))
 
 
 def _created(flags: int, ordinal: int) -> int:
     check_flags(flags, _FLAGS)
-    made = Context(ordinal, flags)
-    contexts.push(made)
-    return made.handle
+    context = Context(ordinal, flags)
+    contexts.push(context)
+    return context.handle
 
 
 @implements("cuCtxCreate_v4")
@@ -126,8 +126,8 @@ def set_current(handle: int) -> None:
 @implements("cuCtxGetCurrent")
 def get_current() -> int:
     """The current context, or 0."""
-    found = contexts.top()
-    return found.handle if found is not None else 0
+    context = contexts.top()
+    return context.handle if context is not None else 0
 
 
 @implements("cuCtxGetDevice")

@@ -26,43 +26,45 @@ def finished(stream: Stream) -> None:
 def finished_if_asked(stream: Stream, *addresses: int) -> None:
     """Wait for a copy or fill of memory whose program asked for that, or of the host's."""
     for each in addresses:
-        found = memory.find(each, 1, stream.context.ordinal)
-        if found is not None and (found.synchronous or found.kind in ("host", "registered")):
+        allocation = memory.find(each, 1, stream.context.ordinal)
+        if allocation is not None and (
+            allocation.synchronous or allocation.kind in ("host", "registered")
+        ):
             finished(stream)
             return
 
 
 def to_device(to: int, source: int, size: int, stream: int) -> Stream:
     """Append a copy from the host."""
-    found = streams.stream(stream)
-    check_device(to, size, found.context)
-    copying.copy(found, Rows(to, True), Rows(source, False), size)
-    return found
+    target = streams.stream(stream)
+    check_device(to, size, target.context)
+    copying.copy(target, Rows(to, True), Rows(source, False), size)
+    return target
 
 
 def to_host(to: int, source: int, size: int, stream: int) -> Stream:
     """Append a copy to the host."""
-    found = streams.stream(stream)
-    check_device(source, size, found.context)
-    copying.copy(found, Rows(to, False), Rows(source, True), size)
-    return found
+    target = streams.stream(stream)
+    check_device(source, size, target.context)
+    copying.copy(target, Rows(to, False), Rows(source, True), size)
+    return target
 
 
 def within(to: int, source: int, size: int, stream: int) -> Stream:
     """Append a copy from device to device."""
-    found = streams.stream(stream)
-    check_device(to, size, found.context)
-    check_device(source, size, found.context)
-    copying.copy(found, Rows(to, True), Rows(source, True), size)
-    return found
+    target = streams.stream(stream)
+    check_device(to, size, target.context)
+    check_device(source, size, target.context)
+    copying.copy(target, Rows(to, True), Rows(source, True), size)
+    return target
 
 
 def by_address(to: int, source: int, size: int, stream: int) -> Stream:
     """Append a copy whose sides the addresses tell."""
-    found = streams.stream(stream)
-    target, start = (Rows(each, side(each, size, found.context)) for each in (to, source))
-    copying.copy(found, target, start, size)
-    return found
+    stream_object = streams.stream(stream)
+    target, start = (Rows(each, side(each, size, stream_object.context)) for each in (to, source))
+    copying.copy(stream_object, target, start, size)
+    return stream_object
 
 
 @implements("cuMemcpyHtoD_v2")
@@ -168,24 +170,24 @@ def rows_of(box: Struct, end: str, context: Context, is_3d: bool) -> Rows:
 
 def _in_array(box: Struct, end: str, context: Context, is_3d: bool) -> Rows:
     """An end that is in an array of texels."""
-    found = arrays.arrays.get(getattr(box, f"{end}Array"))
+    array = arrays.arrays.get(getattr(box, f"{end}Array"))
     x, y = getattr(box, f"{end}XInBytes"), getattr(box, f"{end}Y")
     z, depth = (getattr(box, f"{end}Z"), box.Depth) if is_3d else (0, 1)
     if is_3d and getattr(box, f"{end}LOD"):
         fail(INVALID_VALUE, f"{end}LOD is 0: a level of a mipmapped array is an array")
-    return arrays.rows(found, x, y, z, box.WidthInBytes, box.Height, depth, context)
+    return arrays.rows(array, x, y, z, box.WidthInBytes, box.Height, depth, context)
 
 
 def box_copy(box: Struct | None, stream: int, is_3d: bool) -> Stream:
     """Append a copy of rows, or of planes of rows."""
-    found = streams.stream(stream)
+    target = streams.stream(stream)
     if box is None:
         fail(INVALID_VALUE, "no description of the copy")
     if not box.WidthInBytes or not box.Height or (is_3d and not box.Depth):
-        return found
-    to, source = (rows_of(box, end, found.context, is_3d) for end in ("dst", "src"))
-    copying.copy(found, to, source, box.WidthInBytes, box.Height, box.Depth if is_3d else 1)
-    return found
+        return target
+    to, source = (rows_of(box, end, target.context, is_3d) for end in ("dst", "src"))
+    copying.copy(target, to, source, box.WidthInBytes, box.Height, box.Depth if is_3d else 1)
+    return target
 
 
 @implements("cuMemcpy2D_v2", "cuMemcpy2DUnaligned_v2")
@@ -233,11 +235,11 @@ def _fill(
     to: int, pitch: int, value: int, size: int, width: int, height: int, stream: int
 ) -> Stream:
     """Append a fill of rows with a value of ``size`` bytes."""
-    found = streams.stream(stream)
-    work = fill_of(found.context, to, pitch, value, size, width, height)
+    target = streams.stream(stream)
+    work = fill_of(target.context, to, pitch, value, size, width, height)
     if width and height:
-        found.submit(work)
-    return found
+        target.submit(work)
+    return target
 
 
 def _declare(size: int) -> None:

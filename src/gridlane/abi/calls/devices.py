@@ -51,9 +51,9 @@ def name(room: int, ordinal: int) -> bytes:
 @implements("cuDeviceGetUuid_v2")
 def get_uuid(ordinal: int) -> Struct:
     """The identity of a device, which differs between machines."""
-    made = Struct("CUuuid")
-    made.bytes = devices.identity(ordinal)
-    return made
+    struct = Struct("CUuuid")
+    struct.bytes = devices.identity(ordinal)
+    return struct
 
 
 @implements("cuDeviceTotalMem_v2")
@@ -135,11 +135,11 @@ def linear_texture(form: int, channels: int, ordinal: int) -> int:
 @implements("cuDeviceGetProperties")
 def properties(ordinal: int) -> Struct:
     """A few attributes in one structure."""
-    made = Struct("CUdevprop")
+    struct = Struct("CUdevprop")
     for field, names in _PROPERTIES.items():
         values = [one(ordinal, each) for each in names.split()]
-        setattr(made, field, values if len(values) > 1 else values[0])
-    return made
+        setattr(struct, field, values if len(values) > 1 else values[0])
+    return struct
 
 
 _PROPERTIES = {

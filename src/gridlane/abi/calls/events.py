@@ -48,13 +48,13 @@ def record_with_flags(handle: int, stream: int, flags: int) -> None:
     """Record an event after the work that is in a stream."""
     if flags & ~1:
         fail(INVALID_VALUE, f"recording with the flags {flags}")
-    event, found = streams.event(handle), streams.stream(stream)
-    if event.context is not found.context:
+    event, target = streams.event(handle), streams.stream(stream)
+    if event.context is not target.context:
         fail(INVALID_HANDLE, "the event and the stream are of two contexts")
-    if flags and found.capture is not None:
-        found.submit(Record(event))
+    if flags and target.capture is not None:
+        target.submit(Record(event))
     else:
-        captures.record(found, event)
+        captures.record(target, event)
 
 
 @implements("cuEventQuery")

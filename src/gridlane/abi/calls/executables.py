@@ -73,17 +73,17 @@ def instantiate_with_log(handle: int, room: int) -> tuple[int, int, bytes]:
 @implements("cuGraphInstantiateWithParams")
 def instantiate_with_params(handle: int, params: Struct | None) -> int:
     """Create an executable graph, and tell in the description what is wrong."""
-    found, params = graph(handle), given(params)
+    graph_object, params = graph(handle), given(params)
     flags = params.flags
     contexts.check_flags(flags, executables.AUTO_FREE | _UPLOAD | _ON_DEVICE | _PRIORITY)
     if flags & _UPLOAD:
         streams.stream(params.hUploadStream)
     params.hErrNode_out, params.result_out = 0, _RESULTS["CUDA_GRAPH_INSTANTIATE_ERROR"]
-    bad = executables.unordered(found)
+    bad = executables.unordered(graph_object)
     if bad is not None:
         params.hErrNode_out = bad.handle
         params.result_out = _RESULTS["CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE"]
-    made = made_of(found, flags)
+    made = made_of(graph_object, flags)
     params.result_out = _RESULTS["CUDA_GRAPH_INSTANTIATE_SUCCESS"]
     return made.handle
 
@@ -240,17 +240,17 @@ def get_enabled(handle: int, item: int) -> int:
 @implements("cuGraphExecUpdate_v2", "cudaGraphExecUpdate")
 def update(handle: int, by: int) -> Struct:
     """Give the nodes the work of those of a graph of the same form."""
-    owner, found = executable(handle), graph(by)
-    told = Struct("CUgraphExecUpdateResultInfo")
+    owner, graph_object = executable(handle), graph(by)
+    struct = Struct("CUgraphExecUpdateResultInfo")
     try:
-        updates.update(owner.graph, found, owner.context)
+        updates.update(owner.graph, graph_object, owner.context)
     except updates.Mismatch as error:
-        told.result = error.result
-        told.errorNode = error.node.handle if error.node else 0
-        told.errorFromNode = error.dependency.handle if error.dependency else 0
+        struct.result = error.result
+        struct.errorNode = error.node.handle if error.node else 0
+        struct.errorFromNode = error.dependency.handle if error.dependency else 0
         what = f"the graph does not fit, by the result {error.result}"
-        raise Failure(GRAPH_EXEC_UPDATE_FAILURE, what, (told,)) from None
-    return told
+        raise Failure(GRAPH_EXEC_UPDATE_FAILURE, what, (struct,)) from None
+    return struct
 
 
 @implements("cuGraphExecUpdate")
@@ -273,11 +273,11 @@ def update_in_parts(handle: int, by: int) -> tuple[int, int]:
 @implements("cuGraphDebugDotPrint", "cudaGraphDebugDotPrint")
 def print_dot(handle: int, path: bytes, flags: int) -> None:
     """Write a graph to a file, in the language of Graphviz."""
-    found = graph(handle)
+    graph_object = graph(handle)
     contexts.check_flags(flags, _DOT_FLAGS)
     if not path:
         fail(INVALID_VALUE, "no path")
     try:
-        Path(path.decode()).write_text(drawn(found, flags), encoding="utf-8")
+        Path(path.decode()).write_text(drawn(graph_object, flags), encoding="utf-8")
     except OSError as error:
         fail(FILE_NOT_FOUND, str(error))

@@ -80,10 +80,10 @@ _BAD_CHANNELS = 20
 
 def to_runtime(form: ChannelFormatDescriptor) -> Struct:
     """The structure of the runtime."""
-    made = Struct("cudaChannelFormatDesc")
+    struct = Struct("cudaChannelFormatDesc")
     for name, value in form.get_channel_format().items():
-        setattr(made, name, value)
-    return made
+        setattr(struct, name, value)
+    return struct
 
 
 def of_view(number: int, own: ChannelFormatDescriptor) -> ChannelFormatDescriptor:
@@ -102,7 +102,7 @@ def of_view(number: int, own: ChannelFormatDescriptor) -> ChannelFormatDescripto
     place, channel = divmod(number - 1, 3)
     if not 0 <= place < len(_VIEWS):
         fail(INVALID_VALUE, f"no format of views has the number {number}")
-    made = _form(*_VIEWS[place], 1 << channel)
-    if made.size != own.size:
-        fail(NOT_SUPPORTED, f"a view with texels of {made.size} bytes, of an array of {own.size}")
-    return made
+    result = _form(*_VIEWS[place], 1 << channel)
+    if result.size != own.size:
+        fail(NOT_SUPPORTED, f"a view with texels of {result.size} bytes, of an array of {own.size}")
+    return result

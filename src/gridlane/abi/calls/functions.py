@@ -134,10 +134,10 @@ def get_attributes(handle: int) -> Struct:
     """All attributes."""
     found = attributes(of_runtime(handle))
     numbers = enums()["CUfunction_attribute"].values
-    made = Struct("cudaFuncAttributes")
+    struct = Struct("cudaFuncAttributes")
     for member, name in _MEMBERS.items():
-        setattr(made, member, found.read(numbers[f"CU_FUNC_ATTRIBUTE_{name}"]))
-    return made
+        setattr(struct, member, found.read(numbers[f"CU_FUNC_ATTRIBUTE_{name}"]))
+    return struct
 
 
 @implements("cudaFuncSetAttribute")

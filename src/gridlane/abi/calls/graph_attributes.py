@@ -53,22 +53,22 @@ def get_attribute(handle: int, attribute: int) -> Struct:
 @implements("cuGraphKernelNodeSetAttribute", "cudaGraphKernelNodeSetAttribute")
 def set_attribute(handle: int, attribute: int, value: Struct | None) -> None:
     """Set an attribute of a launch."""
-    found = node(handle)
-    work = work_of(found, Launch)
+    node_object = node(handle)
+    work = work_of(node_object, Launch)
     _check_attribute(attribute)
     each: Any = Struct("CUlaunchAttribute")
     each.id, each.value = attribute, given(value)
     chosen = attributes_of(each.address, 1)
     if chosen.cooperative or chosen.events or chosen.cluster not in (None, ALONE):
         fail(NOT_SUPPORTED, "cooperative launches, clusters and events of launches in graphs")
-    found.work = work.with_attributes({**work.attributes, attribute: bytes(each.value)})
+    node_object.work = work.with_attributes({**work.attributes, attribute: bytes(each.value)})
 
 
 @implements("cuGraphKernelNodeCopyAttributes", "cudaGraphKernelNodeCopyAttributes")
 def copy_attributes(to: int, source: int) -> None:
     """Give a launch the attributes of another."""
-    found, other = node(to), work_of(node(source), Launch)
-    found.work = work_of(found, Launch).with_attributes(other.attributes)
+    node_object, other = node(to), work_of(node(source), Launch)
+    node_object.work = work_of(node_object, Launch).with_attributes(other.attributes)
 
 
 @implements("cudaGraphKernelNodeCopyAttributes@12")

@@ -30,11 +30,11 @@ def add_free(handle: int, dependencies: int, count: int, address: int) -> int:
 
 
 def _described(handle: int, name: str) -> Struct:
-    work, made = work_of(node(handle), Allocate), Struct(name)
-    made.bytesize, made.dptr = work.block.size, work.address
-    made.poolProps.allocType = made.poolProps.location.type = 1  # of a device
-    made.poolProps.location.id = work.block.context.ordinal
-    return made
+    work, struct = work_of(node(handle), Allocate), Struct(name)
+    struct.bytesize, struct.dptr = work.block.size, work.address
+    struct.poolProps.allocType = struct.poolProps.location.type = 1  # of a device
+    struct.poolProps.location.id = work.block.context.ordinal
+    return struct
 
 
 @implements("cuGraphMemAllocNodeGetParams")

@@ -83,17 +83,17 @@ def launch_of(params: Struct) -> Launch:
     )
     grid = params.gridDimX, params.gridDimY, params.gridDimZ
     threads = params.blockDimX, params.blockDimY, params.blockDimZ
-    made = Launch(function, grid, threads, params.sharedMemBytes, block)
-    made.check(function.module.context)
-    return made
+    launch = Launch(function, grid, threads, params.sharedMemBytes, block)
+    launch.check(function.module.context)
+    return launch
 
 
 def copy_of(box: Struct, context: int) -> Copy:
     """The copy that a CUDA_MEMCPY3D describes."""
-    found = contexts.of_handle(context)
+    current_context = contexts.of_handle(context)
     if not (box.WidthInBytes and box.Height and box.Depth):
         fail(INVALID_VALUE, "a copy of no bytes: rows and planes are at least one")
-    to, source = (rows_of(box, end, found, True) for end in ("dst", "src"))
+    to, source = (rows_of(box, end, current_context, True) for end in ("dst", "src"))
     return Copy(to, source, box.WidthInBytes, box.Height, box.Depth, True, bytes(box))
 
 
@@ -121,10 +121,10 @@ def host_call_of(params: Struct) -> HostCall:
 
 def child_of(owner: Graph, handle: int) -> Child:
     """The work of a copy of another graph."""
-    found = graph(handle)
-    if found is owner:
+    graph_object = graph(handle)
+    if graph_object is owner:
         fail(INVALID_VALUE, "a graph cannot be part of itself")
-    return Child(found.copied(named=True, embedded=True))
+    return Child(graph_object.copied(named=True, embedded=True))
 
 
 def _child_of(owner: Graph, params: Struct) -> Child:
@@ -140,7 +140,7 @@ def _allocation_of(params: Struct) -> Allocate:
 
 
 def _conditional_of(owner: Graph, params: Struct) -> Conditional:
-    found = condition(params.handle)
+    condition_object = condition(params.handle)
     if params.type not in COUNTS or not COUNTS[params.type](params.size):
         fail(INVALID_VALUE, f"{params.size} graphs of a conditional node of type {params.type}")
     if params.handle not in owner.conditions:
@@ -148,9 +148,9 @@ def _conditional_of(owner: Graph, params: Struct) -> Conditional:
     bodies = tuple(Graph(embedded=True) for _ in range(params.size))
     for each in bodies:
         each.conditions = owner.conditions
-    made = Conditional(found, params.type, bodies)
-    params.phGraph_out = made.handles()
-    return made
+    conditional = Conditional(condition_object, params.type, bodies)
+    params.phGraph_out = conditional.handles()
+    return conditional
 
 
 _FROM: dict[int, Callable[[Graph, Struct], Work]] = {
@@ -249,9 +249,9 @@ def add_wait(handle: int, dependencies: int, count: int, event: int) -> int:
 def create_condition(handle: int, context: int, default: int, flags: int) -> int:
     """Make a condition for nodes of a graph, and of graphs in it."""
     contexts.check_flags(flags, 1)
-    made = Condition(contexts.of_handle(context), default if flags else None)
-    graph(handle).conditions[made.handle] = made
-    return made.handle
+    new_condition = Condition(contexts.of_handle(context), default if flags else None)
+    graph(handle).conditions[new_condition.handle] = new_condition
+    return new_condition.handle
 
 
 @implements("cudaGraphConditionalHandleCreate")
@@ -294,14 +294,14 @@ def replace(found: Node, work: Work) -> None:
 @implements("cuGraphKernelNodeGetParams_v2")
 def get_launch(handle: int) -> Struct:
     """The launch of a node. The parameters are where the node keeps them."""
-    work, made = work_of(node(handle), Launch), Struct("CUDA_KERNEL_NODE_PARAMS")
-    made.func = work.function.handle
-    made.gridDimX, made.gridDimY, made.gridDimZ = work.grid
-    made.blockDimX, made.blockDimY, made.blockDimZ = work.block
-    made.sharedMemBytes = work.shared
-    made.ctx = work.function.module.context.handle
-    made.kernelParams = work.pointers()
-    return made
+    work, struct = work_of(node(handle), Launch), Struct("CUDA_KERNEL_NODE_PARAMS")
+    struct.func = work.function.handle
+    struct.gridDimX, struct.gridDimY, struct.gridDimZ = work.grid
+    struct.blockDimX, struct.blockDimY, struct.blockDimZ = work.block
+    struct.sharedMemBytes = work.shared
+    struct.ctx = work.function.module.context.handle
+    struct.kernelParams = work.pointers()
+    return struct
 
 
 @implements("cuGraphKernelNodeSetParams_v2")
@@ -314,16 +314,16 @@ def set_launch(handle: int, params: Struct | None) -> None:
 @implements("cuGraphMemcpyNodeGetParams")
 def get_copy(handle: int) -> Struct:
     """The copy of a node."""
-    work, made = work_of(node(handle), Copy), Struct("CUDA_MEMCPY3D")
+    work, struct = work_of(node(handle), Copy), Struct("CUDA_MEMCPY3D")
     if work.told:
         return Struct.of("CUDA_MEMCPY3D", work.told)
     for end, rows in (("dst", work.to), ("src", work.source)):
-        setattr(made, f"{end}MemoryType", DEVICE if rows.device else HOST)
-        setattr(made, f"{end}Device" if rows.device else f"{end}Host", rows.address)
-        setattr(made, f"{end}Pitch", rows.pitch)
-        setattr(made, f"{end}Height", rows.height)
-    made.WidthInBytes, made.Height, made.Depth = work.width, work.height, work.depth
-    return made
+        setattr(struct, f"{end}MemoryType", DEVICE if rows.device else HOST)
+        setattr(struct, f"{end}Device" if rows.device else f"{end}Host", rows.address)
+        setattr(struct, f"{end}Pitch", rows.pitch)
+        setattr(struct, f"{end}Height", rows.height)
+    struct.WidthInBytes, struct.Height, struct.Depth = work.width, work.height, work.depth
+    return struct
 
 
 @implements("cuGraphMemcpyNodeSetParams")
@@ -336,11 +336,11 @@ def set_copy(handle: int, box: Struct | None) -> None:
 @implements("cuGraphMemsetNodeGetParams", "cudaGraphMemsetNodeGetParams")
 def get_fill(handle: int) -> Struct:
     """The fill of a node."""
-    work, made = work_of(node(handle), Fill), Struct("CUDA_MEMSET_NODE_PARAMS")
-    made.dst, made.pitch = work.to.address, work.to.pitch
-    made.value, made.elementSize = int.from_bytes(work.pattern, "little"), len(work.pattern)
-    made.width, made.height = work.count, work.height
-    return made
+    work, struct = work_of(node(handle), Fill), Struct("CUDA_MEMSET_NODE_PARAMS")
+    struct.dst, struct.pitch = work.to.address, work.to.pitch
+    struct.value, struct.elementSize = int.from_bytes(work.pattern, "little"), len(work.pattern)
+    struct.width, struct.height = work.count, work.height
+    return struct
 
 
 @implements("cuGraphMemsetNodeSetParams", "cudaGraphMemsetNodeSetParams")
@@ -353,9 +353,9 @@ def set_fill(handle: int, params: Struct | None) -> None:
 @implements("cuGraphHostNodeGetParams", "cudaGraphHostNodeGetParams")
 def get_host_call(handle: int) -> Struct:
     """The call of a node."""
-    work, made = work_of(node(handle), HostCall), Struct("CUDA_HOST_NODE_PARAMS")
-    made.fn, made.userData = work.function, work.data
-    return made
+    work, struct = work_of(node(handle), HostCall), Struct("CUDA_HOST_NODE_PARAMS")
+    struct.fn, struct.userData = work.function, work.data
+    return struct
 
 
 @implements("cuGraphHostNodeSetParams", "cudaGraphHostNodeSetParams")
@@ -391,7 +391,7 @@ def set_awaited(handle: int, event: int) -> None:
 @implements("cuGraphNodeSetParams")
 def set_any(handle: int, params: Struct | None) -> None:
     """Give a node other work of its kind."""
-    found, params = node(handle), given(params)
-    if params.type != found.work.kind or isinstance(found.work, (Compound, Empty)):
+    node_object, params = node(handle), given(params)
+    if params.type != node_object.work.kind or isinstance(node_object.work, (Compound, Empty)):
         fail(INVALID_VALUE, f"the node {handle:#x} is of another kind, or has no description")
-    replace(found, work_from(found.graph, params))
+    replace(node_object, work_from(node_object.graph, params))

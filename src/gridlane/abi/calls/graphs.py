@@ -28,10 +28,10 @@ def create(flags: int) -> int:
 @implements("cuGraphDestroy", "cudaGraphDestroy")
 def destroy(handle: int) -> None:
     """End a graph and its nodes. What was instantiated of it stays."""
-    found = graph(handle)
-    if found.embedded or found.captures:
+    graph_object = graph(handle)
+    if graph_object.embedded or graph_object.captures:
         fail(INVALID_VALUE, "the graph is part of a node, or a capture makes nodes in it")
-    found.end()
+    graph_object.end()
 
 
 @implements("cuGraphClone", "cudaGraphClone")
@@ -43,19 +43,19 @@ def clone(handle: int) -> int:
 @implements("cuGraphNodeFindInClone", "cudaGraphNodeFindInClone")
 def find_in_clone(original: int, handle: int) -> int:
     """The copy of a node in a clone of its graph."""
-    found = graph(handle).origins.get(node(original).handle)
-    if found is None or found not in found.graph.nodes:
+    origin = graph(handle).origins.get(node(original).handle)
+    if origin is None or origin not in origin.graph.nodes:
         fail(INVALID_VALUE, f"the graph has no copy of the node {original:#x}")
-    return found.handle
+    return origin.handle
 
 
 @implements("cuGraphDestroyNode", "cudaGraphDestroyNode")
 def destroy_node(handle: int) -> None:
     """End a node and its edges."""
-    found = node(handle)
-    if found.graph.captures:
+    node_object = node(handle)
+    if node_object.graph.captures:
         fail(INVALID_VALUE, "a capture makes nodes in the graph")
-    found.graph.remove(found)
+    node_object.graph.remove(node_object)
 
 
 @implements("cuGraphNodeGetType", "cudaGraphNodeGetType")
@@ -176,18 +176,18 @@ def nodes_at(address: int, count: int, owner: Graph) -> list[Node]:
     """The nodes of a graph whose handles are in an array."""
     if count and not address:
         fail(INVALID_VALUE, f"{count} nodes at no address")
-    found = [node(each) for each in raw.words(address, count)]
-    if any(each.graph is not owner for each in found):
+    nodes = [node(each) for each in raw.words(address, count)]
+    if any(each.graph is not owner for each in nodes):
         fail(INVALID_VALUE, "a node is of another graph")
-    return found
+    return nodes
 
 
 def dependencies_at(address: int, count: int, owner: Graph) -> list[Node]:
     """The nodes of a graph that another is to follow, each once."""
-    found = nodes_at(address, count, owner)
-    if len(set(found)) < len(found):
+    nodes = nodes_at(address, count, owner)
+    if len(set(nodes)) < len(nodes):
         fail(INVALID_VALUE, "a node is among the dependencies twice")
-    return found
+    return nodes
 
 
 def _pairs(handle: int, first: int, then: int, count: int) -> tuple[Graph, list[tuple[Node, Node]]]:

@@ -46,7 +46,7 @@ def attributes_of(address: int, count: int) -> Chosen:
             gridlane does not have it.
     """
     _check(address, count)
-    made = Chosen()
+    chosen = Chosen()
     for n in range(count):
         each = Struct("CUlaunchAttribute", address + n * _STEP)
         name = _NAMES.get(each.id)
@@ -54,8 +54,8 @@ def attributes_of(address: int, count: int) -> Chosen:
             fail(INVALID_VALUE, f"no attribute of launches has the number {each.id}")
         reader = _READERS.get(name)
         if reader is not None:
-            reader(made, each.value)
-    return made
+            reader(chosen, each.value)
+    return chosen
 
 
 def _check(address: int, count: int) -> None:
@@ -78,57 +78,57 @@ def cluster_of(config: Struct) -> Dim3 | None:
     return None
 
 
-def _cooperative(made: Chosen, value: Struct) -> None:
-    made.cooperative = bool(value.cooperative)
+def _cooperative(chosen: Chosen, value: Struct) -> None:
+    chosen.cooperative = bool(value.cooperative)
 
 
-def _cluster(made: Chosen, value: Struct) -> None:
+def _cluster(chosen: Chosen, value: Struct) -> None:
     size = value.clusterDim.x, value.clusterDim.y, value.clusterDim.z
     if size == (0, 0, 0):
         return
     if min(size) < 1:
         fail(INVALID_VALUE, f"a cluster of {size} blocks")
-    made.cluster = size
+    chosen.cluster = size
 
 
-def _preferred_cluster(made: Chosen, value: Struct) -> None:
+def _preferred_cluster(chosen: Chosen, value: Struct) -> None:
     # The device may launch the regular clusters instead, and does.
     size = value.preferredClusterDim
     if min(size.x, size.y, size.z) < 1:
         fail(INVALID_VALUE, f"a preferred cluster of {(size.x, size.y, size.z)} blocks")
 
 
-def _programmatic_event(made: Chosen, value: Struct) -> None:
-    _event(made, value.programmaticEvent.event)
+def _programmatic_event(chosen: Chosen, value: Struct) -> None:
+    _event(chosen, value.programmaticEvent.event)
 
 
-def _completion_event(made: Chosen, value: Struct) -> None:
-    _event(made, value.launchCompletionEvent.event)
+def _completion_event(chosen: Chosen, value: Struct) -> None:
+    _event(chosen, value.launchCompletionEvent.event)
 
 
-def _event(made: Chosen, handle: int) -> None:
+def _event(chosen: Chosen, handle: int) -> None:
     """Record an event. It may happen as late as the kernel ends, and does."""
     event = streams.event(handle)
     if not event.flags & _NO_TIMING:
         fail(INVALID_VALUE, "the event of a launch is made with CU_EVENT_DISABLE_TIMING")
-    made.events.append(event)
+    chosen.events.append(event)
 
 
-def _updatable(made: Chosen, value: Struct) -> None:
+def _updatable(chosen: Chosen, value: Struct) -> None:
     if value.deviceUpdatableKernelNode.deviceUpdatable:
         fail(NOT_SUPPORTED, "nodes of graphs that kernels update")
 
 
-def _policy(made: Chosen, value: Struct) -> None:
+def _policy(chosen: Chosen, value: Struct) -> None:
     fail(INVALID_VALUE, f"{_PREFIX}SYNCHRONIZATION_POLICY is an attribute of streams")
 
 
-def _carveout(made: Chosen, value: Struct) -> None:
+def _carveout(chosen: Chosen, value: Struct) -> None:
     if value.sharedMemCarveout > 100:
         fail(INVALID_VALUE, f"a carveout of {value.sharedMemCarveout} percent")
 
 
-def _domain(made: Chosen, value: Struct) -> None:
+def _domain(chosen: Chosen, value: Struct) -> None:
     if value.memSyncDomain not in (0, 1):
         fail(INVALID_VALUE, f"no domain of memory has the number {value.memSyncDomain}")
 

@@ -198,13 +198,13 @@ def launch(
     chosen: Chosen | None = None,
 ) -> None:
     """Append a launch with parameters in one of the two forms."""
-    found = streams.stream(stream)
-    function = libraries.function_of(handle, found.context)
+    target = streams.stream(stream)
+    function = libraries.function_of(handle, target.context)
     if pointers and extra:
         fail(INVALID_VALUE, "parameters by pointers and packed ones at once")
     with notices.LaunchOf(function.kernel.name):
         params = from_extra(function, extra) if extra else from_pointers(function, pointers)
-    start(function, grid, block, shared, found, params, chosen)
+    start(function, grid, block, shared, target, params, chosen)
 
 
 @implements("cuLaunchKernel")

@@ -78,18 +78,18 @@ def load_file(
 
 def _loaded(units: Units, options: jit.Options, name: str = "") -> int:
     with options.logged() as log:
-        made = Library(lambda device: images.module(units, device, name))
-        log.extend(made.text(0).notes)
-        return made.handle
+        library = Library(lambda device: images.module(units, device, name))
+        log.extend(library.text(0).notes)
+        return library.handle
 
 
 @implements("cuLibraryUnload", "cudaLibraryUnload")
 def unload(handle: int) -> None:
     """End a library, and its modules in all contexts."""
-    found = libraries.libraries.find(handle)
-    if found is None:
+    library = libraries.libraries.find(handle)
+    if library is None:
         fail(INVALID_VALUE, f"{handle:#x} is no library")
-    found.end()
+    library.end()
 
 
 def _library(handle: int) -> Library:
@@ -119,9 +119,9 @@ def kernel_count(handle: int) -> int:
 @implements("cuLibraryEnumerateKernels", "cudaLibraryEnumerateKernels")
 def enumerate_kernels(count: int, handle: int) -> list[int]:
     """The first kernels of a library."""
-    found = _library(handle)
-    names = itertools.islice(found.text(0).entries, count)
-    return [found.kernel(name).handle for name in names]
+    library = _library(handle)
+    names = itertools.islice(library.text(0).entries, count)
+    return [library.kernel(name).handle for name in names]
 
 
 @implements("cuLibraryGetModule")
@@ -133,8 +133,8 @@ def get_module(handle: int) -> int:
 @implements("cuLibraryGetGlobal", "cudaLibraryGetGlobal")
 def get_global(handle: int, name: bytes) -> tuple[int, int]:
     """The address and the bytes of a variable in the current context."""
-    found = modules.variable(_library(handle).module(contexts.current()), _text(name))
-    return found.address, found.size
+    variable = modules.variable(_library(handle).module(contexts.current()), _text(name))
+    return variable.address, variable.size
 
 
 @implements("cuLibraryGetManaged", "cudaLibraryGetManaged")
@@ -143,8 +143,8 @@ def get_managed(handle: int, name: bytes) -> tuple[int, int]:
     library, context = _library(handle), contexts.current()
     known = libraries.managed(library.text(context.ordinal))
     if _text(name) not in known:
-        told = ", ".join(known) or "none"
-        fail(NOT_FOUND, f"there is no managed variable {_text(name)}; there are: {told}")
+        message = ", ".join(known) or "none"
+        fail(NOT_FOUND, f"there is no managed variable {_text(name)}; there are: {message}")
     return get_global(handle, name)
 
 
@@ -179,8 +179,8 @@ def get_name(handle: int) -> bytes:
 
 def _known(handle: int) -> LibraryKernel:
     """A kernel for calls that know no wrong handle, only wrong values."""
-    found = libraries.kernels.find(handle)
-    return found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no kernel")
+    kernel = libraries.kernels.find(handle)
+    return kernel if kernel is not None else fail(INVALID_VALUE, f"{handle:#x} is no kernel")
 
 
 @implements("cuKernelGetParamInfo")
@@ -189,8 +189,8 @@ def get_parameter(handle: int, index: int) -> tuple[int, int]:
     kernel = _known(handle)
     found = placed(kernel.code(0).source.entry.params)
     if index >= len(found):
-        told = f"{kernel.name} has {len(found)} parameters, and none of the number {index}"
-        fail(INVALID_VALUE, told)
+        message = f"{kernel.name} has {len(found)} parameters, and none of the number {index}"
+        fail(INVALID_VALUE, message)
     param, start = found[index]
     return start, param.size
 

@@ -68,28 +68,28 @@ def _check(kind: int) -> None:
 
 
 def _add(handle: int, kind: int, image: bytes, name: str) -> None:
-    found = links.get(handle)
-    if found.is_complete:
+    link = links.get(handle)
+    if link.is_complete:
         fail(INVALID_VALUE, "the link is complete")
-    device = found.context.device
-    with found.options.logged():
+    device = link.context.device
+    with link.options.logged():
         if _KINDS[kind] == "LIBRARY":
-            found.libraries.append(Library(image, name, device))
+            link.libraries.append(Library(image, name, device))
         elif _KINDS[kind] == "OBJECT":
-            found.units += units_of_object(image, name, device)
+            link.units += units_of_object(image, name, device)
         else:
-            found.units.append(images.module((image,), device, name))
+            link.units.append(images.module((image,), device, name))
 
 
 @implements("cuLinkComplete")
 def complete(handle: int) -> tuple[int, int]:
     """Link: the address of the image, which lives as long as the link, and its bytes."""
-    found = links.get(handle)
-    if not found.units:
+    link = links.get(handle)
+    if not link.units:
         fail(INVALID_VALUE, "the link has no units")
-    with found.options.logged() as log:
-        log.extend(note for unit in found.units for note in unit.notes)
-        return found.complete()
+    with link.options.logged() as log:
+        log.extend(note for unit in link.units for note in unit.notes)
+        return link.complete()
 
 
 @implements("cuLinkDestroy")

@@ -82,9 +82,9 @@ def host_memory(size: int, flags: int) -> int:
             raise
         kind, buffer = "pinned", context.device.allocate_host(size, "pinned")
     note_shared(context.device)
-    made = Allocation(buffer.address, size, "host", context, buffer, flags)
-    made.mapped = kind == "mapped"
-    return memory.add(made).address
+    allocation = Allocation(buffer.address, size, "host", context, buffer, flags)
+    allocation.mapped = kind == "mapped"
+    return memory.add(allocation).address
 
 
 @implements("cuMemHostAlloc")
@@ -111,10 +111,10 @@ def host_free(address: int) -> None:
 def device_pointer(address: int, flags: int) -> int:
     """The address by which kernels use memory of the host."""
     context = contexts.current()
-    found = memory.find(address, 1, context.ordinal)
-    if flags or found is None or found.kind == "device":
+    allocation = memory.find(address, 1, context.ordinal)
+    if flags or allocation is None or allocation.kind == "device":
         fail(INVALID_VALUE, f"{address:#x} is not memory of the host for a device")
-    if not context.device.host_visible and not found.mapped:
+    if not context.device.host_visible and not allocation.mapped:
         fail(INVALID_VALUE, f"kernels of the device {context.device.name} cannot use the host's")
     return address
 
@@ -122,10 +122,10 @@ def device_pointer(address: int, flags: int) -> int:
 @implements("cuMemHostGetFlags")
 def host_flags(address: int) -> int:
     """The flags that memory of the host was made with."""
-    found = memory.find(address, 1, contexts.current().ordinal)
-    if found is None or found.kind not in ("host", "registered"):
+    allocation = memory.find(address, 1, contexts.current().ordinal)
+    if allocation is None or allocation.kind not in ("host", "registered"):
         fail(INVALID_VALUE, f"{address:#x} is not memory of the host for a device")
-    return found.flags
+    return allocation.flags
 
 
 @implements("cuMemHostRegister_v2")
@@ -144,7 +144,7 @@ def register(address: int, size: int, flags: int) -> None:
 @implements("cuMemHostUnregister")
 def unregister(address: int) -> None:
     """End what ``register`` began."""
-    found = memory.find(address, 1, contexts.current().ordinal)
-    if found is None or found.kind != "registered" or found.address != address:
+    allocation = memory.find(address, 1, contexts.current().ordinal)
+    if allocation is None or allocation.kind != "registered" or allocation.address != address:
         fail(NOT_REGISTERED, f"{address:#x} is not registered")
-    memory.free(found)
+    memory.free(allocation)

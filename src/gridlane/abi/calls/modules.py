@@ -89,8 +89,8 @@ def enumerate_functions(count: int, handle: int) -> list[int]:
 @implements("cuModuleGetGlobal_v2")
 def get_global(handle: int, name: bytes) -> tuple[int, int]:
     """The address and the bytes of a variable."""
-    found = modules.variable(modules.modules.get(handle), name.decode())
-    return found.address, found.size
+    variable = modules.variable(modules.modules.get(handle), name.decode())
+    return variable.address, variable.size
 
 
 @implements("cuModuleGetLoadingMode")

@@ -14,9 +14,9 @@ def _append(given: Struct | None, stream: int) -> Stream:
     """Append a copy as one of the current context, whose device both have."""
     if given is None:
         fail(INVALID_VALUE, "no description of the copy")
-    found = streams.stream(stream)
+    target = streams.stream(stream)
     for each in (given.srcContext, given.dstContext):
-        if contexts.of_handle(each).device is not found.context.device:
+        if contexts.of_handle(each).device is not target.context.device:
             fail(NOT_SUPPORTED, "copies between two devices go through the host: copy there first")
     box = Struct("CUDA_MEMCPY3D")
     for name in members(box):

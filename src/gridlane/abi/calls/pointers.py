@@ -25,9 +25,9 @@ _UNREGISTERED, _MANAGED = 0, 3
 def at(address: int) -> Allocation | None:
     """What a program allocated, registered or loaded at an address."""
     context = contexts.top()
-    found = memory.find(address, 1, context.ordinal if context is not None else 0)
-    if found is not None or context is None:
-        return found
+    allocation = memory.find(address, 1, context.ordinal if context is not None else 0)
+    if allocation is not None or context is None:
+        return allocation
     loaded = memory.variable(address, context)
     if loaded is None:
         return None
@@ -40,10 +40,10 @@ def known(address: int) -> Allocation:
     Raises:
         Failure: INVALID_VALUE, nothing is.
     """
-    found = at(address)
-    if found is None:
+    allocation = at(address)
+    if allocation is None:
         fail(INVALID_VALUE, f"{address:#x} is in no allocation")
-    return found
+    return allocation
 
 
 @implements("cuMemGetAddressRange_v2")
@@ -59,32 +59,32 @@ def address_range(address: int) -> tuple[int, int]:
 # --- the attributes ---
 
 
-def _device_pointer(found: Allocation, address: int) -> int:
+def _device_pointer(allocation: Allocation, address: int) -> int:
     context = contexts.top()
     if context is None:
         fail(INVALID_CONTEXT, "no context is current on this thread")
-    if not _kernels_use(found, context):
+    if not _kernels_use(allocation, context):
         fail(INVALID_VALUE, f"kernels of the device {context.device.name} cannot use {address:#x}")
     return address
 
 
-def _kernels_use(found: Allocation, context: Context) -> bool:
-    if found.kind in ("device", "managed"):
-        return found.context.device is context.device
+def _kernels_use(allocation: Allocation, context: Context) -> bool:
+    if allocation.kind in ("device", "managed"):
+        return allocation.context.device is context.device
     return context.device.host_visible
 
 
-def _host_pointer(found: Allocation, address: int) -> int:
-    if not _host_uses(found):
+def _host_pointer(allocation: Allocation, address: int) -> int:
+    if not _host_uses(allocation):
         fail(INVALID_VALUE, f"the host cannot use {address:#x}, memory of a device")
     return address
 
 
-def _host_uses(found: Allocation) -> bool:
-    return found.kind != "device" or found.context.device.host_visible
+def _host_uses(allocation: Allocation) -> bool:
+    return allocation.kind != "device" or allocation.context.device.host_visible
 
 
-def _refused(found: Allocation, address: int) -> int:
+def _refused(allocation: Allocation, address: int) -> int:
     fail(NOT_SUPPORTED, "tokens for other drivers: gridlane shares no memory with them")
 
 
@@ -138,13 +138,13 @@ def get_attribute(number: int, address: int) -> Typed:
     return Typed(kind, value(known(address), address))
 
 
-def _or_none(value: _Asked, found: Allocation, address: int, none: int) -> int:
+def _or_none(value: _Asked, allocation: Allocation, address: int, none: int) -> int:
     """An attribute; ``none`` for an address that one side does not have."""
-    if value is _host_pointer and not _host_uses(found):
+    if value is _host_pointer and not _host_uses(allocation):
         return none
-    if value is _device_pointer and not _kernels_use(found, contexts.current()):
+    if value is _device_pointer and not _kernels_use(allocation, contexts.current()):
         return none
-    return value(found, address)
+    return value(allocation, address)
 
 
 @implements("cuPointerGetAttributes")
@@ -154,35 +154,37 @@ def get_attributes(count: int, numbers: int, address: int) -> tuple[list[Typed]]
     if not count or not numbers:
         fail(INVALID_VALUE, "no attributes")
     found = at(address)
-    made: list[Typed] = []
+    results: list[Typed] = []
     for number in raw.numbers(numbers, count):
         kind, value, none = _asked(number)
-        made.append(Typed(kind, none if found is None else _or_none(value, found, address, none)))
-    return (made,)
+        results.append(
+            Typed(kind, none if found is None else _or_none(value, found, address, none))
+        )
+    return (results,)
 
 
 @implements("cuPointerSetAttribute")
 def set_attribute(value: int, number: int, address: int) -> None:
     """Set whether copies and fills that the caller may wait for are waited for."""
     name = _BY_NUMBER.get(number)
-    found = memory.find(address, 1, contexts.current().ordinal)
-    if name != "SYNC_MEMOPS" or not value or found is None:
+    allocation = memory.find(address, 1, contexts.current().ordinal)
+    if name != "SYNC_MEMOPS" or not value or allocation is None:
         fail(INVALID_VALUE, f"the attribute {name or number} of {address:#x} cannot be set")
-    found.synchronous = bool(raw.numbers(value, 1)[0])
-    if found.synchronous:
-        found.context.synchronize()
+    allocation.synchronous = bool(raw.numbers(value, 1)[0])
+    if allocation.synchronous:
+        allocation.context.synchronize()
 
 
 @implements("cudaPointerGetAttributes")
 def attributes(address: int) -> Struct:
     """The kind, device and addresses of the memory at an address."""
     context, found = contexts.current(), at(address)
-    made = Struct("cudaPointerAttributes")
+    struct = Struct("cudaPointerAttributes")
     if found is None:
-        made.type, made.device, made.hostPointer = _UNREGISTERED, _NO_DEVICE, address
-        return made
-    made.type = {"device": _DEVICE, "managed": _MANAGED}.get(found.kind, _HOST)
-    made.device = found.context.ordinal
-    made.devicePointer = address if _kernels_use(found, context) else 0
-    made.hostPointer = address if _host_uses(found) else 0
-    return made
+        struct.type, struct.device, struct.hostPointer = _UNREGISTERED, _NO_DEVICE, address
+        return struct
+    struct.type = {"device": _DEVICE, "managed": _MANAGED}.get(found.kind, _HOST)
+    struct.device = found.context.ordinal
+    struct.devicePointer = address if _kernels_use(found, context) else 0
+    struct.hostPointer = address if _host_uses(found) else 0
+    return struct

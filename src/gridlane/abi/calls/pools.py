@@ -30,10 +30,10 @@ _THRESHOLD, _RESERVED, _RESERVED_HIGH, _USED, _USED_HIGH = range(4, 9)
 @implements("cuMemAllocAsync")
 def allocate(size: int, stream: int) -> int:
     """Memory of the chosen pool of a stream's device, for its later work."""
-    found = streams.stream(stream)
-    if found.capture is not None:
-        return _captured(size, found)
-    return pools.chosen(found.context.device).allocate(size, found).address
+    target = streams.stream(stream)
+    if target.capture is not None:
+        return _captured(size, target)
+    return pools.chosen(target.context.device).allocate(size, target).address
 
 
 def _captured(size: int, stream: Stream) -> int:
@@ -52,11 +52,11 @@ def allocate_or_none(size: int, stream: int) -> int:
 @implements("cuMemAllocFromPoolAsync")
 def allocate_from(size: int, pool: int, stream: int) -> int:
     """Memory of a pool, for later work of a stream."""
-    found = streams.stream(stream)
-    if found.capture is not None:
+    target = streams.stream(stream)
+    if target.capture is not None:
         pools.pool(pool)
-        return _captured(size, found)
-    return pools.pool(pool).allocate(size, found).address
+        return _captured(size, target)
+    return pools.pool(pool).allocate(size, target).address
 
 
 @implements("cudaMallocFromPoolAsync")
@@ -68,11 +68,11 @@ def allocate_from_or_none(size: int, pool: int, stream: int) -> int:
 @implements("cuMemFreeAsync", "cudaFreeAsync")
 def free(address: int, stream: int) -> None:
     """Free memory after the work that is in a stream."""
-    found = streams.stream(stream)
-    if address and found.capture is not None:
-        found.submit(freeing(address, found.context))
+    target = streams.stream(stream)
+    if address and target.capture is not None:
+        target.submit(freeing(address, target.context))
     elif address:
-        pools.free(address, found)
+        pools.free(address, target)
 
 
 # --- pools ---
@@ -122,15 +122,15 @@ def trim(pool: int, keep: int) -> None:
 @implements("cuMemPoolGetAttribute", "cudaMemPoolGetAttribute")
 def get_attribute(pool: int, number: int) -> Typed:
     """An attribute of a pool."""
-    found = pools.pool(pool)
+    pool_object = pools.pool(pool)
     if number in _REUSE:
-        return Typed("int", found.reuse[number])
+        return Typed("int", pool_object.reuse[number])
     values = {
-        _THRESHOLD: found.threshold,
-        _RESERVED: found.reserved,
-        _RESERVED_HIGH: found.reserved_high,
-        _USED: found.used,
-        _USED_HIGH: found.used_high,
+        _THRESHOLD: pool_object.threshold,
+        _RESERVED: pool_object.reserved,
+        _RESERVED_HIGH: pool_object.reserved_high,
+        _USED: pool_object.used,
+        _USED_HIGH: pool_object.used_high,
     }
     if number not in values:
         fail(INVALID_VALUE, f"no attribute of pools has the number {number}")
@@ -140,19 +140,19 @@ def get_attribute(pool: int, number: int) -> Typed:
 @implements("cuMemPoolSetAttribute", "cudaMemPoolSetAttribute")
 def set_attribute(pool: int, number: int, value: int) -> None:
     """Set an attribute of a pool; its highest figures are set to 0, which begins them anew."""
-    found = pools.pool(pool)
+    pool_object = pools.pool(pool)
     if not value:
         fail(INVALID_VALUE, "the address of the value is null")
     if number in _REUSE:
-        found.reuse[number] = int(bool(raw.numbers(value, 1)[0]))
+        pool_object.reuse[number] = int(bool(raw.numbers(value, 1)[0]))
         return
     given = raw.words(value, 1)[0]
     if number == _THRESHOLD:
-        found.threshold = given
+        pool_object.threshold = given
     elif number == _RESERVED_HIGH and not given:
-        found.reserved_high = found.reserved
+        pool_object.reserved_high = pool_object.reserved
     elif number == _USED_HIGH and not given:
-        found.used_high = found.used
+        pool_object.used_high = pool_object.used
     else:
         fail(INVALID_VALUE, f"the attribute {number} of pools cannot be set to {given}")
 
@@ -160,13 +160,13 @@ def set_attribute(pool: int, number: int, value: int) -> None:
 @implements("cuMemPoolSetAccess", "cudaMemPoolSetAccess")
 def set_access(pool: int, first: Struct | None, count: int) -> None:
     """Allow devices to use a pool: its own device always may."""
-    found = pools.pool(pool)
+    pool_object = pools.pool(pool)
     if first is None or not count:
         fail(INVALID_VALUE, "no description of the access")
     step = layout("CUmemAccessDesc").size
     for n in range(count):
         each = Struct("CUmemAccessDesc", first.address + n * step)
-        own = _device(each.location, _PINNED) is found.device
+        own = _device(each.location, _PINNED) is pool_object.device
         if each.flags not in (_NONE, 1, _READ_WRITE) or (own and each.flags != _READ_WRITE):
             fail(INVALID_VALUE, f"the access {each.flags} of device {each.location.id}")
         if not own and each.flags != _NONE:
@@ -176,10 +176,10 @@ def set_access(pool: int, first: Struct | None, count: int) -> None:
 @implements("cuMemPoolGetAccess", "cudaMemPoolGetAccess")
 def get_access(pool: int, location: Struct | None) -> int:
     """How a device or the host may use a pool."""
-    found = pools.pool(pool)
+    pool_object = pools.pool(pool)
     if location is not None and location.type == _HOST:
-        return _READ_WRITE if found.device.host_visible else _NONE
-    return _READ_WRITE if _device(location, _PINNED) is found.device else _NONE
+        return _READ_WRITE if pool_object.device.host_visible else _NONE
+    return _READ_WRITE if _device(location, _PINNED) is pool_object.device else _NONE
 
 
 # --- the pools of a device ---

@@ -50,8 +50,8 @@ def get_memory(address: int) -> Struct:
         DeviceError: INVALID_VALUE, the allocation shares pages with others.
     """
     context = contexts.current()
-    found = memory.starting_at(address, context.ordinal, "device")
-    if found.pool is not None:
+    allocation = memory.starting_at(address, context.ordinal, "device")
+    if allocation.pool is not None:
         fail(INVALID_VALUE, "memory of a pool has no handle: allocate it by cudaMalloc")
     return Struct.of("CUipcMemHandle", _handle(context.device, address))
 
@@ -71,10 +71,10 @@ def open_memory(handle: Struct, flags: int) -> int:
 @implements("cuIpcCloseMemHandle", "cudaIpcCloseMemHandle")
 def close_memory(address: int) -> None:
     """Close another process's memory, after the work that may use it."""
-    found = memory.starting_at(address, contexts.current().ordinal, "device")
-    if not found.is_opened:
+    allocation = memory.starting_at(address, contexts.current().ordinal, "device")
+    if not allocation.is_opened:
         fail(INVALID_VALUE, f"{address:#x} is no memory of another process")
-    memory.free(found)
+    memory.free(allocation)
 
 
 @implements("cuIpcGetEventHandle", "cudaIpcGetEventHandle")

@@ -161,11 +161,11 @@ def read(given: Sequence[str]) -> Options:
 
 
 def _architecture(value: str) -> tuple[str, bool]:
-    found = _ARCH.fullmatch(value)
-    if found is None or int(found[2][:4]) not in ARCHS:
+    match = _ARCH.fullmatch(value)
+    if match is None or int(match[2][:4]) not in ARCHS:
         known = ", ".join(f"compute_{each}" for each in ARCHS)
         fail(INVALID_OPTION, f"--gpu-architecture={value}: one of {known}, or sm_ for compute_")
-    return found[2] + found[3], found[1] == "sm"
+    return match[2] + match[3], match[1] == "sm"
 
 
 def _check(name: str, value: str) -> None:

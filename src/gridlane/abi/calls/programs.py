@@ -94,11 +94,11 @@ class Program:
         source = CppSource(self._code, words, self._name, tuple(self.expressions))
         self._go_on()
         try:
-            made = compile_cpp(source)
+            cpp = compile_cpp(source)
         except CompileError as error:
             fail(_NUMBERS["COMPILATION"], str(error))
         self._go_on()
-        self.ptx, self.log, self.names = made.ptx, made.log, made.names
+        self.ptx, self.log, self.names = cpp.ptx, cpp.log, cpp.names
         self.target = f"sm_{options.arch}" if options.is_real else ""
 
     def _go_on(self) -> None:
@@ -145,17 +145,17 @@ def _folder_of(headers: dict[str, bytes]) -> tempfile.TemporaryDirectory[str]:
     Raises:
         Failure: INVALID_INPUT, no file can have such a name there.
     """
-    made = tempfile.TemporaryDirectory(prefix="gridlane-")
-    base = os.path.join(made.name, _DEEP)
+    result = tempfile.TemporaryDirectory(prefix="gridlane-")
+    base = os.path.join(result.name, _DEEP)
     os.makedirs(base)
     for name, text in headers.items():
         path = os.path.normpath(os.path.join(base, name))
-        if not name or not path.startswith(os.path.join(made.name, "")):
-            made.cleanup()
+        if not name or not path.startswith(os.path.join(result.name, "")):
+            result.cleanup()
             fail(_INPUT, f"a header of the name {name!r}: a relative one, of its folder")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         Path(path).write_bytes(text)
-    return made
+    return result
 
 
 programs: Handles[Program] = Handles("program")
@@ -181,8 +181,8 @@ def _of_nvrtc(*names: str) -> Callable[[F], F]:
 
 
 def _program(handle: int) -> Program:
-    found = programs.find(handle)
-    return found if found is not None else fail(_PROGRAM, f"{handle:#x} is no program")
+    program = programs.find(handle)
+    return program if program is not None else fail(_PROGRAM, f"{handle:#x} is no program")
 
 
 def _decoded(text: bytes) -> str:
@@ -230,8 +230,8 @@ def create(source: bytes | None, name: bytes | None, count: int, texts: int, nam
         if not text or not called:
             fail(_INPUT, "a header without a text or a name")
         headers[_decoded(raw.text(called))] = raw.text(text)
-    made = Program(_decoded(source), _decoded(name or b"") or "default_program", headers)
-    return programs.add(made)
+    program = Program(_decoded(source), _decoded(name or b"") or "default_program", headers)
+    return programs.add(program)
 
 
 @_of_nvrtc("nvrtcDestroyProgram")
@@ -246,32 +246,32 @@ def destroy(place: int) -> None:
 @_of_nvrtc("nvrtcCompileProgram")
 def compile_program(handle: int, count: int, options: int) -> None:
     """Compile a program."""
-    found = _program(handle)
+    program = _program(handle)
     if count < 0 or (count and not options):
         fail(_INPUT, f"{count} options without their texts")
-    found.compile([_decoded(raw.text(each)) for each in raw.words(options, count)])
+    program.compile([_decoded(raw.text(each)) for each in raw.words(options, count)])
 
 
 @_of_nvrtc("nvrtcAddNameExpression")
 def add_expression(handle: int, expression: bytes | None) -> None:
     """Ask for the mangled name of a kernel or variable."""
-    found = _program(handle)
+    program = _program(handle)
     if not expression:
         fail(_INPUT, "no name expression")
-    if found.compiled:
-        told = "name expressions are added before a program is compiled"
-        fail(_NUMBERS["NO_NAME_EXPRESSIONS_AFTER_COMPILATION"], told)
-    found.expressions.append(_decoded(expression))
+    if program.compiled:
+        message = "name expressions are added before a program is compiled"
+        fail(_NUMBERS["NO_NAME_EXPRESSIONS_AFTER_COMPILATION"], message)
+    program.expressions.append(_decoded(expression))
 
 
 @_of_nvrtc("nvrtcGetLoweredName")
 def lowered_name(handle: int, expression: bytes | None) -> bytes:
     """The mangled name of an expression."""
-    found = _program(handle)
-    if found.names is None:
-        told = "the program is not compiled"
-        fail(_NUMBERS["NO_LOWERED_NAMES_BEFORE_COMPILATION"], told)
-    name = found.names.get(_decoded(expression or b""))
+    program = _program(handle)
+    if program.names is None:
+        message = "the program is not compiled"
+        fail(_NUMBERS["NO_LOWERED_NAMES_BEFORE_COMPILATION"], message)
+    name = program.names.get(_decoded(expression or b""))
     if name is None:
         fail(_NUMBERS["NAME_EXPRESSION_NOT_VALID"], f"{expression!r} was not asked for")
     return name.encode()

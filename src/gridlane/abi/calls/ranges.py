@@ -127,10 +127,10 @@ def _batch(
     if not addresses or not sizes or not count or flags or stream < PER_THREAD:
         fail(INVALID_VALUE, f"{count} ranges with the flags {flags}, in the stream {stream:#x}")
     context = streams.stream(stream).context
-    made = list(zip(raw.words(addresses, count), raw.words(sizes, count)))
-    for address, size in made:
+    result = list(zip(raw.words(addresses, count), raw.words(sizes, count)))
+    for address, size in result:
         ranges.pages(address, size, context)
-    return made
+    return result
 
 
 @implements("cuMemDiscardBatchAsync", "cudaMemDiscardBatchAsync")

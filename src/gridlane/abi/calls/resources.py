@@ -55,14 +55,14 @@ def of_runtime(desc: Struct | None, context: Context) -> Resource:
 def _of_array(kind: int, handle: int, context: Context) -> Resource:
     if kind == ARRAY:
         found = array(handle)
-        made = Resource(found.form, array=found)
+        resource = Resource(found.form, array=found)
     else:
         whole = mipmapped(handle)
         found = whole.levels[0]
-        made = Resource(found.form, levels=whole)
+        resource = Resource(found.form, levels=whole)
     if found.context.device is not context.device:
         fail(INVALID_VALUE, f"the array is on the device {found.context.device.name}")
-    return made
+    return resource
 
 
 def _of_memory(
@@ -88,41 +88,45 @@ def _of_memory(
     return Resource(form, address=address, width=sizes[0], height=sizes[1], pitch=pitch)
 
 
-def to_driver(found: Resource) -> Struct:
+def to_driver(resource: Resource) -> Struct:
     """The driver's structure of a resource."""
-    made = Struct("CUDA_RESOURCE_DESC")
-    inner = _filled(made, found, "hArray", "hMipmappedArray")
+    struct = Struct("CUDA_RESOURCE_DESC")
+    inner = _filled(struct, resource, "hArray", "hMipmappedArray")
     if inner is not None:
-        inner.format, inner.numChannels = formats.to_driver(found.form), found.form.channels
-    return made
+        inner.format, inner.numChannels = formats.to_driver(resource.form), resource.form.channels
+    return struct
 
 
-def to_runtime(found: Resource) -> Struct:
+def to_runtime(resource: Resource) -> Struct:
     """The runtime's structure of a resource."""
-    made = Struct("cudaResourceDesc")
-    inner = _filled(made, found, "array", "mipmap")
+    struct = Struct("cudaResourceDesc")
+    inner = _filled(struct, resource, "array", "mipmap")
     if inner is not None:
-        inner.desc = formats.to_runtime(found.form)
-    return made
+        inner.desc = formats.to_runtime(resource.form)
+    return struct
 
 
-def _filled(made: Struct, found: Resource, of_array: str, of_levels: str) -> Struct | None:
+def _filled(struct: Struct, resource: Resource, of_array: str, of_levels: str) -> Struct | None:
     """Write what both structures have; return the part that still lacks the texels' format."""
-    if found.array is not None:
-        made.resType = ARRAY
-        setattr(made.res.array, of_array, found.array.handle)
+    if resource.array is not None:
+        struct.resType = ARRAY
+        setattr(struct.res.array, of_array, resource.array.handle)
         return None
-    if found.levels is not None:
-        made.resType = LEVELS
-        setattr(made.res.mipmap, of_levels, found.levels.handle)
+    if resource.levels is not None:
+        struct.resType = LEVELS
+        setattr(struct.res.mipmap, of_levels, resource.levels.handle)
         return None
-    made.resType = LINEAR if found.size else ROWS
-    inner = made.res.linear if found.size else made.res.pitch2D
-    inner.devPtr = found.address
-    if found.size:
-        inner.sizeInBytes = found.size
+    struct.resType = LINEAR if resource.size else ROWS
+    inner = struct.res.linear if resource.size else struct.res.pitch2D
+    inner.devPtr = resource.address
+    if resource.size:
+        inner.sizeInBytes = resource.size
     else:
-        inner.width, inner.height, inner.pitchInBytes = found.width, found.height, found.pitch
+        inner.width, inner.height, inner.pitchInBytes = (
+            resource.width,
+            resource.height,
+            resource.pitch,
+        )
     return inner
 
 
@@ -184,36 +188,36 @@ def _checked(
     )
 
 
-def sampling_to_driver(found: Sampling) -> Struct:
+def sampling_to_driver(sampling: Sampling) -> Struct:
     """The driver's structure of how a texture is read."""
-    made = _with_common(Struct("CUDA_TEXTURE_DESC"), found)
-    made.flags = (
-        (0 if found.as_numbers else _AS_INTEGERS)
-        | (_NORMALIZED if found.normalized else 0)
-        | (_SRGB if found.srgb else 0)
-        | (_UNOPTIMISED if found.unoptimised else 0)
+    struct = _with_common(Struct("CUDA_TEXTURE_DESC"), sampling)
+    struct.flags = (
+        (0 if sampling.as_numbers else _AS_INTEGERS)
+        | (_NORMALIZED if sampling.normalized else 0)
+        | (_SRGB if sampling.srgb else 0)
+        | (_UNOPTIMISED if sampling.unoptimised else 0)
     )
-    return made
+    return struct
 
 
-def sampling_to_runtime(found: Sampling) -> Struct:
+def sampling_to_runtime(sampling: Sampling) -> Struct:
     """The runtime's structure of how a texture is read."""
-    made = _with_common(Struct("cudaTextureDesc"), found)
-    made.readMode, made.sRGB = int(found.as_numbers), int(found.srgb)
-    made.normalizedCoords = int(found.normalized)
-    made.disableTrilinearOptimization = int(found.unoptimised)
-    return made
+    struct = _with_common(Struct("cudaTextureDesc"), sampling)
+    struct.readMode, struct.sRGB = int(sampling.as_numbers), int(sampling.srgb)
+    struct.normalizedCoords = int(sampling.normalized)
+    struct.disableTrilinearOptimization = int(sampling.unoptimised)
+    return struct
 
 
-def _with_common(made: Struct, found: Sampling) -> Struct:
-    made.addressMode, made.filterMode = found.modes, found.filter
-    made.borderColor, made.maxAnisotropy = found.border, found.anisotropy
-    made.mipmapFilterMode, made.mipmapLevelBias = found.levels, found.bias
-    made.minMipmapLevelClamp, made.maxMipmapLevelClamp = found.lowest, found.highest
-    return made
+def _with_common(struct: Struct, sampling: Sampling) -> Struct:
+    struct.addressMode, struct.filterMode = sampling.modes, sampling.filter
+    struct.borderColor, struct.maxAnisotropy = sampling.border, sampling.anisotropy
+    struct.mipmapFilterMode, struct.mipmapLevelBias = sampling.levels, sampling.bias
+    struct.minMipmapLevelClamp, struct.maxMipmapLevelClamp = sampling.lowest, sampling.highest
+    return struct
 
 
-def described(found: Sampling, form: ChannelFormatDescriptor, linear: bool) -> TextureDescriptor:
+def described(sampling: Sampling, form: ChannelFormatDescriptor, linear: bool) -> TextureDescriptor:
     """How a texture is read, for its record.
 
     Args:
@@ -224,14 +228,14 @@ def described(found: Sampling, form: ChannelFormatDescriptor, linear: bool) -> T
     """
     plain = constants.cudaFilterModePoint
     return TextureDescriptor(
-        addressModes=found.modes,
-        filterMode=plain if linear else found.filter,
-        readMode=int(found.as_numbers and form.kind != ChannelKind.FLOAT),
-        sRGB=found.srgb,
-        borderColors=found.border,
-        normalizedCoords=found.normalized,
-        mipmapFilterMode=plain if linear else found.levels,
-        mipmapLevelBias=found.bias,
-        minMipmapLevelClamp=found.lowest,
-        maxMipmapLevelClamp=found.highest,
+        addressModes=sampling.modes,
+        filterMode=plain if linear else sampling.filter,
+        readMode=int(sampling.as_numbers and form.kind != ChannelKind.FLOAT),
+        sRGB=sampling.srgb,
+        borderColors=sampling.border,
+        normalizedCoords=sampling.normalized,
+        mipmapFilterMode=plain if linear else sampling.levels,
+        mipmapLevelBias=sampling.bias,
+        minMipmapLevelClamp=sampling.lowest,
+        maxMipmapLevelClamp=sampling.highest,
     )

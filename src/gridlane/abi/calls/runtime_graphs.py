@@ -36,9 +36,9 @@ _ENDS = {
 def kernel_params(params: Struct) -> Struct:
     """The driver's description of a launch, of a copy: the program's own keeps its host address."""
     # The members are those of the driver's first version, in its order.
-    made = Struct.of("CUDA_KERNEL_NODE_PARAMS_v1", bytes(params))
-    made.func = _function(params.func)
-    return made
+    struct = Struct.of("CUDA_KERNEL_NODE_PARAMS_v1", bytes(params))
+    struct.func = _function(params.func)
+    return struct
 
 
 def _function(address: int) -> int:
@@ -50,12 +50,12 @@ def linear_box(to: int, source: int, size: int, kind: int) -> Struct:
     """The driver's description of a copy of one row."""
     if kind not in _ENDS:
         fail(INVALID_VALUE, f"no kind of copies has the number {kind}")
-    made = Struct("CUDA_MEMCPY3D")
-    made.srcMemoryType, made.dstMemoryType = _ENDS[kind]
-    made.srcHost = made.srcDevice = source
-    made.dstHost = made.dstDevice = to
-    made.WidthInBytes, made.Height, made.Depth = size, 1, 1
-    return made
+    struct = Struct("CUDA_MEMCPY3D")
+    struct.srcMemoryType, struct.dstMemoryType = _ENDS[kind]
+    struct.srcHost = struct.srcDevice = source
+    struct.dstHost = struct.dstDevice = to
+    struct.WidthInBytes, struct.Height, struct.Depth = size, 1, 1
+    return struct
 
 
 def box(params: Struct) -> Struct:
@@ -63,32 +63,32 @@ def box(params: Struct) -> Struct:
     if params.srcArray or params.dstArray:
         fail(NOT_SUPPORTED, "copies of arrays in graphs: copy linear memory")
     size = params.extent
-    made = linear_box(params.dstPtr.ptr, params.srcPtr.ptr, size.width, params.kind)
-    made.Height, made.Depth = size.height, size.depth
+    struct = linear_box(params.dstPtr.ptr, params.srcPtr.ptr, size.width, params.kind)
+    struct.Height, struct.Depth = size.height, size.depth
     for end in ("src", "dst"):
         at, memory = getattr(params, f"{end}Pos"), getattr(params, f"{end}Ptr")
         for name, value in (("XInBytes", at.x), ("Y", at.y), ("Z", at.z)):
-            setattr(made, end + name, value)
-        setattr(made, f"{end}Pitch", memory.pitch)
-        setattr(made, f"{end}Height", memory.ysize)
-    return made
+            setattr(struct, end + name, value)
+        setattr(struct, f"{end}Pitch", memory.pitch)
+        setattr(struct, f"{end}Height", memory.ysize)
+    return struct
 
 
-def params_of_box(made: Struct) -> Struct:
+def params_of_box(struct: Struct) -> Struct:
     """The runtime's description of a copy."""
-    if ARRAY in (made.srcMemoryType, made.dstMemoryType):
+    if ARRAY in (struct.srcMemoryType, struct.dstMemoryType):
         fail(NOT_SUPPORTED, "copies of arrays in graphs: copy linear memory")
     found = Struct("cudaMemcpy3DParms")
     for end in ("src", "dst"):
         at, memory = getattr(found, f"{end}Pos"), getattr(found, f"{end}Ptr")
-        is_host = getattr(made, f"{end}MemoryType") == HOST
-        at.x, at.y, at.z = (getattr(made, end + name) for name in ("XInBytes", "Y", "Z"))
-        memory.ptr = getattr(made, f"{end}Host" if is_host else f"{end}Device")
-        memory.pitch = memory.xsize = getattr(made, f"{end}Pitch")
-        memory.ysize = getattr(made, f"{end}Height")
+        is_host = getattr(struct, f"{end}MemoryType") == HOST
+        at.x, at.y, at.z = (getattr(struct, end + name) for name in ("XInBytes", "Y", "Z"))
+        memory.ptr = getattr(struct, f"{end}Host" if is_host else f"{end}Device")
+        memory.pitch = memory.xsize = getattr(struct, f"{end}Pitch")
+        memory.ysize = getattr(struct, f"{end}Height")
     size = found.extent
-    size.width, size.height, size.depth = made.WidthInBytes, made.Height, made.Depth
-    ends = made.srcMemoryType, made.dstMemoryType
+    size.width, size.height, size.depth = struct.WidthInBytes, struct.Height, struct.Depth
+    ends = struct.srcMemoryType, struct.dstMemoryType
     default = _KINDS["cudaMemcpyDefault"]
     found.kind = next((kind for kind, each in _ENDS.items() if each == ends), default)
     return found
@@ -96,24 +96,24 @@ def params_of_box(made: Struct) -> Struct:
 
 def node_params(params: Struct) -> Struct:
     """The driver's description of a node of any type."""
-    made = Struct.of("CUgraphNodeParams", bytes(params))
+    struct = Struct.of("CUgraphNodeParams", bytes(params))
     if params.type == MEMCPY:
-        made.memcpy.copyCtx = 0
-        made.memcpy.copyParams = box(params.memcpy.copyParams)
+        struct.memcpy.copyCtx = 0
+        struct.memcpy.copyParams = box(params.memcpy.copyParams)
     elif params.type == KERNEL:
-        made.kernel.kern = made.kernel.ctx = 0  # which the runtime's does not have
-        made.kernel.func = _function(made.kernel.func)
+        struct.kernel.kern = struct.kernel.ctx = 0  # which the runtime's does not have
+        struct.kernel.func = _function(struct.kernel.func)
     elif params.type == MEMSET:
-        made.memset.ctx = 0
-    return made
+        struct.memset.ctx = 0
+    return struct
 
 
-def _tell(params: Struct, told: Struct) -> None:
+def _tell(params: Struct, struct: Struct) -> None:
     """Write what a function has added to the driver's description into the runtime's."""
     if params.type == MEM_ALLOC:
-        told.alloc.dptr = params.alloc.dptr
+        struct.alloc.dptr = params.alloc.dptr
     elif params.type == CONDITIONAL:
-        told.conditional.phGraph_out = params.conditional.phGraph_out
+        struct.conditional.phGraph_out = params.conditional.phGraph_out
 
 
 def instantiate_params(params: Struct) -> Struct:
@@ -157,10 +157,10 @@ has forms whose target or source is a variable, by its host address and an offse
 def _declare(name: str, call: Call, place: int, translate: Callable[[Struct], Struct]) -> None:
     def function(*values: Any) -> Any:
         params = translate(given(values[place]))
-        made = call(*values[:place], params, *values[place + 1 :])
+        result = call(*values[:place], params, *values[place + 1 :])
         if translate is node_params:
             _tell(params, values[place])
-        return made
+        return result
 
     function.__doc__ = call.__doc__
     implements(name)(function)
@@ -194,9 +194,9 @@ for _row in _LINEAR:
 @implements("cudaGraphKernelNodeGetParams")
 def get_launch(handle: int) -> Struct:
     """The launch of a node, with the function as the program named it."""
-    found = graph_nodes.get_launch(handle)
-    found.func = registered.host_address(modules.functions.get(found.func))
-    return Struct("cudaKernelNodeParams", found.address, found)
+    launch = graph_nodes.get_launch(handle)
+    launch.func = registered.host_address(modules.functions.get(launch.func))
+    return Struct("cudaKernelNodeParams", launch.address, launch)
 
 
 @implements("cudaGraphMemcpyNodeGetParams")

@@ -54,14 +54,14 @@ def _word(address: int, bits: int) -> ctypes.c_uint32 | ctypes.c_uint64:
 def _check_address(address: int, bits: int, stream: Stream) -> None:
     """Raise INVALID_VALUE unless kernels of the stream's device use the word by this address."""
     context = stream.context
-    found = memory.find(address, bits // 8, context.ordinal)
-    if found is None and memory.variable(address, context) is None:
+    allocation = memory.find(address, bits // 8, context.ordinal)
+    if allocation is None and memory.variable(address, context) is None:
         fail(INVALID_VALUE, f"{address:#x} is in no allocation")
     if address % (bits // 8):
         fail(INVALID_VALUE, f"{address:#x} is no address of a word of {bits} bits")
-    if found is not None and found.kind == "managed":
+    if allocation is not None and allocation.kind == "managed":
         fail(INVALID_VALUE, "streams neither write managed memory so, nor wait for it")
-    if found is not None and found.kind != "device" and not context.device.host_visible:
+    if allocation is not None and allocation.kind != "device" and not context.device.host_visible:
         fail(INVALID_VALUE, f"the device {context.device.name} does not use memory of the host")
 
 
@@ -88,17 +88,19 @@ def _waiting(address: int, value: int, bits: int, flags: int, stream: Stream) ->
     _check_address(address, bits, stream)
     if not device.host_visible:
         fail(NOT_SUPPORTED, f"streams of {device.name} wait for events, not for memory")
-    made = _Operation(address, value & (1 << bits) - 1, bits, _COMPARISONS[flags])
+    operation = _Operation(address, value & (1 << bits) - 1, bits, _COMPARISONS[flags])
     is_callers = stream.native.inline and not stream.native.capturing
     # Its work is the caller's, who is then not there to write the word.
-    if is_callers and not (_others_are_done() and _holds(made)):
+    if is_callers and not (_others_are_done() and _holds(operation)):
         fail(NOT_SUPPORTED, "the default stream works on the caller: wait in another stream")
-    return made
+    return operation
 
 
-def _holds(made: _Operation) -> bool:
-    assert made.compare is not None
-    return made.compare(_word(made.address, made.bits).value, made.value, made.bits)
+def _holds(operation: _Operation) -> bool:
+    assert operation.compare is not None
+    return operation.compare(
+        _word(operation.address, operation.bits).value, operation.value, operation.bits
+    )
 
 
 _waits: dict[HostQueue, _Operation] = {}
@@ -121,29 +123,29 @@ def _is_stuck(queue: HostQueue) -> bool:
     following: HostQueue | None = queue
     while following is not None and following not in met:
         met.add(following)
-        made = _waits.get(following)
-        if made is not None:
-            return not _holds(made)
+        wait = _waits.get(following)
+        if wait is not None:
+            return not _holds(wait)
         waits_for = following.waits_for
         following = None if waits_for is None or waits_for[1].is_reached() else waits_for[0]
     return False
 
 
-def _wait(made: _Operation) -> None:
+def _wait(operation: _Operation) -> None:
     """Wait until a word compares, or the process is at its end."""
     queue = own_queue()
     if queue is not None:
-        _waits[queue] = made
+        _waits[queue] = operation
     try:
-        _look(made)
+        _look(operation)
     finally:
         if queue is not None:
             del _waits[queue]
 
 
-def _look(made: _Operation) -> None:
+def _look(operation: _Operation) -> None:
     spins, pause = _SPINS, _SHORTEST
-    while not _holds(made) and not endings.over():
+    while not _holds(operation) and not endings.over():
         if spins:
             spins -= 1
             continue
@@ -151,65 +153,65 @@ def _look(made: _Operation) -> None:
         pause = min(2 * pause, _LONGEST)
 
 
-def _write(made: _Operation) -> None:
-    _word(made.address, made.bits).value = made.value
+def _write(operation: _Operation) -> None:
+    _word(operation.address, operation.bits).value = operation.value
 
 
-def _append(stream: Stream, made: _Operation) -> None:
+def _append(stream: Stream, operation: _Operation) -> None:
     """Append an operation to a stream."""
-    if made.compare is not None:
-        stream.native.submit(lambda: _wait(made))
+    if operation.compare is not None:
+        stream.native.submit(lambda: _wait(operation))
     elif stream.context.device.host_visible:
-        stream.native.submit(lambda: _write(made))
+        stream.native.submit(lambda: _write(operation))
     else:
-        data = made.value.to_bytes(made.bits // 8, "little")
-        stream.native.upload(made.address, memoryview(data), data)
+        data = operation.value.to_bytes(operation.bits // 8, "little")
+        stream.native.upload(operation.address, memoryview(data), data)
 
 
 @implements("cuStreamWriteValue32_v2", "cuStreamWriteValue32")
 def write_32(stream: int, address: int, value: int, flags: int) -> None:
     """Write a word, after the work that is in a stream."""
-    found = streams.stream(stream)
-    _append(found, _writing(address, value, 32, flags, found))
+    target = streams.stream(stream)
+    _append(target, _writing(address, value, 32, flags, target))
 
 
 @implements("cuStreamWriteValue64_v2", "cuStreamWriteValue64")
 def write_64(stream: int, address: int, value: int, flags: int) -> None:
     """Write a word of 64 bits, after the work that is in a stream."""
-    found = streams.stream(stream)
-    _append(found, _writing(address, value, 64, flags, found))
+    target = streams.stream(stream)
+    _append(target, _writing(address, value, 64, flags, target))
 
 
 @implements("cuStreamWaitValue32_v2", "cuStreamWaitValue32")
 def wait_32(stream: int, address: int, value: int, flags: int) -> None:
     """Let later work of a stream wait for a word."""
-    found = streams.stream(stream)
-    _append(found, _waiting(address, value, 32, flags, found))
+    target = streams.stream(stream)
+    _append(target, _waiting(address, value, 32, flags, target))
 
 
 @implements("cuStreamWaitValue64_v2", "cuStreamWaitValue64")
 def wait_64(stream: int, address: int, value: int, flags: int) -> None:
     """Let later work of a stream wait for a word of 64 bits."""
-    found = streams.stream(stream)
-    _append(found, _waiting(address, value, 64, flags, found))
+    target = streams.stream(stream)
+    _append(target, _waiting(address, value, 64, flags, target))
 
 
 @implements("cuStreamBatchMemOp_v2", "cuStreamBatchMemOp")
 def batch(stream: int, count: int, first: Struct | None, flags: int) -> None:
     """Write words and wait for words, in their order; none is done if one is refused."""
-    found = streams.stream(stream)
+    target = streams.stream(stream)
     if flags or count > _MOST or (first is None and count):
         fail(INVALID_VALUE, f"{count} operations with the flags {flags}; the most are {_MOST}")
-    made: list[_Operation] = []
+    operations: list[_Operation] = []
     step = layout("CUstreamBatchMemOpParams").size
     for n in range(count):
         assert first is not None  # checked above
         each = Struct("CUstreamBatchMemOpParams", first.address + n * step)
-        operation = _one(each, found)
+        operation = _one(each, target)
         if operation is not None:
-            made.append(operation)
-    for operation in made:
-        _append(found, operation)
+            operations.append(operation)
+    for operation in operations:
+        _append(target, operation)
 
 
 def _one(each: Struct, stream: Stream) -> _Operation | None:

@@ -48,14 +48,14 @@ def synchronize(handle: int) -> None:
 @implements("cuStreamQuery")
 def query(handle: int) -> None:
     """Fail with NOT_READY while a stream has work."""
-    found = streams.stream(handle)
+    stream = streams.stream(handle)
     try:
-        done = found.native.query()
+        done = stream.native.query()
     except GridlaneError as error:
-        raise streams.faulted(found.context, error) from None
+        raise streams.faulted(stream.context, error) from None
     if not done:
         fail(NOT_READY, "the stream has work")
-    streams.wait(found)
+    streams.wait(stream)
 
 
 @implements("cuStreamWaitEvent")
@@ -63,11 +63,11 @@ def wait_event(handle: int, event: int, flags: int) -> None:
     """Let later work of a stream wait for an event."""
     if flags & ~_EXTERNAL:
         fail(INVALID_VALUE, f"waiting with the flags {flags}")
-    found, stream = streams.event(event), streams.stream(handle)
+    event_object, stream = streams.event(event), streams.stream(handle)
     if flags:
-        stream.submit(Wait(found))
+        stream.submit(Wait(event_object))
     else:
-        captures.wait(stream, found)
+        captures.wait(stream, event_object)
 
 
 @implements("cuStreamGetFlags")

@@ -43,38 +43,38 @@ def create_by_runtime(resource: Struct | None, how: Struct | None, view: Struct 
     return _texture(found, sampling, sampling, view)
 
 
-def _texture(found: Resource, given: Sampling, read: Sampling, view: Struct | None) -> int:
+def _texture(resource: Resource, given: Sampling, read: Sampling, view: Struct | None) -> int:
     """Create a texture.
 
     Args:
         given: as the program says that it is read; ``read``: as it is.
     """
-    geometry, levels, layers = found.content()
-    form = found.form
-    if found.levels is not None and not read.normalized:
+    geometry, levels, layers = resource.content()
+    form = resource.form
+    if resource.levels is not None and not read.normalized:
         fail(INVALID_VALUE, "textures with levels have normalized coordinates")
     if view is not None:
-        form, levels, layers = _viewed(view, found, geometry, levels, layers)
+        form, levels, layers = _viewed(view, resource, geometry, levels, layers)
     how = resources.described(read, form, geometry is Geometry.LINEAR)
     record = texture_record(geometry, form, levels, layers, how)
     context, seen = contexts.current(), b"" if view is None else bytes(view)
-    return textures.create(context, record, "texture", found, given, seen).handle
+    return textures.create(context, record, "texture", resource, given, seen).handle
 
 
 def _viewed(
-    view: Struct, found: Resource, geometry: Geometry, levels: list[Level], layers: int
+    view: Struct, resource: Resource, geometry: Geometry, levels: list[Level], layers: int
 ) -> tuple[ChannelFormatDescriptor, list[Level], int]:
     """The texels, levels and layers of a resource that a view has.
 
     Raises:
         Failure: INVALID_VALUE, the resource does not have them; NOT_SUPPORTED, see ``of_view``.
     """
-    array = found.levels.levels[0] if found.levels is not None else found.array
+    array = resource.levels.levels[0] if resource.levels is not None else resource.array
     if array is None:
         fail(INVALID_VALUE, "a view is of an array")
     if (view.width, view.height, view.depth) != array.sizes:
         fail(INVALID_VALUE, f"a view has the sizes of its array, {array.sizes}")
-    form = formats.of_view(view.format, found.form)
+    form = formats.of_view(view.format, resource.form)
     first, last = view.firstMipmapLevel, view.lastMipmapLevel
     if not first <= last < len(levels):
         fail(INVALID_VALUE, f"the levels {first} to {last} of {len(levels)}")
@@ -116,9 +116,9 @@ def get_resource_by_runtime(handle: int) -> Struct:
 
 
 def _sampling(handle: int) -> Sampling:
-    found = _object("texture", handle).sampling
-    assert found is not None  # textures have it
-    return found
+    sampling = _object("texture", handle).sampling
+    assert sampling is not None  # textures have it
+    return sampling
 
 
 @implements("cuTexObjectGetTextureDesc")
@@ -149,9 +149,9 @@ def _view(handle: int, name: str) -> Struct:
     found = _object("texture", handle)
     if not found.view:
         fail(INVALID_VALUE, "the texture was made without a view")
-    made = Struct(name)
-    made.fill(found.view)
-    return made
+    struct = Struct(name)
+    struct.fill(found.view)
+    return struct
 
 
 # --- surfaces ---
@@ -169,12 +169,12 @@ def create_surface_by_runtime(resource: Struct | None) -> int:
     return _surface(resources.of_runtime(resource, contexts.current()))
 
 
-def _surface(found: Resource) -> int:
-    array = found.array
+def _surface(resource: Resource) -> int:
+    array = resource.array
     if array is None:
         fail(INVALID_VALUE, "a surface is of an array; levels of a mipmapped one are arrays")
     record = surface_record(array.geometry, array.form, array.level(), array.layers, array.flags)
-    return textures.create(contexts.current(), record, "surface", found).handle
+    return textures.create(contexts.current(), record, "surface", resource).handle
 
 
 @implements("cuSurfObjectDestroy", "cudaDestroySurfaceObject")

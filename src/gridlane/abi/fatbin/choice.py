@@ -10,7 +10,7 @@ from gridlane.abi.fatbin.container import Image
 ADVICE = "compile with -gencode arch=compute_80,code=compute_80, so that it holds PTX"
 
 
-def best(found: Sequence[Image], capability: tuple[int, int], any_newer: bool) -> Image:
+def best(images: Sequence[Image], capability: tuple[int, int], any_newer: bool) -> Image:
     """The PTX for a device: of the newest architecture that is not newer than the device.
 
     Args:
@@ -20,13 +20,13 @@ def best(found: Sequence[Image], capability: tuple[int, int], any_newer: bool) -
     Raises:
         Failure: NO_BINARY_FOR_GPU, there is none; the message names what there is.
     """
-    texts = [each for each in found if each.is_ptx]
+    texts = [each for each in images if each.is_ptx]
     fitting = [each for each in texts if _fits(each, capability)]
     if fitting:
         return max(fitting, key=lambda each: (each.arch, each.suffix))
     if texts and any_newer:
         return min(texts, key=lambda each: (each.arch, each.suffix))
-    inside = ", ".join(dict.fromkeys(map(str, found))) or "no image"
+    inside = ", ".join(dict.fromkeys(map(str, images))) or "no image"
     fail(
         NO_BINARY_FOR_GPU,
         f"the fatbin has {inside}, and the device takes PTX for compute capability "

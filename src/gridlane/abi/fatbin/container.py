@@ -148,7 +148,7 @@ def _image(data: bytes, at: int, end: int) -> tuple[Image, int]:
     inside = name_at >= _IMAGE.size and name_at + name_size <= start
     name = data[at + name_at : at + name_at + name_size] if inside else b""
     suffix = "a" if flags & _EXACT else "f" if flags & _FAMILY else ""
-    made = Image(
+    image = Image(
         kind,
         arch,
         suffix,
@@ -157,4 +157,4 @@ def _image(data: bytes, at: int, end: int) -> tuple[Image, int]:
         packing,
         name.rstrip(b"\0").decode(errors="replace"),
     )
-    return made, first + padded
+    return image, first + padded

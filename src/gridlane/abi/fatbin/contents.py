@@ -38,10 +38,10 @@ def _unpacked(image: Image) -> bytes:
             INVALID_IMAGE,
             f"the image for {image} claims {image.size} bytes of PTX; {_LARGEST} are the most",
         )
-    made = _zstd(image) if image.packing == "zstd" else _lz4(image)
-    if len(made) != image.size:
-        fail(INVALID_IMAGE, f"the image for {image} has {len(made)} bytes, not {image.size}")
-    return made
+    result = _zstd(image) if image.packing == "zstd" else _lz4(image)
+    if len(result) != image.size:
+        fail(INVALID_IMAGE, f"the image for {image} has {len(result)} bytes, not {image.size}")
+    return result
 
 
 def _zstd(image: Image) -> bytes:

@@ -65,7 +65,7 @@ def build_archive(folder: Path, installed: Path) -> Path:
         CompileError: the compiler's own messages, or that there is none.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    made = folder / ARCHIVE
+    path = folder / ARCHIVE
     with TemporaryDirectory(dir=folder) as name:
         room = Path(name)
         (room / "functions.c").write_text(text())
@@ -88,8 +88,8 @@ def build_archive(folder: Path, installed: Path) -> Path:
                 objects[-1],
             )
         _run(*archiver(), "rcsD", str(room / ARCHIVE), *objects)
-        (room / ARCHIVE).replace(made)
-    return made
+        (room / ARCHIVE).replace(path)
+    return path
 
 
 def _run(*command: str) -> None:

@@ -74,13 +74,13 @@ LIBRARIES = (
 
 def digest() -> str:
     """The inputs of the libraries: their text, and the Python that they open."""
-    made = hashlib.sha256()
+    hash_state = hashlib.sha256()
     for header in sorted(_ROOM.glob("*.h")):
-        made.update(header.read_bytes())
+        hash_state.update(header.read_bytes())
     for each in LIBRARIES:
-        made.update(_text(each).encode())
+        hash_state.update(_text(each).encode())
         for name in each.sources:
-            made.update((_ROOM / name).read_bytes())
+            hash_state.update((_ROOM / name).read_bytes())
     for word in (
         _libpython(),
         _program(),
@@ -90,8 +90,8 @@ def digest() -> str:
         _llvm(),
         sys.version_info[:2],
     ):
-        made.update(f"{word}\0".encode())
-    return made.hexdigest()
+        hash_state.update(f"{word}\0".encode())
+    return hash_state.hexdigest()
 
 
 def _text(library: Library) -> str:
@@ -156,19 +156,19 @@ def _built(
 ) -> Path:
     """A library in a folder. ``objects`` are sources that are compiled already."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = folder / library.file
+    path = folder / library.file
     with TemporaryDirectory(dir=folder) as room:  # a reader finds the old library or the new one
         built = Path(room) / library.file
         _compile(library, Path(room), built, options, objects)
-        built.replace(made)
-    return made
+        built.replace(path)
+    return path
 
 
 def _object(name: str, room: Path) -> Path:
     """The object of a source that is the same in each library."""
-    made = room / f"{name}.o"
-    _run(name, [*_command_of({}), "-c", str(_ROOM / name), "-o", str(made)])
-    return made
+    path = room / f"{name}.o"
+    _run(name, [*_command_of({}), "-c", str(_ROOM / name), "-o", str(path)])
+    return path
 
 
 def _command_of(more: Mapping[str, str]) -> list[str]:
@@ -207,7 +207,7 @@ def _run(file: str, command: list[str]) -> None:
 def _compile(
     library: Library,
     room: Path,
-    made: Path,
+    path: Path,
     options: Sequence[str],
     objects: Mapping[str, Path],
 ) -> None:
@@ -223,7 +223,7 @@ def _compile(
         str(text),
         "-shared",
         "-o",
-        str(made),
+        str(path),
         f"-Wl,-soname,{library.file}",
         "-Wl,-z,nodelete",
         "-ldl",
@@ -234,7 +234,7 @@ def _compile(
     ]
     _run(library.file, command)
     if library.file == PRELOADED:
-        _initialise_first(made)
+        _initialise_first(path)
 
 
 def _initialise_first(library: Path) -> None:
@@ -270,9 +270,9 @@ def _program() -> str:
 
 def _llvm() -> Path:
     """The library of LLVM. Another version has another size and time."""
-    found = find_spec("llvmlite")
-    assert found is not None and found.origin is not None
-    return next(Path(found.origin).parent.glob("binding/*llvmlite.*"))
+    spec = find_spec("llvmlite")
+    assert spec is not None and spec.origin is not None
+    return next(Path(spec.origin).parent.glob("binding/*llvmlite.*"))
 
 
 def _site() -> Path:

@@ -30,15 +30,15 @@ class _Functions:
 
     def take(self, handle: int) -> Mark | None:
         """Take an event back; return the mark of its recording, if C recorded it."""
-        told = (_u64 * 2)()
-        how: int = self._take(handle, ctypes.addressof(told))
+        results = (_u64 * 2)()
+        how: int = self._take(handle, ctypes.addressof(results))
         if how == _BEHIND:
-            return OutsideMark(self._marks, *told)
+            return OutsideMark(self._marks, *results)
         if how != _DONE:
             return None
-        made = Mark(perf_counter_ns, None)
-        made.pass_at(told[0])
-        return made
+        mark = Mark(perf_counter_ns, None)
+        mark.pass_at(results[0])
+        return mark
 
     def settle(self) -> None:
         """Drop the events that C ended."""
@@ -48,17 +48,17 @@ class _Functions:
 
     def adopt(self, number: int) -> None:
         """Adopt an event that C made; C keeps it as one that Python offered."""
-        told = (_u64 * 2)()
+        results = (_u64 * 2)()
         with streams.handing_over:
-            if not self._adopt(number, ctypes.addressof(told)):
+            if not self._adopt(number, ctypes.addressof(results)):
                 return
-            context, flags = contexts.handles.find(told[0]), told[1]
+            context, flags = contexts.handles.find(results[0]), results[1]
             if context is None or context.ends_now:  # by another thread
                 return
             point = context.device.new_event(not flags & _NO_TIMING)
-            made = Event(point, context, flags, handle=number, _take=self.take)
-            if streams.events.put(number, made):
-                streams.own(made)
+            event = Event(point, context, flags, handle=number, _take=self.take)
+            if streams.events.put(number, event):
+                streams.own(event)
 
 
 _begun: list[_Functions] = []

@@ -175,19 +175,19 @@ class _Made:
 
     def adopt(self, number: int) -> None:
         """Adopt a stream that C made. It closes its lane before it appends work."""
-        functions, told = self._functions, (_u64 * 3)()
+        functions, results = self._functions, (_u64 * 3)()
         with streams.handing_over:
-            address: Any = functions.adopt(number, ctypes.addressof(told))
-            context = contexts.handles.find(told[0]) if address else None
+            address: Any = functions.adopt(number, ctypes.addressof(results))
+            context = contexts.handles.find(results[0]) if address else None
             if context is None or context.ends_now:  # by another thread
                 return
-            flags, priority = told[1], ctypes.c_int64(told[2]).value
-            made = Stream(context.device.new_stream(), context, flags, priority, number, number)
-            assert isinstance(made.queue, OwnHostStream)
-            lane = made.queue.queue.lane = Lane(functions, address, made.queue.queue)
-            if streams.streams.put(number, made):  # or a signal handler did so
+            flags, priority = results[1], ctypes.c_int64(results[2]).value
+            stream = Stream(context.device.new_stream(), context, flags, priority, number, number)
+            assert isinstance(stream.queue, OwnHostStream)
+            lane = stream.queue.queue.lane = Lane(functions, address, stream.queue.queue)
+            if streams.streams.put(number, stream):  # or a signal handler did so
                 lane.own()
-                streams.own(made)
+                streams.own(stream)
 
 
 _begun: list[Lanes] = []
@@ -225,24 +225,24 @@ def offer(number: int) -> int:
 
 def _change(number: int, change: Callable[[Lane, HostQueue], None]) -> None:
     """Call a function with the lane of a stream, unless C may do nothing there."""
-    found = streams.streams.find(number)
-    own = found.queue if found is not None else None
-    if found is None or not isinstance(own, OwnHostStream) or found.capture is not None:
+    stream = streams.streams.find(number)
+    own = stream.queue if stream is not None else None
+    if stream is None or not isinstance(own, OwnHostStream) or stream.capture is not None:
         return
     if own.capturing:
         return
     queue = own.queue
     if queue.lane is None:
-        made = _new_lane(found, queue)
+        new_lane = _new_lane(stream, queue)
         with streams.handing_over:  # signal safety: no handler runs between the next two lines
             if queue.lane is None:
-                queue.lane = made
+                queue.lane = new_lane
     lane = queue.lane
     assert isinstance(lane, Lane)
     change(lane, queue)
     # Order: the begin of a capture, or of a stream's end, sets its flag first, then closes the
     # lane.
-    if found.capture is not None or streams.streams.find(number) is not found:
+    if stream.capture is not None or streams.streams.find(number) is not stream:
         lane.close()
 
 

@@ -130,8 +130,8 @@ class _Blocks:
 
     def __init__(self, address: int) -> None:
         places = (_u64 * len(_FUNCTIONS)).from_address(address)
-        made = [kind(place) for kind, place in zip(_FUNCTIONS, places)]
-        self._begin, self.add_range, self.remove_range, self._adopt, *rest = made
+        results = [kind(place) for kind, place in zip(_FUNCTIONS, places)]
+        self._begin, self.add_range, self.remove_range, self._adopt, *rest = results
         self._release, self.end_context, *turn, self._move_context, large, free_large = rest
         self._large, self._free_large = large, free_large
         told = (_u64 * 3)()
@@ -152,11 +152,11 @@ class _Blocks:
         """Adopt the block at an address, if C has one there, as an allocation of Python."""
         if not self.start <= address < self.end:
             return
-        told = (_u64 * 3)()
+        results = (_u64 * 3)()
         with memory.lock:  # later look-ups find it
-            if not self._adopt(address, ctypes.addressof(told)):
+            if not self._adopt(address, ctypes.addressof(results)):
                 return
-            start, size, handle = told
+            start, size, handle = results
             context = contexts.handles.find(handle)
             if context is None:  # another thread ended it, so no valid look-up can want it
                 self._release(start)
@@ -166,17 +166,17 @@ class _Blocks:
     @property
     def used_ahead(self) -> int:
         """The objects of the first device that C used ahead of Python: the driver, a context."""
-        told = (_u64 * 3)()
-        return told[2] if self._begin(ctypes.addressof(told)) else 0
+        results = (_u64 * 3)()
+        return results[2] if self._begin(ctypes.addressof(results)) else 0
 
     def take_all_over(self, context: Context) -> None:
         """Move C's allocations ahead of Python to a context; C allocates no more there."""
         self._move_context(ready.AHEAD, context.handle)
-        told = (_u64 * 2)()
+        results = (_u64 * 2)()
         for number in itertools.count():
-            if not self._large(number, ctypes.addressof(told)):
+            if not self._large(number, ctypes.addressof(results)):
                 break
-            start, size = told
+            start, size = results
             self._add(start, size, context, self._free_large)  # which notes the same range again
 
     def _add(
@@ -199,12 +199,12 @@ def begin(address: int) -> bool:
     Args:
         address: of its functions.
     """
-    made = _Blocks(address)
-    if made.begun:
-        memory.mirror(_Ranges(made, OF_DEVICES), _Ranges(made, OF_HOST))
-        memory.outside.append(made.take_over)
-        _begun.append(made)
-    return made.begun
+    blocks = _Blocks(address)
+    if blocks.begun:
+        memory.mirror(_Ranges(blocks, OF_DEVICES), _Ranges(blocks, OF_HOST))
+        memory.outside.append(blocks.take_over)
+        _begun.append(blocks)
+    return blocks.begun
 
 
 def take_over_blocks() -> None:

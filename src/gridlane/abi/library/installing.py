@@ -131,13 +131,13 @@ def install(prefix: Path, force: bool = False) -> list[Path]:
 
 def _digest() -> str:
     """The inputs of all installed files."""
-    made = hashlib.sha256(digest().encode())
+    hash_state = hashlib.sha256(digest().encode())
     for each in archive.sources():
-        made.update(each)
+        hash_state.update(each)
     shared = (INCLUDE / name for name in (*_SHARED, *_PARTS))
     for path in (*sorted(_HEADERS.rglob("*.h")), *shared, Path(headers.__file__)):
-        made.update(path.read_bytes())
-    return made.hexdigest()
+        hash_state.update(path.read_bytes())
+    return hash_state.hexdigest()
 
 
 def _check_own(prefix: Path) -> None:

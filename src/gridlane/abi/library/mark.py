@@ -15,8 +15,8 @@ _ROOM = Path(__file__).parent
 
 def mark() -> str:
     """The digest of the C sources."""
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted((*_ROOM.glob("*.h"), *_ROOM.glob("*.c"))):
-        made.update(path.name.encode() + b"\0")
-        made.update(path.read_bytes())
-    return made.hexdigest()[:32]
+        digest.update(path.name.encode() + b"\0")
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:32]

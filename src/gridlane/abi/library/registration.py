@@ -71,8 +71,8 @@ def _take(kind: int, binary: int, host: int, name: int, size: int, _: int) -> No
     elif kind in (VARIABLE, TEXTURE, SURFACE):  # a reference is a variable that holds a handle
         registered.add_variable(host, size, _images[binary], raw.text(name).decode())
     elif kind == MANAGED:
-        told = _Managed(host, raw.text(name).decode(), size)
-        _managed.setdefault(binary, []).append(told)
+        managed = _Managed(host, raw.text(name).decode(), size)
+        _managed.setdefault(binary, []).append(managed)
 
 
 def _loader(wrapper: int) -> Image:

@@ -54,13 +54,13 @@ def cached() -> Cache:
         told = subprocess.run([command, "-p"], capture_output=True, text=True, timeout=30).stdout
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    found: dict[str, tuple[Path, ...]] = {}
+    cache: dict[str, tuple[Path, ...]] = {}
     for line in told.splitlines():
         name, _, path = line.strip().partition(" => ")
         if path:
             title = name.partition(" (")[0]
-            found[title] = (*found.get(title, ()), Path(path))
-    return found
+            cache[title] = (*cache.get(title, ()), Path(path))
+    return cache
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,10 +79,10 @@ class Record:
         field = members(self._struct).get(name)
         if field is None:
             raise AttributeError(f"{type(self).__name__} has no member {name!r}")
-        made = shown(self._struct.member(name), field, self._held.get(name))
-        if isinstance(made, Record):  # its memory is part of this one's, and what that points to
-            object.__setattr__(made, "_held", self._held.setdefault(name, {}))
-        return made
+        result = shown(self._struct.member(name), field, self._held.get(name))
+        if isinstance(result, Record):  # its memory is part of this one's, and what that points to
+            object.__setattr__(result, "_held", self._held.setdefault(name, {}))
+        return result
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = members(self._struct).get(name)
@@ -153,8 +153,8 @@ def wrapped(value: Any, kind: CType) -> Any:
 @cache
 def enum_class(name: str) -> type[enum.IntEnum]:
     """An enumeration by one of its names."""
-    made: Any = enum.IntEnum(name, dict(enums()[name].values), module="gridlane.abi.python")
-    return made
+    int_enum: Any = enum.IntEnum(name, dict(enums()[name].values), module="gridlane.abi.python")
+    return int_enum
 
 
 @cache
@@ -168,8 +168,8 @@ def record_class(name: str) -> type[Record]:
     """The class of a structure by one of its names."""
     tag = layout(name).names[0]
     base = Record if name == tag else record_class(tag)
-    made: Any = type(name, (base,), {"__slots__": (), "__module__": "gridlane.abi.python"})
-    return made
+    result: Any = type(name, (base,), {"__slots__": (), "__module__": "gridlane.abi.python"})
+    return result
 
 
 def class_of(name: str) -> type | None:
@@ -236,9 +236,9 @@ def _array(values: list[Any] | tuple[Any, ...], kind: CType) -> tuple[int, Any]:
         return 0, None
     target = kind.to.replace("const", "").strip()
     if target.endswith("*") or target == "void":  # pointers, or what is of any type
-        found = [address_of(each, ctype("void *")) for each in values]
-        cells = (ctypes.c_uint64 * len(found))(*(number for number, _ in found))
-        return ctypes.addressof(cells), (cells, found)
+        addresses = [address_of(each, ctype("void *")) for each in values]
+        cells = (ctypes.c_uint64 * len(addresses))(*(number for number, _ in addresses))
+        return ctypes.addressof(cells), (cells, addresses)
     of = ctype(target)
     if of.kind == "struct":
         data = ctypes.create_string_buffer(b"".join(bytes(each) for each in values))

@@ -80,10 +80,10 @@ def create(context: Context, form: ChannelFormatDescriptor, sizes: Sizes, flags:
         ArgumentError: there is no array of such sizes.
         DeviceError: OUT_OF_MEMORY.
     """
-    made = _made(context, form, sizes, flags)
-    made.handle = arrays.add(made)
-    _owned(context, "arrays", arrays).add(made.handle)
-    return made
+    array = _made(context, form, sizes, flags)
+    array.handle = arrays.add(array)
+    _owned(context, "arrays", arrays).add(array.handle)
+    return array
 
 
 def create_mipmapped(
@@ -97,13 +97,13 @@ def create_mipmapped(
     """
     geometry_of(*sizes, flags)
     parts = [_made(context, form, each, flags) for each in sizes_of_levels(*sizes, levels, flags)]
-    made = Mipmapped(parts, context)
+    new_mipmapped = Mipmapped(parts, context)
     for each in parts:
-        each.whole, each.handle = made, arrays.add(each)
+        each.whole, each.handle = new_mipmapped, arrays.add(each)
         _owned(context, "arrays", arrays).add(each.handle)
-    made.handle = mipmapped.add(made)
-    _owned(context, "mipmapped arrays", mipmapped).add(made.handle)
-    return made
+    new_mipmapped.handle = mipmapped.add(new_mipmapped)
+    _owned(context, "mipmapped arrays", mipmapped).add(new_mipmapped.handle)
+    return new_mipmapped
 
 
 def _made(context: Context, form: ChannelFormatDescriptor, sizes: Sizes, flags: int) -> Array:
@@ -124,17 +124,17 @@ def _owned(context: Context, kind: str, table: Handles[Any]) -> set[int]:
         return context.kept[kind]
 
 
-def destroy(found: Array) -> None:
+def destroy(array: Array) -> None:
     """End an array after the work that may use it.
 
     Raises:
         Failure: INVALID_VALUE, it is a level of another array.
     """
-    if found.whole is not None:
+    if array.whole is not None:
         fail(INVALID_VALUE, "a level ends with its mipmapped array")
-    found.context.finish()
-    arrays.remove(found.handle)
-    _owned(found.context, "arrays", arrays).discard(found.handle)
+    array.context.finish()
+    arrays.remove(array.handle)
+    _owned(array.context, "arrays", arrays).discard(array.handle)
 
 
 def destroy_mipmapped(found: Mipmapped) -> None:
@@ -151,7 +151,7 @@ def destroy_mipmapped(found: Mipmapped) -> None:
 
 
 def rows(
-    found: Array, x: int, y: int, z: int, width: int, height: int, depth: int, context: Context
+    array: Array, x: int, y: int, z: int, width: int, height: int, depth: int, context: Context
 ) -> Rows:
     """A box of an array, for copies in a context.
 
@@ -161,32 +161,32 @@ def rows(
     Raises:
         Failure: INVALID_VALUE, it cuts texels or reaches over an end.
     """
-    _check(found, x, width, context)
-    high, deep = max(1, found.sizes[1]), max(1, found.sizes[2])
-    if x + width > found.pitch or y + height > high or z + depth > deep:
+    _check(array, x, width, context)
+    high, deep = max(1, array.sizes[1]), max(1, array.sizes[2])
+    if x + width > array.pitch or y + height > high or z + depth > deep:
         fail(
             INVALID_VALUE,
             f"{width} bytes, {height} rows and {depth} slices from ({x}, {y}, {z}) on; the array "
-            f"has {found.pitch}, {high} and {deep}",
+            f"has {array.pitch}, {high} and {deep}",
         )
-    start = found.buffer.address + x + found.pitch * (y + high * z)
-    return Rows(start, True, found.pitch, high)
+    start = array.buffer.address + x + array.pitch * (y + high * z)
+    return Rows(start, True, array.pitch, high)
 
 
-def run(found: Array, offset: int, size: int, context: Context) -> Rows:
+def run(array: Array, offset: int, size: int, context: Context) -> Rows:
     """Bytes of an array in the order of its rows, for copies in a context.
 
     Raises:
         Failure: INVALID_VALUE, they cut texels or reach over the end.
     """
-    _check(found, offset, size, context)
-    if offset + size > found.bytes:
-        fail(INVALID_VALUE, f"{size} bytes from {offset} on; the array has {found.bytes}")
-    return Rows(found.buffer.address + offset, True)
+    _check(array, offset, size, context)
+    if offset + size > array.bytes:
+        fail(INVALID_VALUE, f"{size} bytes from {offset} on; the array has {array.bytes}")
+    return Rows(array.buffer.address + offset, True)
 
 
-def _check(found: Array, offset: int, size: int, context: Context) -> None:
-    if found.context.device is not context.device:
-        fail(INVALID_VALUE, f"the array is on the device {found.context.device.name}")
-    if offset % found.form.size or size % found.form.size:
-        fail(INVALID_VALUE, f"{size} bytes from {offset} on cut texels of {found.form.size}")
+def _check(array: Array, offset: int, size: int, context: Context) -> None:
+    if array.context.device is not context.device:
+        fail(INVALID_VALUE, f"the array is on the device {array.context.device.name}")
+    if offset % array.form.size or size % array.form.size:
+        fail(INVALID_VALUE, f"{size} bytes from {offset} on cut texels of {array.form.size}")

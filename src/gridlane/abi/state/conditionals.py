@@ -44,9 +44,9 @@ class Condition:
     def read(self, stream: Stream) -> int:
         """The number behind the work of a stream, which is waited for."""
         stream.queue.synchronize()
-        found = bytearray(4)
-        self.context.device.download(memoryview(found), self.handle)
-        return int.from_bytes(found, "little")
+        data = bytearray(4)
+        self.context.device.download(memoryview(data), self.handle)
+        return int.from_bytes(data, "little")
 
 
 _conditions: weakref.WeakValueDictionary[int, Condition] = weakref.WeakValueDictionary()
@@ -86,9 +86,9 @@ class Conditional:
 
     def copies(self, named: bool) -> tuple[Conditional, dict[Node, Node]]:
         """The same of copies of its graphs, and the copy of each node."""
-        made = [body.copies(named, True) for body in self.bodies]
-        found = {node: copy for _, each in made for node, copy in each.items()}
-        return Conditional(self.condition, self.type, tuple(body for body, _ in made)), found
+        results = [body.copies(named, True) for body in self.bodies]
+        found = {node: copy for _, each in results for node, copy in each.items()}
+        return Conditional(self.condition, self.type, tuple(body for body, _ in results)), found
 
     def run(self, stream: Stream) -> None:
         """Append the chosen work to a stream. The caller waits for what sets the number."""

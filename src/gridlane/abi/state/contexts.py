@@ -199,17 +199,17 @@ class Primary:
     def retain(self) -> Context:
         """Hold it; create it for its first holder."""
         with _lock:
-            found = self._alive()
+            context = self._alive()
             self.holders += 1
-            return found
+            return context
 
     def for_runtime(self) -> Context:
         """The context for the runtime, which holds it from now on."""
         with _lock:
-            found = self._alive()
+            context = self._alive()
             self.holders += not self.in_runtime
             self.in_runtime = True
-            return found
+            return context
 
     def _alive(self) -> Context:
         if self.context is None or not self.context.handle:
@@ -284,9 +284,9 @@ def push(context: Context) -> None:
 
 def pop() -> Context:
     """Take the current context off the stack, which has one."""
-    found = _thread.stack.pop()
+    context = _thread.stack.pop()
     epochs.state.changed()
-    return found
+    return context
 
 
 def top() -> Context | None:
@@ -323,10 +323,10 @@ def of_handle(number: int) -> Context:
     """
     if not number:
         return current()
-    found = handles.find(number)
-    if found is None:
+    context = handles.find(number)
+    if context is None:
         fail(INVALID_CONTEXT, f"{number:#x} is no context")
-    return found
+    return context
 
 
 def check_flags(flags: int, known: int) -> None:

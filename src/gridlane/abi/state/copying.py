@@ -50,10 +50,10 @@ def side(address: int, size: int, context: Context) -> bool:
         Failure: INVALID_VALUE, they reach over the end of what was allocated, or of a module's
             variables.
     """
-    found = memory.find(address, 1, context.ordinal)
-    owned = found is not None and found.kind in ("device", "managed")
+    allocation = memory.find(address, 1, context.ordinal)
+    owned = allocation is not None and allocation.kind in ("device", "managed")
     loaded = None if owned else memory.variable(address, context)
-    for there in (found, loaded):
+    for there in (allocation, loaded):
         if there is not None and address + size > there.address + there.size:
             fail(
                 INVALID_VALUE,
@@ -256,8 +256,8 @@ class Fill:
 def _fill_row(stream: Stream, address: int, device: bool, pattern: bytes, count: int) -> None:
     native, size = stream.queue, count * len(pattern)
     if not device:
-        found = memory.find(address, size, stream.context.ordinal)
-        owner = found.owner if found else None
+        allocation = memory.find(address, size, stream.context.ordinal)
+        owner = allocation.owner if allocation else None
         native.submit(partial(_set, raw.view(address, size, owner), pattern))
         return
     if len(set(pattern)) == 1:

@@ -55,10 +55,10 @@ class Executable:
         Raises:
             Failure: INVALID_VALUE, the node is of another graph, or was removed.
         """
-        found = self.graph.origins.get(node.handle)
-        if found is None or nodes.find(node.handle) is not node:
+        origin = self.graph.origins.get(node.handle)
+        if origin is None or nodes.find(node.handle) is not node:
             fail(INVALID_VALUE, f"{node.handle:#x} is no node of the graph that was instantiated")
-        return found
+        return origin
 
     def enable(self, node: Node, is_enabled: bool) -> None:
         """Let launches do the work of a node, or leave it out."""
@@ -143,9 +143,11 @@ def executable(handle: int) -> Executable:
     Raises:
         Failure: INVALID_VALUE, there is none, or it was destroyed.
     """
-    found = executables.find(handle)
+    executable_object = executables.find(handle)
     return (
-        found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no executable graph")
+        executable_object
+        if executable_object is not None
+        else fail(INVALID_VALUE, f"{handle:#x} is no executable graph")
     )
 
 

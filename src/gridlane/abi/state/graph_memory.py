@@ -62,13 +62,15 @@ class Block:
 
     def _added(self) -> Allocation:
         address = self.buffer.address
-        made = Allocation(address, self.size, "device", self.context, self.buffer, is_live=False)
-        return memory.add(made)
+        allocation = Allocation(
+            address, self.size, "device", self.context, self.buffer, is_live=False
+        )
+        return memory.add(allocation)
 
     def allocate(self) -> None:
         """Let programs find it by its address, which they may have freed since."""
-        found = memory.find(self.buffer.address, 0, self.context.ordinal)
-        if found is not self.noted.allocation:
+        allocation = memory.find(self.buffer.address, 0, self.context.ordinal)
+        if allocation is not self.noted.allocation:
             self.noted.allocation = self._added()
         self.noted.allocation.is_live = self.noted.is_used = True
         _note(self.context.ordinal)
@@ -76,8 +78,8 @@ class Block:
     @property
     def is_live(self) -> bool:
         """Whether it is allocated now: the program may have freed it."""
-        found = memory.find(self.buffer.address, 0, self.context.ordinal)
-        return found is self.noted.allocation and self.noted.allocation.is_live
+        allocation = memory.find(self.buffer.address, 0, self.context.ordinal)
+        return allocation is self.noted.allocation and self.noted.allocation.is_live
 
 
 def _drop(noted: _Noted) -> None:

@@ -56,13 +56,13 @@ class Graph:
 
     def add(self, work: Work, dependencies: Iterable[Node] = ()) -> Node:
         """Make a node that follows others of the graph."""
-        made = Node(self, work)
-        self.nodes[made] = self.sinks[made] = None
+        new_node = Node(self, work)
+        self.nodes[new_node] = self.sinks[new_node] = None
         for each in work.graphs if isinstance(work, Compound) else ():
             self.conditions |= each.conditions
         for each in dependencies:
-            self.connect(each, made)
-        return made
+            self.connect(each, new_node)
+        return new_node
 
     def connect(self, first: Node, then: Node) -> None:
         """Let a node follow another."""
@@ -107,24 +107,24 @@ class Graph:
 
     def copies(self, named: bool, embedded: bool = False) -> tuple[Graph, dict[Node, Node]]:
         """``copied``, and the copy of each node, also of those of graphs in this one."""
-        made, found = Graph(named, embedded), dict[Node, Node]()
+        new_graph, found = Graph(named, embedded), dict[Node, Node]()
         inner = dict[Node, Node]()
         for node in self.nodes:
             work = node.work
             if isinstance(work, Compound):
                 work, further = work.copies(named)
                 inner |= further
-            found[node] = made.add(work)
+            found[node] = new_graph.add(work)
         for node, copy in found.items():
             copy.dependencies = {found[each]: None for each in node.dependencies}
             copy.dependents = {found[each]: None for each in node.dependents}
-        made.sinks = {found[each]: None for each in self.sinks}
-        made.conditions = dict(self.conditions)
-        made.origins = {node.handle: copy for node, copy in (found | inner).items()}
+        new_graph.sinks = {found[each]: None for each in self.sinks}
+        new_graph.conditions = dict(self.conditions)
+        new_graph.origins = {node.handle: copy for node, copy in (found | inner).items()}
         for each, count in self.objects.items():
             each.retain(count)
-            made.objects[each] = count
-        return made, found | inner
+            new_graph.objects[each] = count
+        return new_graph, found | inner
 
     def end(self) -> None:
         """End its nodes, and let go what it holds."""
@@ -198,8 +198,12 @@ def graph(handle: int) -> Graph:
     Raises:
         Failure: INVALID_VALUE, there is none, or it was destroyed.
     """
-    found = graphs.find(handle)
-    return found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no graph")
+    graph_object = graphs.find(handle)
+    return (
+        graph_object
+        if graph_object is not None
+        else fail(INVALID_VALUE, f"{handle:#x} is no graph")
+    )
 
 
 def node(handle: int) -> Node:
@@ -208,5 +212,9 @@ def node(handle: int) -> Node:
     Raises:
         Failure: INVALID_VALUE, there is none, or it was destroyed.
     """
-    found = nodes.find(handle)
-    return found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no node of a graph")
+    node_object = nodes.find(handle)
+    return (
+        node_object
+        if node_object is not None
+        else fail(INVALID_VALUE, f"{handle:#x} is no node of a graph")
+    )

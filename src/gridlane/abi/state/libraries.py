@@ -49,16 +49,16 @@ class Library:
         key = device.compute_capability, device.name
         with _lock:
             if key not in self._texts:
-                made = self._image(device)
-                if managed(made):
+                image = self._image(device)
+                if managed(image):
                     note_shared(device)
-                if managed(made) and not device.host_visible:
+                if managed(image) and not device.host_visible:
                     fail(
                         NOT_SUPPORTED,
-                        f"the managed variable {managed(made)[0]}: the host does not share memory "
+                        f"the managed variable {managed(image)[0]}: the host does not share memory "
                         f"with the device {device.name}",
                     )
-                self._texts[key] = made
+                self._texts[key] = image
             return self._texts[key]
 
     def module(self, context: Context) -> Module:
@@ -124,9 +124,9 @@ class LibraryKernel:
 
     def function(self, context: Context) -> Function:
         """The function of a context."""
-        found = modules.function(self.library.module(context), self.name)
-        found.inherited = self.attributes.setdefault(context.ordinal, {})
-        return found
+        function_object = modules.function(self.library.module(context), self.name)
+        function_object.inherited = self.attributes.setdefault(context.ordinal, {})
+        return function_object
 
     def code(self, ordinal: int) -> ModuleKernel:
         """The kernel on a device, in whatever context has it; without one if none has."""
@@ -147,9 +147,9 @@ def function_of(handle: int, context: Context | None = None, wrong: int = 0) -> 
     Raises:
         Failure: there is none.
     """
-    found = modules.functions.find(handle)
-    if found is not None:
-        return found
+    function_object = modules.functions.find(handle)
+    if function_object is not None:
+        return function_object
     kernel = kernels.find(handle)
     if kernel is None:
         fail(wrong or INVALID_HANDLE, f"{handle:#x} is no function")

@@ -47,14 +47,14 @@ class Link:
 
     def _taken(self) -> list[PtxModule]:
         """What the libraries add; a unit of one may need another."""
-        made: list[PtxModule] = []
-        while self.libraries and (wanted := undefined([*self.units, *made])):
+        ptx_modules: list[PtxModule] = []
+        while self.libraries and (wanted := undefined([*self.units, *ptx_modules])):
             found = (each.taken(wanted) for each in self.libraries)
             unit = next((each for each in found if each is not None), None)
             if unit is None:
                 break
-            made.append(unit)
-        return made
+            ptx_modules.append(unit)
+        return ptx_modules
 
 
 links: Handles[Link] = Handles("link")

@@ -85,19 +85,21 @@ def _map(kind: Kind, ordinal: int) -> AddressMap[Allocation]:
     return _of_devices[ordinal]
 
 
-def add(made: Allocation) -> Allocation:
+def add(allocation: Allocation) -> Allocation:
     """Note an allocation; its context frees it at its end."""
     global _count
     with lock:
         _count += 1
-        made.number = _count
-        _map(made.kind, made.context.ordinal).add(made.address, made.size, made)
-        context = made.context
+        allocation.number = _count
+        _map(allocation.kind, allocation.context.ordinal).add(
+            allocation.address, allocation.size, allocation
+        )
+        context = allocation.context
         if "memory" not in context.kept:
             context.kept["memory"] = {}
             context.ends.append(lambda: _end(context))
-        context.kept["memory"][made.number] = made
-    return made
+        context.kept["memory"][allocation.number] = allocation
+    return allocation
 
 
 def _end(context: Context) -> None:
@@ -110,7 +112,7 @@ def _end(context: Context) -> None:
 Freed = tuple[protocol.Stream, protocol.Event]
 
 
-def remove(made: Allocation, freed: Freed | None = None) -> None:
+def remove(allocation: Allocation, freed: Freed | None = None) -> None:
     """Forget an allocation. Its memory ends with its owner, or goes back to its pool.
 
     Args:
@@ -121,12 +123,14 @@ def remove(made: Allocation, freed: Freed | None = None) -> None:
         Failure: INVALID_VALUE, another thread freed it.
     """
     with lock:
-        owned: dict[int, Allocation] = made.context.kept.get("memory", {})  # none after its end
-        if owned.pop(made.number, None) is None:
-            fail(INVALID_VALUE, f"{made.address:#x} was freed")
-        _map(made.kind, made.context.ordinal).discard(made.address, made)
-    if made.pool is not None:
-        made.pool.give_back(made.owner, *(freed or (None, None)))
+        owned: dict[int, Allocation] = allocation.context.kept.get(
+            "memory", {}
+        )  # none after its end
+        if owned.pop(allocation.number, None) is None:
+            fail(INVALID_VALUE, f"{allocation.address:#x} was freed")
+        _map(allocation.kind, allocation.context.ordinal).discard(allocation.address, allocation)
+    if allocation.pool is not None:
+        allocation.pool.give_back(allocation.owner, *(freed or (None, None)))
 
 
 def find(address: int, size: int = 1, ordinal: int = 0) -> Allocation | None:
@@ -149,11 +153,11 @@ def starting_at(address: int, ordinal: int, *kinds: Kind) -> Allocation:
     Raises:
         Failure: INVALID_VALUE, none of these kinds does.
     """
-    found = find(address, 0, ordinal)
-    is_whole = found is not None and found.address == address and found.is_live
-    if found is None or not is_whole or found.kind not in kinds:
+    allocation = find(address, 0, ordinal)
+    is_whole = allocation is not None and allocation.address == address and allocation.is_live
+    if allocation is None or not is_whole or allocation.kind not in kinds:
         fail(INVALID_VALUE, f"{address:#x} is not what an allocation returned, or was freed")
-    return found
+    return allocation
 
 
 def check_size(size: int) -> None:
@@ -176,15 +180,15 @@ def allocate(context: Context, size: int) -> Allocation:
     return add(Allocation(buffer.address, size, "device", context, buffer))
 
 
-def free(made: Allocation) -> None:
+def free(allocation: Allocation) -> None:
     """Free memory after the work that may use it.
 
     Raises:
         Failure: a kernel of that work failed; the memory is freed.
     """
-    made.context.finish()
-    remove(made)
-    made.context.check()
+    allocation.context.finish()
+    remove(allocation)
+    allocation.context.check()
 
 
 hidden: weakref.WeakSet[Buffer] = weakref.WeakSet()

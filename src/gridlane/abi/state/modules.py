@@ -79,15 +79,15 @@ _lock = threading.RLock()
 
 def load(context: Context, module: PtxModule) -> Module:
     """Load PTX; nothing is compiled before a kernel is launched or asked about."""
-    made = Module(Code(module), context)
-    made.handle = modules.add(made)
+    new_module = Module(Code(module), context)
+    new_module.handle = modules.add(new_module)
     with _lock:
         if "modules" not in context.kept:
             context.kept["modules"] = set[int]()
             owned: set[int] = context.kept["modules"]
             context.ends.append(lambda: [_forget(each) for each in tuple(owned)])
-        context.kept["modules"].add(made.handle)
-    return made
+        context.kept["modules"].add(new_module.handle)
+    return new_module
 
 
 def unload(handle: int) -> None:
@@ -96,17 +96,17 @@ def unload(handle: int) -> None:
     Raises:
         Failure: INVALID_HANDLE, there is no such module.
     """
-    found = modules.get(handle)
-    found.context.kept.get("modules", set[int]()).discard(handle)  # none after its end
+    module = modules.get(handle)
+    module.context.kept.get("modules", set[int]()).discard(handle)  # none after its end
     _forget(handle)
 
 
 def _forget(handle: int) -> None:
-    found = modules.find(handle)
-    if found is not None:
-        for each in found.functions.values():
+    module = modules.find(handle)
+    if module is not None:
+        for each in module.functions.values():
             functions.discard(each.handle)
-        found.functions.clear()  # which lead back to the module
+        module.functions.clear()  # which lead back to the module
         modules.discard(handle)
         epochs.code.changed()
 

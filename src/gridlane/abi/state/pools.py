@@ -206,8 +206,12 @@ def pool(handle: int) -> Pool:
     Raises:
         Failure: INVALID_VALUE, there is none.
     """
-    found = pools.find(handle)
-    return found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no memory pool")
+    pool_object = pools.find(handle)
+    return (
+        pool_object
+        if pool_object is not None
+        else fail(INVALID_VALUE, f"{handle:#x} is no memory pool")
+    )
 
 
 def default(device: protocol.Device) -> Pool:
@@ -271,17 +275,17 @@ def free(address: int, stream: Stream) -> None:
         Failure: INVALID_VALUE, no allocation begins there.
     """
     native = stream.native
-    found = memory.starting_at(address, stream.context.ordinal, "device", "managed")
-    check_order(stream, found.context.device)
+    allocation = memory.starting_at(address, stream.context.ordinal, "device", "managed")
+    check_order(stream, allocation.context.device)
     if native.inline:
-        memory.remove(found)
-    elif found.pool is not None:
-        done = found.context.device.new_event(False)
+        memory.remove(allocation)
+    elif allocation.pool is not None:
+        done = allocation.context.device.new_event(False)
         done.record(native)
-        memory.remove(found, (native, done))
+        memory.remove(allocation, (native, done))
     else:
-        owner = found.owner
-        memory.remove(found)
+        owner = allocation.owner
+        memory.remove(allocation)
         native.submit(partial(_hold, owner), always=True)
 
 

@@ -24,9 +24,9 @@ class Pages:
         used_by: whether each place said to use it.
     """
 
-    def __init__(self, made: Allocation) -> None:
-        self._first = made.address // PAGE
-        count = -(-(made.address + made.size) // PAGE) - self._first
+    def __init__(self, allocation: Allocation) -> None:
+        self._first = allocation.address // PAGE
+        count = -(-(allocation.address + allocation.size) // PAGE) - self._first
         self.mostly_read: NDArray[np.bool_] = np.zeros(count, np.bool_)
         self.preferred: NDArray[np.int32] = np.full(count, NOWHERE, np.int32)
         self.prefetched: NDArray[np.int32] = np.full(count, NOWHERE, np.int32)

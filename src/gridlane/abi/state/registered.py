@@ -93,8 +93,8 @@ def kernel(address: int) -> LibraryKernel:
     """
     symbol = _kernels.get(address)
     if symbol is None:
-        found = libraries.kernels.find(address)
-        return found or fail(INVALID_DEVICE_FUNCTION, f"{address:#x} is no kernel")
+        kernel_object = libraries.kernels.find(address)
+        return kernel_object or fail(INVALID_DEVICE_FUNCTION, f"{address:#x} is no kernel")
     try:
         return _library(symbol.image).kernel(symbol.name)
     except Failure as error:
@@ -112,9 +112,9 @@ def function(address: int, context: Context) -> Function:
     """
     if address in _kernels:
         with notices.LaunchOf(_kernels[address].name):
-            made = kernel(address).function(context)
-        made.host = made.host or address
-        return made
+            function_object = kernel(address).function(context)
+        function_object.host = function_object.host or address
+        return function_object
     return libraries.function_of(address, context, INVALID_DEVICE_FUNCTION)
 
 
@@ -130,10 +130,10 @@ def variable(address: int, context: Context) -> tuple[Buffer, int]:
     Raises:
         Failure: cudaErrorInvalidSymbol, there is none; why its image cannot be loaded.
     """
-    found = _variables.find(address, 0)
-    if found is None:
+    variable_object = _variables.find(address, 0)
+    if variable_object is None:
         fail(INVALID_SYMBOL, f"no variable of a device is registered for {address:#x}")
-    symbol, offset = found
+    symbol, offset = variable_object
     return image_variable(symbol.image, symbol.name, context), offset
 
 

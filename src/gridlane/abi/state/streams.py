@@ -241,10 +241,10 @@ class _OfThread(threading.local):
 
 def new_stream(context: Context, flags: int, priority: int) -> Stream:
     """Create a stream, which ends with its context."""
-    made = Stream(context.device.new_stream(), context, flags, priority)
-    made.handle = made.number = streams.add(made)
-    own(made)
-    return made
+    result = Stream(context.device.new_stream(), context, flags, priority)
+    result.handle = result.number = streams.add(result)
+    own(result)
+    return result
 
 
 def new_event(context: Context, flags: int, timing: bool) -> Event:
@@ -254,10 +254,10 @@ def new_event(context: Context, flags: int, timing: bool) -> Event:
 
 def existing_event(context: Context, flags: int, point: protocol.Event) -> Event:
     """An event of a point that exists already."""
-    made = Event(point, context, flags)
-    made.handle = events.add(made)
-    own(made)
-    return made
+    result = Event(point, context, flags)
+    result.handle = events.add(result)
+    own(result)
+    return result
 
 
 def own(made: Stream | Event) -> None:
@@ -329,9 +329,9 @@ def _owned(context: Context, kind: str) -> set[int]:
 
 
 def _end_event(handle: int) -> None:
-    found = events.find(handle)
-    if found is not None:
-        found.take_back()
+    event_object = events.find(handle)
+    if event_object is not None:
+        event_object.take_back()
     events.discard(handle)
 
 

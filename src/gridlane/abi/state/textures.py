@@ -121,14 +121,14 @@ def create(
     memory.hidden.add(buffer)
     device.upload(buffer.address, memoryview(data))
     device.default_stream.synchronize()  # before launches on any other stream
-    made = Object(kind, context, buffer, resource, sampling, view)
+    result = Object(kind, context, buffer, resource, sampling, view)
     with _lock:
-        _objects[device, made.handle] = made
+        _objects[device, result.handle] = result
         if "textures" not in context.kept:
             context.kept["textures"] = set[int]()
             context.ends.append(lambda: _end(context))
-        context.kept["textures"].add(made.handle)
-    return made
+        context.kept["textures"].add(result.handle)
+    return result
 
 
 def _end(context: Context) -> None:

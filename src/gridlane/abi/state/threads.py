@@ -29,11 +29,11 @@ def ready() -> Context:
         Failure: the fault of a kernel; CONTEXT_IS_DESTROYED, the driver destroyed it; or no device.
     """
     devices.initialise()
-    found = contexts.top()
-    if found is not None and (found.handle or not found.is_primary):
-        return found.check()
-    if found is not None:  # another thread reset the device
-        return bind(found.ordinal)
+    context = contexts.top()
+    if context is not None and (context.handle or not context.is_primary):
+        return context.check()
+    if context is not None:  # another thread reset the device
+        return bind(context.ordinal)
     return bind(device())
 
 
@@ -49,9 +49,9 @@ def bind(ordinal: int) -> Context:
 def device() -> int:
     """The number of the thread's device, whether it has a context or not."""
     devices.initialise()
-    found = contexts.top()
-    if found is not None and (found.handle or found.is_primary):
-        return found.ordinal
+    context = contexts.top()
+    if context is not None and (context.handle or context.is_primary):
+        return context.ordinal
     return _thread.device if _thread.device is not None else _first()
 
 
@@ -89,9 +89,9 @@ def note(number: int) -> None:
 
 def last() -> int:
     """The last error; the fault of a kernel stays until its context ends."""
-    found = contexts.top()
-    if found is not None and found.handle and found.failed is not None:
-        return found.failed.number
+    context = contexts.top()
+    if context is not None and context.handle and context.failed is not None:
+        return context.failed.number
     return _thread.last
 
 

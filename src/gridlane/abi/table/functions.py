@@ -92,8 +92,12 @@ def functions(api: Api) -> Mapping[str, Function]:
         row = _ROW.fullmatch(line)
         if row is None or heading is None:
             raise ValueError(f"{api}.txt has no function here: {line}")
-        made = _function(api, heading, row)
-        found[made.name if made.name not in found else f"{made.name}@12"] = made
+        function_object = _function(api, heading, row)
+        found[
+            function_object.name
+            if function_object.name not in found
+            else f"{function_object.name}@12"
+        ] = function_object
     kin = {row.base: row for row in found.values() if row.outs is not None}
     for key, row in found.items():
         if row.outs is None and not row.given and row.base in kin:

@@ -45,8 +45,8 @@ def enums() -> Mapping[str, Enum]:
             values[name] = int(value)
         else:
             values = {}
-            made = Enum(tuple(line.split()[1:]), values)
-            found.update(dict.fromkeys(made.names, made))
+            enum = Enum(tuple(line.split()[1:]), values)
+            found.update(dict.fromkeys(enum.names, enum))
     return found
 
 

@@ -76,11 +76,11 @@ def build(command: Command, prefix: Path | None = None) -> None:
     prefix = prefix or installing.default_prefix()
     installing.ensure(prefix)
     with TemporaryDirectory(prefix="gridlane-") as room:
-        made = Build(command, chosen, Path(room), prefix / "include", prefix / "lib")
+        new_build = Build(command, chosen, Path(room), prefix / "include", prefix / "lib")
         if command.what == LINK:
-            _program(made)
+            _program(new_build)
         else:
-            _each(made)
+            _each(new_build)
 
 
 def _each(made: Build) -> None:
@@ -173,9 +173,9 @@ def _rule(command: Command, path: Path, output: Path) -> list[str]:
     if not command.dependencies:
         return []
     said = command.dependencies
-    made = Path(command.output or Path(command.folder, f"{path.stem}.o"))
-    file = [] if "-MF" in said else ["-MF", str(made.with_suffix(".d"))]
-    target = [] if "-MT" in said else ["-MT", str(made)]
+    new_path = Path(command.output or Path(command.folder, f"{path.stem}.o"))
+    file = [] if "-MF" in said else ["-MF", str(new_path.with_suffix(".d"))]
+    target = [] if "-MT" in said else ["-MT", str(new_path)]
     return [*said, *file, *target]
 
 
@@ -250,5 +250,5 @@ def _give(made: Build, text: str) -> None:
         print(text, end="")
 
 
-def _say(told: str) -> None:
-    print(told, end="", file=sys.stderr)
+def _say(message: str) -> None:
+    print(message, end="", file=sys.stderr)

@@ -74,12 +74,12 @@ def compiled(given: Unit, command: Command, host: Host) -> dict[int, Compiled]:
     """
     made: dict[int, Compiled] = {}
     for arch in command.archs or [f"compute_{ARCH}"]:
-        found = _ARCH.match(arch)
-        if found is None:
+        match = _ARCH.match(arch)
+        if match is None:
             raise ArgumentError(f"{arch}: an architecture, such as compute_80 or sm_90")
         source = given.source
-        options = (*source.options, f"-arch=compute_{found[1]}")
-        made[int(found[1])] = host.clang.compile(CppSource(source.code, options, source.name))
+        options = (*source.options, f"-arch=compute_{match[1]}")
+        made[int(match[1])] = host.clang.compile(CppSource(source.code, options, source.name))
     return made
 
 

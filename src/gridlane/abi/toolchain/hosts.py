@@ -73,10 +73,10 @@ def choose(asked: str) -> Host:
 
 def _clang(host: tuple[str, ...]) -> Clang:
     """Clang with other headers for the host."""
-    found = find_clang()
-    if found is None:
+    clang = find_clang()
+    if clang is None:
         raise CompileError(f"there is no clang: {install('cpp')}")
-    return Clang(found.words, found.release, found.label, host)
+    return Clang(clang.words, clang.release, clang.label, host)
 
 
 def _zig() -> Host:

@@ -84,14 +84,14 @@ _ABSENT = re.compile(
 )
 
 
-def advice(told: str) -> str:
+def advice(message: str) -> str:
     """What to say behind a linker's message that names a library of CUDA's beside the runtime."""
-    found = _ABSENT.search(told)
-    if found is None:
+    match = _ABSENT.search(message)
+    if match is None:
         return ""
     return (
         "\ngridlane has the driver, the runtime and NVRTC, and no cuBLAS, cuFFT, cuRAND or the "
-        f"like, nor cub's for the host: {found[1] or found[2]} is of one; call a "
+        f"like, nor cub's for the host: {match[1] or match[2]} is of one; call a "
         "kernel, or a library of the host, instead"
     )
 
@@ -120,7 +120,7 @@ def words(
     host: Host,
     objects: Sequence[Path],
     parts: Container[Path],
-    made: Path,
+    path: Path,
     lib: Path,
 ) -> list[str]:
     """The command that links.
@@ -137,7 +137,7 @@ def words(
         *(word for each in objects for word in _input(each, each in parts)),
         # Before the user's folders, which may have NVIDIA's libraries of these names.
         "-o",
-        str(made),
+        str(path),
         f"-L{lib}",
         *command.linker,
         *runtime[command.runtime],

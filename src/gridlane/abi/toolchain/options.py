@@ -132,17 +132,17 @@ def parse(words: Sequence[str]) -> Command:
     'a.o'
     """
     words = list(_with_files(words))
-    made = Command(forwards=any(LONG.get(word, word) == _FORWARD for word in words))
+    command = Command(forwards=any(LONG.get(word, word) == _FORWARD for word in words))
     for name, value in _options(words):
         if not name:
-            made.inputs.append((Path(value), _language(value, made.language)))
+            command.inputs.append((Path(value), _language(value, command.language)))
         else:
-            _take(made, name, value)
-    if not made.inputs:
+            _take(command, name, value)
+    if not command.inputs:
         raise ArgumentError("no input file: gridlane cc [options] app.cu")
-    if made.output and made.what != LINK and len(made.inputs) > 1:
-        raise ArgumentError(f"-o {made.output} with several inputs, each of which makes a file")
-    return made
+    if command.output and command.what != LINK and len(command.inputs) > 1:
+        raise ArgumentError(f"-o {command.output} with several inputs, each of which makes a file")
+    return command
 
 
 def _language(name: str, given: str) -> str:
@@ -204,34 +204,34 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield (name if not equals else word), ""
 
 
-def _take(made: Command, name: str, value: str) -> None:
+def _take(command: Command, name: str, value: str) -> None:
     """Write an option into the command."""
     if name in REFUSED:
         raise ArgumentError(f"gridlane cc: {name} is not supported: {REFUSED[name]}")
     if name in _TAKEN:
-        _TAKEN[name](made, value)
+        _TAKEN[name](command, value)
     elif name in _MODES:
-        made.what = _MODES[name]
-        if made.what == DEPENDENCIES:
-            made.dependencies.append(name)
+        command.what = _MODES[name]
+        if command.what == DEPENDENCIES:
+            command.dependencies.append(name)
     elif name in ("-D", "-U", "-I"):
-        made.both.append(name + value)
+        command.both.append(name + value)
     elif name in ("-isystem", "-include"):
-        made.both += [name, value]
+        command.both += [name, value]
     elif name == "-L" or (name == "-l" and value not in IGNORED_LIBRARIES):
-        made.linker.append(name + value)
+        command.linker.append(name + value)
     elif name in ("-fmad", "-ftz", "-prec-div", "-prec-sqrt"):
-        made.device.append(f"{name}={value}")
+        command.device.append(f"{name}={value}")
     elif name in ("-MD", "-MMD", "-MP"):
-        made.dependencies.append(name)
+        command.dependencies.append(name)
     elif name in ("-MF", "-MT"):
-        made.dependencies += [name, value]
+        command.dependencies += [name, value]
     elif name in _OF_BOTH:
-        made.both.append(f"{name}={value}" if value else name)
+        command.both.append(f"{name}={value}" if value else name)
     elif name == "-l" or name in IGNORED or name in IGNORED_WITH_VALUE:
         pass
-    elif made.forwards:
-        _of_host(made, name + value)
+    elif command.forwards:
+        _of_host(command, name + value)
     else:
         raise ArgumentError(
             f"gridlane cc does not know the option {name}; -Xcompiler and -Xlinker pass options to "
@@ -239,129 +239,129 @@ def _take(made: Command, name: str, value: str) -> None:
         )
 
 
-def _architecture(made: Command, value: str) -> None:
-    made.archs = [] if value.startswith(("native", "all")) else [value]
+def _architecture(command: Command, value: str) -> None:
+    command.archs = [] if value.startswith(("native", "all")) else [value]
 
 
-def _generated(made: Command, value: str) -> None:
+def _generated(command: Command, value: str) -> None:
     parts = dict(part.split("=", 1) for part in value.split(",") if "=" in part)
     if "arch" not in parts:
         raise ArgumentError(f"-gencode {value}: arch=compute_80,code=sm_80 or the like")
-    made.archs = [*(each for each in made.archs if each != parts["arch"]), parts["arch"]]
+    command.archs = [*(each for each in command.archs if each != parts["arch"]), parts["arch"]]
 
 
-def _output(made: Command, value: str) -> None:
-    made.output = value
+def _output(command: Command, value: str) -> None:
+    command.output = value
 
 
-def _folder(made: Command, value: str) -> None:
-    made.folder = value
+def _folder(command: Command, value: str) -> None:
+    command.folder = value
 
 
-def _forward(made: Command, value: str) -> None:
+def _forward(command: Command, value: str) -> None:
     """``parse`` has looked for it: it holds for what stands in front of it as well."""
 
 
-def _standard(made: Command, value: str) -> None:
-    made.both.append(f"-std={value}")
+def _standard(command: Command, value: str) -> None:
+    command.both.append(f"-std={value}")
 
 
-def _optimise(made: Command, value: str) -> None:
-    made.host.append(f"-O{value}")
+def _optimise(command: Command, value: str) -> None:
+    command.host.append(f"-O{value}")
 
 
-def _kind(made: Command, value: str) -> None:
+def _kind(command: Command, value: str) -> None:
     if value not in _LANGUAGES:
         raise ArgumentError(f"-x {value}: one of {', '.join(_LANGUAGES)}")
-    made.language = _LANGUAGES[value]
+    command.language = _LANGUAGES[value]
 
 
-def _of_host(made: Command, value: str) -> None:
+def _of_host(command: Command, value: str) -> None:
     words: list[str] = []
     for part in shlex.split(value):
         words += [part] if part.startswith("-Wl,") else filter(None, part.split(","))
     for word in words:
-        made.is_parallel |= word.startswith("-fopenmp")
+        command.is_parallel |= word.startswith("-fopenmp")
     words = [word for word in words if not word.startswith("-fopenmp")]
     of_both = [word for word in words if word[:2] in ("-D", "-U", "-I")]
-    made.both += of_both
-    made.host += [word for word in words if word not in of_both and not word.startswith("-Wl,")]
-    made.linker += [word for word in words if word.startswith("-Wl,") or word == "-pthread"]
+    command.both += of_both
+    command.host += [word for word in words if word not in of_both and not word.startswith("-Wl,")]
+    command.linker += [word for word in words if word.startswith("-Wl,") or word == "-pthread"]
 
 
-def _of_linker(made: Command, value: str) -> None:
-    made.linker.append(f"-Wl,{value}")
+def _of_linker(command: Command, value: str) -> None:
+    command.linker.append(f"-Wl,{value}")
 
 
-def _relocatable(made: Command, value: str) -> None:
+def _relocatable(command: Command, value: str) -> None:
     if value not in ("true", "false"):
         raise ArgumentError(f"-rdc={value}: true or false")
-    made.is_relocatable = value == "true"
+    command.is_relocatable = value == "true"
 
 
-def _device_object(made: Command, value: str) -> None:
-    made.is_relocatable, made.what = True, OBJECT
+def _device_object(command: Command, value: str) -> None:
+    command.is_relocatable, command.what = True, OBJECT
 
 
-def _runtime(made: Command, value: str) -> None:
+def _runtime(command: Command, value: str) -> None:
     if value not in ("static", "shared", "none"):
         raise ArgumentError(f"-cudart {value}: static, shared or none")
-    made.runtime = value
+    command.runtime = value
 
 
-def _stream(made: Command, value: str) -> None:
+def _stream(command: Command, value: str) -> None:
     if value not in ("legacy", "null", "per-thread"):
         raise ArgumentError(f"--default-stream {value}: legacy or per-thread")
-    made.per_thread = value == "per-thread"
+    command.per_thread = value == "per-thread"
 
 
-def _host(made: Command, value: str) -> None:
-    made.compiler = value
+def _host(command: Command, value: str) -> None:
+    command.compiler = value
 
 
-def _shared(made: Command, value: str) -> None:
-    made.is_shared = True
+def _shared(command: Command, value: str) -> None:
+    command.is_shared = True
 
 
-def _machine(made: Command, value: str) -> None:
+def _machine(command: Command, value: str) -> None:
     if value != "64":
         raise ArgumentError(f"-m {value}: programs are of 64 bits")
 
 
-def _check(made: Command, value: str) -> None:
-    made.is_checked = True
+def _check(command: Command, value: str) -> None:
+    command.is_checked = True
 
 
-def _debug(made: Command, value: str) -> None:
-    made.host.append("-g")
+def _debug(command: Command, value: str) -> None:
+    command.host.append("-g")
 
 
-def _lines(made: Command, value: str) -> None:
-    made.device.append("-lineinfo")
+def _lines(command: Command, value: str) -> None:
+    command.device.append("-lineinfo")
 
 
-def _quiet(made: Command, value: str) -> None:
-    made.both.append("-w")
+def _quiet(command: Command, value: str) -> None:
+    command.both.append("-w")
 
 
-def _dry(made: Command, value: str) -> None:
-    made.is_dry = True
+def _dry(command: Command, value: str) -> None:
+    command.is_dry = True
 
 
-def _verbose(made: Command, value: str) -> None:
-    made.is_verbose = True
+def _verbose(command: Command, value: str) -> None:
+    command.is_verbose = True
 
 
-def _fast(made: Command, value: str) -> None:
-    made.device.append("-use_fast_math")
+def _fast(command: Command, value: str) -> None:
+    command.device.append("-use_fast_math")
 
 
-def _position(made: Command, value: str) -> None:
-    made.host.append("-fPIC")
+def _position(command: Command, value: str) -> None:
+    command.host.append("-fPIC")
 
 
-def _parallel(made: Command, value: str) -> None:
-    made.is_parallel = True
+def _parallel(command: Command, value: str) -> None:
+    command.is_parallel = True
 
 
 _TAKEN = {

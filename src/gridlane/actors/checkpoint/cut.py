@@ -86,9 +86,9 @@ def _is_unsettled(instance: Instance) -> bool:
     return bool(instance.control.error) or instance.ending or instance.state in ENDING
 
 
-def _keep(found: list[Instance], stack: ExitStack, until: float) -> None:
+def _keep(instances: list[Instance], stack: ExitStack, until: float) -> None:
     """Keep the messages of resident kernels that no receiver has."""
-    residents = [each for each in found if each.residence is not None]
+    residents = [each for each in instances if each.residence is not None]
     for each in residents:
         assert each.residence is not None
         each.residence.is_quiet(QUIET)
@@ -100,8 +100,8 @@ def _keep(found: list[Instance], stack: ExitStack, until: float) -> None:
             _verify_time(until, f"what {each.name} has sent does not arrive")
 
 
-def _pause(found: list[Instance], stack: ExitStack, until: float) -> None:
-    for each in found:
+def _pause(instances: list[Instance], stack: ExitStack, until: float) -> None:
+    for each in instances:
         stack.callback(each.apply_phase)
         while not each.there.pause(SLICE):
             _verify_time(until, f"a message for {each.name} is being posted")

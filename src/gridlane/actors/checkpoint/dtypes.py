@@ -38,10 +38,10 @@ def from_table(table: Any) -> np.dtype[Any]:
     if table == _BFLOAT16:
         return np.dtype(ml_dtypes.bfloat16)
     if isinstance(table, str):
-        made = np.dtype(table)
-        if made.hasobject:
+        result = np.dtype(table)
+        if result.hasobject:
             raise TypeError("objects of Python are not in device memory")
-        return made
+        return result
     if "shape" in table:
         return np.dtype((from_table(table["element"]), tuple(table["shape"])))
     spec: Any = {name: table[name] for name in ("names", "offsets", "itemsize")}

@@ -113,10 +113,10 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 
 
 def _digest(*parts: bytes | memoryview) -> bytes:
-    made = hashlib.blake2b(digest_size=32)
+    digest = hashlib.blake2b(digest_size=32)
     for each in parts:
-        made.update(each)
-    return made.digest()
+        digest.update(each)
+    return digest.digest()
 
 
 def _sync_folder(folder: Path) -> None:

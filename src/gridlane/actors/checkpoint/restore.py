@@ -122,17 +122,17 @@ class Given:
 
 
 def _actors(given: Iterable[Any]) -> list[Actor]:
-    found = list(given)
-    for each in found:
+    actors = list(given)
+    for each in actors:
         if not isinstance(each, Actor):
             raise TypeError(f"{each!r:.60} is no actor: decorate its handler by @actors.kernel")
-    names = [each.name for each in found]
+    names = [each.name for each in actors]
     for name in names:
         if names.count(name) > 1:
             raise CheckpointError(
                 f"two handlers of the name {name} are given, which the checkpoint cannot tell apart"
             )
-    return found
+    return actors
 
 
 def put_back(
@@ -149,13 +149,13 @@ def put_back(
         put_lattice(ref, saved)
     with fork_waits(), home.directory.lock:
         home.engine.adopt(*snapshot.facts)
-        made: list[Instance] = []
+        instances: list[Instance] = []
         for saved in snapshot.actors:
             instance = place(given.actor(saved), saved, arrays.of(saved))
             _load(instance, saved)
             instance.run(home.drift)
             home.directory.add(instance)
-            made.append(instance)
+            instances.append(instance)
         for name, number in snapshot.topics:
             home.directory.declare(name, given.topic(name, number))
         for pattern, number in snapshot.subscriptions:
@@ -165,11 +165,11 @@ def put_back(
         _, _, lost, total = snapshot.facts
         evicted = home.engine.facts()["dead_lost"] - lost  # this runtime may keep fewer of them
         home.engine.adopt(0, 0, lost + evicted, total)
-        for instance, saved in zip(made, snapshot.actors, strict=True):
+        for instance, saved in zip(instances, snapshot.actors, strict=True):
             if instance.residence is not None and saved.queues.code:
                 _fail(home, instance, saved)
             instance.enter(State[saved.lifecycle])
-        for instance in made:
+        for instance in instances:
             _go_on(home, instance)
     home.start()
 

@@ -88,14 +88,14 @@ class _Memory:
         return len(self._found) - 1
 
     def read(self) -> list[bytes]:
-        made: list[bytes] = []
+        results: list[bytes] = []
         for piece in self._found:
             data = bytearray(piece.size)
             if piece.size:
                 stream: Any = piece.device.default_stream
                 stream.read(memoryview(data), piece.address)
-            made.append(bytes(data))
-        return made
+            results.append(bytes(data))
+        return results
 
 
 def _actor(home: Home, instance: Instance, memory: _Memory, classes: _Classes) -> SavedActor:

@@ -29,7 +29,7 @@ def cells_class(axes: int, plane: int, row: int, halo: int, index: Any = uint32)
         index: the type of an index, which is unsigned; GPUs add constants to one of 64 bits.
     """
     low = corner_of(axes, plane, row, halo)
-    made: Any = namedtuple("Cells", "array corner")  # pyright: ignore[reportUntypedNamedTuple]  # any
+    result: Any = namedtuple("Cells", "array corner")  # pyright: ignore[reportUntypedNamedTuple]  # any
 
     def flat(self: Any, offset: Any) -> Any:
         return self.array[index(self.corner + (low + offset[0] * row + offset[1]))]
@@ -39,5 +39,5 @@ def cells_class(axes: int, plane: int, row: int, halo: int, index: Any = uint32)
             index(self.corner + (low + offset[0] * plane + offset[1] * row + offset[2]))
         ]
 
-    made.__getitem__ = jit(device=True)(flat if axes == 2 else deep)
-    return made
+    result.__getitem__ = jit(device=True)(flat if axes == 2 else deep)
+    return result

@@ -54,10 +54,10 @@ def launch_lattice(
         )
     space = space_of(lattice, tuple(shape), periodic, boundary)
     resident = _resident(lattice, device, space, mode, blocks)
-    made = LatticeRef(lattice, device, name, space, args, resident, mode, number, watchdog)
+    lattice_ref = LatticeRef(lattice, device, name, space, args, resident, mode, number, watchdog)
     if state is not None:
-        made.write_state(state)
-    return made
+        lattice_ref.write_state(state)
+    return lattice_ref
 
 
 def _resident(

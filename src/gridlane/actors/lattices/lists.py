@@ -69,11 +69,11 @@ def _targets(shells: list[Array], length: int, halos: list[_Halo]) -> Array:
         again &= (cells[1:] == cells[:-1]) & (senders[1:] == senders[:-1])
         ranks[1:][again] = column
     most = int(ranks.max(initial=-1)) + 1
-    made = np.full((len(shells), length, most), -1, np.int32)
+    array = np.full((len(shells), length, most), -1, np.int32)
     for block, shell in enumerate(shells):
         own = slice(starts[block], starts[block + 1])
-        made[block, np.searchsorted(shell, cells[own]), ranks[own]] = targets[own]
-    return made
+        array[block, np.searchsorted(shell, cells[own]), ranks[own]] = targets[own]
+    return array
 
 
 def _rounded(count: int, threads: int) -> int:
@@ -82,12 +82,12 @@ def _rounded(count: int, threads: int) -> int:
 
 def _owners(tiles: Tiles) -> Array:
     """Of each cell, its place in the tile of the block that owns it."""
-    made = np.zeros(tiles.space.extents, np.int64)
+    array = np.zeros(tiles.space.extents, np.int64)
     for block in range(tiles.count):
         box = tiles.box(block)
         inside = tuple(slice(*ends) for ends in box)
-        made[inside] = _places(tiles, [np.arange(end - first) for first, end in box])
-    return made
+        array[inside] = _places(tiles, [np.arange(end - first) for first, end in box])
+    return array
 
 
 def _places(tiles: Tiles, axes: list[Array]) -> Array:

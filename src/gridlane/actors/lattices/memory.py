@@ -50,12 +50,12 @@ class Memory:
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
         """Of each field, the buffers that the next step reads and writes."""
-        made: list[tuple[Any, Any]] = []
+        results: list[tuple[Any, Any]] = []
         for name, _ in self._lattice.fields:
             buffers = self._buffers[self._lattice.reads.kept.get(name, name)]
             front, back = buffers[0], buffers[-1]
-            made.append((back, back) if name in self._lattice.reads.kept else (front, back))
-        return made
+            results.append((back, back) if name in self._lattice.reads.kept else (front, back))
+        return results
 
     def turn(self) -> None:
         """Swap the buffers: the next step reads what the last one wrote."""

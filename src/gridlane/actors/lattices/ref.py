@@ -63,10 +63,10 @@ class LatticeRef(Running):
         Raises:
             ActorError: there are no resident blocks.
         """
-        found = self._blocks_of("routing tables")
+        blocks = self._blocks_of("routing tables")
         with fork_waits(), self._lock, using(self.device):
             self._settle()
-            return found.routes()
+            return blocks.routes()
 
     def headers(self) -> np.ndarray[Any, Any]:
         """The header of the halo that each resident block has received last from each direction,
@@ -75,10 +75,10 @@ class LatticeRef(Running):
         Raises:
             ActorError: there are no resident blocks.
         """
-        found = self._blocks_of("halos")
+        blocks = self._blocks_of("halos")
         with fork_waits(), self._lock, using(self.device):
             self._settle()
-            return found.headers()
+            return blocks.headers()
 
     def _blocks_of(self, what: str) -> Resident:
         if self._resident is None:

@@ -82,7 +82,7 @@ class Lattices:
         with fork_waits(), home.directory.lock:
             name = self._free_name(lattice, name)
             number = number or self._numbers.take()
-        made = launch_lattice(
+        lattice_ref = launch_lattice(
             lattice,
             home.device,
             name,
@@ -96,8 +96,8 @@ class Lattices:
             number,
             home.supervisor.limit,
         )
-        home.lattices.add(made, keep)
-        return made
+        home.lattices.add(lattice_ref, keep)
+        return lattice_ref
 
     def _free_name(self, lattice: Lattice, wanted: str | None) -> str:
         taken = {each.name for each in self._home.lattices.all()} | {*self._home.directory.by_name}

@@ -78,13 +78,13 @@ class Space:
 
     def is_fixed(self) -> np.ndarray[Any, Any]:
         """Of each cell, whether it keeps its value: bools of the extents."""
-        made = np.zeros(self.extents, bool)
+        array = np.zeros(self.extents, bool)
         for axis, fixed in enumerate(self.fixed):
             if fixed:
-                ends = np.moveaxis(made, axis, 0)
+                ends = np.moveaxis(array, axis, 0)
                 ends[: self.halo] = True
                 ends[-self.halo :] = True
-        return made
+        return array
 
 
 def space_of(

@@ -45,9 +45,9 @@ class Stopper:
             ActorError: it was stopped.
         """
         if self._thread is None or not self._thread.is_alive():  # a fork's child has none
-            made = threading.Thread(target=self._watch, name="gridlane lattice", daemon=True)
-            self._thread = made
-            made.start()
+            thread = threading.Thread(target=self._watch, name="gridlane lattice", daemon=True)
+            self._thread = thread
+            thread.start()
         self._launch = threading.get_ident(), time.monotonic()
         try:
             yield

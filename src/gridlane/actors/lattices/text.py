@@ -14,9 +14,9 @@ def function_of(text: str, name: str, around: dict[str, Any]) -> FunctionType:
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     scope = dict(around)
     exec(compile(text, file, "exec"), scope)
-    made = scope[name]
-    assert isinstance(made, FunctionType)
-    return made
+    function_type = scope[name]
+    assert isinstance(function_type, FunctionType)
+    return function_type
 
 
 def indented(lines: list[str], depth: int) -> list[str]:

@@ -87,23 +87,23 @@ class Tiles:
 
     def neighbour(self, block: int, direction: Triple) -> int | None:
         """The block in a direction, or None at the end of an axis."""
-        made: list[int] = []
+        results: list[int] = []
         for at, by, count, around in zip(
             self.place(block), direction, self.blocks, self.space.periodic, strict=True
         ):
             there = at + by
             if not around and not 0 <= there < count:
                 return None
-            made.append(there % count)
-        return self.number((made[0], made[1], made[2]))
+            results.append(there % count)
+        return self.number((results[0], results[1], results[2]))
 
     @property
     def directions(self) -> list[Triple]:
         """The directions of a routing table's entries: faces alone, or edges and corners as
         well."""
         axes = [(-1, 0, 1) if pad else (0,) for pad in self.space.pads]
-        made = [(z, y, x) for z, y, x in itertools.product(*axes) if z or y or x]
-        return [each for each in made if self.space.corners or sum(map(abs, each)) == 1]
+        results = [(z, y, x) for z, y, x in itertools.product(*axes) if z or y or x]
+        return [each for each in results if self.space.corners or sum(map(abs, each)) == 1]
 
     @property
     def arrivals(self) -> int:

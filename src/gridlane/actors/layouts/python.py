@@ -65,8 +65,8 @@ def ctype(layout: Layout) -> type[ctypes.LittleEndianStructure]:
 
 def _ctype_of(type_: FieldType) -> Any:
     if isinstance(type_, Array):
-        made = _ctype_of(type_.element)
+        new_ctype = _ctype_of(type_.element)
         for extent in reversed(type_.shape):
-            made = made * extent
-        return made
+            new_ctype = new_ctype * extent
+        return new_ctype
     return ctype(type_) if isinstance(type_, Layout) else _CTYPES[type_.name]

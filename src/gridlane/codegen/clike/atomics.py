@@ -93,13 +93,13 @@ def _require(state: Emission, op: atomic.Atomic | atomic.AtomicCas, dtype: DType
 def _in_a_loop(state: Emission, kind: Kind, dtype: DType, place: Place, value: str) -> str:
     """Retry until no other thread intervened; the old value."""
     raw = dtype.unsigned
-    found = state.variable(state.dialect.types[dtype], state.zero(dtype))
+    variable = state.variable(state.dialect.types[dtype], state.zero(dtype))
     word = _Word(state, place, dtype)
     with word.attempts() as (seen, old):
-        state.line(f"{found} = {from_bits(state, dtype, old)};")
-        following = state.let(dtype, _next(state, kind, dtype, found, value))
+        state.line(f"{variable} = {from_bits(state, dtype, old)};")
+        following = state.let(dtype, _next(state, kind, dtype, variable, value))
         word.replace(seen, state.let(raw, bits_of(state, dtype, following)))
-    return state.named(state.dialect.types[dtype], found)
+    return state.named(state.dialect.types[dtype], variable)
 
 
 def _next(state: Emission, kind: Kind, dtype: DType, old: str, value: str) -> str:

@@ -110,12 +110,12 @@ def _odd_float(state: Emission, text: str, source: DType) -> str:
     one, none = state.literal(1, whole), state.literal(0, whole)
     odd = state.let(whole, f"{kept} | {state.dialect.choose(lost, one, none)}")
     scale = state.dialect.bits(u32, f32, f"((127u + {excess}) << 23u)")
-    made = state.let(f32, f"{state.dialect.convert(f32, odd)} * {scale}")
+    result = state.let(f32, f"{state.dialect.convert(f32, odd)} * {scale}")
     if not source.is_signed:
-        return made
-    negative = state.let(f32, combined(state, arith.Neg, f32, [made]))
+        return result
+    negative = state.let(f32, combined(state, arith.Neg, f32, [result]))
     below = f"{text} < {state.literal(0, source)}"
-    return state.let(f32, state.dialect.choose(below, negative, made))
+    return state.let(f32, state.dialect.choose(below, negative, result))
 
 
 # ---- the same bits

@@ -84,16 +84,16 @@ def folding_of(function: Function, precise: bool) -> Folding:
     Args:
         precise: variables keep float operations as they are, and other places do not.
     """
-    made = Folding()
+    folding = Folding()
     for op in function.body.walk():
         for value in op.operands():
-            made.users[value].append(op)
+            folding.users[value].append(op)
         if isinstance(op, arith.Const):
-            made.named.add(op.results[0])
-    for value in list(made.named):
-        users = made.users[value]
+            folding.named.add(op.results[0])
+    for value in list(folding.named):
+        users = folding.users[value]
         if users and all(_has_literal(user, value) for user in users):
-            made.named.discard(value)
+            folding.named.discard(value)
     for region in _regions(function.body):
         of_floats: set[Value] = set()
         inside = {op for op in region.ops}
@@ -104,13 +104,13 @@ def folding_of(function: Function, precise: bool) -> Folding:
             if any(v.type is f32 or v in of_floats for v in (value, *op.operands())):
                 of_floats.add(value)
             elif value.type is b1:
-                made.exact.add(value)
-            users = made.users[value]
+                folding.exact.add(value)
+            users = folding.users[value]
             if len(users) != 1 or users[0] not in inside or not _takes_once(users[0], value):
                 continue
             if not precise or value not in of_floats or _is_precise(users[0]):
-                made.folded.add(value)
-    return made
+                folding.folded.add(value)
+    return folding
 
 
 def _regions(region: Region) -> Iterator[Region]:

@@ -175,10 +175,10 @@ def _shift(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
     if right and dtype.is_signed:
         small = state.let(u32, state.dialect.choose(past, f"{last}u", small))
     moved = f"({resized(state, value, dtype, wide)} {symbol} {small})"
-    made = state.let(dtype, resized(state, moved, wide, dtype))
+    result = state.let(dtype, resized(state, moved, wide, dtype))
     if right and dtype.is_signed:
-        return made
-    return state.dialect.choose(past, state.literal(0, dtype), made)
+        return result
+    return state.dialect.choose(past, state.literal(0, dtype), result)
 
 
 def _is_masked(amount: Value, most: int) -> bool:
@@ -324,10 +324,10 @@ def _through(state: Emission, emit: Emit, op: Op, dtype: DType, operands: list[s
     if dtype is not bf16:
         return emit(state, op, dtype, operands)
     wide = [widen_bf16(state, text) for text in operands]
-    made = emit(state, op, f32, wide)
+    result = emit(state, op, f32, wide)
     if op.results[0].type is not bf16:
-        return made
-    return narrow_bf16(state, state.let(f32, made))
+        return result
+    return narrow_bf16(state, state.let(f32, result))
 
 
 @emits(arith.Const)

@@ -46,8 +46,8 @@ def hidden_choices(text: str) -> str:
     with its operands, nor with their operands."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
-        if found := _CHOICE.fullmatch(line):
-            lines[number] = _hidden(found, f"%hidden.{number}")
+        if match := _CHOICE.fullmatch(line):
+            lines[number] = _hidden(match, f"%hidden.{number}")
     return "\n".join([*lines, f"{_ZERO} = internal global i64 0"])
 
 

@@ -215,5 +215,7 @@ def neighbour(body: Body, a: str, b: str, own: DType, lanes: int) -> str:
     nan = body.op(f"fcmp uno {real} {x}, {y}")
     quiet = const(_QUIET_NAN[own.name])
     chosen = body.op(f"select {mask} {nan}, {whole} {quiet}, {whole} {chosen}")
-    made = chosen if name == bits else body.op(f"bitcast {whole} {chosen} to {widen(name, lanes)}")
-    return made
+    result = (
+        chosen if name == bits else body.op(f"bitcast {whole} {chosen} to {widen(name, lanes)}")
+    )
+    return result

@@ -100,14 +100,14 @@ def initialise_all() -> None:
 def host() -> Machine:
     """The machine of the host."""
     _initialise()
-    triple, found = llvm.get_default_triple(), llvm.get_host_cpu_features()
+    triple, host_cpu_features = llvm.get_default_triple(), llvm.get_host_cpu_features()
     family = triple.partition("-")[0]
     return Machine(
         FAMILIES.get(family, family),
         triple,
         llvm.get_host_cpu_name(),
-        found.flatten(),
-        frozenset(name for name, there in found.items() if there),
+        host_cpu_features.flatten(),
+        frozenset(name for name, there in host_cpu_features.items() if there),
     )
 
 

@@ -198,11 +198,11 @@ class Body:
 
     def alloca(self, name: str, count: int = 1, align: int = 0) -> str:
         """Allocate stack memory in the entry block."""
-        made = self.fresh("a")
+        result = self.fresh("a")
         size = f", i32 {count}" if count != 1 else ""
         tail = f", align {align}" if align else ""
-        self.allocas.append(f"  {made} = alloca {name}{size}{tail}")
-        return made
+        self.allocas.append(f"  {result} = alloca {name}{size}{tail}")
+        return result
 
     def call(
         self,

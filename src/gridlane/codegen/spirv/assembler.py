@@ -84,9 +84,9 @@ class Assembler:
 
     def constant(self, type_: int, *words: int) -> int:
         """A constant of a type, by the words of its bits."""
-        made = self.shared(Opcode.Constant, (type_,), words)
-        self.values[made] = words
-        return made
+        result = self.shared(Opcode.Constant, (type_,), words)
+        self.values[result] = words
+        return result
 
     def spec_constant(self, type_: int, number: int, default: int) -> int:
         """A constant that the pipeline sets, by its number."""
@@ -109,17 +109,17 @@ class Assembler:
     def global_variable(self, storage: Storage, type_: int, *initial: int) -> int:
         """A variable outside the function, which the entry point lists."""
         pointer = self.pointer_type(storage, type_)
-        made = self.fresh()
-        self.globals.append((Opcode.Variable, pointer, made, storage, *initial))
-        self.interface.append(made)
-        return made
+        result = self.fresh()
+        self.globals.append((Opcode.Variable, pointer, result, storage, *initial))
+        self.interface.append(result)
+        return result
 
     def variable(self, type_: int) -> int:
         """A variable of the function."""
         pointer = self.pointer_type(Storage.Function, type_)
-        made = self.fresh()
-        self.variables.append((Opcode.Variable, pointer, made, Storage.Function))
-        return made
+        result = self.fresh()
+        self.variables.append((Opcode.Variable, pointer, result, Storage.Function))
+        return result
 
     def result(self, opcode: Opcode, type_: int, *words: int) -> int:
         """Append an instruction to the function; its result's id."""

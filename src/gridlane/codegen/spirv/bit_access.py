@@ -118,10 +118,10 @@ def _load(state: Emission, spot: Spot, bits: int) -> int:
         return code.op(Opcode.Load, dtype, pointer, *operands)
     word = unsigned(spot.place.bits)
     pointer = word_pointer(state, spot)
-    made = code.op(Opcode.Load, word, pointer, *_flags(spot))
+    result = code.op(Opcode.Load, word, pointer, *_flags(spot))
     if spot.place.bits == bits:
-        return made
-    down = code.op(Opcode.ShiftRightLogical, word, made, shift_in_word(state, spot))
+        return result
+    down = code.op(Opcode.ShiftRightLogical, word, result, shift_in_word(state, spot))
     return code.resized(down, word, dtype)
 
 

@@ -108,10 +108,10 @@ class Code(Assembler):
 
     def real(self, opcode: Opcode, dtype: DType, *ids: int, fast: FastMath = FastMath.NONE) -> int:
         """Emit arithmetic of floats, which is not fused or reordered unless ``fast`` allows it."""
-        made = self.op(opcode, dtype, *ids)
+        result = self.op(opcode, dtype, *ids)
         if not fast & FastMath.CONTRACT:
-            self.decorate(made, Decoration.NoContraction)
-        return made
+            self.decorate(result, Decoration.NoContraction)
+        return result
 
     def ext(self, instruction: Glsl, dtype: DType, *ids: int) -> int:
         """Emit an instruction of GLSL.std.450."""

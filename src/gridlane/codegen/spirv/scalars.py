@@ -53,8 +53,12 @@ def through_f32(code: Code, op: Op, operands: list[int], function: Callable[...,
         conversion.convert(code, value, own, f32) if operand.type is own else value
         for operand, value in zip(op.operands(), operands, strict=True)
     ]
-    made = function(f32, *wide)
-    return conversion.convert(code, made, f32, own) if op.results[0].type is own else made
+    function_object = function(f32, *wide)
+    return (
+        conversion.convert(code, function_object, f32, own)
+        if op.results[0].type is own
+        else function_object
+    )
 
 
 _UNKNOWN = (memory.Load, arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma)
@@ -203,14 +207,14 @@ def _mulhi_64(code: Code, dtype: DType, a: int, b: int) -> int:
     a1, a0, c1, c0 = high(a), low(a), high(b), low(b)
     middle = code.add(u64, product(a1, c0), high(product(a0, c0)))
     last = code.add(u64, product(a0, c1), low(middle))
-    made = code.add(u64, code.add(u64, product(a1, c1), high(middle)), high(last))
+    result = code.add(u64, code.add(u64, product(a1, c1), high(middle)), high(last))
     if not dtype.is_signed:
-        return made
+        return result
     zero = code.const(0, u64)
     for x, y in ((a, b), (b, a)):
         negative = code.order(Opcode.SLessThan, dtype, x, zero)
-        made = code.op(Opcode.ISub, u64, made, code.select(u64, negative, y, zero))
-    return made
+        result = code.op(Opcode.ISub, u64, result, code.select(u64, negative, y, zero))
+    return result
 
 
 def _minmax(smaller: bool) -> Emit:

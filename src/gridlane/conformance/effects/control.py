@@ -224,9 +224,11 @@ def calls() -> Iterator[Case]:
 def function(
     module: Module, name: str, params: tuple[Type, ...], results: tuple[Type, ...]
 ) -> Function:
-    made = Function(name, [Param(Value(t, name=f"a{n}")) for n, t in enumerate(params)], results)
-    module.functions[name] = made
-    return made
+    new_function = Function(
+        name, [Param(Value(t, name=f"a{n}")) for n, t in enumerate(params)], results
+    )
+    module.functions[name] = new_function
+    return new_function
 
 
 def inside(module: Module, made: Function):

@@ -166,13 +166,13 @@ def _numbered() -> Iterator[Case]:
         with b.if_(writes):
             b.store(b.offset(tile, kernel.local), b.mul(kernel.local, b.const(3, i32)))
             b.emit(grid.BarrierArrive(number, count))
-        made = b.variable("made", i32)
+        variable = b.variable("made", i32)
         with b.if_(b.not_(writes)):
             true = b.const(True, b1)
             came = b.value(grid.BarrierPart(grid.Reduction.NONE, number, count, true))
             other = b.load(b.offset(tile, b.rem(kernel.local, b.const(32, i32))))
-            b.write(made, b.add(came, other))
-        kernel.store(b.read(made))
+            b.write(variable, b.add(came, other))
+        kernel.store(b.read(variable))
         return [out(i32)]
 
     yield case("barrier_arrive", "produced", produced)

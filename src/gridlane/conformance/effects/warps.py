@@ -35,14 +35,16 @@ def shuffles() -> Iterator[Case]:
                 value, mask = kernel.load(dtype), b.const(FULL, u32)
                 results = []
                 for width, lane in SOME_WAYS if dtype is i32 else FEW_WAYS:
-                    made = warp.Shuffle(mode, mask, value, b.const(lane, i32), b.const(width, i32))
-                    for result in b.emit(made).results:
+                    shuffle = warp.Shuffle(
+                        mode, mask, value, b.const(lane, i32), b.const(width, i32)
+                    )
+                    for result in b.emit(shuffle).results:
                         kernel.store(result)
                         results.append(out(result.type))
                 # A distance that differs from lane to lane.
                 lane = b.rem(b.mul(kernel.local, b.const(7, i32)), b.const(32, i32))
-                made = warp.Shuffle(mode, mask, value, lane, b.const(32, i32))
-                for result in b.emit(made).results:
+                shuffle = warp.Shuffle(mode, mask, value, lane, b.const(32, i32))
+                for result in b.emit(shuffle).results:
                     kernel.store(result)
                     results.append(out(result.type))
                 return [stretched(dtype), *results]

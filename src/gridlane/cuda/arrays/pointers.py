@@ -296,10 +296,10 @@ def buffer_of(pointer: Any) -> Buffer:
         TypeError: the object is no pointer to device memory.
     """
     whole = getattr(pointer, "_view", pointer)
-    found = getattr(getattr(whole, "owner", None), "buffer", None)
+    buffer = getattr(getattr(whole, "owner", None), "buffer", None)
     if not isinstance(getattr(pointer, "size", None), int) or not getattr(
         pointer, "__cuda_memory__", False
     ):
         raise TypeError(f"gpu_data is a pointer to device memory, not a {type(pointer).__name__}")
-    device = found.device if isinstance(found, Buffer) else current.device()
+    device = buffer.device if isinstance(buffer, Buffer) else current.device()
     return Buffer(int(pointer.device_pointer), pointer.size, pointer, device)

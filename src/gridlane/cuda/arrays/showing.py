@@ -40,11 +40,11 @@ def _edges(array: Any) -> np.ndarray:
         for extent in array.shape
     ]
     shape = [extent if extent <= 2 * _EDGE else 2 * _EDGE + 1 for extent in array.shape]
-    found = np.zeros(shape, array.dtype)
+    result = np.zeros(shape, array.dtype)
     for each in product(*parts):
         there, here = zip(*each)
-        found[here] = array[there].copy_to_host()
-    return found
+        result[here] = array[there].copy_to_host()
+    return result
 
 
 def text_of(array: Any, device: str) -> str:

@@ -68,10 +68,12 @@ def _installed(fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
 
 
 def _package(fullname: str) -> ModuleSpec | None:
-    made = spec_from_file_location(fullname, PACKAGES[fullname], submodule_search_locations=[])
-    if made is not None:
-        made.submodule_search_locations = []  # of its modules none is a file
-    return made
+    module_spec = spec_from_file_location(
+        fullname, PACKAGES[fullname], submodule_search_locations=[]
+    )
+    if module_spec is not None:
+        module_spec.submodule_search_locations = []  # of its modules none is a file
+    return module_spec
 
 
 def _is_of_the_program() -> bool:

@@ -82,10 +82,10 @@ def code_of_attribute(kind: ArgType, name: str) -> Emit | None:
     return None if codegen is None else attribute_emission(codegen)
 
 
-def _best(found: list[_Lowering], types: tuple[ArgType, ...]) -> Any:
+def _best(lowerings: list[_Lowering], types: tuple[ArgType, ...]) -> Any:
     """The code for the closest types: a type before its class, a class before any type."""
     best, least = None, None
-    for each in found:
+    for each in lowerings:
         distance = _distance(each.patterns, types)
         if distance is not None and (least is None or distance < least):
             best, least = each.codegen, distance

@@ -89,8 +89,8 @@ def compile(
     function, signature = with_source(pyfunc), parse(sig)
     if device:
         name = (abi_info or {}).get("abi_name") if abi == "c" else None
-        made = DeviceCode(function, signature, options, abi, name)
-        return made.inspect_asm(cc), made.return_type
+        device_code = DeviceCode(function, signature, options, abi, name)
+        return device_code.inspect_asm(cc), device_code.return_type
     if signature.return_type not in (None, none):
         raise TypeError("CUDA kernel must have void return type.")
     return Kernel(function, signature.args, options).inspect_asm(cc), none

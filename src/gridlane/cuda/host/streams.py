@@ -103,9 +103,9 @@ class Stream(AnyStream, weakref.ref[Any]):
         """Create a stream, or another object for an existing one."""
         if native is None:
             native = current.device().new_stream()
-        made = super().__new__(cls, native)
-        made.native = native
-        return made
+        result = super().__new__(cls, native)
+        result.native = native
+        return result
 
     def __init__(self, native: protocol.Stream | None = None) -> None:
         """Do nothing: ``__new__`` does all work, and weakref.ref would want its argument here."""

@@ -200,9 +200,9 @@ def _array(kind: int, item: Any, place: int, writable: bool) -> np.ndarray:
             f"{what} has XLA's element type {found.dtype}, which kernels lack; they have {known}"
         )
     shape = tuple(found.dims[: found.rank])
-    made = np.empty(shape, dtype) if 0 in shape else _view(found.data, shape, dtype)
-    made.flags.writeable = writable
-    return made
+    result = np.empty(shape, dtype) if 0 in shape else _view(found.data, shape, dtype)
+    result.flags.writeable = writable
+    return result
 
 
 def _view(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

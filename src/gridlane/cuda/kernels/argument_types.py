@@ -106,15 +106,15 @@ def _member_type(member: enum.Enum) -> ArgType:
 
 @lru_cache(maxsize=256)
 def _enum_type(cls: type[enum.Enum]) -> ArgType:
-    found = argtypes.EnumType.of(cls)
+    arg_type = argtypes.EnumType.of(cls)
     try:
-        hash(found)
+        hash(arg_type)
     except TypeError:
         raise ArgumentError(
             f"{cls.__name__} is an Enum whose values have no hash; pass what the kernel needs of "
             "its member's value"
         ) from None
-    number = found.number
+    number = arg_type.number
     if number is not None:
         for other in cls:
             if not number.dtype.min <= int(other) <= number.dtype.max:  # type: ignore[arg-type]
@@ -122,7 +122,7 @@ def _enum_type(cls: type[enum.Enum]) -> ArgType:
                     f"{cls.__name__}.{other.name} does not fit into 64 bits with the others of "
                     "its class; pass its value"
                 )
-    return found
+    return arg_type
 
 
 def _array_type(array: np.ndarray) -> ArrayType:

@@ -105,15 +105,15 @@ class Dispatcher(Inspection, Named):
     def __getitem__(self, item: Any) -> Configured:
         """The kernel configured with grid, block, stream and bytes of dynamic shared memory."""
         try:
-            found = self._configured.get(item)
+            configured = self._configured.get(item)
         except TypeError:  # a list for a dimension
             return self._configure(item)
-        if found is None:
-            found = self._configure(item)
+        if configured is None:
+            configured = self._configure(item)
             if len(self._configured) >= _MOST_CONFIGURED:
                 self._configured.clear()
-            self._keep(item, found)
-        return found
+            self._keep(item, configured)
+        return configured
 
     def _keep(self, item: Any, launch: Configured) -> None:
         """Keep a configured launch; one on a stream for the lifetime of the user's stream."""
@@ -258,8 +258,8 @@ class Dispatcher(Inspection, Named):
             return self._compile_for_args(*args)
         # Signatures need not say readonly: the arguments decide what a kernel may write.
         plain = tuple(map(writable, types))
-        found = self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
-        return self._for_access(found, args)
+        overload = self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
+        return self._for_access(overload, args)
 
     def _for_access(self, kernel: Kernel, args: tuple[Any, ...]) -> Kernel:
         """The kernel of a signature. If an argument is read-only and the signature's array is
@@ -308,9 +308,9 @@ class Dispatcher(Inspection, Named):
 
     def _add(self, types: Types) -> Kernel:
         with fork_waits(), self._lock:
-            found = self.overloads.get(types)
-            if found is not None:
-                return found
+            overload = self.overloads.get(types)
+            if overload is not None:
+                return overload
             if not self._can_compile:
                 raise RuntimeError("Compilation disabled")
             if len(types) != len(self._parameters):

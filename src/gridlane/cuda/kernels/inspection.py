@@ -126,14 +126,14 @@ class Inspection:
         known = (each.return_type for each in self.device_signatures if each.args == types)
         wanted = return_type or next(known, None)
         wanted = None if wanted == none else wanted  # as calls have it: a void result is open
-        made = self._device_codes.get(types)
-        if made is None:
+        device_code = self._device_codes.get(types)
+        if device_code is None:
             signature = Signature(wanted, types)  # type: ignore[arg-type]  # None is open
-            made = self._device_codes[types] = DeviceCode(
+            device_code = self._device_codes[types] = DeviceCode(
                 self._source_func, signature, self.options
             )
-            _ = made.return_type
-        return made
+            _ = device_code.return_type
+        return device_code
 
     def _inspect(self, name: str, signature: Any) -> Any:
         if self.is_device_function:

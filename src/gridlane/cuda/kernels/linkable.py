@@ -89,9 +89,11 @@ class LinkableCode:
             raise ValueError(f"Unknown extension: {ending}")
         cls = _ENDINGS[ending]
         data = Path(path).read_bytes()
-        made = cls(data.decode() if cls in (CUSource, PTXSource) else data, Path(path).stem)
-        made._path = os.fspath(path)
-        return made
+        linkable_code = cls(
+            data.decode() if cls in (CUSource, PTXSource) else data, Path(path).stem
+        )
+        linkable_code._path = os.fspath(path)
+        return linkable_code
 
     _path = ""
 

@@ -86,8 +86,8 @@ def with_text(function: Any, text: str) -> Any:
     name, flags = code.co_name, code.co_flags & FUTURES
     file = _named(f"source of {name}", whole)
 
-    def fits(found: CodeType) -> bool:
-        return source_candidates.same_code(found, code)
+    def fits(code_type: CodeType) -> bool:
+        return source_candidates.same_code(code_type, code)
 
     made = source_candidates.code_in(whole, file, flags, fits)
     if made is None and code.co_freevars:

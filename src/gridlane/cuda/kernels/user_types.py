@@ -39,10 +39,10 @@ class TypeofImpl:
         Raises:
             TypeError: its class has none.
         """
-        found = self.of(value)
-        if found is None:
+        arg_type = self.of(value)
+        if arg_type is None:
             raise TypeError(f"no type is registered for {type(value).__name__}")
-        return found
+        return arg_type
 
 
 typeof_impl = TypeofImpl()
@@ -96,6 +96,6 @@ class UserArgument(tuple[Any, ...]):
     @classmethod
     def of(cls, argtype: ArgType, values: list[Any]) -> UserArgument:
         """The argument of a type with the values of its members."""
-        made = cls(values)
-        made.argtype = argtype
-        return made
+        user_argument = cls(values)
+        user_argument.argtype = argtype
+        return user_argument

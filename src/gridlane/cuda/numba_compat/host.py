@@ -143,9 +143,9 @@ class HostFunction:
             CompileError: the error of the source for it, and its place.
         """
         types = parse(sig).args
-        made = Overload(self._device, types)
+        overload = Overload(self._device, types)
         self._types[types] = types
-        return made
+        return overload
 
     def inspect_types(self, file: Any = None, signature: Any = None) -> None:
         """Print the typed IR of a kernel that calls it, under each signature."""

@@ -26,11 +26,11 @@ def with_overloads(function: Callable[..., Any]) -> Callable[..., Any]:
     cells = tuple([_cell(cell) for cell in function.__closure__ or ()])
     if not changed and all(a is b for a, b in zip(cells, function.__closure__ or ())):
         return function
-    made = FunctionType(
+    function_type = FunctionType(
         code, {**spaces, **changed}, function.__name__, function.__defaults__, cells or None
     )
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
+    function_type.__kwdefaults__ = function.__kwdefaults__
+    return function_type
 
 
 def _cell(cell: CellType) -> CellType:

@@ -184,12 +184,12 @@ def ufunc(
             for each in args
         ]
         with _refused(package):
-            made = getattr(package, decorator)(*words, **kept)(_with_numbas(package, function))
-    if isinstance(made, np.ufunc):  # of the target "parallel", which has all its loops
-        return made
+            result = getattr(package, decorator)(*words, **kept)(_with_numbas(package, function))
+    if isinstance(result, np.ufunc):  # of the target "parallel", which has all its loops
+        return result
     for name in _OF_UFUNCS[decorator]:
-        setattr(made, name, _in_its_place(package, getattr(made, name)))
-    return made
+        setattr(result, name, _in_its_place(package, getattr(result, name)))
+    return result
 
 
 def typed(name: str = TYPED) -> ModuleType:
@@ -302,14 +302,14 @@ def _with_numbas(package: ModuleType, function: Callable[..., Any]) -> Callable[
     }
     if not changed:
         return function
-    made = FunctionType(
+    function_type = FunctionType(
         function.__code__,
         {**spaces, **changed},
         function.__name__,
         function.__defaults__,
         function.__closure__,
     )
-    return functools.update_wrapper(made, function)
+    return functools.update_wrapper(function_type, function)
 
 
 def _fails() -> None:

@@ -54,11 +54,11 @@ def on_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
         return args
     found = tuple(_with_gaps(resolved(value)) for value in args)
     share(found, back, is_direct)
-    made: list[Any] = []
+    results: list[Any] = []
     for value in found:
         convert = converter(value, _UNKNOWN) if _is_array(value) else None
-        made.append(convert(value, back) if convert else value)
-    return tuple(made)
+        results.append(convert(value, back) if convert else value)
+    return tuple(results)
 
 
 def _with_gaps(value: Any) -> Any:

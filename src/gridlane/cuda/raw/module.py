@@ -116,8 +116,8 @@ class RawModule:
         """
         found = self._kernels.get(name)
         if found is None:
-            made = RawKernel(self._code, self._lowered.get(name, name))
-            found = self._kernels[name] = made
+            raw_kernel = RawKernel(self._code, self._lowered.get(name, name))
+            found = self._kernels[name] = raw_kernel
         return found
 
     def get_global(self, name: str) -> DeviceNDArray:

@@ -82,7 +82,7 @@ class ResourceDescriptor:
 
 
 def _device_array(arr: Any) -> DeviceNDArray:
-    found = as_device(arr)
-    if not isinstance(found, DeviceNDArray) or not found.is_c_contiguous():
+    device_nd_array = as_device(arr)
+    if not isinstance(device_nd_array, DeviceNDArray) or not device_nd_array.is_c_contiguous():
         raise ArgumentError("arr is a contiguous device array; cuda.to_device makes one")
-    return found
+    return device_nd_array

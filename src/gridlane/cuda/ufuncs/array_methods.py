@@ -55,10 +55,10 @@ def astype(array: Any, dtype: Any, copy: bool = True) -> Any:
                 f"astype: {array.dtype} to {target} on the device; convert on the host: "
                 "cuda.to_device(a.copy_to_host().astype(...))"
             )
-    made = device_array(array.shape, target)
+    result = device_array(array.shape, target)
     if array.size:
-        _conversion(array.dtype, target)(array, out=made)
-    return made
+        _conversion(array.dtype, target)(array, out=result)
+    return result
 
 
 def sum(array: Any, axis: Any = None, dtype: Any = None, out: Any = None, **others: Any) -> Any:

@@ -33,6 +33,6 @@ class NSURL(Object):
     @classmethod
     def fileURLWithPath_(cls, path: str) -> NSURL:
         """The URL of a file, which the innermost pool owns."""
-        made = cls(path)
-        bridge.autorelease(made._ownership)
-        return made
+        result = cls(path)
+        bridge.autorelease(result._ownership)
+        return result

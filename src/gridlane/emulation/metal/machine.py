@@ -77,10 +77,10 @@ def compiled(source: str) -> Path:
     Raises:
         FailedCompilationError: g++ refuses it, or is missing.
     """
-    made = _made(source)
-    if not made.exists():
-        _run(str(_written(source)), "-o", str(made))
-    return made
+    path = _made(source)
+    if not path.exists():
+        _run(str(_written(source)), "-o", str(path))
+    return path
 
 
 def _made(source: str) -> Path:
@@ -153,13 +153,13 @@ class Program:
             whole, number = _ahead[texts[0]]
             self._open(whole.path, number, [whole.kernels[number]])
             return
-        made = [as_cpp(text, f"k{number}") for number, text in enumerate(texts)]
-        source = "\n".join((HEAD, *(code for code, _ in made)))
+        results = [as_cpp(text, f"k{number}") for number, text in enumerate(texts)]
+        source = "\n".join((HEAD, *(code for code, _ in results)))
         with _lock:
             _library_ahead()
             Program.compilations += not _made(source).exists()
             path = compiled(source)
-        self._open(path, 0, [_by_name(kernels) for _, kernels in made])
+        self._open(path, 0, [_by_name(kernels) for _, kernels in results])
 
     @classmethod
     def of_code(cls, text: str, path: Path, first: int) -> Program:

@@ -34,9 +34,9 @@ def choose(backend: str = "") -> CppCompiler:
     if backend and backend not in _FIND:
         raise ArgumentError(f"backend={backend!r}: one of {', '.join(_FIND)}")
     for name in (backend,) if backend else _FIND:
-        found = _FIND[name]()
-        if found is not None:
-            return found
+        cpp_compiler = _FIND[name]()
+        if cpp_compiler is not None:
+            return cpp_compiler
     if backend:
         raise CompileError(f"the compiler {backend} is not here; install {INSTALL[backend]}")
     each = "; or ".join(INSTALL.values())

@@ -140,13 +140,13 @@ class Clang:
         """
         given = for_clang(source.options)
         with tempfile.TemporaryDirectory(prefix="gridlane-") as folder:
-            made, read = Path(folder, "made.ptx"), Path(folder, "made.d")
+            path, read = Path(folder, "made.ptx"), Path(folder, "made.d")
             # In a file of its own: of a text by a pipe clang takes the current folder for its own,
             # and searches that first.
             text = Path(folder, "made.cu")
             text.write_bytes(encoded(with_table(source)))
             through = Path(folder, "made.ll") if self._has_statics(source, given) else None
-            first, words = through or made, _IR_FIRST if through else ()
+            first, words = through or path, _IR_FIRST if through else ()
             status, told = compile_behind(
                 (*self.words, *_ALWAYS, f"--cuda-gpu-arch=sm_{given.arch}", _feature(given.arch)),
                 [word for word in given.words if not word.startswith(_MARK)],
@@ -169,13 +169,13 @@ class Clang:
                 ),
             )
             if not status and through is not None:
-                status, more = self._from_ir(through, made, given)
+                status, more = self._from_ir(through, path, given)
                 told += more
             if status:
                 raise CompileError(
                     f"clang does not compile {source.name}:\n{told.strip()}{_advice(told)}"
                 )
-            ptx, names = read_table(self._read_ptx(made, given), source.expressions)
+            ptx, names = read_table(self._read_ptx(path, given), source.expressions)
             headers = None
             if read.is_file():
                 named = prerequisites(read.read_text())
@@ -191,7 +191,7 @@ class Clang:
         own = headers(source.code, Path(source.name).parent, given.folders)
         return may_define((source.code, *given.words, *(text for _, text in own)))
 
-    def _from_ir(self, ir: Path, made: Path, given: ClangOptions) -> tuple[int, str]:
+    def _from_ir(self, ir: Path, path: Path, given: ClangOptions) -> tuple[int, str]:
         """Compile a source's IR, with its static variables marked; the status and the messages."""
         text = ir.read_text("utf-8", "surrogateescape") if ir.is_file() else ""
         if not is_ir(text):
@@ -207,14 +207,14 @@ class Clang:
                 "-x",
                 "ir",
                 "-o",
-                str(made),
+                str(path),
                 str(ir),
             )
         )
 
-    def _read_ptx(self, made: Path, given: ClangOptions) -> str:
+    def _read_ptx(self, path: Path, given: ClangOptions) -> str:
         """The PTX, by the user's lines and with the names that nvcc has."""
-        whole = made_ptx(made, "clang")
+        whole = made_ptx(path, "clang")
         whole = with_statics(with_users_lines(whole, (str(INCLUDE), *_folders(self.host))))
         # The host's part of a program has registered clang's own names.
         has_host = given.is_relocatable or _PROGRAM in given.words
@@ -232,9 +232,9 @@ def _of_backend(words: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _advice(told: str) -> str:
+def _advice(message: str) -> str:
     """What to say behind messages that are of what no compiler here can do."""
-    if "identifier cudaLaunchDevice" in told or "kernel launch from __device__" in told:
+    if "identifier cudaLaunchDevice" in message or "kernel launch from __device__" in message:
         return "\nKernels that launch kernels (dynamic parallelism) want -rdc=true, as nvcc's do"
     return ""
 
@@ -345,7 +345,7 @@ def _of_system() -> Clang | None:
         if path is None:
             continue
         status, told = run_compiler((path, "--version"))
-        found = re.search(r"clang version (\d+)\.(\S+)", told)
-        if not status and found is not None and int(found[1]) >= OLDEST:
-            return Clang((path,), int(found[1]), found[0], ())
+        match = re.search(r"clang version (\d+)\.(\S+)", told)
+        if not status and match is not None and int(match[1]) >= OLDEST:
+            return Clang((path,), int(match[1]), match[0], ())
     return None

@@ -41,18 +41,18 @@ class Nvcc:
         text = with_table(source)
         beside = Path(source.name).resolve().parent
         with tempfile.TemporaryDirectory(prefix="gridlane-") as folder:
-            made, given = Path(folder, "made.ptx"), Path(folder, "given.cu")
+            path, given = Path(folder, "made.ptx"), Path(folder, "given.cu")
             read = Path(folder, "made.d")
             given.write_text(text)
             words = [self.path, "-ptx", *source.options, f"-I{beside}", str(given)]
             if not any("arch" in each for each in source.options):
                 words.append(f"-arch=compute_{ARCH}")
             status, told = run_compiler(
-                (*words, "-MD", "-MT", "made", "-MF", str(read), "-o", str(made))
+                (*words, "-MD", "-MT", "made", "-MF", str(read), "-o", str(path))
             )
             if status:
                 raise CompileError(f"nvcc does not compile {source.name}:\n{told.strip()}")
-            ptx, names = read_table(made.read_text(), source.expressions)
+            ptx, names = read_table(path.read_text(), source.expressions)
             headers = [each for each in prerequisites(read.read_text()) if each != str(given)]
         return Compiled(ptx, told, names, tuple(headers))
 

@@ -134,12 +134,12 @@ def _candidates() -> Iterator[str]:
 
 def _includes() -> list[str]:
     """The folders of CUDA's headers."""
-    made: list[str] = []
+    results: list[str] = []
     for folder in _folders():
         include = folder / "include"
         if (include / "cuda_fp16.h").exists() or (include / "cuda_runtime.h").exists():
-            made.append(str(include))
+            results.append(str(include))
             if (include / "cccl").is_dir():
-                made.append(str(include / "cccl"))
+                results.append(str(include / "cccl"))
             break
-    return made
+    return results

@@ -113,10 +113,10 @@ def for_clang(options: Sequence[str]) -> ClangOptions:
     arch, words, folders = str(ARCH), list[str](), list[str]()
     for name, value in _pairs(options):
         if name in ("-arch", "-gencode"):
-            found = _ARCH.match(_GENERATED.sub("", value) if name == "-gencode" else value)
-            if found is None:
+            match = _ARCH.match(_GENERATED.sub("", value) if name == "-gencode" else value)
+            if match is None:
                 raise CompileError(f"{name}={value}: a generation, such as compute_80 or sm_90")
-            arch = found[1]
+            arch = match[1]
         elif name == "-I":
             folders.append(value)
             words.append(f"-I{value}")

@@ -57,12 +57,12 @@ class Headers:
                     return found
             if os.getpid() != self._owner:
                 return None
-            made = self._made[key] = self._make(key)
+            path = self._made[key] = self._make(key)
             while len(self._made) > _MOST:
                 _, oldest = self._made.popitem(last=False)
                 if oldest is not None:
                     oldest.unlink(missing_ok=True)
-        return made
+        return path
 
     def _make(self, command: tuple[str, ...]) -> Path | None:
         try:

@@ -93,9 +93,9 @@ _OF_TABLE = re.compile(
 )
 
 
-def unknown(told: str, expressions: Sequence[str]) -> tuple[str, ...]:
+def unknown(message: str, expressions: Sequence[str]) -> tuple[str, ...]:
     """The name expressions that a compiler's errors are about: a source has not what they name."""
-    found = {row["own"] or row["nvrtc"] for row in _OF_TABLE.finditer(told)}
+    found = {row["own"] or row["nvrtc"] for row in _OF_TABLE.finditer(message)}
     return tuple(each for each in expressions if found & {each.strip(), _quoted(each)})
 
 
@@ -122,13 +122,13 @@ def with_statics(ptx: str) -> str:
     return _WORD.sub(lambda word: word[0] + ends.get(word[0], ""), ptx)
 
 
-def made_ptx(made: Path, compiler: str) -> str:
+def made_ptx(path: Path, compiler: str) -> str:
     """The text of the PTX that a compiler wrote.
 
     Raises:
         CompileError: there is none, as an option asks for something else.
     """
-    text = made.read_text(errors="replace") if made.is_file() else ""
+    text = path.read_text(errors="replace") if path.is_file() else ""
     if not re.search(r"^\s*\.version\b", text, re.MULTILINE):
         raise CompileError(
             f"{compiler} wrote no PTX: an option asks for something else, such as -E, --help or "

@@ -132,8 +132,8 @@ class _Reader:
                 self._instruction(found)
 
     def _loc(self, text: str) -> None:
-        if found := _LOC.match(text):
-            self.line = tuple(int(each) for each in found.groups() if each)
+        if match := _LOC.match(text):
+            self.line = tuple(int(each) for each in match.groups() if each)
 
     def _label(self, found: re.Match[str]) -> None:
         name, at = found["label"], found.start("label")
@@ -221,9 +221,9 @@ class _Reader:
                 self.text.fail(f"no name of a register: {name[:40]}", at)
 
     def _register(self, name: str, kind: str) -> Register:
-        made = Register(name, TYPES[kind], len(self.body.registers))
-        self.body.registers.append(made)
-        return made
+        register = Register(name, TYPES[kind], len(self.body.registers))
+        self.body.registers.append(register)
+        return register
 
     def _several(self, name: str, kind: str, width: int) -> Register | Vector:
         """A register, or the parts of one that is a vector."""
@@ -253,8 +253,8 @@ class _Reader:
             digits = name[len(stem) :]
             is_number = known and digits and len(digits) < 11 and str(int(digits)) == digits
             if known and is_number and int(digits) < known[1]:
-                made = names.registers[name] = self._several(name, known[0], known[2])
-                return made
+                result = names.registers[name] = self._several(name, known[0], known[2])
+                return result
         found = self.module.variables.get(name)
         return found if found and self.module.sees(self.function.name, name) else None
 
@@ -283,10 +283,10 @@ class _Reader:
                     operand = Address(operand, 0)  # an element stands without brackets around it
                 operands.append(operand)
         guard = self._guard(found["guard"], at) if found["guard"] else None
-        made = Instruction(root, modifiers, tuple(operands), guard, at, self.line)
+        instruction = Instruction(root, modifiers, tuple(operands), guard, at, self.line)
         if len(self.scopes) > 1:
             self.body.scopes[at] = self.scopes[-1][0]
-        self.body.blocks[-1].instructions.append(made)
+        self.body.blocks[-1].instructions.append(instruction)
         if root in ("bra", "brx", "ret", "exit", "trap"):
             self.body.blocks.append(Block(len(self.body.blocks), found.end()))
 
@@ -304,8 +304,8 @@ class _Reader:
         if first == "[":
             return self._texel(part, at) if "," in part else self._address(part, at)
         is_expression = first in "-+~!.0123456789" or part.startswith("WARP_SZ")
-        if (is_expression or (first == "(" and not self.in_call)) and (made := constant(part)):
-            return made
+        if (is_expression or (first == "(" and not self.in_call)) and (operand := constant(part)):
+            return operand
         if first == "{" and part[-1] != "}" and "|" in part:
             left, _, right = part.rpartition("|")
             return Pair(self._operand(left.strip(), at), self._operand(right.strip(), at))
@@ -330,22 +330,22 @@ class _Reader:
 
     def _chosen(self, part: str) -> Part | None:
         """Some bytes or halves of a register, or its negation."""
-        found = _PART.fullmatch(part)
-        if found is None or not (found["sign"] or found["chosen"]):
+        match = _PART.fullmatch(part)
+        if match is None or not (match["sign"] or match["chosen"]):
             return None
-        register = self._find(found["name"])
+        register = self._find(match["name"])
         if not isinstance(register, Register):
             return None
-        return Part(register, found["chosen"] or "", bool(found["sign"]))
+        return Part(register, match["chosen"] or "", bool(match["sign"]))
 
     def _named(self, part: str, at: int) -> Operand:
-        found = self._find(part)
-        if isinstance(found, Register):
-            return Reg(found)
-        if isinstance(found, Vector):
-            return found
-        if found is not None:
-            return Symbol(part, found)
+        operand = self._find(part)
+        if isinstance(operand, Register):
+            return Reg(operand)
+        if isinstance(operand, Vector):
+            return operand
+        if operand is not None:
+            return Symbol(part, operand)
         if (own := self._part(part)) is not None:
             return own
         if match := _ELEMENT.fullmatch(part):
@@ -372,17 +372,17 @@ class _Reader:
 
     def _indexed(self, part: str) -> Element | None:
         """An element of an array at a register and perhaps a constant."""
-        found = _ELEMENT.fullmatch(part)
-        index = _INDEX.fullmatch(found[2].strip()) if found else None
-        if not found or not index:
+        match = _ELEMENT.fullmatch(part)
+        index = _INDEX.fullmatch(match[2].strip()) if match else None
+        if not match or not index:
             return None
-        variable, register = self._find(found[1]), self._find(index[1])
+        variable, register = self._find(match[1]), self._find(index[1])
         plus = evaluate(index[2] or "0")
         if not isinstance(variable, Declared) or not variable.is_array or plus is None:
             return None
         if not isinstance(register, Register) or register.type is b1 or plus.is_float:
             return None
-        return Element(found[1], variable, register, int(plus.value))
+        return Element(match[1], variable, register, int(plus.value))
 
     def _computed(self, element: Element, found: re.Match[str]) -> Register:
         """The register with the address of an element, which instructions in front compute. They
@@ -393,8 +393,8 @@ class _Reader:
         register, steps = steps_to(element, bits, lambda kind: self._register("%element", kind))
         # Each has a place of its own, by which instructions are known.
         for place, (root, modifiers, operands) in enumerate(steps, at + 1):
-            made = Instruction(root, modifiers, operands, None, place, self.line)
-            self.body.blocks[-1].instructions.append(made)
+            instruction = Instruction(root, modifiers, operands, None, place, self.line)
+            self.body.blocks[-1].instructions.append(instruction)
         return register
 
     def _texel(self, part: str, at: int) -> Texel:
@@ -408,10 +408,10 @@ class _Reader:
         return Texel((base, *(place.parts if isinstance(place, Vector) else (place,))))
 
     def _address(self, part: str, at: int) -> Operand:
-        found = _ADDRESS.fullmatch(part)
-        if found is None:
+        match = _ADDRESS.fullmatch(part)
+        if match is None:
             self.text.fail(f"no address is translated that is written {part[:60]}", at, len(part))
-        base, plus = found[1] or "0", found[2] or "0"
+        base, plus = match[1] or "0", match[2] or "0"
         offset = number(plus) or evaluate(plus)
         if offset is None or offset.is_float:
             self.text.fail(f"{part}: the offset is an integer", at, len(part))

@@ -122,9 +122,9 @@ class Calls:
         self._caller = caller
         self.made: list[control.Call] = []
 
-    def call(self, made: Instruction) -> None:
+    def call(self, instruction: Instruction) -> None:
         """Translate a call."""
-        t, operands = self._caller.values, list(made.operands)
+        t, operands = self._caller.values, list(instruction.operands)
         results = _inside(operands)
         target = operands.pop(0) if operands else None
         arguments = _inside(operands)
@@ -225,15 +225,15 @@ class Calls:
     def _joined(self, taken: Sequence[Operand]) -> list[_Joined]:
         """A variable for each piece of the .param variables that a call in a branch writes."""
         b = self._caller.values.b
-        made = [
+        results = [
             _Joined(param, at, dtype, b.variable("returned", dtype))
             for param in map(_param, taken)
             if param is not None
             for at, dtype in pieces(param)
         ]
-        for each in made:
+        for each in results:
             b.write(each.var, b.zero(each.dtype))
-        return made
+        return results
 
     def _leave(self, joined: list[_Joined], after: int) -> None:
         """Go on behind the branches."""
@@ -249,14 +249,14 @@ class Calls:
         for each in joined:
             self._caller.parameters.keep(each.param, each.at, self._caller.values.b.read(each.var))
 
-    def guarded(self, made: Instruction, condition: Value) -> None:
+    def guarded(self, instruction: Instruction, condition: Value) -> None:
         """Translate a call under a guard."""
         caller = self._caller
-        joined = self._joined(_inside(list(made.operands)))
+        joined = self._joined(_inside(list(instruction.operands)))
         inside, after = caller.label(), caller.label()
         caller.values.b.emit(graph.BranchIf(condition, inside, after))
         caller.open(inside)
-        self.call(made)
+        self.call(instruction)
         self._leave(joined, after)
         self._join(joined, after)
 
@@ -278,8 +278,8 @@ class Calls:
             self._emit(callee, given, taken)
             self._leave(joined, after)
             caller.open(other)
-        told = "the address of a call is of no function with such parameters and results"
-        t.b.emit(control.Raise(caller.error(ErrorSite("RuntimeError", told, t.b.loc))))
+        message = "the address of a call is of no function with such parameters and results"
+        t.b.emit(control.Raise(caller.error(ErrorSite("RuntimeError", message, t.b.loc))))
         self._join(joined, after)
 
     def _taken(self) -> list[PtxFunction]:

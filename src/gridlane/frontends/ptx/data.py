@@ -91,19 +91,19 @@ class ModuleData:
         Raises:
             PtxError: an initial value is malformed, or names what is not defined here.
         """
-        made = np.zeros(self.size, np.uint8)  # whose pages come when they are written
+        array = np.zeros(self.size, np.uint8)  # whose pages come when they are written
         for name, at in self.offsets.items():
             variable = self.module.variables[name]
             if variable.value:
                 data = self.bytes_of(variable)
-                made[at : at + len(data)] = np.frombuffer(data, np.uint8)
+                array[at : at + len(data)] = np.frombuffer(data, np.uint8)
         for each in self._references:
             value = self._address(each, start)
             if each.mask:
                 value = (value & each.mask) >> ((each.mask & -each.mask).bit_length() - 1)
             data = (value % (1 << 8 * each.size)).to_bytes(each.size, "little")
-            made[each.at : each.at + each.size] = np.frombuffer(data, np.uint8)
-        return made
+            array[each.at : each.at + each.size] = np.frombuffer(data, np.uint8)
+        return array
 
     def _address(self, reference: Reference, start: int) -> int:
         if reference.name in self.offsets:
@@ -163,16 +163,16 @@ class ModuleData:
                 at += 1
 
     def _refer(self, variable: Declared, word: str, at: int, size: int) -> None:
-        found = _SYMBOL.fullmatch(word)
-        plus = number(found["plus"]) if found and found["plus"] else None
-        if found is None or (found["plus"] and (plus is None or plus.is_float)):
+        match = _SYMBOL.fullmatch(word)
+        plus = number(match["plus"]) if match and match["plus"] else None
+        if match is None or (match["plus"] and (plus is None or plus.is_float)):
             self._fail(variable, f"the initial value {word[:40]} is not translated")
-        mask = int(found["mask"], 16) if found["mask"] else 0
+        mask = int(match["mask"], 16) if match["mask"] else 0
         if not mask and size != 8:
             self._fail(variable, f"{word[:40]} is an address, which has 8 bytes")
         added = int(plus.value) if plus else 0
-        added = -added if found["sign"] == "-" else added
-        self._references[Reference(at, size, found["name"], added, mask, variable.at)] = None
+        added = -added if match["sign"] == "-" else added
+        self._references[Reference(at, size, match["name"], added, mask, variable.at)] = None
 
     def _fail(self, variable: Declared, what: str) -> NoReturn:
         self.module.text.fail(f"{variable.name}: {what}", variable.at, len(variable.name))

@@ -70,15 +70,15 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
     Raises:
         PtxError: it is malformed, or too large for any memory.
     """
-    found = _DECLARED.match(part)
+    match = _DECLARED.match(part)
     start = at + len(part) - len(part.lstrip())
-    if found is None:
+    if match is None:
         text.fail(f"a malformed declaration: {part.strip()[:60]}", start)
-    kind, name = found["type"], found["name"]
+    kind, name = match["type"], match["name"]
     if kind not in TYPES or (kind == "pred" and space != "reg"):
         text.fail(f"no variable of type .{kind} is translated", start, max(1, len(part.strip())))
-    count: int | None = int(found["vector"] or 1)
-    sizes = re.findall(r"\[\s*([^\]]*?)\s*\]", found["sizes"])
+    count: int | None = int(match["vector"] or 1)
+    sizes = re.findall(r"\[\s*([^\]]*?)\s*\]", match["sizes"])
     for size in sizes:
         if not size:
             count = None
@@ -87,10 +87,10 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
         elif count is not None:
             count *= _size(size) or 0
     if count is not None and count * TYPES[kind].size > _LARGEST:
-        text.fail(f"{name} has more than 2^40 bytes", at + found.start("name"), len(name))
-    pointer = re.search(r"\.ptr\b(?:\s*\.(\w+))?", found["attributes"])
+        text.fail(f"{name} has more than 2^40 bytes", at + match.start("name"), len(name))
+    pointer = re.search(r"\.ptr\b(?:\s*\.(\w+))?", match["attributes"])
     where = "" if pointer is None or pointer[1] in (None, "align") else pointer[1]
-    align, given = TYPES[kind].size * int(found["vector"] or 1), found["align"]
+    align, given = TYPES[kind].size * int(match["vector"] or 1), match["align"]
     if given:
         align = int(given, 0) if re.fullmatch(r"0[xX][\da-fA-F]{1,8}|[1-9]\d{0,8}", given) else 0
     if not 0 < align < 1 << 30 or align & align - 1:
@@ -101,11 +101,11 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
         space,
         count,
         align,
-        at + found.start("name"),
+        at + match.start("name"),
         bool(sizes),
         None if pointer is None else where,
-        rows=_rows(sizes, int(found["vector"] or 1)),
-        is_managed=".managed" in (found["attribute"] or ""),
+        rows=_rows(sizes, int(match["vector"] or 1)),
+        is_managed=".managed" in (match["attribute"] or ""),
     )
 
 

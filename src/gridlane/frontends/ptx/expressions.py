@@ -75,16 +75,16 @@ def constant(part: str) -> Number | None:
 
 def _tokens(text: str) -> list[tuple[str, str]]:
     """(kind, text) of each; none if there is anything else, or far too many."""
-    made: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
     at, text = 0, text.rstrip()
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None or len(made) == _MOST_TOKENS:
+        match = _TOKEN.match(text, at)
+        if match is None or len(results) == _MOST_TOKENS:
             return []
-        kind = found.lastgroup if found["cast"] is None else "cast"
-        made.append((str(kind), found["kind"] or found.group().strip()))
-        at = found.end()
-    return made
+        kind = match.lastgroup if match["cast"] is None else "cast"
+        results.append((str(kind), match["kind"] or match.group().strip()))
+        at = match.end()
+    return results
 
 
 class _NoneError(Exception):

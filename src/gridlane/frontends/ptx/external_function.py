@@ -82,19 +82,19 @@ def translate_foreign(
         hidden = function.params[0], value
     pointers = {function.params[number]: space for number, space in spaces.items()}
     whole = Root(function, pointers, hidden)
-    made = translate_root(module, whole)
-    root = made.functions[whole.name]
+    new_root = translate_root(module, whole)
+    root = new_root.functions[whole.name]
     further = {param.argument - len(function.params) for param in root.params} & set(
         range(len(FURTHER))
     )
     if further:
         _refuse(module, function, FURTHER[min(further)])
-    remove_recursion(made, config().stack, root.name)
-    structurize(made)
-    fold_signs(made)
+    remove_recursion(new_root, config().stack, root.name)
+    structurize(new_root)
+    fold_signs(new_root)
     returned = [piece for each in function.results for piece in pieces(each)]
     stored = [] if hidden is None else pieces(hidden[1])
-    return Foreign(made, root, tuple(returned), tuple(stored))
+    return Foreign(new_root, root, tuple(returned), tuple(stored))
 
 
 def _refuse(module: PtxModule, function: PtxFunction, kind: str) -> NoReturn:

@@ -138,7 +138,7 @@ class FunctionTranslation:
 
     def _edges(self) -> list[list[int]]:
         """The successors of each block."""
-        made: list[list[int]] = []
+        results: list[list[int]] = []
         for block in self.body.blocks:
             following: list[int] = []
             falls = True
@@ -153,62 +153,66 @@ class FunctionTranslation:
                     falls = False
             if falls and block.number + 1 < len(self.body.blocks):  # else the function ends
                 following.append(block.number + 1)
-            made.append(list(dict.fromkeys(following)))
-        return made
+            results.append(list(dict.fromkeys(following)))
+        return results
 
-    def targets(self, made: Instruction) -> list[int]:
+    def targets(self, instruction: Instruction) -> list[int]:
         """The blocks that a branch goes to."""
         names: tuple[str, ...]
-        if made.root == "bra":
-            if len(made.operands) != 1 or not isinstance(made.operands[0], Symbol | Special):
-                self.text.fail("bra takes a label", made.at, 3)
-            names = (made.operands[0].name,)
+        if instruction.root == "bra":
+            if len(instruction.operands) != 1 or not isinstance(
+                instruction.operands[0], Symbol | Special
+            ):
+                self.text.fail("bra takes a label", instruction.at, 3)
+            names = (instruction.operands[0].name,)
         else:
-            table = made.operands[1] if len(made.operands) == 2 else None
+            table = instruction.operands[1] if len(instruction.operands) == 2 else None
             if not isinstance(table, Symbol) or table.name not in self.body.tables:
-                self.text.fail("brx.idx takes an index and a .branchtargets list", made.at, 7)
+                self.text.fail(
+                    "brx.idx takes an index and a .branchtargets list", instruction.at, 7
+                )
             names = self.body.tables[table.name]
         found: list[int] = []
         for name in names:
-            number = self.body.target(made, name)
+            number = self.body.target(instruction, name)
             if number is None:
-                self.text.fail(f"no label {name[:60]} in {self.function.name}", made.at, 3)
+                self.text.fail(f"no label {name[:60]} in {self.function.name}", instruction.at, 3)
             found.append(number)
         return found
 
-    def _match(self, made: Instruction) -> Match:
-        modifiers = made.modifiers
-        if _CLUSTER.search(made.spelling):
+    def _match(self, instruction: Instruction) -> Match:
+        modifiers = instruction.modifiers
+        if _CLUSTER.search(instruction.spelling):
             if self.module.has_clusters:
-                told = "clusters of more blocks than one are not translated"
-                self.text.fail(told, made.at, len(made.spelling))
+                message = "clusters of more blocks than one are not translated"
+                self.text.fail(message, instruction.at, len(instruction.spelling))
             # The shared memory of a cluster of one block is the block's.
             modifiers = tuple(each.replace("::cluster", "::cta") for each in modifiers)
-        found = forms.find(made.root, modifiers, len(made.operands))
-        if found is None:
-            self._unknown(made)
-        self.matches[made.at] = found
-        return found
+        match = forms.find(instruction.root, modifiers, len(instruction.operands))
+        if match is None:
+            self._unknown(instruction)
+        self.matches[instruction.at] = match
+        return match
 
-    def _unknown(self, made: Instruction) -> NoReturn:
-        known = FORMS.get(made.root)
-        count = len(made.operands)
-        if known is None and made.root not in _CONTROL:
-            told = f"{made.root} is not translated"
+    def _unknown(self, instruction: Instruction) -> NoReturn:
+        known = FORMS.get(instruction.root)
+        count = len(instruction.operands)
+        if known is None and instruction.root not in _CONTROL:
+            message = f"{instruction.root} is not translated"
         else:
-            told = f"the form {made.spelling} with {count} operands is not translated"
-        self.text.fail(told, made.at, len(made.spelling))
+            message = f"the form {instruction.spelling} with {count} operands is not translated"
+        self.text.fail(message, instruction.at, len(instruction.spelling))
 
     def _stored(self, reads: list[tuple[Instruction, Match]]) -> dict[Declared, list[range]]:
         """The bytes of parameters that instructions and calls write."""
-        made = pointers.stored(reads)
+        result = pointers.stored(reads)
         for number in self.reachable:
             for each in self.body.blocks[number].instructions:
                 if each.root == "call" and each.operands and isinstance(each.operands[0], Tuple):
                     for part in each.operands[0].parts:
                         if isinstance(part, Symbol) and part.variable is not None:
-                            made[part.variable].append(range(part.variable.size))
-        return made
+                            result[part.variable].append(range(part.variable.size))
+        return result
 
     # --- translation
 
@@ -233,21 +237,21 @@ class FunctionTranslation:
 
     def open(self, label: int) -> None:
         """Continue in a new block."""
-        made = graph.Block(label, Region(), loc=self.builder.loc)
-        self._whole_graph.body.ops.append(made)
-        self.builder.region = made.body
+        block = graph.Block(label, Region(), loc=self.builder.loc)
+        self._whole_graph.body.ops.append(block)
+        self.builder.region = block.body
 
     def label(self) -> int:
         """A new label."""
         self._next_label += 1
         return self._next_label - 1
 
-    def _place(self, made: Instruction) -> None:
-        self.values.instruction = made
-        source = self._source(made.line[:3]) if made.line else None
-        if source is not None and len(made.line or ()) > 3:
-            source = replace(source, caller=self._source((made.line or ())[3:]))
-        self.builder.loc = source or self.text.loc(made.at, len(made.spelling))
+    def _place(self, instruction: Instruction) -> None:
+        self.values.instruction = instruction
+        source = self._source(instruction.line[:3]) if instruction.line else None
+        if source is not None and len(instruction.line or ()) > 3:
+            source = replace(source, caller=self._source((instruction.line or ())[3:]))
+        self.builder.loc = source or self.text.loc(instruction.at, len(instruction.spelling))
 
     def _source(self, line: tuple[int, ...]) -> Loc | None:
         """The place of a file, line and column; None if it is not known."""
@@ -285,21 +289,21 @@ class FunctionTranslation:
             made += self.variables.bytes_of(t, self.result[1])
         self.builder.return_(tuple(made))
 
-    def _instruction(self, number: int, made: Instruction) -> bool:
+    def _instruction(self, number: int, instruction: Instruction) -> bool:
         """Translate an instruction; whether the block goes on."""
-        if made.root == "bra":
-            return self._branch(number, made)
-        if made.guard is None:
-            return self._unguarded(made)
-        if made.root == "st" and made.modifiers[0].startswith("param"):
+        if instruction.root == "bra":
+            return self._branch(number, instruction)
+        if instruction.guard is None:
+            return self._unguarded(instruction)
+        if instruction.root == "st" and instruction.modifiers[0].startswith("param"):
             self.values.fail("arguments of calls under a guard are not translated")
-        if made.root == "call":
-            self.calls.guarded(made, self._condition(made.guard))
+        if instruction.root == "call":
+            self.calls.guarded(instruction, self._condition(instruction.guard))
             return True
         inside, after = self.label(), self.label()
-        self.builder.emit(graph.BranchIf(self._condition(made.guard), inside, after))
+        self.builder.emit(graph.BranchIf(self._condition(instruction.guard), inside, after))
         self.open(inside)
-        if self._unguarded(made):
+        if self._unguarded(instruction):
             self.builder.emit(graph.Branch(after))
         self.open(after)
         return True
@@ -307,13 +311,13 @@ class FunctionTranslation:
     def _condition(self, guard: Reg) -> Value:
         return self.values.read(guard, b1)
 
-    def _branch(self, number: int, made: Instruction) -> bool:
-        (target,) = self.targets(made)
-        if made.guard is None:
+    def _branch(self, number: int, instruction: Instruction) -> bool:
+        (target,) = self.targets(instruction)
+        if instruction.guard is None:
             self.builder.emit(graph.Branch(target))
             return False
         # A branch ends its block of the body.
-        condition = self._condition(made.guard)
+        condition = self._condition(instruction.guard)
         if number + 1 < len(self.body.blocks):
             self.builder.emit(graph.BranchIf(condition, target, number + 1))
             return False
@@ -322,10 +326,10 @@ class FunctionTranslation:
         self.open(after)
         return True
 
-    def _unguarded(self, made: Instruction) -> bool:
+    def _unguarded(self, instruction: Instruction) -> bool:
         """Translate an instruction without its guard; whether the block goes on."""
         b = self.builder
-        match made.root:
+        match instruction.root:
             case "ret":
                 self._return()
             case "exit":
@@ -336,48 +340,48 @@ class FunctionTranslation:
                     what += _OF_GRIDS
                 b.emit(control.Raise(self.whole.error(ErrorSite("RuntimeError", what, b.loc))))
             case "brx":
-                targets = self.targets(made)
-                index = self.values.read(made.operands[0], u32)
+                targets = self.targets(instruction)
+                index = self.values.read(instruction.operands[0], u32)
                 b.emit(graph.Switch(index, tuple(targets), targets[-1]))
             case "call":
-                self.calls.call(made)
+                self.calls.call(instruction)
                 return True
-            case _ if made.at in self.body.meetings:
+            case _ if instruction.at in self.body.meetings:
                 b.emit(grid.GridSync())
                 return True
             case _:
-                self._build(made)
+                self._build(instruction)
                 return True
         return False
 
-    def _build(self, made: Instruction) -> None:
+    def _build(self, instruction: Instruction) -> None:
         """Translate an instruction by its form; in branches, where an address in it may be of
         several memories."""
-        found, t = self.matches[made.at], self.values
+        match, t = self.matches[instruction.at], self.values
         ops = self.builder.region.ops
         before = len(ops)
         try:
-            found.form.build(t, found, made.operands)
+            match.form.build(t, match, instruction.operands)
             return
         except Split as error:
             split = error
         del ops[before:]
-        t.change(pointers.results_of(made, found))
+        t.change(pointers.results_of(instruction, match))
         after = self.label()
         for place in split.places[:-1]:
             inside, other = self.label(), self.label()
             self.builder.emit(graph.BranchIf(t.is_of(split.operand, place), inside, other))
             self.open(inside)
-            self._build_at(place, made, found)
+            self._build_at(place, instruction, match)
             self.builder.emit(graph.Branch(after))
             self.open(other)
-        self._build_at(split.places[-1], made, found)
+        self._build_at(split.places[-1], instruction, match)
         self.builder.emit(graph.Branch(after))
         self.open(after)
 
-    def _build_at(self, place: Place, made: Instruction, found: Match) -> None:
+    def _build_at(self, place: Place, instruction: Instruction, match: Match) -> None:
         self.values.place = place
         try:
-            found.form.build(self.values, found, made.operands)
+            match.form.build(self.values, match, instruction.operands)
         finally:
             self.values.place = None

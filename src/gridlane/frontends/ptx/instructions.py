@@ -69,8 +69,8 @@ class Body:
         """The block that a label names for an instruction."""
         scope = self.scopes.get(instruction.at, 0)
         while scope >= 0:
-            found = self.labels.get((scope, name))
-            if found is not None:
-                return found
+            label = self.labels.get((scope, name))
+            if label is not None:
+                return label
             scope = self.parents[scope]
         return None

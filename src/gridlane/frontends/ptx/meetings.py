@@ -102,18 +102,20 @@ def recognise(body: Body, edges: Sequence[Sequence[int]]) -> bool:
     given = {id(each): Number(1) for each in word.halves}
     given |= {id(each): Number(0) for each in (*word.adds, *word.loads)}
     for block in body.blocks:
-        made = [
+        results = [
             _moved(each, given[id(each)]) if id(each) in given else each
             for each in block.instructions
         ]
-        block.instructions = made[:-1] if block.number in spins else made
+        block.instructions = results[:-1] if block.number in spins else results
     body.meetings.update(barrier.at for barrier in spins.values())
     return True
 
 
-def _moved(made: Instruction, value: Number) -> Instruction:
+def _moved(instruction: Instruction, value: Number) -> Instruction:
     """The instruction that writes a number in place of another's result."""
-    return replace(made, root="mov", modifiers=("u32",), operands=(made.operands[0], value))
+    return replace(
+        instruction, root="mov", modifiers=("u32",), operands=(instruction.operands[0], value)
+    )
 
 
 def _uses(body: Body) -> _Word | None:
@@ -152,15 +154,15 @@ def _uses(body: Body) -> _Word | None:
     return word
 
 
-def _is_half(made: Instruction) -> bool:
-    source = made.operands[-1] if made.operands else None
-    return made.root == "mov" and isinstance(source, Special) and source.name in _HALVES
+def _is_half(instruction: Instruction) -> bool:
+    source = instruction.operands[-1] if instruction.operands else None
+    return instruction.root == "mov" and isinstance(source, Special) and source.name in _HALVES
 
 
-def _written(made: Instruction) -> Iterator[Register]:
+def _written(instruction: Instruction) -> Iterator[Register]:
     """The registers that an instruction writes, if its first operand is its result."""
-    if made.operands and isinstance(made.operands[0], Reg | Vector):
-        yield from _registers(made.operands[:1])
+    if instruction.operands and isinstance(instruction.operands[0], Reg | Vector):
+        yield from _registers(instruction.operands[:1])
 
 
 def _registers(operands: Sequence[Operand]) -> Iterator[Register]:
@@ -199,16 +201,16 @@ def _behind(body: Body, edges: Sequence[Sequence[int]], spin: Block) -> Instruct
     return None
 
 
-def _computes(made: Instruction) -> bool:
+def _computes(instruction: Instruction) -> bool:
     """Whether an instruction neither touches memory that others see nor goes elsewhere."""
-    is_parameter = made.root == "ld" and made.modifiers[:1] == ("param",)
-    return made.root in _COMPUTES or is_parameter
+    is_parameter = instruction.root == "ld" and instruction.modifiers[:1] == ("param",)
+    return instruction.root in _COMPUTES or is_parameter
 
 
-def _is_barrier(made: Instruction) -> bool:
+def _is_barrier(instruction: Instruction) -> bool:
     """Whether an instruction is the barrier of all threads of the block."""
-    is_sync = (made.root, *made.modifiers[:1]) in _BARRIERS
-    return is_sync and made.guard is None and made.operands == (Number(0),)
+    is_sync = (instruction.root, *instruction.modifiers[:1]) in _BARRIERS
+    return is_sync and instruction.guard is None and instruction.operands == (Number(0),)
 
 
 def _before(edges: Sequence[Sequence[int]], number: int) -> set[int]:

@@ -231,79 +231,79 @@ class _Index:
         for found in _ARRAY.finditer(self.code):
             size = TYPES[found[1]].size * int(found[2][:9]) if found[1] in TYPES else 0
             if size % 4 or size > _MOST_OPEN:
-                told = f"beside a parameter without a size, a size is up to {_MOST_OPEN} and a "
-                self.text.fail(f"{told}multiple of 4, not {size}", found.start())
+                message = f"beside a parameter without a size, a size is up to {_MOST_OPEN} and a "
+                self.text.fail(f"{message}multiple of 4, not {size}", found.start())
             sizes.append(size)
         return max(sizes)
 
     def _skip(self, at: int) -> int:
-        found = _SPACE.match(self.code, at)
-        assert found is not None  # it matches nothing
-        return found.end()
+        match = _SPACE.match(self.code, at)
+        assert match is not None  # it matches nothing
+        return match.end()
 
     def _version(self) -> tuple[tuple[int, int], int]:
         at = self._skip(0)
         if "\0" in self.code:
             self.text.fail("this is no text: it has a zero byte", self.code.index("\0"))
-        found = _VERSION.match(self.code, at)
-        if found is None:
+        match = _VERSION.match(self.code, at)
+        if match is None:
             self.text.fail("PTX begins with .version, as in `.version 8.0`", at)
-        version = int(found[1][:9]), int(found[2][:9])
+        version = int(match[1][:9]), int(match[2][:9])
         if not (1, 0) <= version < (20, 0):
-            self.text.fail(f"there is no PTX ISA {found[1]}.{found[2]}", at, len(found[0]))
+            self.text.fail(f"there is no PTX ISA {match[1]}.{match[2]}", at, len(match[0]))
         if version > NEWEST:
-            self.notes.append(f"PTX ISA {found[1]}.{found[2]} is read as {NEWEST[0]}.{NEWEST[1]}")
-        return version, found.end()
+            self.notes.append(f"PTX ISA {match[1]}.{match[2]} is read as {NEWEST[0]}.{NEWEST[1]}")
+        return version, match.end()
 
     def _target(self, at: int) -> tuple[str, tuple[str, ...], int]:
         at = self._skip(at)
-        found = _TARGET.match(self.code, at)
-        if found is None:
+        match = _TARGET.match(self.code, at)
+        if match is None:
             self.text.fail("the second directive is .target, as in `.target sm_80`", at)
-        words = [word.strip() for word in found[1].split(",")]
+        words = [word.strip() for word in match[1].split(",")]
         targets = [word for word in words if re.fullmatch(r"sm_\d+[af]?", word)]
         if len(targets) != 1:
-            said = f"{len(targets)} targets" if targets else f"the target {found[1].strip()!r}"
-            self.text.fail(f"{said}; one is named, as in `.target sm_80`", at, len(found[0]))
+            said = f"{len(targets)} targets" if targets else f"the target {match[1].strip()!r}"
+            self.text.fail(f"{said}; one is named, as in `.target sm_80`", at, len(match[0]))
         options = tuple(word for word in words if word not in targets)
-        return targets[0], options, found.end()
+        return targets[0], options, match.end()
 
     def _item(self, at: int) -> Item:
         """Read one directive."""
         code, linking, start = self.code, "", at
-        if found := _LINKING.match(code, at):
-            linking, at = found[1], found.end()
-        if found := _FUNCTION.match(code, at):
-            return self._function(found, start, linking)
-        if found := _REFERENCE.match(code, at):
-            made = self._declared(f".b64 {found['rest']}", "global", found.start("rest") - 5)
-            made = self._define_variable(replace(made, reference=found["kind"]), linking, "")
-            return Item("variable", start, found.end(), made.name, linking, made)
-        if found := _SAMPLER.match(code, at):
-            return Item("sampler", start, found.end(), found["name"], linking)
-        if found := _VARIABLE.match(code, at):
-            declared = self._declared(found["rest"], found["space"], found.start("rest"))
-            made = self._define_variable(declared, linking, (found["value"] or "").strip())
-            return Item("variable", start, found.end(), made.name, linking, made)
-        if found := _SIZE.match(code, at):
-            if found[1] != "64":
+        if match := _LINKING.match(code, at):
+            linking, at = match[1], match.end()
+        if match := _FUNCTION.match(code, at):
+            return self._function(match, start, linking)
+        if match := _REFERENCE.match(code, at):
+            made = self._declared(f".b64 {match['rest']}", "global", match.start("rest") - 5)
+            made = self._define_variable(replace(made, reference=match["kind"]), linking, "")
+            return Item("variable", start, match.end(), made.name, linking, made)
+        if match := _SAMPLER.match(code, at):
+            return Item("sampler", start, match.end(), match["name"], linking)
+        if match := _VARIABLE.match(code, at):
+            declared = self._declared(match["rest"], match["space"], match.start("rest"))
+            made = self._define_variable(declared, linking, (match["value"] or "").strip())
+            return Item("variable", start, match.end(), made.name, linking, made)
+        if match := _SIZE.match(code, at):
+            if match[1] != "64":
                 self.text.fail(
-                    f".address_size {found[1]}: addresses of 32 bits are not translated; compile "
+                    f".address_size {match[1]}: addresses of 32 bits are not translated; compile "
                     "with -m64",
                     at,
-                    len(found[0]),
+                    len(match[0]),
                 )
-            return Item("size", start, found.end())
-        if found := _FILE.match(code, at):
-            self.files[int(found[1][:9])] = found[2]
-            return Item("file", start, found.end())
-        if found := _SKIPPED.match(code, at):
-            return Item("", start, found.end())
-        if found := _ALIAS.match(code, at):
-            self._alias(found)
-            return Item("alias", start, found.end(), found["name"], linking, of=found["of"])
-        if found := _SECTION.match(code, at):
-            return Item("section", start, self._closed(found.end()))
+            return Item("size", start, match.end())
+        if match := _FILE.match(code, at):
+            self.files[int(match[1][:9])] = match[2]
+            return Item("file", start, match.end())
+        if match := _SKIPPED.match(code, at):
+            return Item("", start, match.end())
+        if match := _ALIAS.match(code, at):
+            self._alias(match)
+            return Item("alias", start, match.end(), match["name"], linking, of=match["of"])
+        if match := _SECTION.match(code, at):
+            return Item("section", start, self._closed(match.end()))
         if code.startswith((".version", ".target"), at):
             self.text.fail("a second module in one text; give each a text of its own", at)
         word = re.compile(r"\S{1,40}").match(code, at)
@@ -324,14 +324,14 @@ class _Index:
             self._define_within(start, end)
         known = self.functions.get(name)
         number = known.number if known else len(self.functions) + 1
-        made = PtxFunction(
+        ptx_function = PtxFunction(
             name, found["kind"] == "entry", params, results, start, end, at, number, tuning
         )
-        if known is not None and known.has_body and made.has_body:
+        if known is not None and known.has_body and ptx_function.has_body:
             self.text.fail(f"{name} is defined a second time", found.start("name"), len(name))
-        if made.has_body or known is None:
-            self.functions[name] = made
-        return Item("function", at, after, name, linking, made)
+        if ptx_function.has_body or known is None:
+            self.functions[name] = ptx_function
+        return Item("function", at, after, name, linking, ptx_function)
 
     def _define_within(self, start: int, end: int) -> None:
         """Define the variables of a body whose memory is the module's."""
@@ -342,15 +342,15 @@ class _Index:
 
     def _alias(self, found: re.Match[str]) -> None:
         """Give a function that is declared the body of another one."""
-        known, made = self.functions.get(found["name"]), self.functions.get(found["of"])
-        if made is None or made.is_entry or not made.has_body:
-            told = f"{found['of']} is no function that is defined in front of its alias"
-            self.text.fail(told, found.start("of"), len(found["of"]))
+        known, new_function = self.functions.get(found["name"]), self.functions.get(found["of"])
+        if new_function is None or new_function.is_entry or not new_function.has_body:
+            message = f"{found['of']} is no function that is defined in front of its alias"
+            self.text.fail(message, found.start("of"), len(found["of"]))
         if known is not None and known.has_body:
-            told = f"{found['name']} is defined a second time"
-            self.text.fail(told, found.start("name"), len(found["name"]))
+            message = f"{found['name']} is defined a second time"
+            self.text.fail(message, found.start("name"), len(found["name"]))
         number = known.number if known else len(self.functions) + 1
-        self.functions[found["name"]] = replace(made, name=found["name"], number=number)
+        self.functions[found["name"]] = replace(new_function, name=found["name"], number=number)
 
     def _closed(self, at: int) -> int:
         """The end of a brace's block, behind the opening brace at ``at`` - 1."""
@@ -382,21 +382,21 @@ class _Index:
         return made
 
     def _params(self, text: str | None, at: int) -> tuple[Declared, ...]:
-        made: list[Declared] = []
+        results: list[Declared] = []
         if text is None or not text.strip():
             return ()
         for part in text.split(","):
             start = at + len(part) - len(part.lstrip())
-            found = re.match(r"\s*\.(param|reg)\b", part)
-            if found is None:
+            match = re.match(r"\s*\.(param|reg)\b", part)
+            if match is None:
                 self.text.fail("a parameter is declared with .param or .reg", start)
-            made.append(self._declared(part[found.end() :], found[1], at + found.end()))
+            results.append(self._declared(part[match.end() :], match[1], at + match.end()))
             at += len(part) + 1
-        names = [each.name for each in made]
-        for each in made:
+        names = [each.name for each in results]
+        for each in results:
             if names.count(each.name) > 1:
                 self.text.fail(f"the parameter {each.name} is declared twice", each.at)
-        return tuple(made)
+        return tuple(results)
 
     def _declared(self, text: str, space: str, at: int) -> Declared:
         return declared(self.text, text, space, at)

@@ -139,19 +139,19 @@ def number(text: str) -> Number | None:
     >>> number("0f3F800000").value, number("-0x10").value, number("017").value, number("1.5").value
     (1.0, -16, 15, 1.5)
     """
-    if found := _INTEGER.fullmatch(text):
+    if match := _INTEGER.fullmatch(text):
         if len(text) > _MOST_DIGITS:
             return None
-        digits = found["hex"], found["binary"], found["octal"], found["decimal"]
+        digits = match["hex"], match["binary"], match["octal"], match["decimal"]
         value = next(int(d, base) for d, base in zip(digits, (16, 2, 8, 10)) if d is not None)
         if value >= 1 << 64:
             return None
-        return Number(-value if found["sign"] else value)
-    if found := _BITS.fullmatch(text):
-        if found["single"]:
-            bits = bytes.fromhex(found["single"])
+        return Number(-value if match["sign"] else value)
+    if match := _BITS.fullmatch(text):
+        if match["single"]:
+            bits = bytes.fromhex(match["single"])
             return Number(struct.unpack(">f", bits)[0], 32)
-        return Number(struct.unpack(">d", bytes.fromhex(found["double"]))[0], 64)
+        return Number(struct.unpack(">d", bytes.fromhex(match["double"]))[0], 64)
     if _DECIMALS.fullmatch(text):
         return Number(float(text), 0)
     return None

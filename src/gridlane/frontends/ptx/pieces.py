@@ -20,11 +20,11 @@ def pieces(param: Declared) -> list[Piece]:
     """
     if not param.is_array:
         return [(0, TYPES[param.type])]
-    made: list[Piece] = []
+    new_pieces: list[Piece] = []
     at, step = 0, min(4 if param.is_open else 8, param.align)
     while at < param.size:
         while at + step > param.size or at % step:
             step //= 2
-        made.append((at, unsigned(8 * step)))
+        new_pieces.append((at, unsigned(8 * step)))
         at += step
-    return made
+    return new_pieces

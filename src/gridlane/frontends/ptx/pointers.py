@@ -99,7 +99,7 @@ def addressed(reads: list[Read], params: tuple[Declared, ...]) -> list[Declared]
 
 def stored(reads: list[Read]) -> dict[Declared, list[range]]:
     """The bytes of parameters that instructions write."""
-    made: dict[Declared, list[range]] = defaultdict(list)
+    result: dict[Declared, list[range]] = defaultdict(list)
     for instruction, match in reads:
         if instruction.root == "st" and instruction.operands and match.has("param", "param::func"):
             address = instruction.operands[0]
@@ -109,8 +109,8 @@ def stored(reads: list[Read]) -> dict[Declared, list[range]]:
             if isinstance(base, Symbol) and base.variable is not None:
                 count = 4 if match.has("v4") else 2 if match.has("v2") else 1
                 start = address.offset + base.offset
-                made[base.variable].append(range(start, start + count * match.type.size))
-    return made
+                result[base.variable].append(range(start, start + count * match.type.size))
+    return result
 
 
 @frozen
@@ -223,11 +223,11 @@ def _replace(source: _Source, param: Declared, variable: Declared, numbers: _Add
 
 
 def _note(
-    source: _Source, made: Instruction, match: Match, number: int, numbers: _Addresses
+    source: _Source, instruction: Instruction, match: Match, number: int, numbers: _Addresses
 ) -> None:
     """Note one way in which a register is written."""
-    operands = list(made.operands)
-    root = made.root
+    operands = list(instruction.operands)
+    root = instruction.root
     if root in ("mov", "cvta") and len(operands) == 2 and not isinstance(operands[1], Vector):
         _copy(source, operands[1], numbers)
     elif root == "selp":
@@ -237,13 +237,13 @@ def _note(
         source.sums += ((operands[1], operands[2]),)
     elif root in ("mad", "sub") and match.type.is_integer and match.type.bits >= 32:
         is_sum = root == "mad"
-        if is_sum and made.modifiers[0] == "hi":
+        if is_sum and instruction.modifiers[0] == "hi":
             source.other = True
         elif is_sum:
             source.sums += ((operands[3], _NO_BASE),)
         else:
             source.sums += ((operands[1], _NO_BASE),)
-    elif root == "ld" and made.modifiers[0] == "param" and isinstance(operands[1], Address):
+    elif root == "ld" and instruction.modifiers[0] == "param" and isinstance(operands[1], Address):
         base = operands[1].base
         is_wide = match.has("b128") or match.type.bits == 64
         if isinstance(base, Symbol) and base.variable is not None and is_wide:

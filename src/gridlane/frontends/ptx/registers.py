@@ -71,22 +71,22 @@ def registers(
     return Registers(handed, variables, sorted(unwritten, key=lambda each: each.number))
 
 
-def _of(made: Instruction, match: Match) -> _Access:
-    reads, writes = pointers.sources_of(made, match), pointers.results_of(made, match)
-    return _Access(reads, writes, made.guard is not None)
+def _of(instruction: Instruction, match: Match) -> _Access:
+    reads, writes = pointers.sources_of(instruction, match), pointers.results_of(instruction, match)
+    return _Access(reads, writes, instruction.guard is not None)
 
 
-def _of_control(made: Instruction, returned: list[Register]) -> _Access:
-    operands = list(made.operands)
+def _of_control(instruction: Instruction, returned: list[Register]) -> _Access:
+    operands = list(instruction.operands)
     writes: list[Register] = []
-    if made.root == "call" and operands and isinstance(operands[0], Tuple):
+    if instruction.root == "call" and operands and isinstance(operands[0], Tuple):
         writes = pointers.registers_of([operands.pop(0)])
     reads = pointers.registers_of(operands)
-    if made.root == "ret":
+    if instruction.root == "ret":
         reads += returned
-    if made.guard is not None:
-        reads.append(made.guard.register)
-    return _Access(reads, writes, made.guard is not None)
+    if instruction.guard is not None:
+        reads.append(instruction.guard.register)
+    return _Access(reads, writes, instruction.guard is not None)
 
 
 def _definitions(accesses: _Accesses) -> dict[Register, tuple[int, int]]:

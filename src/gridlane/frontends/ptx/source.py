@@ -53,19 +53,19 @@ class PtxSource:
         Raises:
             PtxError: the kernel is malformed or is not translated; located.
         """
-        made = self._made.get(options.stack)
-        if made is None:
+        module = self._made.get(options.stack)
+        if module is None:
             from gridlane.frontends.ptx.translate import translate
             from gridlane.passes.optimise.fold_signs import fold_signs
             from gridlane.passes.structure.recursion import remove_recursion
             from gridlane.passes.structure.structurize import structurize
 
-            made = translate(self.module, self.name)
-            remove_recursion(made, options.stack or config().stack)
-            structurize(made)
-            fold_signs(made)
-            self._made[options.stack] = made
-        return made
+            module = translate(self.module, self.name)
+            remove_recursion(module, options.stack or config().stack)
+            structurize(module)
+            fold_signs(module)
+            self._made[options.stack] = module
+        return module
 
 
 def _mangled(name: str) -> str:

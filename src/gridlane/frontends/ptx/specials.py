@@ -176,9 +176,9 @@ def _lanemask(t: Translating, kind: str) -> Value:
     b = t.b
     bit = b.binary(arith.Shl, b.const(1, u32), t.emit(grid.LaneId()))
     below = b.sub(bit, b.const(1, u32))
-    made = {"eq": bit, "lt": below, "le": b.or_(bit, below)}
-    if kind in made:
-        return made[kind]
+    result = {"eq": bit, "lt": below, "le": b.or_(bit, below)}
+    if kind in result:
+        return result[kind]
     if kind == "ge":
         return b.not_(below)
     if kind == "gt":

@@ -46,13 +46,13 @@ def translate_root(module: PtxModule, root: Root) -> Module:
     while True:
         whole = _Translation(module, root, numbering)
         try:
-            made = whole.run()
+            new_module = whole.run()
         except PtxError:
             if whole.is_settled:
                 raise
         else:
             if whole.is_settled:
-                return made
+                return new_module
         numbering = whole.found
 
 
@@ -115,12 +115,12 @@ class _Translation:
 
     def _declare(self, root: Root, name: str) -> Function:
         loc = self.module.text.loc(root.function.at)
-        made = Function(name, is_kernel=root.function.is_entry, loc=loc)
-        self.made.functions[name] = made
-        self._parts[name] = part = FunctionTranslation(self, root, made)
+        new_function = Function(name, is_kernel=root.function.is_entry, loc=loc)
+        self.made.functions[name] = new_function
+        self._parts[name] = part = FunctionTranslation(self, root, new_function)
         part.declare()
         self._waiting.append(name)
-        return made
+        return new_function
 
     def addressed_parameters(self) -> Sequence[Declared]:
         """The parameters of the kernel whose address is taken."""

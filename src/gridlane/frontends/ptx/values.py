@@ -186,11 +186,11 @@ class Values:
         return self.b.cast(value, width(value.type, wide))
 
     def _var(self, register: Register) -> Var:
-        found = self._vars.get(register)
-        if found is None:
+        var = self._vars.get(register)
+        if var is None:
             name = self._name(register)
-            found = self._vars[register] = self.b.variable(name, self._type(register))
-        return found
+            var = self._vars[register] = self.b.variable(name, self._type(register))
+        return var
 
     @staticmethod
     def _name(register: Register) -> str:

@@ -184,12 +184,12 @@ class Variables:
     def _check_frame(self, t: Translating) -> None:
         """End the thread where the variables of one more call have no room."""
         end = self.whole.segments.end_of_frames
-        told = (
+        message = (
             f"the local variables of {self.function}, which calls itself, have no room in "
             f"{end - FIRST} bytes; GRIDLANE_STACK sets them"
         )
         full = t.b.binary(arith.Gt, self.next_frame(t.b), t.b.const(end, u32))
-        t.b.module.errors.append(ErrorSite("RecursionError", told, t.b.loc))
+        t.b.module.errors.append(ErrorSite("RecursionError", message, t.b.loc))
         with t.b.if_(full):
             t.b.emit(control.Raise(len(t.b.module.errors) - 1))
 
@@ -199,11 +199,11 @@ class Variables:
             kind = unsigned(kind.bits // 2)
         align = variable.align if variable.align > kind.size else 0
         count = max(1, variable.size // kind.size)
-        made = b.value(memory.LocalArray(kind, count, align))
+        result = b.value(memory.LocalArray(kind, count, align))
         # Compilers store 32 bits of an argument that vprintf reads 64 of: GPUs have zeros there.
         for number in range(count if kind.size * count <= self._zeroed else 0):
-            b.store(b.offset(made, b.const(number, i64)), b.zero(kind))
-        return b.recast(made, pointer(_BYTE, Space.LOCAL))
+            b.store(b.offset(result, b.const(number, i64)), b.zero(kind))
+        return b.recast(result, pointer(_BYTE, Space.LOCAL))
 
     # --- addresses
 
@@ -290,8 +290,8 @@ class Variables:
             return t.offset(self.segment(t, place), at)
         if place is Place.LOCAL:
             if variable not in self._local:
-                told = "in a call's argument" if variable.space == "param" else "of a module"
-                t.fail(f"{variable.name}: the address of local memory {told} is not translated")
+                message = "in a call's argument" if variable.space == "param" else "of a module"
+                t.fail(f"{variable.name}: the address of local memory {message} is not translated")
             return self._local[variable]
         if place is Place.SHARED:
             return self._shared(t, variable)
@@ -332,31 +332,31 @@ class Variables:
         return self.depot
 
     def _shared(self, t: Translating, variable: Declared) -> Value:
-        names, made = self.whole.segments.names, self.made
+        names, result = self.whole.segments.names, self.made
         name = names.get(variable)
         if name is None:
             own = f"{self.function}.{variable.name}" if variable in self._own else variable.name
             name = re.sub(r"[$%]", "_", own)
-            while name in made.globals:
+            while name in result.globals:
                 name += "_"
             kind, count = self._element(variable)
-            made.globals[name] = Global(name, kind, count, Space.SHARED, variable.align, None)
+            result.globals[name] = Global(name, kind, count, Space.SHARED, variable.align, None)
             names[variable] = name
-        found = made.globals[name]
+        found = result.globals[name]
         start = t.emit(memory.GlobalAddress(name, pointer(found.element, Space.SHARED)))
         return t.b.recast(start, pointer(_BYTE, Space.SHARED))
 
     def _constant(self, t: Translating, variable: Declared) -> Value:
         """A variable that nothing writes: its initial value."""
-        data, made = self.whole.data, self.made
+        data, result = self.whole.data, self.made
         name = re.sub(r"[$%]", "_", variable.name)
         kind, count = self._element(variable)
-        if name not in made.globals:
+        if name not in result.globals:
             before = data.references
             value = data.bytes_of(variable) if variable.value else bytes(variable.size)
             if data.references > before:
                 t.fail(f"{variable.name} holds addresses, which a linked function does not have")
-            made.globals[name] = Global(name, kind, count, Space.CONSTANT, variable.align, value)
+            result.globals[name] = Global(name, kind, count, Space.CONSTANT, variable.align, value)
             self.whole.segments.constants[name] = variable.name
         start = t.emit(memory.GlobalAddress(name, pointer(kind, Space.CONSTANT)))
         return t.b.recast(start, pointer(_BYTE, Space.CONSTANT))

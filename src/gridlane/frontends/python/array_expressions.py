@@ -147,9 +147,9 @@ def _made(t: Translator, expression: ArrayExpression) -> Operand:
 
 
 def _stored(t: Translator, expression: ArrayExpression) -> ArrayView:
-    made = new_array(t, expression.element, expression.shape)
-    broadcast_store(t, made, expression)
-    return made
+    array = new_array(t, expression.element, expression.shape)
+    broadcast_store(t, array, expression)
+    return array
 
 
 def _extent(value: Value) -> Scalar:
@@ -217,8 +217,8 @@ def _result(
 def memory_needed(t: Translator, expression: ArrayExpression, use: str) -> MemoryNeeded:
     """The error of an expression that is used as only an array in memory can be. It is one when the
     kernel is translated again."""
-    told = f"{use} needs memory for the result of np.{expression.function.__name__}"
-    return MemoryNeeded(told, t.b.loc, expression.place)
+    message = f"{use} needs memory for the result of np.{expression.function.__name__}"
+    return MemoryNeeded(message, t.b.loc, expression.place)
 
 
 # ---- other expressions of it

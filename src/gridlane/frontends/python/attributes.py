@@ -66,9 +66,9 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
     if isinstance(base, ArrayExpression):
         return _of_expression(t, base, name)
     if isinstance(base, ArrayView):
-        found = _ARRAY.get(name)
-        if found is not None:
-            return found(t, base)
+        operand = _ARRAY.get(name)
+        if operand is not None:
+            return operand(t, base)
         if name in ARRAY_METHODS:
             return BoundMethod(base, name)
         if name in ("real", "imag"):
@@ -90,13 +90,13 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         if method is not None:
             return method
     if isinstance(base, EnumVariable | EnumMember):
-        found = enums.attribute(t, base, name)
-        if found is not None:
-            return found
+        operand = enums.attribute(t, base, name)
+        if operand is not None:
+            return operand
     if isinstance(base, ComplexNumber | Scalar):
-        found = _number(t, base, name)
-        if found is not None:
-            return found
+        operand = _number(t, base, name)
+        if operand is not None:
+            return operand
     known = _attributes_of(base)
     close = did_you_mean(name, known.replace("()", "").split(", "))
     raise t.fail(

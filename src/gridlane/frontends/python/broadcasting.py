@@ -65,8 +65,8 @@ def element(t: Translator, value: Elements, indices: list[Value]) -> Operand:
     """The element of an array or of an expression, by one index in range for each axis."""
     if isinstance(value, ArrayView):
         return load(t, address(t, value, indices), value.type.element, value.type.readonly)
-    made = applied(t, value.function, value.operands, value.shape, indices)
-    return cast_to(t, made, value.element)
+    result = applied(t, value.function, value.operands, value.shape, indices)
+    return cast_to(t, result, value.element)
 
 
 def applied(

@@ -146,15 +146,15 @@ def as_device(t: Translator, function: LocalFunction) -> DeviceFunction:
     defaults = list(known.values())
     values = [*captured, *defaults, *named.values()]
     key = "closure", code, tuple([(type(value), _identity(value)) for value in values])
-    found = t.unit.chosen.get(key)
-    if found is None:
+    device_function = t.unit.chosen.get(key)
+    if device_function is None:
         cells = tuple([types.CellType(value) for value in captured])
-        made = types.FunctionType(
+        function_type = types.FunctionType(
             code, t.function.__globals__, code.co_name, tuple(defaults) or None, cells
         )
-        made.__kwdefaults__ = named or None
-        found = t.unit.chosen[key] = DeviceFunction(made)
-    return found
+        function_type.__kwdefaults__ = named or None
+        device_function = t.unit.chosen[key] = DeviceFunction(function_type)
+    return device_function
 
 
 def _keywords(function: LocalFunction) -> list[ast.arg]:

@@ -37,10 +37,10 @@ def evaluate(
         return unit.around.lookup(function, name)
 
     parameters = {name: kind for name, kind in known.items() if kind is not None}
-    made = rewritten(source, lookup, parameters, shown_options(unit.options))
-    if made is not None:
-        unit.texts[function] = made.text
-    return made
+    result = rewritten(source, lookup, parameters, shown_options(unit.options))
+    if result is not None:
+        unit.texts[function] = result.text
+    return result
 
 
 def bind_values(t: Translator, made: Rewritten | None) -> None:

@@ -49,11 +49,11 @@ def integer_type(value: int) -> DType | None:
 
 def operand_of(t: Translator, value: Any, name: str = "", why: Why = captured) -> Operand:
     """The operand of a Python object. ``why``: the cause of one that is a float64."""
-    made = _operand_of(t, value, name)
+    operand = _operand_of(t, value, name)
     if t.causes is not None and isinstance(value, float | complex):
-        found = [part for part in flatten(made) if is_double(part)]
-        t.causes += [why(t.b.loc, value, part) for part in found]
-    return made
+        parts = [part for part in flatten(operand) if is_double(part)]
+        t.causes += [why(t.b.loc, value, part) for part in parts]
+    return operand
 
 
 def _operand_of(t: Translator, value: Any, name: str) -> Operand:

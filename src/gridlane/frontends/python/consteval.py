@@ -317,10 +317,10 @@ class _Rewriter(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """``not consteval(x)`` is known as well."""
         known = isinstance(node.op, ast.Not) and self.is_part(node.operand)
-        made = self.generic_visit(node)
-        if known and isinstance(made, ast.UnaryOp) and isinstance(made.operand, ast.Constant):
-            return ast.copy_location(ast.Constant(not made.operand.value), node)
-        return made
+        result = self.generic_visit(node)
+        if known and isinstance(result, ast.UnaryOp) and isinstance(result.operand, ast.Constant):
+            return ast.copy_location(ast.Constant(not result.operand.value), node)
+        return result
 
     def argument(self, node: ast.Call) -> ast.expr:
         """The one argument of a call of ``consteval``."""

@@ -237,9 +237,9 @@ def cast_to(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand:
             TypingError,
             f"{kind} is required here, not {operand.type_name}; write {kind}({_each(kind)})",
         )
-    made = _cast_aggregate(t, operand, kind)
-    if made is not None:
-        return made
+    result = _cast_aggregate(t, operand, kind)
+    if result is not None:
+        return result
     raise t.fail(TypingError, f"{kind} is required here, not {operand.type_name}")
 
 

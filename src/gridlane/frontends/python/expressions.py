@@ -61,9 +61,9 @@ def _constant(t: Translator, node: ast.Constant) -> Operand:
 
 
 def _name(t: Translator, node: ast.Name) -> Operand:
-    found = named(t, node.id)
-    keep(t, found)  # a parameter of an inlined function has not been assigned
-    return found
+    operand = named(t, node.id)
+    keep(t, operand)  # a parameter of an inlined function has not been assigned
+    return operand
 
 
 def _attribute(t: Translator, node: ast.Attribute) -> Operand:
@@ -100,8 +100,8 @@ def _binary(t: Translator, node: ast.BinOp) -> Operand:
     if known is not None:
         return known
     lhs, rhs = t.expr(node.left), t.expr(node.right)
-    made = extended_operator(t, (FUNCTIONS[type(node.op)],), [lhs, rhs])
-    return made or BINARY[type(node.op)](t, value_of(t, lhs), value_of(t, rhs))
+    result = extended_operator(t, (FUNCTIONS[type(node.op)],), [lhs, rhs])
+    return result or BINARY[type(node.op)](t, value_of(t, lhs), value_of(t, rhs))
 
 
 def _unary(t: Translator, node: ast.UnaryOp) -> Operand:
@@ -109,9 +109,9 @@ def _unary(t: Translator, node: ast.UnaryOp) -> Operand:
     if known is not None:
         return known
     operand = t.expr(node.operand)
-    made = extended_operator(t, (FUNCTIONS[type(node.op)],), [operand])
-    if made is not None:
-        return made
+    result = extended_operator(t, (FUNCTIONS[type(node.op)],), [operand])
+    if result is not None:
+        return result
     if type(node.op) is ast.Not:
         return Scalar(t.b.not_(truth(t, operand)))
     return UNARY[type(node.op)](t, value_of(t, operand))
@@ -128,9 +128,9 @@ def _chained(t: Translator, node: ast.Compare, operands: list[Operand]) -> Opera
     operands.append(t.expr(node.comparators[number - 1]))
     kind = type(node.ops[number - 1])
     if len(node.ops) == 1:
-        made = _compare_arrays(t, kind, *operands)
-        if made is not None:
-            return made
+        operand = _compare_arrays(t, kind, *operands)
+        if operand is not None:
+            return operand
     first = Scalar(_compare_one(t, kind, *operands[-2:]))
     rest = node.comparators[number:]
     if not rest:
@@ -148,14 +148,14 @@ def _compare_arrays(
     """A comparison of arrays, element by element; None where there is none."""
     if not are_arrays((lhs, rhs)):
         return None
-    made = extended_operator(t, (FUNCTIONS[kind],), _in_order(kind, lhs, rhs))
-    return made or of_arrays(t, kind, lhs, rhs)
+    result = extended_operator(t, (FUNCTIONS[kind],), _in_order(kind, lhs, rhs))
+    return result or of_arrays(t, kind, lhs, rhs)
 
 
 def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operand) -> Value:
-    made = extended_operator(t, (FUNCTIONS[kind],), _in_order(kind, lhs, rhs))
-    if made is not None:
-        found = truth(t, made)
+    result = extended_operator(t, (FUNCTIONS[kind],), _in_order(kind, lhs, rhs))
+    if result is not None:
+        found = truth(t, result)
         return t.b.not_(found) if kind is ast.NotIn else found
     if kind in (ast.Is, ast.IsNot):
         same = identical(t, lhs, rhs)
@@ -308,9 +308,9 @@ def choose(
     if spec is None:
         op = control.If(test, then, orelse)
         t.b.emit(op)
-        found = joins.merge(t, "chosen", op.then, on_true, op.orelse, on_false)
-        if found is not None and not isinstance(found, Conflict):
-            return found  # a range, a method, a text, or a tuple with one
+        operand = joins.merge(t, "chosen", op.then, on_true, op.orelse, on_false)
+        if operand is not None and not isinstance(operand, Conflict):
+            return operand  # a range, a method, a text, or a tuple with one
         raise t.fail(
             TypingError,
             f"the sides give {on_true.type_name} and {on_false.type_name}, which have no common "
@@ -369,8 +369,8 @@ def _subscript(t: Translator, node: ast.Subscript) -> Operand:
         if method is not None:
             return call(t, method, [t.expr(node.slice)], {})
     index = t.expr(node.slice)
-    made = extended_operator(t, (operator.getitem,), [base, index])
-    return made or subscript(t, value_of(t, base), value_of(t, index))
+    result = extended_operator(t, (operator.getitem,), [base, index])
+    return result or subscript(t, value_of(t, base), value_of(t, index))
 
 
 def _slice(t: Translator, node: ast.Slice) -> Operand:

@@ -208,15 +208,15 @@ def _within(kinds: Iterable[ArgType]) -> Iterator[ArgType]:
 
 
 def _without_end(chain: list[ArgType]) -> str:
-    told = " -> ".join(map(str, (*chain, chain[0])))
+    cycle = " -> ".join(map(str, (*chain, chain[0])))
     return (
-        f"the model of {chain[0]} contains {chain[0]} itself ({told}), so that its values have no "
+        f"the model of {chain[0]} contains {chain[0]} itself ({cycle}), so that its values have no "
         "end; keep them in an array, and an index of it as the member"
     )
 
 
-def _check_names(kind: ArgType, found: Structure) -> None:
-    names = [name for name, _ in found]
+def _check_names(kind: ArgType, structure: Structure) -> None:
+    names = [name for name, _ in structure]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise TypingError(f"the model of {kind} has two members called {twice}; rename one of them")

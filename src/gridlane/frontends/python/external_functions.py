@@ -137,14 +137,14 @@ def _fits(size: int, have: int, param: Declared) -> bool:
 
 
 def _otherwise(
-    t: Translator, foreign: ForeignFunction, function: PtxFunction, told: str
+    t: Translator, foreign: ForeignFunction, function: PtxFunction, message: str
 ) -> CompileError:
     params = ", ".join(f".{each.type}" for each in function.params)
     results = ", ".join(f".{each.type}" for each in function.results)
     return t.fail(
         TypingError,
         f"{foreign.name}() is declared as {foreign.signature} (abi={foreign.abi!r}), and defined "
-        f"as ({results}) {foreign.name}({params}) in PTX: {told}",
+        f"as ({results}) {foreign.name}({params}) in PTX: {message}",
     )
 
 
@@ -152,10 +152,10 @@ def _space(t: Translator, foreign: ForeignFunction, value: Value) -> Space:
     assert isinstance(value.type, PointerType)
     space = value.type.space
     if space in (Space.GENERIC, Space.CONSTANT):
-        told = "constant memory" if space is Space.CONSTANT else "one of several memories"
+        message = "constant memory" if space is Space.CONSTANT else "one of several memories"
         raise t.fail(
             TypingError,
-            f"{foreign.name}() takes no address of {told}: pass an array of global, shared or "
+            f"{foreign.name}() takes no address of {message}: pass an array of global, shared or "
             "local memory",
         )
     return space
@@ -262,11 +262,11 @@ def _translated(
     return found[0]
 
 
-def _add(unit: Unit, source: PtxModule, made: Module) -> None:
+def _add(unit: Unit, source: PtxModule, module: Module) -> None:
     """Add functions and shared memory under names that are free."""
-    functions = {name: unit.function_name(name) for name in made.functions}
+    functions = {name: unit.function_name(name) for name in module.functions}
     symbols: dict[str, str] = {}
-    for name, item in made.globals.items():
+    for name, item in module.globals.items():
         key = id(source), name
         known = unit.foreign_globals.get(key)
         if known is None:
@@ -277,7 +277,7 @@ def _add(unit: Unit, source: PtxModule, made: Module) -> None:
         there = unit.module.globals[known]
         there.count = max(there.count, item.count)  # a segment has the variables of its functions
         symbols[name] = known
-    for name, function in made.functions.items():
+    for name, function in module.functions.items():
         function.name = functions[name]
         unit.module.functions[function.name] = function
         for op in function.body.walk():
@@ -286,7 +286,7 @@ def _add(unit: Unit, source: PtxModule, made: Module) -> None:
             elif isinstance(op, memory.GlobalAddress):
                 op.symbol = symbols[op.symbol]
             elif isinstance(op, control.Raise):
-                site = made.errors[op.code]
+                site = module.errors[op.code]
                 op.code = unit.error_code(site.exception, site.message, site.loc, site.detail)
-    if made.stack is not None:
-        unit.module.stack = made.stack
+    if module.stack is not None:
+        unit.module.stack = module.stack

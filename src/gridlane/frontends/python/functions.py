@@ -80,14 +80,14 @@ def compile_device(unit: Unit, rules: Rules, instance: Instance) -> Compiled:
     try:
         for _ in range(_ATTEMPTS):
             known, opened.called = len(unit.compiled), False
-            made = _attempt(unit, rules, instance)
-            if not opened.called or made.result == opened.result:
-                return made
-            opened.result = relaxed(made.result)
+            compiled = _attempt(unit, rules, instance)
+            if not opened.called or compiled.result == opened.result:
+                return compiled
+            opened.result = relaxed(compiled.result)
             # What was translated inside had too narrow a result of the calls.
             for each in list(unit.compiled)[known:]:
                 del unit.compiled[each]
-            del unit.module.functions[made.function.name]
+            del unit.module.functions[compiled.function.name]
         source = source_of(instance.function)
         raise TypingError(
             f"Return type of recursive function does not converge: what {source.name}() returns "

@@ -54,8 +54,8 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
         return field_of(t, base, _field_name(t, base, index))
     if isinstance(base, RangeOperand):
         number = integer(t, index, "an integer index")
-        told = "range object index out of range"
-        at = checked(t, number, range_length(t, base), None, told=told)
+        message = "range object index out of range"
+        at = checked(t, number, range_length(t, base), None, told=message)
         return Scalar(range_item(t, base, Scalar(at)).value)  # beyond the end it is no item
     if isinstance(base, Chars):
         return chars.item(t, base, integer(t, index, "an integer index"))

@@ -68,18 +68,18 @@ class PythonSource:
         Raises:
             CompileError: the kernel is outside the dialect or its types do not fit; located.
         """
-        found = self._modules.get((types, options))
-        if found is None:
+        module = self._modules.get((types, options))
+        if module is None:
             # A process whose kernels are all in the disk cache never loads it.
             from gridlane.frontends.python.translation import translate
 
             texts: dict[FunctionType, str] = {}
-            found = translate(
+            module = translate(
                 self.function, types, options, around=self._around, links=self.links, texts=texts
             )
             self._texts[types, options] = texts.get(self.function)
-            self._modules[types, options] = found
-        return found
+            self._modules[types, options] = module
+        return module
 
     def evaluated(self, types: tuple[ArgType, ...], options: KernelOptions) -> str | None:
         """The kernel's text without its compile-time parts; None where it has none.

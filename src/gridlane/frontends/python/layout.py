@@ -51,9 +51,9 @@ def record_of(kind: argtypes.ArgType) -> argtypes.RecordType:
     fields = [(name, _plain(member)) for name, member in EXTENSIONS.structure(kind)]
     formats = {name: numpy_dtype(member) for name, member in fields}
     dtype = np.dtype(list(formats.items()), align=True)
-    found = numpy_types.from_numpy(dtype)
-    assert isinstance(found, argtypes.RecordType)
-    return found
+    record_type = numpy_types.from_numpy(dtype)
+    assert isinstance(record_type, argtypes.RecordType)
+    return record_type
 
 
 def _plain(kind: argtypes.ArgType) -> argtypes.ArgType:

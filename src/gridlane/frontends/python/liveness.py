@@ -152,11 +152,11 @@ class _Analysis:
     def by_walrus(self, node: ast.AST) -> Names:
         """The names that expressions of a statement assign. They may do so on some paths only, as
         in ``c and (v := 1)``, so an earlier value stays live."""
-        found = self.walrus.get(node)
-        if found is None:
+        names = self.walrus.get(node)
+        if names is None:
             named = [item.target.id for item in walk_own([node]) if isinstance(item, ast.NamedExpr)]
-            found = self.walrus[node] = frozenset(named)
-        return found
+            names = self.walrus[node] = frozenset(named)
+        return names
 
 
 _TRANSFER: dict[type[ast.stmt], Callable[[_Analysis, Any, Names], Names]] = {

@@ -220,16 +220,16 @@ def _flag(t: Translator, node: ast.For | ast.While, frame: Frame) -> Var | None:
 
 def _with_else(t: Translator, node: ast.For | ast.While, build: Callable[[Frame], None]) -> None:
     """The loop, then its else clause, which runs unless a break left the loop."""
-    made: list[Frame] = []
+    frames: list[Frame] = []
 
     def build_and_keep(frame: Frame) -> None:
-        made[:] = [frame]
+        frames[:] = [frame]
         build(frame)
 
     carry_loop(t, node, build_and_keep)
     if not node.orelse or t.dead:
         return
-    flag = made[0].else_flag
+    flag = frames[0].else_flag
     if flag is None:
         t.block(node.orelse)
         return

@@ -42,9 +42,9 @@ class _Branches(ast.NodeTransformer):
     def visit_Match(self, node: ast.Match) -> list[ast.stmt]:
         """The statements for one; those inside of it first."""
         self.generic_visit(node)
-        made: list[ast.stmt] = []
-        subject = self._subject(node.subject, made)
-        return [*made, *self._cases(subject, node.cases)]
+        results: list[ast.stmt] = []
+        subject = self._subject(node.subject, results)
+        return [*results, *self._cases(subject, node.cases)]
 
     def _subject(self, value: ast.expr, made: list[ast.stmt]) -> Subject:
         """Evaluate a subject once, a tuple's items one by one."""

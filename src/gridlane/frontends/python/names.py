@@ -19,18 +19,20 @@ def named(t: Translator, name: str) -> Operand:
         TypingError: its type depends on the path taken.
         NameLookupError: it is not bound on this path, or not at all.
     """
-    found = t.env.get(name)
-    if found is None:
+    operand = t.env.get(name)
+    if operand is None:
         return _outer(t, name)
-    if isinstance(found, Conflict):
-        notes = tuple((f"{kind} here:", place) for kind, place in zip(found.types, found.places))
+    if isinstance(operand, Conflict):
+        notes = tuple(
+            (f"{kind} here:", place) for kind, place in zip(operand.types, operand.places)
+        )
         raise TypingError(
-            f"{name} has a type here that depends on the path taken: {found.types[0]} or "
-            f"{found.types[1]}; give it one type on all paths, or use two names",
+            f"{name} has a type here that depends on the path taken: {operand.types[0]} or "
+            f"{operand.types[1]}; give it one type on all paths, or use two names",
             t.b.loc,
             notes,
         )
-    return found
+    return operand
 
 
 def _is_variable(t: Translator, name: str) -> bool:

@@ -134,9 +134,9 @@ def _other(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> Operand:
     """Operators on complex numbers and tuples."""
     sides = (lhs, rhs)
     if all(isinstance(side, Scalar | ComplexNumber) for side in sides):
-        made = complexes.BINARY.get(symbol)
-        if made is not None:
-            return made(t, *complexes.both(t, lhs, rhs))
+        result = complexes.BINARY.get(symbol)
+        if result is not None:
+            return result(t, *complexes.both(t, lhs, rhs))
     if symbol in ("+", "-") and any(isinstance(side, Pointer) for side in sides):
         moved = _moved(t, symbol, lhs, rhs)
         if moved is not None:
@@ -225,8 +225,8 @@ def negative(t: Translator, operand: Operand) -> Operand:
     known = constant(number.value)
     own, dtype = _own(number), promotion.unary(number.dtype)
     if known is not None:
-        made = t.folded(-known, number) if own is number.dtype else t.number(-known, own)
-        return cast_scalar(t, made, dtype)
+        result = t.folded(-known, number) if own is number.dtype else t.number(-known, own)
+        return cast_scalar(t, result, dtype)
     if dtype.is_float:
         return Scalar(t.b.neg(number.value))
     a = cast_scalar(t, number, own)

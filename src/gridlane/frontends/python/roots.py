@@ -57,12 +57,12 @@ class Sources:
     def of(self, pointer: Value) -> Roots:
         """The arrays that a pointer may come from."""
         if pointer not in self._known:
-            found: set[Root] = set()
-            self._visit(pointer, found, set())
-            self._known[pointer] = frozenset(found)
+            roots: set[Root] = set()
+            self._visit(pointer, roots, set())
+            self._known[pointer] = frozenset(roots)
         return self._known[pointer]
 
-    def _visit(self, value: Value, found: set[Root], seen: set[Value]) -> None:
+    def _visit(self, value: Value, roots: set[Root], seen: set[Value]) -> None:
         while isinstance(value.op, memory.Offset | memory.FieldPointer | memory.Recast):
             value = value.op.pointer
         if value in seen:
@@ -70,11 +70,11 @@ class Sources:
         seen.add(value)
         before = self._before(value)
         for each in before or ():
-            self._visit(each, found, seen)
+            self._visit(each, roots, seen)
         if before is None:
             kind = value.type
             space = kind.space if isinstance(kind, PointerType) else Space.GENERIC
-            found.add(Root(self._source(value), space))
+            roots.add(Root(self._source(value), space))
 
     def _before(self, value: Value) -> list[Value] | None:
         """The values that one is, one at a time; None where it has a source of its own."""

@@ -89,11 +89,11 @@ def source_of(function: types.FunctionType) -> FunctionSource:
     """
     code = function.__code__
     of_files = _CACHE.get(code)
-    found = None if of_files is None else of_files.get(code.co_filename)
-    if found is None:
-        found = _parse(function)
-        _CACHE.setdefault(code, {})[code.co_filename] = found
-    return found
+    function_source = None if of_files is None else of_files.get(code.co_filename)
+    if function_source is None:
+        function_source = _parse(function)
+        _CACHE.setdefault(code, {})[code.co_filename] = function_source
+    return function_source
 
 
 def _parse(function: types.FunctionType) -> FunctionSource:
@@ -204,10 +204,10 @@ def _whole_file(lines: list[str], code: types.CodeType) -> tuple[Definition, int
     except SyntaxError:
         tree = ast.Module([], [])
     wanted = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
-    found = [node for node in ast.walk(tree) if isinstance(node, wanted) and fits(node, code)]
-    if found:
+    nodes = [node for node in ast.walk(tree) if isinstance(node, wanted) and fits(node, code)]
+    if nodes:
         # Of nested lambdas the innermost that holds all of the code.
-        return max(found, key=lambda node: (node.lineno, node.col_offset)), 0
+        return max(nodes, key=lambda node: (node.lineno, node.col_offset)), 0
     raise _changed(code)
 
 

@@ -285,10 +285,10 @@ def spec_of(operand: Operand) -> Spec | None:
 
 def passed_spec(operand: Operand) -> Spec | None:
     """The spec of an argument or a result; None for one that calls cannot pass (methods …)."""
-    found = spec_of(operand)
+    spec = spec_of(operand)
     apart = taken_apart(operand) if isinstance(operand, PASSED) else None
-    if found is not None or apart is None:
-        return found
+    if spec is not None or apart is None:
+        return spec
     items = tuple([passed_spec(part) for part in apart[1]])
     return None if None in items else PartsSpec(apart[0], items)  # type: ignore[arg-type]
 
@@ -427,8 +427,8 @@ def function_of(spec: FunctionSpec, items: list[Operand]) -> LocalFunction:
 def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
     """The operand of a spec from its values, taken from ``values`` in order."""
     if isinstance(spec, ScalarSpec):
-        found = Scalar(next(values), spec.lo, spec.hi)
-        return found if spec.cls is None else EnumMember(found, spec.cls)
+        scalar = Scalar(next(values), spec.lo, spec.hi)
+        return scalar if spec.cls is None else EnumMember(scalar, spec.cls)
     if isinstance(spec, ArraySpec):
         start = next(values)
         shape = tuple([next(values) for _ in range(spec.type.ndim)])
@@ -475,7 +475,7 @@ def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
 
 def _part(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
     """A part of a range or slice: a constant, as a step of 1, stays one."""
-    found = rebuild(b, spec, values)
+    operand = rebuild(b, spec, values)
     if isinstance(spec, ScalarSpec) and spec.dtype.is_integer and spec.lo == spec.hi:
         return number(b, spec.lo, spec.dtype)
-    return found
+    return operand

@@ -57,9 +57,9 @@ def _augmented(t: Translator, node: ast.AugAssign) -> None:
     def operation(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
         kind = type(node.op)
         functions = IN_PLACE[kind], FUNCTIONS[kind]
-        made = extended_operator(t, functions, [lhs, rhs])
-        if made is not None:
-            return made
+        operand = extended_operator(t, functions, [lhs, rhs])
+        if operand is not None:
+            return operand
         lhs, rhs = value_of(t, lhs), value_of(t, rhs)
         if in_place(t, kind, lhs, rhs):
             return lhs

@@ -242,8 +242,8 @@ def new_array(t: Translator, kind: argtypes.ArgType, shape: Sequence[Value]) -> 
     b, element = t.b, memory_type(kind)
     most = max(1, (t.unit.options.stack or config().stack) // element.size)
     count = reduce(b.mul, shape)
-    told = f"an array of more than {most} elements in a thread's memory; GRIDLANE_STACK sets it"
-    guard(t, b.binary(arith.Gt, count, b.const(most, i64)), "MemoryError", told)
+    message = f"an array of more than {most} elements in a thread's memory; GRIDLANE_STACK sets it"
+    guard(t, b.binary(arith.Gt, count, b.const(most, i64)), "MemoryError", message)
     t.unit.bounded[b.loc] = most * element.size
     start = b.value(memory.LocalArray(element, most))
     return ArrayView(argtypes.ArrayType(kind, len(shape), "C"), start, tuple(shape))

@@ -34,7 +34,7 @@ def in_unit(t: Translator, operand: Time, kind: TimeType) -> Value:
     factor = _factor(operand.type, kind)
     b = t.b
     if factor is not None:
-        made = b.mul(operand.value, b.const(factor, i64))
+        result = b.mul(operand.value, b.const(factor, i64))
     else:
         months = _factor(operand.type, TimeType("M", 1, operand.type.is_span))
         days = _factor(TimeType("D", 1, operand.type.is_span), kind)
@@ -45,8 +45,8 @@ def in_unit(t: Translator, operand: Time, kind: TimeType) -> Value:
                 "exact",
             )
         first = _days(t, b.mul(operand.value, b.const(months, i64)))
-        made = b.mul(first, b.const(days, i64))
-    return unless_nat(t, made, operand.value)
+        result = b.mul(first, b.const(days, i64))
+    return unless_nat(t, result, operand.value)
 
 
 _ATTOSECONDS = {

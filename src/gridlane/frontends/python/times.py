@@ -37,14 +37,14 @@ def binary(symbol: str, emit: Binary) -> Binary:
     def each(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
         if not (isinstance(lhs, Time) or isinstance(rhs, Time)):
             return emit(t, lhs, rhs)
-        made = _binary(t, symbol, lhs, rhs)
-        if made is None:
+        operand = _binary(t, symbol, lhs, rhs)
+        if operand is None:
             raise t.fail(
                 TypingError,
                 f"{lhs.type_name} {symbol} {rhs.type_name} is not defined in a kernel"
                 f"{_advice(symbol, lhs, rhs)}",
             )
-        return made
+        return operand
 
     return each
 
@@ -81,8 +81,8 @@ def _sum(t: Translator, symbol: str, lhs: Time, rhs: Time) -> Operand | None:
         return None
     a = in_unit(t, lhs, kind.as_span(spans[0]))
     b = in_unit(t, rhs, kind.as_span(spans[1]))
-    made = t.b.add(a, b) if symbol == "+" else t.b.sub(a, b)
-    return Time(kind.as_span(spans[0] is spans[1]), unless_nat(t, made, a, b))
+    result = t.b.add(a, b) if symbol == "+" else t.b.sub(a, b)
+    return Time(kind.as_span(spans[0] is spans[1]), unless_nat(t, result, a, b))
 
 
 def _of_spans(t: Translator, symbol: str, lhs: Time, rhs: Time) -> Operand | None:
@@ -93,8 +93,8 @@ def _of_spans(t: Translator, symbol: str, lhs: Time, rhs: Time) -> Operand | Non
     b = t.b
     nat = b.or_(is_nat(t, x), is_nat(t, y))
     if symbol == "/":
-        made = b.div(b.cast(x, f64), b.cast(y, f64))
-        return Scalar(b.select(nat, b.const(float("nan"), f64), made))
+        result = b.div(b.cast(x, f64), b.cast(y, f64))
+        return Scalar(b.select(nat, b.const(float("nan"), f64), result))
     none = b.or_(nat, b.eq(y, b.const(0, i64)))
     if symbol == "//":
         whole = division.floor_divide(t, Scalar(x), Scalar(y)).value
@@ -109,8 +109,8 @@ def _scaled(t: Translator, span: Time, number: Operand) -> Operand | None:
     if number.dtype.is_float:
         factor = t.b.cast(number.value, f64)
         return _rounded(t, span, t.b.mul(t.b.cast(span.value, f64), factor))
-    made = t.b.mul(span.value, cast_scalar(t, number, i64).value)
-    return Time(span.type, unless_nat(t, made, span.value))
+    result = t.b.mul(span.value, cast_scalar(t, number, i64).value)
+    return Time(span.type, unless_nat(t, result, span.value))
 
 
 def _divided(t: Translator, span: Time, number: Operand) -> Operand | None:
@@ -122,8 +122,8 @@ def _divided(t: Translator, span: Time, number: Operand) -> Operand | None:
         return _rounded(t, span, b.div(b.cast(span.value, f64), b.cast(number.value, f64)))
     by = cast_scalar(t, number, i64).value
     zero = b.eq(by, b.const(0, i64))
-    made = b.select(zero, b.const(i64.min, i64), b.div(span.value, by))
-    return Time(span.type, unless_nat(t, made, span.value))
+    result = b.select(zero, b.const(i64.min, i64), b.div(span.value, by))
+    return Time(span.type, unless_nat(t, result, span.value))
 
 
 def _rounded(t: Translator, span: Time, count: Value) -> Time:

@@ -53,11 +53,11 @@ class Times:
 
     def _begin(self, made: Made) -> tuple[int, _Loops] | None:
         """The number of the first op behind an expression, and the loops around that."""
-        found = self._regions.get(made.region)
-        if found is None or made.ops > len(made.region.ops):
+        region = self._regions.get(made.region)
+        if region is None or made.ops > len(made.region.ops):
             return None
         if made.ops == len(made.region.ops):
-            return found
+            return region
         return self._places[made.region.ops[made.ops]]
 
     def _number(self) -> dict[Root, list[Op]]:

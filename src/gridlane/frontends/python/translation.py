@@ -113,8 +113,8 @@ def _note_stack(unit: Unit) -> None:
     module = unit.module
     for place, size in unit.bounded.items():
         if module.stack is None:
-            told = "it makes an array of a size that is known when it runs"
-            module.stack, module.stack_holds_addresses = (told, place), False
+            message = "it makes an array of a size that is known when it runs"
+            module.stack, module.stack_holds_addresses = (message, place), False
         module.stack_bytes += size
 
 

@@ -214,13 +214,13 @@ class Translator:
     def folded(self, value: Number, *operands: Scalar) -> Scalar:
         """Emit the constant result of constant operands of one type. It is float64 for the reasons
         that these are."""
-        made = number(self.b, value, operands[0].dtype)
+        scalar = number(self.b, value, operands[0].dtype)
         if self.causes is not None:
             known = [operand.value for operand in operands]
             self.causes += [
-                replace(cause, value=made.value) for cause in self.causes if cause.value in known
+                replace(cause, value=scalar.value) for cause in self.causes if cause.value in known
             ]
-        return made
+        return scalar
 
     def integer(self, value: int) -> Scalar:
         """An int64 constant."""

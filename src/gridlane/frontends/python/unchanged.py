@@ -56,10 +56,12 @@ def is_quiet(op: Op) -> bool:
 def settle(t: Translator, expression: ArrayExpression) -> None:
     """Note that an expression is read here for the last time. Nothing has changed its operands
     where no op behind it writes memory."""
-    made = t.unit.expressions.get(expression)
-    if made is None or made.kept or made.region is not t.b.region:
+    new_expression = t.unit.expressions.get(expression)
+    if new_expression is None or new_expression.kept or new_expression.region is not t.b.region:
         return
-    made.settled = all(is_quiet(op) for op in made.region.ops[made.ops :])
+    new_expression.settled = all(
+        is_quiet(op) for op in new_expression.region.ops[new_expression.ops :]
+    )
 
 
 def keep(t: Translator, operand: Operand) -> None:
@@ -67,9 +69,9 @@ def keep(t: Translator, operand: Operand) -> None:
     if not t.unit.expressions:
         return
     if isinstance(operand, ArrayExpression):
-        made = t.unit.expressions.get(operand)
-        if made is not None:
-            made.kept, made.settled = True, False
+        expression = t.unit.expressions.get(operand)
+        if expression is not None:
+            expression.kept, expression.settled = True, False
         return
     if isinstance(operand, OptionalOperand):
         keep(t, operand.inner)
@@ -124,22 +126,22 @@ def _check_arguments(unit: Unit, relied: Relied) -> None:
         for pair, (expression, where) in relied.items():
             one, other = (unit.arguments[each] for each in pair)  # type: ignore[index]  # pointers
             assert one is not None and other is not None
-            told = (
+            message = (
                 f"the result of np.{expression.function.__name__} is read after line {where.line} "
                 "may change what it is made of, as two arguments overlap in memory; pass a copy "
                 "of one of them"
             )
             b.loc = expression.place
-            raise_where_overlapping(b, one, other, unit.error_code("ValueError", told, b.loc))
+            raise_where_overlapping(b, one, other, unit.error_code("ValueError", message, b.loc))
     kernel.body.ops[:0] = begin.ops
 
 
 def _error(expression: ArrayExpression, where: Loc) -> MemoryNeeded:
-    told = (
+    message = (
         f"the result of np.{expression.function.__name__} is read later, and line {where.line} may "
         "change what it is made of before"
     )
-    return MemoryNeeded(told, expression.place, expression.place)
+    return MemoryNeeded(message, expression.place, expression.place)
 
 
 def _writes(module: Module, roots: Sources) -> Iterable[tuple[Op, Roots]]:

@@ -66,9 +66,9 @@ def unify(lhs: Spec, rhs: Spec, promoted: Promoted) -> Spec | None:
     if isinstance(lhs, RecordSpec) and isinstance(rhs, RecordSpec) and lhs.type == rhs.type:
         return RecordSpec(lhs.type, _common_pointer(lhs, rhs), lhs.readonly or rhs.readonly)
     if isinstance(lhs, CharsSpec | StaticSpec) and isinstance(rhs, CharsSpec | StaticSpec):
-        found = _unify_chars(lhs, rhs)
-        if found is not None:
-            return found
+        spec = _unify_chars(lhs, rhs)
+        if spec is not None:
+            return spec
     cls = _enum_of(lhs)
     return MemberSpec(cls) if cls is not None and cls is _enum_of(rhs) else None
 

@@ -101,7 +101,7 @@ class _Substitution(ast.NodeTransformer):
         found = self.nodes.get(node.id)
         if found is None:
             return node
-        made = ast.fix_missing_locations(ast.copy_location(copy.deepcopy(found), node))
-        for each in ast.walk(made):
+        result = ast.fix_missing_locations(ast.copy_location(copy.deepcopy(found), node))
+        for each in ast.walk(result):
             ast.copy_location(each, node)
-        return made
+        return result

@@ -107,13 +107,13 @@ def _load_tested(t: Translator, address: Value, whole: VectorType) -> list[Value
     """Load in either way. The variable is the whole vector, as LLVM would make loads of components
     of both ways if it saw no other use of the vector."""
     b = t.b
-    found = b.variable("vector", whole)
+    variable = b.variable("vector", whole)
     with b.if_(_is_aligned(t, address, whole)) as op:
-        b.write(found, b.load(_as_whole(t, address, whole)))
+        b.write(variable, b.load(_as_whole(t, address, whole)))
     with b.inside(op.orelse):
         each = _load_each(t, address, whole.count)
-        b.write(found, b.value(memory.Pack(tuple(each), whole)))
-    return _parts(t, b.read(found), whole)
+        b.write(variable, b.value(memory.Pack(tuple(each), whole)))
+    return _parts(t, b.read(variable), whole)
 
 
 # ---- alignment

@@ -77,10 +77,10 @@ def sum_towards(b: Builder, way: Towards, first: Value, second: Value) -> Value:
 
 def rounded_towards(b: Builder, way: Towards, near: Value, sign: Value, error: Value) -> Value:
     """The sum of ``near`` and a small ``error``, both f64, as an f32."""
-    made = b.cast(near, f32)
-    off = b.sub(near, b.cast(made, f64))
+    result = b.cast(near, f32)
+    off = b.sub(near, b.cast(result, f64))
     whole = b.select(b.eq(off, b.const(0.0, f64)), error, off)
-    return neighbour_towards(b, way, made, sign, whole)
+    return neighbour_towards(b, way, result, sign, whole)
 
 
 def neighbour_towards(b: Builder, way: Towards, made: Value, sign: Value, error: Value) -> Value:

@@ -185,11 +185,11 @@ class Prmt(Listed):
         if known is not None:
             table = SELECTORS.get(self.mode)
             control = table[known & 3] if table else known
-            made = [self.known_byte(b, control >> 4 * place & 15) for place in range(4)]
+            results = [self.known_byte(b, control >> 4 * place & 15) for place in range(4)]
         else:
             chosen = self.control(b)
-            made = [self.byte(b, shifted(b, Shr, chosen, 4 * place)) for place in range(4)]
-        first, *others = made
+            results = [self.byte(b, shifted(b, Shr, chosen, 4 * place)) for place in range(4)]
+        first, *others = results
         for place, byte in enumerate(others, 1):
             first = b.or_(first, shifted(b, Shl, byte, 8 * place))
         return (first,)

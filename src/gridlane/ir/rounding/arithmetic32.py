@@ -12,25 +12,25 @@ from gridlane.ir.values import Value
 
 def root(b: Builder, way: Towards, value: Value) -> Value:
     """A square root; its square is exact in f64."""
-    made = b.unary(math.Sqrt, value)
-    wide = b.cast(made, f64)
+    result = b.unary(math.Sqrt, value)
+    wide = b.cast(result, f64)
     error = b.sub(b.cast(value, f64), b.mul(wide, wide))
-    return neighbour_towards(b, way, made, wide, error)
+    return neighbour_towards(b, way, result, wide, error)
 
 
 def quotient(b: Builder, way: Towards, first: Value, second: Value) -> Value:
     """A quotient of f64 that have the bits of f32, as an f32. The nearest one times the divisor is
     exact in f64: compared with the dividend it tells on which side the quotient is."""
     near = b.div(first, second)
-    made = b.cast(near, f32)
-    back = b.mul(b.cast(made, f64), second)
+    result = b.cast(near, f32)
+    back = b.mul(b.cast(result, f64), second)
     rest = b.sub(first, back)  # its sign is right, as the two are close
     negative = b.lt(second, b.zero(f64))
     error = b.select(negative, b.neg(rest), rest)
     # An infinite or zero quotient of finite numbers is off by more than a comparison shows.
-    plain = b.and_(_is_finite(b, made), b.binary(Ne, made, b.zero(f32)))
-    error = b.select(plain, error, b.sub(near, b.cast(made, f64)))
-    return neighbour_towards(b, way, made, near, error)
+    plain = b.and_(_is_finite(b, result), b.binary(Ne, result, b.zero(f32)))
+    error = b.select(plain, error, b.sub(near, b.cast(result, f64)))
+    return neighbour_towards(b, way, result, near, error)
 
 
 def _is_finite(b: Builder, value: Value) -> Value:

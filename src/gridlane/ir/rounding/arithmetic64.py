@@ -37,8 +37,8 @@ def mul(b: Builder, mode: str, first: Value, second: Value) -> Value:
 def fma(b: Builder, mode: str, first: Value, second: Value, third: Value) -> Value:
     """A product and a sum, rounded once."""
     parts = first, second, third
-    made = _fused(b, mode, *(_normal(b, each) for each in parts))
-    return _unless_special(b, parts, made, b.fma(*parts))
+    result = _fused(b, mode, *(_normal(b, each) for each in parts))
+    return _unless_special(b, parts, result, b.fma(*parts))
 
 
 def div(b: Builder, mode: str, first: Value, second: Value) -> Value:
@@ -49,11 +49,11 @@ def div(b: Builder, mode: str, first: Value, second: Value) -> Value:
     rest = b.fma(b.neg(near), other, one)
     exponent = b.sub(dividend.exponent, divisor.exponent)
     negative = b.binary(arith.Ne, dividend.negative, divisor.negative)
-    made = _beside(b, mode, near, rest, exponent, negative)
+    result = _beside(b, mode, near, rest, exponent, negative)
     zero = b.const(0.0, f64)
     plain = b.div(first, second)
     known = b.or_(b.eq(first, zero), b.eq(second, zero))
-    return b.select(known, plain, _unless_special(b, (first, second), made, plain))
+    return b.select(known, plain, _unless_special(b, (first, second), result, plain))
 
 
 def sqrt(b: Builder, mode: str, value: Value) -> Value:
@@ -66,10 +66,10 @@ def sqrt(b: Builder, mode: str, value: Value) -> Value:
     near = b.unary(math.Sqrt, within)
     rest = b.fma(b.neg(near), near, within)
     exponent = b.binary(arith.Shr, b.sub(parts.exponent, odd), b.const(1, u32))
-    made = _beside(b, mode, near, rest, exponent, parts.negative)
+    result = _beside(b, mode, near, rest, exponent, parts.negative)
     plain = b.unary(math.Sqrt, value)
     known = b.not_(b.binary(arith.Gt, value, b.const(0.0, f64)))
-    return b.select(known, plain, _unless_special(b, (value,), made, plain))
+    return b.select(known, plain, _unless_special(b, (value,), result, plain))
 
 
 def _normal(b: Builder, value: Value) -> Parts:

@@ -120,27 +120,27 @@ def narrowed(
     kept = _kept(b, parts, dropped, mode)
     above = b.binary(arith.Max, b.sub(parts.exponent, least), zero)
     shift = b.const(layout.fraction, u32)
-    made = b.add(kept, b.binary(arith.Shl, b.cast(above, word), shift))
-    made = b.select(b.eq(parts.word, b.zero(word)), b.zero(word), made)
+    result = b.add(kept, b.binary(arith.Shl, b.cast(above, word), shift))
+    result = b.select(b.eq(parts.word, b.zero(word)), b.zero(word), result)
     if ftz:  # below when rounded to as many bits as a normal number has
         whole = _kept(b, parts, b.const(word.bits - keep, i32), mode)
         carried = b.eq(whole, b.const(1 << keep, word))
         next_ = b.select(carried, b.add(parts.exponent, b.const(1, i32)), parts.exponent)
-        made = b.select(b.lt(next_, least), b.zero(word), made)
+        result = b.select(b.lt(next_, least), b.zero(word), result)
     greatest = b.const(layout.greatest, word)
     limit = greatest if finite else _beyond(b, parts, mode, greatest, b.add(greatest, one))
     # The exponent wraps for a small format: infinity and what is far above are apart.
     far = b.binary(arith.Gt, above, b.const(1 << layout.bits - layout.fraction - 1, i32))
-    made = b.select(b.or_(far, b.binary(arith.Gt, made, greatest)), limit, made)
+    result = b.select(b.or_(far, b.binary(arith.Gt, result, greatest)), limit, result)
     if parts.special is not None:
         special, _ = parts.special
         infinity = greatest if finite else b.add(greatest, one)
-        made = b.select(special, infinity, made)
+        result = b.select(special, infinity, result)
     sign = b.select(parts.negative, b.const(1 << layout.bits - 1, word), b.zero(word))
-    made = b.or_(made, sign)
+    result = b.or_(result, sign)
     if parts.special is not None:
-        made = b.select(parts.special[1], b.const(layout.nan, word), made)
-    return made
+        result = b.select(parts.special[1], b.const(layout.nan, word), result)
+    return result
 
 
 def _kept(b: Builder, parts: Parts, dropped: Value, mode: str) -> Value:

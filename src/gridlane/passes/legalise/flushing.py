@@ -126,6 +126,6 @@ class _Expansion:
         value = self.new.get(value, value)
         if value in self.normal or is_normal_constant(value):
             return value
-        made = self.builder.value(floating.Flush(value))
-        self.normal.add(made)
-        return made
+        result = self.builder.value(floating.Flush(value))
+        self.normal.add(result)
+        return result

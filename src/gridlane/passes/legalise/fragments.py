@@ -189,18 +189,18 @@ class _Fragments(Representation):
     def load(self, op: matrix.FragmentLoad) -> Sequence[Parts]:
         b, type_ = self.builder, op.type
         lines, bits = self.lines(op, type_), 8 * type_.element.size
-        made: list[Value] = []
+        new_values: list[Value] = []
         for elements in places(type_):
             if lines.is_word(elements):
                 word = b.load(lines.at(elements[0]))
-                made.append(self.register(type_, [word]) if len(elements) == 1 else word)
+                new_values.append(self.register(type_, [word]) if len(elements) == 1 else word)
                 continue
             total = b.const(0, u32)
             for number, place in enumerate(elements):
                 part = lines.element(place)
                 total = b.or_(total, b.binary(arith.Shl, part, b.const(number * bits, u32)))
-            made.append(total)
-        return [tuple(made)]
+            new_values.append(total)
+        return [tuple(new_values)]
 
     def store(self, op: matrix.FragmentStore) -> Sequence[Parts]:
         type_ = _type_of(op.fragment)
@@ -236,11 +236,11 @@ class _Fragments(Representation):
 
     def scale(self, op: matrix.FragmentScale) -> Sequence[Parts]:
         b, type_, factor = self.builder, _type_of(op.fragment), self.one(op.factor)
-        made: list[Value] = []
+        new_values: list[Value] = []
         for value in self.of(op.fragment):
             scaled = [b.mul(part, factor) for part in _parts(b, value, type_.element)]
-            made.append(self.register(type_, scaled))
-        return [tuple(made)]
+            new_values.append(self.register(type_, scaled))
+        return [tuple(new_values)]
 
     def convert(self, op: matrix.FragmentConvert) -> Sequence[Parts]:
         b, old, new = self.builder, _type_of(op.fragment), op.type
@@ -292,10 +292,10 @@ class _InLoops(_Fragments):
     def array(self, values: Parts) -> Value:
         """Values in an array of the thread."""
         b = self.builder
-        made = b.value(memory.LocalArray(values[0].type, len(values)))
+        result = b.value(memory.LocalArray(values[0].type, len(values)))
         for number, value in enumerate(values):
-            b.store(b.offset(made, b.const(number, i32)), value)
-        return made
+            b.store(b.offset(result, b.const(number, i32)), value)
+        return result
 
     @contextmanager
     def counted(self, count: int) -> Generator[Value, None, None]:

@@ -46,11 +46,11 @@ class _Lowering:
 
 
 def _loaded(b: Builder, op: MmaLoad) -> list[Value]:
-    at, made = _Addresses(b, op), list[Value]()
+    at, new_values = _Addresses(b, op), list[Value]()
     for register in lines(op.matrix, op.by_columns):
         elements = [b.load(at.of(place)) for place in register]
-        made.append(_packed(b, elements, register_type(op.matrix)))
-    return made
+        new_values.append(_packed(b, elements, register_type(op.matrix)))
+    return new_values
 
 
 def _store(b: Builder, op: MmaStore) -> None:

@@ -123,9 +123,11 @@ class Representation:
                 self.parts[value] = self.entered(value)
             else:
                 names = [value.name] if len(form) == 1 else [f"{value.name}.{n}" for n in range(9)]
-                made = [Value(type_, None, name) for type_, name in zip(form, names, strict=False)]
-                params += [Param(item) for item in made]
-                self.parts[value] = tuple(made)
+                results = [
+                    Value(type_, None, name) for type_, name in zip(form, names, strict=False)
+                ]
+                params += [Param(item) for item in results]
+                self.parts[value] = tuple(results)
         function.params = params
 
     def region(self, old: Region, new: Region) -> None:

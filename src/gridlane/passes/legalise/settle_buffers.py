@@ -39,14 +39,14 @@ def settle_buffers(module: Module) -> None:
             if module.buffers:
                 raise TargetError(f"a pointer is made of a number or of memory; {_ADVICE}", op.loc)
     if module.buffers:
-        found = _Buffers(kernel, module.buffers)
+        buffers = _Buffers(kernel, module.buffers)
         for param in kernel.params:
             if _is_global(param.value):
-                param.value.type = found.settled(param.value)
-        _settle(kernel.body, found)
+                param.value.type = buffers.settled(param.value)
+        _settle(kernel.body, buffers)
         for var in kernel.variables:
             if _is_global(var):
-                var.type = found.settled(var)
+                var.type = buffers.settled(var)
 
 
 def _is_untraced(op: Op) -> bool:
@@ -87,8 +87,8 @@ class _Buffers:
     def __init__(self, kernel: Function, places: tuple[int, ...]) -> None:
         params = [p.value for p in kernel.params if isinstance(p.value.type, PointerType)]
         if len(params) != len(places):
-            told = f"{kernel.name} has {len(params)} pointers, and buffers are given for"
-            raise TargetError(f"{told} {len(places)}")
+            message = f"{kernel.name} has {len(params)} pointers, and buffers are given for"
+            raise TargetError(f"{message} {len(places)}")
         self.known: dict[Item, _Found] = {
             value: _Found(place, value.name.partition(".")[0])
             for value, place in zip(params, places)
@@ -109,8 +109,8 @@ class _Buffers:
 
     def _visit(self, op: Op) -> bool:
         """Record the buffer that an op implies; whether it is new."""
-        made: list[Item] = [op.var] if isinstance(op, memory.WriteVar) else list(op.results)
-        targets = [item for item in made if _is_global(item)]
+        items: list[Item] = [op.var] if isinstance(op, memory.WriteVar) else list(op.results)
+        targets = [item for item in items if _is_global(item)]
         found = [self.known[item] for item in (*targets, *sources(op)) if item in self.known]
         if isinstance(op, memory.Store):
             found = []  # the stored pointer may be in another buffer than its place

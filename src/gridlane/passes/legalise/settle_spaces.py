@@ -56,22 +56,22 @@ class _Spaces:
     def _visit(self, op: Op) -> bool:
         """Record the space that an op implies; whether it is new."""
         target = op.var if isinstance(op, memory.WriteVar) else op.results[0]
-        found = [space for item in sources(op) if (space := self._certain(item)) is not None]
+        spaces = [space for item in sources(op) if (space := self._certain(item)) is not None]
         if isinstance(op, _FROM_OUTSIDE):
-            found.append(Space.GLOBAL)
+            spaces.append(Space.GLOBAL)
         if target in self.known:
-            found.append(self.known[target])
-        if not found:
+            spaces.append(self.known[target])
+        if not spaces:
             return False
-        if len(set(found)) > 1:
-            names = " and in ".join(sorted(space.name.lower() for space in set(found)))
+        if len(set(spaces)) > 1:
+            names = " and in ".join(sorted(space.name.lower() for space in set(spaces)))
             raise TargetError(
                 f"a pointer may be in {names} memory, and the target has no pointers to "
                 "both: write one branch for each",
                 op.loc,
             )
         is_new = target not in self.known
-        self.known[target] = found[0]
+        self.known[target] = spaces[0]
         return is_new
 
     def _certain(self, item: Item) -> Space | None:
@@ -136,10 +136,10 @@ def _loaded_as_number(op: memory.Load) -> list[Op]:
     number = memory.Load(at.result, op.volatile, loc=op.loc)
     settled = op.result.type
     assert isinstance(settled, PointerType)
-    made = memory.FromAddress(number.result, settled, loc=op.loc)
-    op.result.op = made
-    made.results = op.results
-    return [at, number, made]
+    from_address = memory.FromAddress(number.result, settled, loc=op.loc)
+    op.result.op = from_address
+    from_address.results = op.results
+    return [at, number, from_address]
 
 
 def nulls(op: Op, settled_type: Callable[[Item], PointerType]) -> list[Op]:
@@ -150,16 +150,16 @@ def nulls(op: Op, settled_type: Callable[[Item], PointerType]) -> list[Op]:
         for item in pointers
         if isinstance(item.type, PointerType) and not is_null(item)
     ]
-    made: list[Op] = []
+    new_ops: list[Op] = []
 
     def change(value: Value) -> Value:
         if not settled or not is_null(value) or value.type == settled[0]:
             return value
-        made.append(arith.Const(0, settled[0], loc=op.loc))
-        return made[-1].results[0]
+        new_ops.append(arith.Const(0, settled[0], loc=op.loc))
+        return new_ops[-1].results[0]
 
     op.replace_operands(change)
-    return made
+    return new_ops
 
 
 def is_null(item: Item) -> bool:

@@ -80,13 +80,13 @@ class _Split(Representation):
 def _regrouped(b: Builder, pieces: list[Value], to: DType) -> list[Value]:
     """Regroup bits, lowest first, into unsigned integers of another width."""
     width = scalar(pieces[0]).bits
-    made: list[Value] = []
+    new_values: list[Value] = []
     if width > to.bits:
         for piece in pieces:
             for shift in range(0, width, to.bits):
                 by = b.const(shift, scalar(piece))
-                made.append(b.cast(b.value(arith.Shr(piece, by)), to))
-        return made
+                new_values.append(b.cast(b.value(arith.Shr(piece, by)), to))
+        return new_values
     count = to.bits // width
     return [joined(b, pieces[n : n + count], to) for n in range(0, len(pieces), count)]
 

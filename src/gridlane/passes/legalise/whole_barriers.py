@@ -121,10 +121,10 @@ class _Lowering:
         found = b.eq(holds, total) if is_all else b.value(arith.Ne(holds, zero))
         return total, b.cast(found, i32)
 
-    def _require(self, holds: Value, told: str) -> None:
+    def _require(self, holds: Value, message: str) -> None:
         if constant(holds):
             return
         b = self.builder
-        self.module.errors.append(ErrorSite("RuntimeError", told, b.loc))
+        self.module.errors.append(ErrorSite("RuntimeError", message, b.loc))
         with b.if_(b.not_(holds)):
             b.emit(control.Raise(len(self.module.errors) - 1))

@@ -32,10 +32,12 @@ def coarsen_blocks(module: Module) -> None:
     if body is not None and _is_apart(module, body):
         kernel.body = _Jam(kernel, COARSE).made(body)
         module.coarse = COARSE
-        told = f"coarsened: each does {COARSE} in launches of many blocks"
+        message = f"coarsened: each does {COARSE} in launches of many blocks"
     else:
-        told = "one at a time: threads exchange data, end early, have arrays, or the code is long"
-    decided(kernel.loc, "blocks", told)
+        message = (
+            "one at a time: threads exchange data, end early, have arrays, or the code is long"
+        )
+    decided(kernel.loc, "blocks", message)
 
 
 def _without_early_return(body: Region) -> Region | None:
@@ -124,11 +126,11 @@ class _Jam:
     def _branch(self, op: control.If) -> list[Op]:
         """Emit the first side once where all threads take it, else a branch for each thread."""
         conditions = [values.get(op.condition, op.condition) for values in self.values]
-        made: list[Op] = []
+        new_ops: list[Op] = []
         both = conditions[0]
         for condition in conditions[1:]:
-            made.append(arith.And(both, condition, loc=op.loc))
-            both = made[-1].results[0]
+            new_ops.append(arith.And(both, condition, loc=op.loc))
+            both = new_ops[-1].results[0]
         together = Region(self._ops(op.then.ops, False))
         apart: list[Op] = []
         for number, condition in enumerate(conditions):
@@ -136,5 +138,5 @@ class _Jam:
             then = clone_region(op.then, values, variables)
             orelse = clone_region(op.orelse, values, variables)
             apart.append(control.If(condition, then, orelse, loc=op.loc))
-        made.append(control.If(both, together, Region(apart), loc=op.loc))
-        return made
+        new_ops.append(control.If(both, together, Region(apart), loc=op.loc))
+        return new_ops

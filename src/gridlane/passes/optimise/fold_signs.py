@@ -61,10 +61,10 @@ def _folded(op: Op, known: Known, new: dict[Value, Value]) -> Op:
         new[result] = same
         return op
     if same is not None:
-        made = arith.Const(same, result.type, loc=op.loc)
-        new[result] = made.result
-        known[made.result] = same
-        return made
+        const = arith.Const(same, result.type, loc=op.loc)
+        new[result] = const.result
+        known[const.result] = same
+        return const
     largest = _LARGEST.get(type(op))
     most = largest(op, known) if largest else None
     if most is not None and most <= result.type.max:

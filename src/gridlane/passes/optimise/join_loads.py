@@ -163,10 +163,10 @@ def _join(
         whole = PointerType(VectorType(dtype, WIDTH), Space.SHARED)
         recast = memory.Recast(pointer.result, whole, loc=load.loc)
         vector = memory.Load(recast.result, loc=load.loc)
-        made: list[Op] = [back, start, pointer, recast, vector]
+        new_ops: list[Op] = [back, start, pointer, recast, vector]
         for other, place in group.loads:
             part = memory.Part(vector.result, place, loc=other.loc)
-            made.append(part)
+            new_ops.append(part)
             new[other.result] = part.result
-        first.setdefault(load, []).extend(made)
+        first.setdefault(load, []).extend(new_ops)
     groups.clear()

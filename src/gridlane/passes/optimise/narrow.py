@@ -58,8 +58,8 @@ def _wide_places(kernel: Function) -> set[Loc]:
 
 def _tell(before: set[Loc], after: set[Loc]) -> None:
     for loc in before:
-        told = "of 64 bits" if loc in after else "narrowed to 32 bits in launches of usual size"
-        decided(loc, "integers", told)
+        message = "of 64 bits" if loc in after else "narrowed to 32 bits in launches of usual size"
+        decided(loc, "integers", message)
 
 
 def promised(kernel: Function) -> dict[Value, Interval]:
@@ -260,23 +260,23 @@ class _Narrow:
         """The ops that compute a result's half."""
         if not self._is_made(value):
             return [self._cut(value)]
-        made: list[Op] = []
+        new_ops: list[Op] = []
         if isinstance(op, arith.Const):
-            made.append(arith.Const(i32.wrap(int(op.value)), i32, loc=op.loc))
+            new_ops.append(arith.Const(i32.wrap(int(op.value)), i32, loc=op.loc))
         elif isinstance(op, arith.Cast):
             if is_wide(op.value):
                 self.half[value] = self.half[op.value]
             elif op.value.type is i32:
                 self.half[value] = op.value
             else:
-                made.append(arith.Cast(op.value, i32, loc=op.loc))
+                new_ops.append(arith.Cast(op.value, i32, loc=op.loc))
         else:
-            made.append(self._clone(op))
-        if made:
-            self.half[value] = made[0].results[0]
+            new_ops.append(self._clone(op))
+        if new_ops:
+            self.half[value] = new_ops[0].results[0]
         if self._fits(value):
-            made.append(self._extended(value, self.half[value]))
-        return made
+            new_ops.append(self._extended(value, self.half[value]))
+        return new_ops
 
     def _clone(self, op: Op) -> Op:
         """The op on halves."""

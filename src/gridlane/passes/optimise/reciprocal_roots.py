@@ -29,7 +29,7 @@ def _region(region: Region, new: dict[Value, Value]) -> None:
             continue
         root = op.rhs.op
         if isinstance(root, math.Sqrt) and op.fast & root.fast & FastMath.AFN:
-            made = math.Rsqrt(root.value, root.fast, loc=op.loc)
-            ops.append(made)
-            new[op.results[0]] = made.results[0]
+            rsqrt = math.Rsqrt(root.value, root.fast, loc=op.loc)
+            ops.append(rsqrt)
+            new[op.results[0]] = rsqrt.results[0]
     region.ops[:] = ops

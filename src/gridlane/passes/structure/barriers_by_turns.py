@@ -227,10 +227,10 @@ class _Lowering:
         is_short = b.and_(is_short, b.value(arith.Ne(rest, none)))
         return b.select(is_short, b.sub(b.const(33, u32), rest), one)
 
-    def _require(self, holds: Value, told: str) -> None:
+    def _require(self, holds: Value, message: str) -> None:
         if constant(holds):
             return
         b = self.builder
-        self.module.errors.append(ErrorSite("RuntimeError", told, b.loc))
+        self.module.errors.append(ErrorSite("RuntimeError", message, b.loc))
         with b.if_(b.not_(holds)):
             b.emit(control.Raise(len(self.module.errors) - 1))

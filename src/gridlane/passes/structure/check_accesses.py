@@ -216,11 +216,11 @@ _Step = memory.Offset | memory.FieldPointer | memory.Recast
 
 def _chain(pointer: Value) -> list[_Step]:
     """The ops that make an address from its root, the last one first."""
-    found: list[_Step] = []
+    steps: list[_Step] = []
     while isinstance(pointer.op, memory.Offset | memory.FieldPointer | memory.Recast):
-        found.append(pointer.op)
+        steps.append(pointer.op)
         pointer = pointer.op.pointer
-    return found
+    return steps
 
 
 _VARIABLES = "module_data"
@@ -246,8 +246,8 @@ def _what(access: _Access) -> str:
 def _variable(name: str) -> str:
     """The name of a variable as its program writes it, if a compiler of C++ made it of one in a
     function."""
-    found = re.fullmatch(r"_ZZ.+EL?(\d+)(\w+)", name)
-    return found[2][: int(found[1])] if found else readable(name)
+    match = re.fullmatch(r"_ZZ.+EL?(\d+)(\w+)", name)
+    return match[2][: int(match[1])] if match else readable(name)
 
 
 def _bytes(count: int) -> str:

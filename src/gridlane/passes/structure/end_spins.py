@@ -67,11 +67,11 @@ class _Limits(ABC):
 
     def error(self, why: str) -> int:
         """The error of a thread that has waited too long."""
-        told = (
+        message = (
             f"a thread has waited in this loop for {self.limit / 1e9:g} s for what another one "
             f"does. {why}; GRIDLANE_SPIN_LIMIT sets the seconds, 0 for ever"
         )
-        self.module.errors.append(ErrorSite("RuntimeError", told, self.builder.loc))
+        self.module.errors.append(ErrorSite("RuntimeError", message, self.builder.loc))
         return len(self.module.errors) - 1
 
 

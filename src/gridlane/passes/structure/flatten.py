@@ -35,11 +35,11 @@ def blocks_of(
             nothing in them may jump out of them.
         last: ops behind which a block ends.
     """
-    made = _Flattening(takes, last)
-    made.open(made.label(), loc)
-    if not made.region(body, _Goals()):
-        made.emit(control.Return(), loc)
-    return made.blocks
+    flattening = _Flattening(takes, last)
+    flattening.open(flattening.label(), loc)
+    if not flattening.region(body, _Goals()):
+        flattening.emit(control.Return(), loc)
+    return flattening.blocks
 
 
 @frozen

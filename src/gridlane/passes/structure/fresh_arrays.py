@@ -193,9 +193,9 @@ class _Slots:
     def _beside(self, var: Var) -> Var:
         """The variable of the numbers of the pointers in another one."""
         if var not in self.variables:
-            made = Var(f"{var.name}.slot", i32)
-            declare_variables(self.function, [made])
-            self.variables[var] = made
+            new_var = Var(f"{var.name}.slot", i32)
+            declare_variables(self.function, [new_var])
+            self.variables[var] = new_var
         return self.variables[var]
 
     def _follow_variables(self) -> None:

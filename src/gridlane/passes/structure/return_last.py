@@ -61,24 +61,24 @@ def _meets(op: Op) -> bool:
 def _end(ops: list[Op], depth: int) -> list[Op]:
     """The ops at the end of the kernel, without returns of their own: what follows a branch that
     returns is on its other side."""
-    made = list(ops)
+    new_ops = list(ops)
     for number, op in enumerate(ops):
         side = _returning(op) if isinstance(op, control.If) and depth < DEEPEST else None
         if side is not None:
             assert isinstance(op, control.If)
             other = op.orelse if side is op.then else op.then
-            made[number:] = [op]
+            new_ops[number:] = [op]
             other.ops = [*other.ops, *ops[number + 1 :]]
             side.ops.pop()
             break
-    if made and isinstance(made[-1], control.Return):
-        made.pop()
-    last = made[-1] if made and depth < DEEPEST else None
+    if new_ops and isinstance(new_ops[-1], control.Return):
+        new_ops.pop()
+    last = new_ops[-1] if new_ops and depth < DEEPEST else None
     if isinstance(last, control.If):
-        made[-1:] = _branch(last, depth + 1)
+        new_ops[-1:] = _branch(last, depth + 1)
     elif isinstance(last, control.Loop):
         _break_off(last.body)
-    return made
+    return new_ops
 
 
 def _break_off(region: Region, agrees: Callable[[Value], bool] = lambda value: True) -> None:

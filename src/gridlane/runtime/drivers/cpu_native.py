@@ -104,9 +104,9 @@ def own_features() -> frozenset[str]:
     """The architecture and the features of this processor."""
     with fork_waits(), _once:
         _initialise()
-    found = llvm.get_host_cpu_features()
+    host_cpu_features = llvm.get_host_cpu_features()
     architecture = FAMILIES.get(platform.machine().lower(), platform.machine())
-    return frozenset([architecture, *(name for name, there in found.items() if there)])
+    return frozenset([architecture, *(name for name, there in host_cpu_features.items() if there)])
 
 
 def missing(needs: tuple[str, ...]) -> list[str]:

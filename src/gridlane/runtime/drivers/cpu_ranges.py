@@ -128,11 +128,11 @@ def joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     >>> joined(((0, 8), (4, 8), (12, 4)))
     [(0, 12), (12, 4)]
     """
-    made: list[tuple[int, int]] = []
+    results: list[tuple[int, int]] = []
     for start, size in ranges:
-        if made and start < sum(made[-1]):
-            first = made[-1][0]
-            made[-1] = first, max(sum(made[-1]), start + size) - first
+        if results and start < sum(results[-1]):
+            first = results[-1][0]
+            results[-1] = first, max(sum(results[-1]), start + size) - first
         elif size:
-            made.append((start, size))
-    return made
+            results.append((start, size))
+    return results

@@ -25,11 +25,11 @@ def rows(
 ) -> Stream:
     """Append a copy of rows."""
     target, start = sides(kind)
-    found = streams.stream(stream)
+    stream_object = streams.stream(stream)
     if width > min(to_pitch, pitch):
         fail(INVALID_PITCH, f"rows of {width} bytes, {pitch} and {to_pitch} bytes apart")
     if not width or not height:
-        return found
+        return stream_object
     box = Struct("CUDA_MEMCPY2D")
     box.WidthInBytes, box.Height = width, height
     for end, address, step, expected in (
@@ -37,7 +37,7 @@ def rows(
         ("src", source, pitch, start),
     ):
         size = step * (height - 1) + width
-        _put(box, end, address, step, check_side(address, size, expected, found.context))
+        _put(box, end, address, step, check_side(address, size, expected, stream_object.context))
     return driver.box_copy(box, stream, False)
 
 
@@ -104,14 +104,14 @@ def planes(given: Struct | None, kind: int, stream: int) -> Stream:
     if given is None:
         fail(INVALID_VALUE, "no description of the copy")
     target, start = sides(kind)
-    found, extent = streams.stream(stream), given.extent
+    stream_object, extent = streams.stream(stream), given.extent
     if not extent.width or not extent.height or not extent.depth:
-        return found
+        return stream_object
     box = Struct("CUDA_MEMCPY3D")
     texel = texel_of(given.srcArray, given.dstArray)
     put_extent(box, extent, texel)
-    _end(box, "dst", given, target, texel, found.context)
-    _end(box, "src", given, start, texel, found.context)
+    _end(box, "dst", given, target, texel, stream_object.context)
+    _end(box, "src", given, start, texel, stream_object.context)
     return driver.box_copy(box, stream, True)
 
 

@@ -50,18 +50,18 @@ def init_device(ordinal: int, device_flags: int, flags: int) -> None:
     """Make the primary context of a device; the thread's device stays."""
     if flags & ~_FLAGS_VALID:
         fail(INVALID_VALUE, f"initialising with the flags {flags:#x}")
-    found = contexts.primary(_checked(ordinal))
+    context = contexts.primary(_checked(ordinal))
     if flags:
         _set_flags(ordinal, device_flags)
-    found.for_runtime().check()
+    context.for_runtime().check()
 
 
 @implements("cudaDeviceReset", "cudaThreadExit")
 def reset() -> None:
     """End the primary context of this thread's device and all that is in it, and with it the fault
     of a kernel. A context that the driver made stays; the runtime has nothing of its own in it."""
-    ordinal, found = threads.device(), contexts.top()
-    if found is None or found.is_primary:
+    ordinal, context = threads.device(), contexts.top()
+    if context is None or context.is_primary:
         contexts.primary(ordinal).leave_runtime()
     threads.forget()
 
@@ -84,10 +84,10 @@ def set_valid(address: int, count: int) -> None:
 
 def _set_flags(ordinal: int, flags: int) -> None:
     contexts.check_flags(flags, _FLAGS)
-    found = contexts.primary(ordinal)
-    found.flags = flags & ~_MAPPED
-    if found.context is not None:
-        found.context.flags = found.flags
+    context = contexts.primary(ordinal)
+    context.flags = flags & ~_MAPPED
+    if context.context is not None:
+        context.context.flags = context.flags
 
 
 @implements("cudaSetDeviceFlags")
@@ -95,9 +95,9 @@ def set_flags(flags: int) -> None:
     """Set the flags of this thread's device, and make its context: how the host waits is left to
     the device."""
     contexts.check_flags(flags, _FLAGS)
-    ordinal, found = threads.device(), contexts.top()
-    if found is not None and not found.is_primary:
-        found.check().flags = flags & ~_MAPPED
+    ordinal, context = threads.device(), contexts.top()
+    if context is not None and not context.is_primary:
+        context.check().flags = flags & ~_MAPPED
         return
     _set_flags(ordinal, flags)
     threads.ready()
@@ -106,7 +106,7 @@ def set_flags(flags: int) -> None:
 @implements("cudaGetDeviceFlags")
 def get_flags() -> int:
     """The flags of this thread's device; the runtime's contexts map host memory."""
-    ordinal, found = threads.device(), contexts.top()
-    if found is not None and not found.is_primary:
-        return found.check().flags
+    ordinal, context = threads.device(), contexts.top()
+    if context is not None and not context.is_primary:
+        return context.check().flags
     return contexts.primary(ordinal).flags | _MAPPED

@@ -54,25 +54,30 @@ def check_side(address: int, size: int, expected: bool | None, context: Context)
     if not address or address + size > 1 << 64:
         fail(INVALID_VALUE, f"{size} bytes at {address:#x}")
     is_device = copying.side(address, size, context)
-    found = memory.find(address, 1, context.ordinal)
-    if expected and not is_device and found is None:
+    allocation = memory.find(address, 1, context.ordinal)
+    if expected and not is_device and allocation is None:
         fail(INVALID_VALUE, f"{address:#x} is not memory of the device {context.device.name}")
     if expected is not False or not is_device:
         return is_device
-    if found is None or found.kind == "device":
+    if allocation is None or allocation.kind == "device":
         fail(INVALID_MEMCPY_DIRECTION, f"{address:#x} is memory of a device, not of the host")
-    return found.kind == "managed"
+    return allocation.kind == "managed"
 
 
 def append(to: int, source: int, size: int, kind: int, stream: int) -> Stream:
     """Append a copy to a stream."""
     target, start = sides(kind)
-    found = streams.stream(stream)
+    stream_object = streams.stream(stream)
     if not size:
-        return found
-    end = Rows(to, check_side(to, size, target, found.context))
-    copying.copy(found, end, Rows(source, check_side(source, size, start, found.context)), size)
-    return found
+        return stream_object
+    end = Rows(to, check_side(to, size, target, stream_object.context))
+    copying.copy(
+        stream_object,
+        end,
+        Rows(source, check_side(source, size, start, stream_object.context)),
+        size,
+    )
+    return stream_object
 
 
 @implements("cudaMemcpy")

@@ -52,26 +52,26 @@ def linear_texture(form: Struct | None, ordinal: int) -> int:
     return driver.one(ordinal, "MAXIMUM_TEXTURE1D_LINEAR_WIDTH")
 
 
-def _filled(made: Struct, ordinal: int, fields: dict[str, tuple[str, ...]]) -> Struct:
+def _filled(struct: Struct, ordinal: int, fields: dict[str, tuple[str, ...]]) -> Struct:
     known = driver.attributes(ordinal)
     for field, names in fields.items():
         values = [known[_ATTRIBUTES[f"CU_DEVICE_ATTRIBUTE_{each}"]] for each in names]
-        setattr(made, field, values if len(values) > 1 else values[0])
-    made.name = driver.title(ordinal)[:255]
-    made.uuid.bytes = devices.identity(ordinal)
-    made.totalGlobalMem = driver.total_memory(ordinal)
-    return made
+        setattr(struct, field, values if len(values) > 1 else values[0])
+    struct.name = driver.title(ordinal)[:255]
+    struct.uuid.bytes = devices.identity(ordinal)
+    struct.totalGlobalMem = driver.total_memory(ordinal)
+    return struct
 
 
 @implements("cudaGetDeviceProperties")
 def properties(ordinal: int) -> Struct:
     """All that is known of a device; each number is that of its attribute."""
     devices.initialise()
-    made = _filled(Struct("cudaDeviceProp"), ordinal, FIELDS)
+    struct = _filled(Struct("cudaDeviceProp"), ordinal, FIELDS)
     known = driver.attributes(ordinal)
     old = [known[_ATTRIBUTES[f"CU_DEVICE_ATTRIBUTE_{OLD_FIELDS[name][0]}"]] for name in OLD_MEMBERS]
-    made.reserved = [*old, *made.reserved[len(old) :]]
-    return made
+    struct.reserved = [*old, *struct.reserved[len(old) :]]
+    return struct
 
 
 @implements("cudaGetDeviceProperties_v2")
@@ -81,8 +81,8 @@ def properties_12(ordinal: int) -> Struct:
     return _filled(Struct("cudaDeviceProp@12"), ordinal, OLD_FIELDS)
 
 
-def _numbers(made: Struct, field: str) -> tuple[int, ...]:
-    found: int | tuple[int, ...] = getattr(made, field)
+def _numbers(struct: Struct, field: str) -> tuple[int, ...]:
+    found: int | tuple[int, ...] = getattr(struct, field)
     return found if isinstance(found, tuple) else (found,)
 
 

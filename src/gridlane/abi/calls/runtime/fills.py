@@ -27,21 +27,21 @@ def _fill(
         width: bytes of a row; ``height``: rows of a plane; ``planes``: how many of these.
         rows: from plane to plane.
     """
-    found = streams.stream(stream)
+    target = streams.stream(stream)
     if not width or not height or not planes:
-        return found
+        return target
     if height * planes > 1 and pitch < width:
         fail(INVALID_VALUE, f"rows of {width} bytes, {pitch} bytes apart")
     if planes > 1 and rows < height:
         fail(INVALID_VALUE, f"{height} rows in planes of {rows}")
-    device = check_fill(to, pitch * (height - 1 + rows * (planes - 1)) + width, found.context)
+    device = check_fill(to, pitch * (height - 1 + rows * (planes - 1)) + width, target.context)
     pattern = bytes([value & 0xFF])
     if planes > 1 and rows == height:
         height, planes = height * planes, 1
     for plane in range(planes):
         start = Rows(to + plane * rows * pitch, device, pitch)
-        found.submit(Fill(start, pattern, width, height))
-    return found
+        target.submit(Fill(start, pattern, width, height))
+    return target
 
 
 @implements("cudaMemset")

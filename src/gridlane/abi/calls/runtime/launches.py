@@ -44,14 +44,14 @@ def launch(
     chosen: Chosen,
 ) -> None:
     """Append a launch."""
-    found = streams.stream(stream)
-    if found.context is not contexts.current():
+    target = streams.stream(stream)
+    if target.context is not contexts.current():
         fail(INVALID_HANDLE, "the stream is of another context")
-    kernel = registered.function(function, found.context)
+    kernel = registered.function(function, target.context)
     with notices.LaunchOf(kernel.kernel.name):
-        check_shape(grid, block, found.context)
+        check_shape(grid, block, target.context)
         params = driver.from_pointers(kernel, pointers)
-    driver.start(kernel, grid, block, shared, found, params, chosen)
+    driver.start(kernel, grid, block, shared, target, params, chosen)
 
 
 @implements("cudaLaunchKernel")

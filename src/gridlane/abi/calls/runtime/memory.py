@@ -55,7 +55,7 @@ def allocate_pitched(width: int, height: int) -> tuple[int, int]:
 @implements("cudaMalloc3D")
 def allocate_3d(extent: Struct) -> Struct:
     """Memory for planes of rows; its address is null for no bytes."""
-    made = Struct("cudaPitchedPtr")
-    made.ptr, made.pitch = _rows(extent.width, extent.height * extent.depth)
-    made.xsize, made.ysize = extent.width, extent.height
-    return made
+    struct = Struct("cudaPitchedPtr")
+    struct.ptr, struct.pitch = _rows(extent.width, extent.height * extent.depth)
+    struct.xsize, struct.ysize = extent.width, extent.height
+    return struct

@@ -37,18 +37,18 @@ def outline_accesses(lines: list[str], machine: Machine) -> tuple[list[str], lis
     if machine.architecture != X86 or "avx512f" in machine.has:
         return lines, []
     parts = [line.partition(MARK) for line in lines]
-    found = [_ACCESS.search(part[0]) for part in parts]
-    whole = [each is not None and each["mask"].startswith("splat") for each in found]
-    some = sum(each is not None for each in found) - sum(whole)
+    matches = [_ACCESS.search(part[0]) for part in parts]
+    whole = [each is not None and each["mask"].startswith("splat") for each in matches]
+    some = sum(each is not None for each in matches) - sum(whole)
     moved = {True: sum(whole) > MOST_IN_LINE, False: some > MOST_OF_SOME_LANES}
     functions: dict[str, str] = {}
-    made = [
+    results = [
         line
         if access is None or not moved[all_lanes]
         else _called(part[0], access, functions) + part[1] + part[2]
-        for line, part, access, all_lanes in zip(lines, parts, found, whole, strict=True)
+        for line, part, access, all_lanes in zip(lines, parts, matches, whole, strict=True)
     ]
-    return made, list(functions.values())
+    return results, list(functions.values())
 
 
 def _called(line: str, access: re.Match[str], functions: dict[str, str]) -> str:

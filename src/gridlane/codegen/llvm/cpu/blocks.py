@@ -291,10 +291,10 @@ class Blocks:
             spare = self._spare(op)
             start = state.chunk_address(offset + spare, distance)
             state.arrays[op] = aligned(state, start, op.align) if spare else start
-        made: set[Value] = set()
+        new_values: set[Value] = set()
         for value in self.needs[segment]:
-            self._supply(value, made)
-        return made
+            self._supply(value, new_values)
+        return new_values
 
     def _supply(self, value: Value, made: set[Value]) -> None:
         """Make a value of another segment available in this chunk."""

@@ -278,8 +278,8 @@ def _loop(state: Emission, op: control.Loop) -> None:
     work = state.work
     state.strides.update(steps_of(state, op))
     varying = state.shapes.is_varying_loop(op)
-    told = "lanes differ: masked, until the last has ended" if varying else "all lanes agree"
-    decided(op.loc, "loop", told)
+    message = "lanes differ: masked, until the last has ended" if varying else "all lanes agree"
+    decided(op.loc, "loop", message)
     exits = state.shapes.exits[op]
     before = state.mask
     body, step = state.body.label("body"), state.body.label("step")

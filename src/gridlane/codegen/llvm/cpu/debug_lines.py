@@ -95,9 +95,9 @@ def with_places(text: str, accesses: int) -> str:
                     f"unit: !{unit})"
                 )
                 lines[at] = f"{line.removesuffix('{')}!dbg !{scope} {{"
-        elif scope and (found := _MARK.search(line)):
-            number = int(found[1])
-            lines[at] = line[: found.start()] + place(number if number > 0 else accesses - number)
+        elif scope and (match := _MARK.search(line)):
+            number = int(match[1])
+            lines[at] = line[: match.start()] + place(number if number > 0 else accesses - number)
         elif scope and (called := _CALLED.search(line)) and called[1] in functions:
             lines[at] += place(0)
     flags = [node('!{i32 2, !"Dwarf Version", i32 4}')]

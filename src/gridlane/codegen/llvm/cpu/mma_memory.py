@@ -184,11 +184,11 @@ class _Function:
 
     def _load_rows(self, register: list[Place], to: str) -> None:
         row = f"<4 x {self.register}>"
-        made = [
+        results = [
             self.body.op(f"load {row}, ptr {self._row(register[0], n)}, align {self.size}")
             for n in range(_ROWS)
         ]
-        whole = together(self.body, self.register, 4, made)
+        whole = together(self.body, self.register, 4, results)
         self.body.do(f"store {self.vector} {whole}, ptr {to}, align 64")
 
     def _store_rows(self, register: list[Place], place: str) -> None:

@@ -78,11 +78,11 @@ class _Function:
         return "\n".join((head, *lines, "  ret void", "}"))
 
     def _load(self, array: str, values: tuple[Value, ...]) -> list[str]:
-        vector, made = vector_of(values[0]), list[str]()
+        vector, result = vector_of(values[0]), list[str]()
         for number in range(len(values)):
             where = self.body.op(f"getelementptr {vector}, ptr %{array}, i32 {number}")
-            made.append(self.body.op(f"load {vector}, ptr {where}, align 64"))
-        return made
+            result.append(self.body.op(f"load {vector}, ptr {where}, align 64"))
+        return result
 
     def _elements(self, words: list[str], factor: Factor) -> dict[tuple[int, int], str]:
         """The elements of each register by part, as narrow numbers."""

@@ -106,7 +106,7 @@ class Registers:
         known = [_together(state, values) for values in operands]
         places = [_place(state, value) for value in op.operands()]
         taken = {place.pointer for place in places if place}
-        made: list[str] = []
+        results: list[str] = []
         for address, values in zip(known, operands, strict=True):
             if not address:
                 use = _Use(self.places.path[op][-1][1], self.numbers[op])
@@ -115,8 +115,8 @@ class Registers:
                 for number, value in enumerate(values):
                     where = _address(state, address, number, value)
                     state.body.do(f"store {vector_of(value)} {_loaded(state, value)}, ptr {where}")
-            made.append(address)
-        return made
+            results.append(address)
+        return results
 
     def made(self, state: Emission, op: Op) -> str:
         """The address of memory for the results of an op, which may be that of its operands. Its

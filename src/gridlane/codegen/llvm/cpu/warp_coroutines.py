@@ -175,7 +175,7 @@ def frame_bytes(optimised: str, name: str, chunks: int) -> int:
     Raises:
         GridlaneError: LLVM has not made the size a constant: a defect in code generation.
     """
-    found = re.search(rf'store volatile i64 (\d+), ptr @"?{re.escape(name)}\.size"?', optimised)
-    if found is None:
+    match = re.search(rf'store volatile i64 (\d+), ptr @"?{re.escape(name)}\.size"?', optimised)
+    if match is None:
         raise GridlaneError(f"the frame of {name} has no known size")
-    return _ALIGN + -(-int(found[1]) // _ALIGN) * _ALIGN * chunks
+    return _ALIGN + -(-int(match[1]) // _ALIGN) * _ALIGN * chunks

@@ -113,10 +113,10 @@ class _Outliner:
 
     def _live(self, block: str, among: set[str]) -> list[str]:
         """The slots among some that are live at a block's start, in the frame from now on."""
-        found = [name for name in self.liveness.at(block) if name in among]
-        for name in found:
+        names = [name for name in self.liveness.at(block) if name in among]
+        for name in names:
             self.frame.add(name, self.slots[name])
-        return found
+        return names
 
     # ---- text
 

@@ -56,8 +56,8 @@ class Piece:
         if line.endswith(":"):
             self.labels.add(line[:-1])
             return
-        if made := _MADE.fullmatch(line):
-            self.made[made[1]] = made[2]
+        if match := _MADE.fullmatch(line):
+            self.made[match[1]] = match[2]
         for name in names:
             self.used[name] = None
             if name in slots:

@@ -37,9 +37,9 @@ def result_type(instruction: str) -> str:
     """
     opcode, _, rest = instruction.strip().partition(" ")
     if opcode in _CONVERSIONS:
-        found = _CONVERTED.search(rest)
-        assert found, instruction
-        return found[1]
+        match = _CONVERTED.search(rest)
+        assert match, instruction
+        return match[1]
     if opcode in ("icmp", "fcmp"):
         words = rest.split(" ")
         predicate = next(n for n, word in enumerate(words) if word not in _FLAGS)

@@ -186,12 +186,12 @@ class Builder:
             one = t.number(1, own)
             return self._made(Scalar(t.b.eq(t.b.and_(number.value, one.value), one.value)))
         if name == "fptoui":
-            made = Scalar(t.b.cast(number.value, unsigned(t, t.number(0, wanted)).dtype))
-            return self._made(signed(t, made))
-        made = Scalar(t.b.cast(number.value, wanted))
+            scalar = Scalar(t.b.cast(number.value, unsigned(t, t.number(0, wanted)).dtype))
+            return self._made(signed(t, scalar))
+        scalar = Scalar(t.b.cast(number.value, wanted))
         if own.is_bool and name in ("sext", "sitofp"):
-            made = Scalar(t.b.neg(made.value))
-        return self._made(made)
+            scalar = Scalar(t.b.neg(scalar.value))
+        return self._made(scalar)
 
     def trunc(self, value: Any, kind: Any, name: str = "") -> Lowered:
         """The low bits of an integer."""

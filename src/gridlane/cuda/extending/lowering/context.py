@@ -114,9 +114,9 @@ class Context:
 
         return emit
 
-    def _returned(self, made: Operand, signature: Signature) -> Operand:
+    def _returned(self, operand: Operand, signature: Signature) -> Operand:
         kind = signature.return_type
-        return made if kind is None else cast_to(self._t, made, kind)
+        return operand if kind is None else cast_to(self._t, operand, kind)
 
     def _operands(self, signature: Signature, args: Any) -> list[Operand]:
         pairs = zip(args, signature.args, strict=True)

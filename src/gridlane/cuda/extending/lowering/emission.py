@@ -37,7 +37,7 @@ def attribute_emission(codegen: Any) -> Emit:
 def _run(t: Translator, codegen: Any, signature: Signature, rest: tuple[Any, Any]) -> Operand:
     name = getattr(codegen, "__qualname__", str(codegen))
     try:
-        made = codegen(Context(t), Builder(t), *rest)
+        result = codegen(Context(t), Builder(t), *rest)
     except CompileError as error:
         error.loc = t.b.loc if error.loc is UNKNOWN else error.loc
         raise
@@ -45,10 +45,10 @@ def _run(t: Translator, codegen: Any, signature: Signature, rest: tuple[Any, Any
         raise t.fail(CompileError, f"{name}() raised {type(error).__name__}: {error}") from error
     if isinstance(signature.return_type, NoneType):
         return NONE
-    if made is None:
+    if result is None:
         raise t.fail(
             TypingError, f"{name}(): non-void function returns None, and {signature} is declared"
         )
     if signature.return_type is None:
         raise t.fail(TypingError, f"{name}(): {signature} has no return type; void is one")
-    return operand_as(t, made, signature.return_type)
+    return operand_as(t, result, signature.return_type)

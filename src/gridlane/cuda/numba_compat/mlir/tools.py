@@ -26,10 +26,10 @@ def parse_compute_capability(compute_cap: str) -> tuple[int, int]:
     >>> parse_compute_capability("sm_90a")
     (9, 0)
     """
-    found = _ARCH.fullmatch(compute_cap)
-    if found is None:
+    match = _ARCH.fullmatch(compute_cap)
+    if match is None:
         raise ValueError(f"Invalid compute capability: {compute_cap}")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 __getattr__ = face("tools")

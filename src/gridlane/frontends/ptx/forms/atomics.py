@@ -112,7 +112,7 @@ def _changed_halves(t: Values, m: Match, pointer: Value, operand: Value, kind: D
     b.write(known, b.load(pointer, True))
     with b.loop():
         seen = b.read(known)
-        made = b.zero(word)
+        result = b.zero(word)
         for shift in range(0, word.bits, 16):
             place = b.const(shift, word)
             first, second = (
@@ -120,8 +120,8 @@ def _changed_halves(t: Values, m: Match, pointer: Value, operand: Value, kind: D
                 for each in (seen, operand)
             )
             half = b.cast(b.bitcast(b.binary(op, first, second), u16), word)
-            made = b.or_(made, b.binary(arith.Shl, half, place))
-        got = t.emit(AtomicCas(pointer, seen, made, *how(m)))
+            result = b.or_(result, b.binary(arith.Shl, half, place))
+        got = t.emit(AtomicCas(pointer, seen, result, *how(m)))
         b.write(known, got)
         b.break_if(b.eq(got, seen))
     return b.read(known)
@@ -158,15 +158,15 @@ def _elements(t: Values, m: Match, address: Operand, operand: Operand) -> list[V
     kind = bf16 if m.has("bf16", "bf16x2") else f16
     word = f32 if m.has("f32") else u32 if m.has("f16x2", "bf16x2") else u16
     start = t.target(address, word, space_of(m))
-    made: list[Value] = []
+    new_values: list[Value] = []
     for number, part in enumerate(t.parts(operand, count)):
         pointer = t.b.offset(start, t.b.const(number, i32))
         value = t.read(part, word)
         if word is f32:
-            made.append(t.emit(Atomic(AtomicKind.ADD, pointer, value, *how(m))))
+            new_values.append(t.emit(Atomic(AtomicKind.ADD, pointer, value, *how(m))))
         else:
-            made.append(_changed_halves(t, m, pointer, value, kind))
-    return made
+            new_values.append(_changed_halves(t, m, pointer, value, kind))
+    return new_values
 
 
 @_rows(f"red {_RED}", ".and|or|xor .b32|b64", "a, b")

@@ -210,13 +210,13 @@ def extreme_of(t: Values, m: Match, first: Value, second: Value) -> Value:
     is_number = b.and_(b.eq(first, first), b.eq(second, second))
     if m.has("xorsign"):
         first, second = (b.unary(arith.Abs, each) for each in (first, second))
-    made = b.binary(op, first, second)
+    new_value = b.binary(op, first, second)
     if m.has("xorsign"):
-        made = b.binary(math.Copysign, made, b.bitcast(signs, kind))
+        new_value = b.binary(math.Copysign, new_value, b.bitcast(signs, kind))
     if m.has("NaN"):  # the canonical one
         nan = b.const(word.max >> 1, word)
-        made = b.bitcast(b.select(is_number, b.bitcast(made, word), nan), kind)
-    return made
+        new_value = b.bitcast(b.select(is_number, b.bitcast(new_value, word), nan), kind)
+    return new_value
 
 
 @form("copysign .f32|f64", "d, a, b")

@@ -118,10 +118,10 @@ def function(t: Values, m: Match, o: Operands) -> None:
     """A function, of f32 and rounded."""
     b, kind = t.b, _kind(m)
     op = math.Exp2 if m.form.root == "ex2" else math.Tanh
-    made = [b.cast(b.unary(op, b.cast(each, f32)), kind) for each in halves(t, m, o[1])]
+    results = [b.cast(b.unary(op, b.cast(each, f32)), kind) for each in halves(t, m, o[1])]
     if m.has("ftz"):
-        made = [_without_tiny(t, each) for each in made]
-    _write(t, m, o[0], made)
+        results = [_without_tiny(t, each) for each in results]
+    _write(t, m, o[0], results)
 
 
 def _without_tiny(t: Values, value: Value) -> Value:
@@ -147,11 +147,11 @@ def setp(t: Values, m: Match, o: Operands) -> None:
 
 def _compared(t: Values, m: Match, o: Operands) -> list[Value]:
     pairs = zip(halves(t, m, o[1]), halves(t, m, o[2]), strict=True)
-    made = [compared(t, m.modifiers[0], *each) for each in pairs]
+    results = [compared(t, m.modifiers[0], *each) for each in pairs]
     if len(o) == 4:
         op, other = BITWISE[m.one_of("and", "or", "xor")], t.read(o[3], b1)
-        made = [t.b.binary(op, each, other) for each in made]
-    return made
+        results = [t.b.binary(op, each, other) for each in results]
+    return results
 
 
 @form(f"set .{COMPARISONS} [.ftz] .u16|s16|u32|s32|f16 .f16", "d, a, b")

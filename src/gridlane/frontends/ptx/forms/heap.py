@@ -38,15 +38,15 @@ _MALLOC, _FREE = "malloc", "free"
 @function(_MALLOC)
 def malloc(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """The address of a block, or 0."""
-    made = _function(t, _MALLOC, _Malloc)
-    return t.b.call(made, (t.as_type(arguments[0], u64), t.variables.handed("heap")))
+    function_object = _function(t, _MALLOC, _Malloc)
+    return t.b.call(function_object, (t.as_type(arguments[0], u64), t.variables.handed("heap")))
 
 
 @function(_FREE)
 def free(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """Free a block; nothing at address 0."""
-    made = _function(t, _FREE, _Free)
-    return t.b.call(made, (t.as_type(arguments[0], u64), t.variables.handed("heap")))
+    function_object = _function(t, _FREE, _Free)
+    return t.b.call(function_object, (t.as_type(arguments[0], u64), t.variables.handed("heap")))
 
 
 def _function(t: Values, name: str, kind: type[_Heap]) -> Function:
@@ -257,6 +257,6 @@ class _Free(_Heap):
         b.return_()
 
     def _refuse(self) -> None:
-        told = "free of an address that malloc has not returned, or that is free already"
-        self.b.module.errors.append(ErrorSite("RuntimeError", told, self.b.loc))
+        message = "free of an address that malloc has not returned, or that is free already"
+        self.b.module.errors.append(ErrorSite("RuntimeError", message, self.b.loc))
         self.b.emit(control.Raise(len(self.b.module.errors) - 1))

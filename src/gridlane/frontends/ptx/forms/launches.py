@@ -62,35 +62,37 @@ def _named(*names: str) -> tuple[str, ...]:
 def parameter_buffer(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """The address for the parameters of a launch, or 0 where there are too many launches."""
     kernel, *shape = arguments
-    made = _function(t, "reserve", [u64, *[u32] * 7], [u64], _reserve)
+    function_object = _function(t, "reserve", [u64, *[u32] * 7], [u64], _reserve)
     words = [t.as_type(each, u32) for each in shape]
-    return t.b.call(made, (t.as_type(kernel, u64), *words, t.variables.handed("launches")))
+    return t.b.call(
+        function_object, (t.as_type(kernel, u64), *words, t.variables.handed("launches"))
+    )
 
 
 @function(*_named("LaunchDeviceV2", "LaunchDeviceV2_ptsz"))
 def launch(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """Launch what a parameter buffer was made for; an error's number, or 0."""
-    made = _function(t, "launch", [u64, u64], [u32], _launch)
+    function_object = _function(t, "launch", [u64, u64], [u32], _launch)
     given = [t.as_type(each, u64) for each in arguments]
-    return t.b.call(made, (*given, t.variables.handed("launches")))
+    return t.b.call(function_object, (*given, t.variables.handed("launches")))
 
 
 @function("cudaGetParameterBuffer", "__cudaCDP2GetParameterBuffer")
 def bare_buffer(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """The address for so many bytes of parameters, of a kernel that the launch names."""
     b, none = t.b, t.b.const(0, u32)
-    made = _function(t, "reserve", [u64, *[u32] * 7], [u64], _reserve)
-    return b.call(made, (b.const(0, u64), *[none] * 7, t.variables.handed("launches")))
+    function_object = _function(t, "reserve", [u64, *[u32] * 7], [u64], _reserve)
+    return b.call(function_object, (b.const(0, u64), *[none] * 7, t.variables.handed("launches")))
 
 
 @function("cudaLaunchDevice", "cudaLaunchDevice_ptsz", "__cudaCDP2LaunchDevice")
 def launch_kernel(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """Launch a kernel with the parameters in a buffer; an error's number, or 0."""
     kernel, buffer, *shape, shared, stream = arguments
-    made = _function(t, "name", [u64, u64, *[u32] * 7], [], _name)
+    function_object = _function(t, "name", [u64, u64, *[u32] * 7], [], _name)
     words = [t.as_type(each, u32) for each in (*shape, shared)]
     queue = t.variables.handed("launches")
-    t.b.call(made, (t.as_type(buffer, u64), t.as_type(kernel, u64), *words, queue))
+    t.b.call(function_object, (t.as_type(buffer, u64), t.as_type(kernel, u64), *words, queue))
     return launch(t, (buffer, stream))
 
 
@@ -109,10 +111,10 @@ def fill(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
 
 
 def _move(t: Values, kind: Kind, arguments: Sequence[Value]) -> Sequence[Value]:
-    made = _function(t, f"move{kind.value}", [u64] * 5, [u32], lambda q: _moved(q, kind))
+    function_object = _function(t, f"move{kind.value}", [u64] * 5, [u32], lambda q: _moved(q, kind))
     whole = [t.b.cast(t.bits(each), u64) if _is_word(each) else each for each in arguments]
     whole = [t.as_type(each, u64) for each in whole]
-    return t.b.call(made, (*whole, t.variables.handed("launches")))
+    return t.b.call(function_object, (*whole, t.variables.handed("launches")))
 
 
 def _is_word(value: Value) -> bool:
@@ -161,8 +163,8 @@ def peek_error(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
 @function(*_named("StreamCreateWithFlags", "EventCreateWithFlags"))
 def handle(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """A new stream or event, written to an address."""
-    made = _function(t, "handle", [], [u64], _handle)
-    (number,) = t.b.call(made, (t.variables.handed("launches"),))
+    function_object = _function(t, "handle", [], [u64], _handle)
+    (number,) = t.b.call(function_object, (t.variables.handed("launches"),))
     _store(t, arguments[0], number)
     return [t.b.const(0, u32)]
 
@@ -217,9 +219,11 @@ class _Queue:
         self.given = [Value(dtype, None, f"given{n}") for n, dtype in enumerate(params)]
         self.start = Value(pointer(_BYTE, Space.GLOBAL), None, "queue")
         values = [*self.given, self.start]
-        made = Function(name, [Param(each, n) for n, each in enumerate(values)], tuple(results))
-        module.functions[name] = made
-        self.b = Builder(module, made)
+        new_function = Function(
+            name, [Param(each, n) for n, each in enumerate(values)], tuple(results)
+        )
+        module.functions[name] = new_function
+        self.b = Builder(module, new_function)
 
     def do(self, kind: type[Op], first: Value, second: Value | int) -> Value:
         """A binary op."""

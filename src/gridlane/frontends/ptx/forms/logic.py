@@ -115,9 +115,9 @@ def flushed(t: Values, value: Value) -> Value:
     """An f16 or f32, with 0 of its sign for a subnormal number."""
     if _is_normal(t, value):
         return value
-    made = t.emit(floating.Flush(value))
-    t.normal.add(made)
-    return made
+    result = t.emit(floating.Flush(value))
+    t.normal.add(result)
+    return result
 
 
 def _is_normal(t: Values, value: Value) -> bool:

@@ -103,10 +103,10 @@ class Lanes:
 
     def chosen(self, values: list[Value], number: Value) -> Value:
         """One of some values, by its number."""
-        b, made = self.t.b, values[0]
+        b, result = self.t.b, values[0]
         for place, value in enumerate(values[1:], 1):
-            made = b.select(b.eq(number, self.const(place)), value, made)
-        return made
+            result = b.select(b.eq(number, self.const(place)), value, result)
+        return result
 
     def joined(self, low: Value, high: Value, odd: Value) -> Value:
         """A word of the lower or upper halves of two."""
@@ -140,7 +140,7 @@ def bit_sums(
 ) -> list[Value]:
     """The sums and the counts of bits. Lane ``4 g + w`` has word ``w`` of row ``g`` of A, and of
     column ``g`` of B; further words are of row ``g + 8``, and of the next 128 bits."""
-    b, lanes, made = t.b, Lanes(t), list(sums)
+    b, lanes, new_values = t.b, Lanes(t), list(sums)
     high = len(first) // len(second)
     row, column = lanes.row(4), lanes.rest(4)
     for word in range(4):
@@ -152,8 +152,8 @@ def bit_sums(
             for number, each in enumerate(rows):
                 at = number % high * 2 + side
                 bits = b.binary(join, each, columns[number // high])
-                made[at] = b.add(made[at], b.cast(b.unary(arith.Popcount, bits), i32))
-    return made
+                new_values[at] = b.add(new_values[at], b.cast(b.unary(arith.Popcount, bits), i32))
+    return new_values
 
 
 _MATRICES = ".m8n8 .x1|x2|x4 [.trans] [.shared|shared::cta] .b16"
@@ -186,8 +186,8 @@ def ldmatrix(t: Values, m: Match, o: Operands) -> None:
     words = [b.read(var) for var in held]
     targets = t.parts(o[0], count)
     read: Callable[[Lanes, list[Value], int], Value] = _turned if m.has("trans") else _plain
-    made = [read(lanes, words, number) for number in range(count)]
-    for target, value in zip(targets, made, strict=True):
+    results = [read(lanes, words, number) for number in range(count)]
+    for target, value in zip(targets, results, strict=True):
         t.write(target, value)
 
 

@@ -41,13 +41,13 @@ def _half(t: Values, m: Match, value: Value, target: DType) -> Value:
     is_wide = target is f64 and value.type.bits < 64
     exact = is_wide or (target is f32 and value.type in (f16, bf16))
     if exact or (mode == "rn" and not m.has("satfinite", "ftz")):
-        made = b.cast(value, target)
+        result = b.cast(value, target)
     else:
         ftz = m.has("ftz") and target is f32
         bits = narrowed(t.b, parts_of(t.b, value), layout, mode, m.has("satfinite"), ftz)
-        made = b.bitcast(b.cast(bits, unsigned(layout.bits)), target)
-    made = positive(t, made) if m.has("relu") else made
-    return saturated(t, made) if m.has("sat") else made
+        result = b.bitcast(b.cast(bits, unsigned(layout.bits)), target)
+    result = positive(t, result) if m.has("relu") else result
+    return saturated(t, result) if m.has("sat") else result
 
 
 def positive(t: Values, value: Value) -> Value:
@@ -102,8 +102,8 @@ def narrow(t: Values, m: Match, o: Operands) -> None:
 def pack(t: Values, m: Match, o: Operands) -> None:
     """Two numbers as two halves; the first one is the upper."""
     target = bf16 if m.has("bf16x2") else f16
-    made = [t.b.bitcast(_half(t, m, t.read(each, f32), target), u16) for each in o[1:3]]
-    t.write(o[0], joined(t, made[1], made[0]))
+    results = [t.b.bitcast(_half(t, m, t.read(each, f32), target), u16) for each in o[1:3]]
+    t.write(o[0], joined(t, results[1], results[0]))
 
 
 def joined(t: Values, low: Value, high: Value) -> Value:
@@ -140,14 +140,14 @@ def to_eight(t: Values, m: Match, o: Operands) -> None:
         word = t.read(o[1], u32)
         halves = word, b.binary(arith.Shr, word, b.const(16, u32))
         low, high = (b.cast(b.bitcast(b.cast(each, u16), f16), f32) for each in halves)
-    made: list[Value] = []
+    new_values: list[Value] = []
     for value in (low, high):
         bits = narrowed(t.b, parts_of(t.b, value), layout, "rn", finite=True)
         if m.has("relu"):
             negative = b.binary(arith.Le, value, b.zero(f32))
             bits = b.select(negative, b.zero(u32), bits)
-        made.append(b.cast(bits, u8))
-    t.write(o[0], joined(t, *made))
+        new_values.append(b.cast(bits, u8))
+    t.write(o[0], joined(t, *new_values))
 
 
 @form("cvt .rn [.relu] .f16x2 .e4m3x2|e5m2x2", "d, a")
@@ -155,14 +155,14 @@ def from_eight(t: Values, m: Match, o: Operands) -> None:
     """Two floats of 8 bits as two halves, which have every number of them."""
     b, layout = t.b, EIGHT[m.one_of(*EIGHT)]
     word = b.cast(t.read(o[1], u16), u32)
-    made: list[Value] = []
+    new_values: list[Value] = []
     for place in (0, 8):
         bits = b.and_(b.binary(arith.Shr, word, b.const(place, u32)), b.const(0xFF, u32))
         half = _widened(t, bits, layout)
         if m.has("relu"):
             half = b.select(_is_negative(t, bits, layout), b.zero(u32), half)
-        made.append(b.cast(half, u16))
-    t.write(o[0], joined(t, *made))
+        new_values.append(b.cast(half, u16))
+    t.write(o[0], joined(t, *new_values))
 
 
 def _is_negative(t: Values, bits: Value, layout: Layout) -> Value:
@@ -185,6 +185,6 @@ def _widened(t: Values, bits: Value, layout: Layout) -> Value:
     # A subnormal number is up to 7 times 2^-9.
     small = b.mul(b.cast(magnitude, f32), b.const(2.0**-9, f32))
     tiny = b.cast(b.bitcast(b.cast(small, f16), u16), u32)
-    made = b.select(b.lt(magnitude, b.const(8, u32)), tiny, normal)
-    made = b.select(b.eq(magnitude, b.const(0x7F, u32)), b.const(0x7FFF, u32), made)
-    return b.or_(made, b.binary(arith.Shl, sign, b.const(8, u32)))
+    result = b.select(b.lt(magnitude, b.const(8, u32)), tiny, normal)
+    result = b.select(b.eq(magnitude, b.const(0x7F, u32)), b.const(0x7FFF, u32), result)
+    return b.or_(result, b.binary(arith.Shl, sign, b.const(8, u32)))

@@ -40,9 +40,9 @@ def _parts(t: Values, operand: Operand) -> tuple[Value, Value]:
 def _nearest(t: Values, m: Match, sources: tuple[Value, ...]) -> Value:
     b = t.b
     b.fast |= FastMath.FTZ if m.has("ftz") else FastMath.NONE
-    made = {"add": b.add, "sub": b.sub, "mul": b.mul, "fma": b.fma}[m.form.root](*sources)
+    result = {"add": b.add, "sub": b.sub, "mul": b.mul, "fma": b.fma}[m.form.root](*sources)
     b.fast = FastMath.NONE
-    return made
+    return result
 
 
 def _directed(t: Values, m: Match, sources: tuple[Value, ...]) -> Value:
@@ -57,8 +57,8 @@ def _directed(t: Values, m: Match, sources: tuple[Value, ...]) -> Value:
         return flushed(t, made) if ftz else made
 
     def product(first: Value) -> Value:
-        made = b.mul(first, second)
-        return rounded_towards(b, way, made, made, b.const(0.0, f64))
+        result = b.mul(first, second)
+        return rounded_towards(b, way, result, result, b.const(0.0, f64))
 
     made = product(first)
     return tiny_flushed(b, made, product(up(b, first))) if ftz else made

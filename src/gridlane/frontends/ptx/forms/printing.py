@@ -47,12 +47,12 @@ def _printed(t: Values, format_: Format, where: Value) -> Value:
         _Line(t, where if wanted else None).print(parts)
         return t.b.const(count, u32)
     condition, yes, no = format_
-    made = t.b.variable("printed", u32)
+    variable = t.b.variable("printed", u32)
     with t.b.if_(condition) as op:
-        t.b.write(made, _printed(t, yes, where))
+        t.b.write(variable, _printed(t, yes, where))
     with t.b.inside(op.orelse):
-        t.b.write(made, _printed(t, no, where))
-    return t.b.read(made)
+        t.b.write(variable, _printed(t, no, where))
+    return t.b.read(variable)
 
 
 def _formats(t: Values, address: Value) -> Format:
@@ -293,13 +293,13 @@ def _byte(t: Values, address: Value, index: Value) -> Value:
     b = t.b
     if isinstance(address.type, PointerType):
         return b.cast(_load_byte(t, address, index), u32)
-    made = b.variable("byte", u32)
+    variable = b.variable("byte", u32)
     number = t.bits(address)
 
     def choose(places: Sequence[Place]) -> None:
         place, *rest = places
         if not rest:
-            b.write(made, b.cast(_load_byte(t, t.at(number, place), index), u32))
+            b.write(variable, b.cast(_load_byte(t, t.at(number, place), index), u32))
             return
         with b.if_(t.is_at(number, place)) as op:
             choose([place])
@@ -307,7 +307,7 @@ def _byte(t: Values, address: Value, index: Value) -> Value:
             choose(rest)
 
     choose(t.places(Space.GENERIC))
-    return b.read(made)
+    return b.read(variable)
 
 
 def _load_byte(t: Values, address: Value, index: Value) -> Value:

@@ -31,8 +31,8 @@ def alloca(t: Values, m: Match, o: Operands) -> None:
     start = b.and_(first, b.const(-align & 0xFFFFFFFF, u32))
     end = t.variables.whole.segments.end_of_frames
     left = b.sub(b.cast(b.const(end, u32), u64), b.cast(start, u64))
-    told = f"alloca: a thread's stack is full, with {end - 16} bytes; GRIDLANE_STACK sets them"
-    b.module.errors.append(ErrorSite("MemoryError", told, b.loc))
+    message = f"alloca: a thread's stack is full, with {end - 16} bytes; GRIDLANE_STACK sets them"
+    b.module.errors.append(ErrorSite("MemoryError", message, b.loc))
     behind = b.binary(arith.Gt, start, b.const(end, u32))
     with b.if_(b.or_(behind, b.binary(arith.Gt, size, left))):
         b.emit(control.Raise(len(b.module.errors) - 1))

@@ -44,8 +44,8 @@ def _place(t: Values, m: Match, operand: Operand, dtype: DType, count: int) -> t
     at = [t.read(each, i32) for each in places]
     layer = at.pop(0) if shape.has_layer else b.zero(i32)
     address, inside, sound = calls.place(b, handle, dtype.size * count, layer, at)
-    told = f"{dtype.size * count} bytes are not at such an x of the surface"
-    raise_if(t, b.not_(sound), f"{told}: it is a multiple of them, in a row that has them")
+    message = f"{dtype.size * count} bytes are not at such an x of the surface"
+    raise_if(t, b.not_(sound), f"{message}: it is a multiple of them, in a row that has them")
     if m.has("trap"):
         raise_if(t, b.not_(inside), "the coordinates are outside of the surface")
     start = b.value(memory.FromAddress(address, pointer(dtype, Space.GLOBAL)))

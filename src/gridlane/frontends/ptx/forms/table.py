@@ -172,11 +172,11 @@ def find(root: str, modifiers: tuple[str, ...], operands: int) -> Match | None:
     """The form of an instruction with so many operands; None if there is none."""
     rows = [row for row in FORMS.get(root, ()) if row.least <= operands <= len(row.operands)]
     for row in rows:
-        found = row.match(modifiers)
-        if found is not None:
-            return found
+        match = row.match(modifiers)
+        if match is not None:
+            return match
     for row in rows:
-        found = row.match_in_any_order(modifiers)
-        if found is not None:
-            return found
+        match = row.match_in_any_order(modifiers)
+        if match is not None:
+            return match
     return None

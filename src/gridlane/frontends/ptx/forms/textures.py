@@ -42,8 +42,8 @@ def handle_of(t: Values, operand: Operand, kind: int, shape: Shape | None) -> Va
     else:
         for each in shape.known:
             known = b.or_(known, b.eq(word, b.const(kind | each, u32)))
-    told = f"the argument is no {name} object of the shape that the instruction reads"
-    raise_if(t, b.not_(known), f"{told}, or one that was destroyed")
+    message = f"the argument is no {name} object of the shape that the instruction reads"
+    raise_if(t, b.not_(known), f"{message}, or one that was destroyed")
     return handle
 
 

@@ -227,13 +227,13 @@ def vmad(t: Values, m: Match, o: Operands) -> None:
 def _lanes(t: Values, operand: Operand, count: int, is_signed: bool) -> list[Value]:
     """The lanes of a word, the lowest first, as wide numbers."""
     b, width = t.b, 32 // count
-    word, made = _word_of(t, operand), list[Value]()
+    word, new_values = _word_of(t, operand), list[Value]()
     for place in range(count):
         up = b.binary(arith.Shl, word, b.const(32 - width * (place + 1), u32))
         kind = i32 if is_signed else u32
         lane = b.binary(arith.Shr, b.cast(up, kind), b.const(32 - width, u32))
-        made.append(b.cast(lane, i64))
-    return made
+        new_values.append(b.cast(lane, i64))
+    return new_values
 
 
 def _chosen_lanes(t: Values, o: Operands, which: int, count: int, is_signed: bool) -> list[Value]:
@@ -290,10 +290,10 @@ def _simd(t: Values, m: Match, o: Operands) -> None:
     root, count = m.form.root[:-1], int(m.form.root[-1])
     kinds = m.types
     sources = [_chosen_lanes(t, o, n, count, kinds[n].is_signed) for n in (1, 2)]
-    made = [_OPS[root](t, *pair) for pair in zip(*sources, strict=True)]
+    results = [_OPS[root](t, *pair) for pair in zip(*sources, strict=True)]
     if m.has("sat"):
-        made = [_limited(t, each, 32 // count, kinds[0].is_signed) for each in made]
-    _joined(t, m, o, made)
+        results = [_limited(t, each, 32 // count, kinds[0].is_signed) for each in results]
+    _joined(t, m, o, results)
 
 
 def _simd_set(t: Values, m: Match, o: Operands) -> None:
@@ -301,8 +301,10 @@ def _simd_set(t: Values, m: Match, o: Operands) -> None:
     sources = [_chosen_lanes(t, o, n, count, kinds[n - 1].is_signed) for n in (1, 2)]
     name = m.one_of("eq", "ne", "lt", "le", "gt", "ge")
     one, zero = t.b.const(1, i64), t.b.const(0, i64)
-    made = [t.b.select(compared(t, name, *pair), one, zero) for pair in zip(*sources, strict=True)]
-    _joined(t, m, o, made)
+    results = [
+        t.b.select(compared(t, name, *pair), one, zero) for pair in zip(*sources, strict=True)
+    ]
+    _joined(t, m, o, results)
 
 
 for _count in (2, 4):
@@ -324,7 +326,7 @@ def pairs(t: Values, m: Match, o: Operands) -> None:
     """An operation on each half of a word."""
     b, op = t.b, {"add": arith.Add, "min": arith.Min, "max": arith.Max}[m.form.root]
     sources = [_lanes(t, each, 2, m.has("s16x2")) for each in o[1:3]]
-    made = [b.binary(op, *pair) for pair in zip(*sources, strict=True)]
+    results = [b.binary(op, *pair) for pair in zip(*sources, strict=True)]
     if m.has("relu"):
-        made = [b.binary(arith.Max, each, b.const(0, i64)) for each in made]
-    t.write(o[0], _word(t, made))
+        results = [b.binary(arith.Max, each, b.const(0, i64)) for each in results]
+    t.write(o[0], _word(t, results))

@@ -79,8 +79,8 @@ def _at(t: Values, m: Match, operand: Operand) -> Value:
     assert isinstance(pointer.type, PointerType)
     if pointer.type.space is Space.GLOBAL:
         low = b.and_(b.value(memory.Address(pointer)), b.const(15, u64))
-        told = "the address of an atomic of 128 bits is no multiple of 16"
-        b.module.errors.append(ErrorSite("RuntimeError", told, b.loc))
+        message = "the address of an atomic of 128 bits is no multiple of 16"
+        b.module.errors.append(ErrorSite("RuntimeError", message, b.loc))
         with b.if_(b.binary(arith.Ne, low, b.zero(u64))):
             b.emit(control.Raise(len(b.module.errors) - 1))
     return pointer

@@ -31,8 +31,8 @@ def disagreement(declared: Made, defined: Made) -> str:
         return ""
     if isinstance(declared, Declared) and isinstance(defined, Declared):
         if declared.space != defined.space:
-            told = f"one is in .{declared.space} memory, the other in .{defined.space}"
-            return told + _CLANG * ({declared.space, defined.space} == {"global", "const"})
+            message = f"one is in .{declared.space} memory, the other in .{defined.space}"
+            return message + _CLANG * ({declared.space, defined.space} == {"global", "const"})
         if declared.reference != defined.reference:
             return "one is a reference to a texture or surface of another kind"
         if declared.is_managed != defined.is_managed:

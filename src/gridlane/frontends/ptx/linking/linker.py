@@ -130,10 +130,10 @@ class _Linker:
             end = item.made.start - 1 if item.made.has_body else item.end - 1
             head = text.code[item.start : end].rstrip()
         else:
-            found = _LINKING.match(text.code, item.start)
+            match = _LINKING.match(text.code, item.start)
             end = _END_OF_HEAD.search(text.code, item.start)
-            assert found is not None and end is not None  # the index took them
-            head = ".extern" + text.code[found.end() : end.start()].rstrip()
+            assert match is not None and end is not None  # the index took them
+            head = ".extern" + text.code[match.end() : end.start()].rstrip()
         self.made.write(f"{head};\n", Origin(text, item.start, False))
 
     def _item(self, number: int, item: Item) -> None:
@@ -173,8 +173,8 @@ class _Linker:
 def _aligned(text: Text, item: Item, align: int) -> Edit:
     """What changes where a variable has the alignment that another unit asks for."""
     end = _END_OF_HEAD.search(text.code, item.start)
-    found = _ALIGN.search(text.code, item.start, end.start() if end else item.end)
-    assert found is not None  # the index took it
-    if found["space"]:
-        return found.end(), found.end(), f" .align {align}"
-    return *found.span(), f".align {align}"
+    match = _ALIGN.search(text.code, item.start, end.start() if end else item.end)
+    assert match is not None  # the index took it
+    if match["space"]:
+        return match.end(), match.end(), f" .align {align}"
+    return *match.span(), f".align {align}"

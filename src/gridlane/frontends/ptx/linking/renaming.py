@@ -132,21 +132,21 @@ def _tokens(
 
 def _in_body(text: Text, function: PtxFunction, names: dict[str, str]) -> Iterator[Edit]:
     at, hidden = function.start, _Hidden()
-    while found := STATEMENT.match(text.code, at, function.end):
-        at = found.end()
-        if found["loc"]:
+    while match := STATEMENT.match(text.code, at, function.end):
+        at = match.end()
+        if match["loc"]:
             continue
-        if found["brace"] == "{":
+        if match["brace"] == "{":
             hidden.open()
-        elif found["brace"] and not hidden.close():
-            text.fail("this brace closes nothing", found.start("brace"))
-        if (found["op"] or "").startswith(".reg"):
-            for each in RANGE.finditer(found["rest"]):
+        elif match["brace"] and not hidden.close():
+            text.fail("this brace closes nothing", match.start("brace"))
+        if (match["op"] or "").startswith(".reg"):
+            for each in RANGE.finditer(match["rest"]):
                 base = 16 if each[2][1:2] in ("x", "X") else 10
                 hidden.declare(each[1], int(each[2], base))
         for part in ("label", "guard", "rest"):
-            if found[part]:
-                yield from _tokens(text, *found.span(part), names, hidden)
+            if match[part]:
+                yield from _tokens(text, *match.span(part), names, hidden)
     if text.code[at : function.end].strip():
         at += len(text.code[at:]) - len(text.code[at:].lstrip())
         text.fail("no statement of PTX", at)

@@ -39,9 +39,9 @@ def _highest(units: Sequence[PtxModule]) -> str:
 
 
 def _parts(unit: PtxModule) -> tuple[int, str]:
-    found = _TARGET.fullmatch(unit.target)
-    assert found is not None  # the index took it
-    return int(found[1][:9]), found[2]
+    match = _TARGET.fullmatch(unit.target)
+    assert match is not None  # the index took it
+    return int(match[1][:9]), match[2]
 
 
 def _order(unit: PtxModule) -> tuple[int, int]:

@@ -70,8 +70,8 @@ def sample_detail(
     axes = len(at)
     write = partial(levels.by_level, reader=_reader(b.module, True, axes))
     params = (u64, f32, i32, *[f32] * axes)
-    made = function(b.module, f"texture.levels.{axes}", params, _FOUR, write)
-    return b.call(made, (handle, detail, layer, *at))
+    function_object = function(b.module, f"texture.levels.{axes}", params, _FOUR, write)
+    return b.call(function_object, (handle, detail, layer, *at))
 
 
 def _reader(module: Module, is_float: bool, axes: int) -> Function:
@@ -83,22 +83,24 @@ def _reader(module: Module, is_float: bool, axes: int) -> Function:
 def gather(b: Builder, handle: Value, channel: Value, layer: Value, at: Sequence[Value]) -> Results:
     """One channel (i32) of four texels."""
     params = (u64, i32, i32, f32, f32)
-    made = function(b.module, "texture.gathered", params, _FOUR, filters.gathered)
-    return b.call(made, (handle, channel, layer, *at))
+    function_object = function(b.module, "texture.gathered", params, _FOUR, filters.gathered)
+    return b.call(function_object, (handle, channel, layer, *at))
 
 
 def detail(b: Builder, handle: Value, gradients: Sequence[Value]) -> Value:
     """The level of detail of gradients along x and along y."""
     count = len(gradients)
     name = f"texture.detail.{count // 2}"
-    made = function(b.module, name, (u64, *[f32] * count), (f32,), levels.detail_of)
-    return b.call(made, (handle, *gradients))[0]
+    function_object = function(b.module, name, (u64, *[f32] * count), (f32,), levels.detail_of)
+    return b.call(function_object, (handle, *gradients))[0]
 
 
 def face(b: Builder, direction: Sequence[Value]) -> Results:
     """The face of a cube (i32), and two coordinates on it."""
-    made = function(b.module, "texture.face", (f32, f32, f32), (i32, f32, f32), levels.on_face)
-    return b.call(made, tuple(direction))
+    function_object = function(
+        b.module, "texture.face", (f32, f32, f32), (i32, f32, f32), levels.on_face
+    )
+    return b.call(function_object, tuple(direction))
 
 
 def place(b: Builder, handle: Value, size: int, layer: Value, at: Sequence[Value]) -> Results:
@@ -106,8 +108,8 @@ def place(b: Builder, handle: Value, size: int, layer: Value, at: Sequence[Value
     can be there."""
     params = (u64, *[i32] * (2 + len(at)))
     name = f"surface.place.{len(at)}"
-    made = function(b.module, name, params, (u64, b1, b1), surfaces.placed)
-    return b.call(made, (handle, b.const(size, i32), layer, *at))
+    function_object = function(b.module, name, params, (u64, b1, b1), surfaces.placed)
+    return b.call(function_object, (handle, b.const(size, i32), layer, *at))
 
 
 def word(b: Builder, handle: Value, number: int) -> Value:

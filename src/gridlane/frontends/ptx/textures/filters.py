@@ -125,17 +125,17 @@ def _weight(w: Writer, axes: list[Axis], seconds: list[Expression]) -> Expressio
     """The weight of a texel in STEPS, as an H200 rounds it: z parts STEPS, x parts what that gives,
     and y that. Those of all texels around a place add up to STEPS."""
     at_second = [second.equals(1) for second in seconds]
-    made = w.const(STEPS, i32)
+    expression = w.const(STEPS, i32)
     if len(axes) == 3:
-        made = w.select(at_second[2], axes[2].weight, STEPS - axes[2].weight)
-    right = (made * axes[0].weight + STEPS // 2) >> 8
-    made = w.select(at_second[0], right, made - right)
+        expression = w.select(at_second[2], axes[2].weight, STEPS - axes[2].weight)
+    right = (expression * axes[0].weight + STEPS // 2) >> 8
+    expression = w.select(at_second[0], right, expression - right)
     if len(axes) == 1:
-        return made
+        return expression
     # Of the texels on the left a half is rounded down.
     half = w.select(at_second[0], w.const(STEPS // 2, i32), STEPS // 2 - 1)
-    down = (made * axes[1].weight + half) >> 8
-    return w.select(at_second[1], down, made - down)
+    down = (expression * axes[1].weight + half) >> 8
+    return w.select(at_second[1], down, expression - down)
 
 
 def _number(w: Writer, texture: Texture, channel: Local) -> Expression:
@@ -206,7 +206,7 @@ def gathered(
     always = w.true()
     axes = [axis_of(w, texture, number, x, always) for number, x in enumerate(at)]
     texels = Texels(texture)
-    made = [w.variable("gathered", w.const(0, u32)) for _ in range(4)]
+    results = [w.variable("gathered", w.const(0, u32)) for _ in range(4)]
     turn = w.variable("neighbour", w.const(0, i32))
     with w.builder.loop():
         number = turn.get()
@@ -216,8 +216,8 @@ def gathered(
         chosen = texels.channels[0].get()
         for place in range(1, 4):
             chosen = w.select(channel.equals(place), texels.channels[place].get(), chosen)
-        for place, target in enumerate(made):
+        for place, target in enumerate(results):
             target.set(w.select(number.equals(place), chosen, target.get()))
         turn.set(number + 1)
         w.builder.break_if((number + 1 >= 4).value)
-    return [each.get() for each in made]
+    return [each.get() for each in results]

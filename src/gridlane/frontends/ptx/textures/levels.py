@@ -36,14 +36,14 @@ def by_level(
     nearest = floor(w, detail + 0.5).cast(i32)
     first = w.select(linear, steps >> 8, nearest)
     second = w.select(linear, steps & (STEPS - 1), 0)
-    made = [w.variable("channel", each) for each in called(w, reader, handle, first, layer, *at)]
+    results = [w.variable("channel", each) for each in called(w, reader, handle, first, layer, *at)]
     with w.when(second > 0):
         share = second.cast(f32) * (1.0 / STEPS)
         others = called(w, reader, handle, (first + 1).least(last), layer, *at)
-        for target, other in zip(made, others, strict=True):
+        for target, other in zip(results, others, strict=True):
             near, far = target.get().reread(f32), other.reread(f32)
             target.set((near * (1.0 - share) + far * share).reread(u32))
-    return [each.get() for each in made]
+    return [each.get() for each in results]
 
 
 def detail_of(w: Writer, handle: Expression, *gradients: Expression) -> list[Expression]:

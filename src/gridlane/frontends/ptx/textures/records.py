@@ -31,13 +31,13 @@ def function(
     if found is not None:
         return found
     values = [Value(type_, None, f"x{number}") for number, type_ in enumerate(params)]
-    made = Function(name, [Param(value) for value in values], tuple(results))
-    w = Writer(Builder(module, made), FORMATS[f32])
+    new_function = Function(name, [Param(value) for value in values], tuple(results))
+    w = Writer(Builder(module, new_function), FORMATS[f32])
     given = [w.wrap(value) for value in values]
     w.builder.return_(tuple(each.value for each in write(w, *given)))
-    made.body.ops[:0] = list(w.constants.values())
-    module.functions[name] = made
-    return made
+    new_function.body.ops[:0] = list(w.constants.values())
+    module.functions[name] = new_function
+    return new_function
 
 
 def called(w: Writer, callee: Function, *arguments: Expression) -> list[Expression]:
@@ -82,8 +82,8 @@ class Texture:
     def of_level(self, place: LevelWord) -> Expression:
         """A word of the level."""
         b = self.w.builder
-        made = b.load(b.offset(self._level, self.w.const(place, i32).value))
-        return self.w.wrap(made).cast(i32)
+        result = b.load(b.offset(self._level, self.w.const(place, i32).value))
+        return self.w.wrap(result).cast(i32)
 
     def address(self) -> Expression:
         """The address of the level's texels."""
@@ -204,8 +204,8 @@ class Texels:
         for number, channel in enumerate(self.channels):
             value = channel.get()
             plain = w.select(is_signed, value.reread(i32).cast(f32), value.cast(f32))
-            made = w.variable("normalized", (plain / scale).most(-1.0).reread(u32))
+            variable = w.variable("normalized", (plain / scale).most(-1.0).reread(u32))
             if number < 3:
                 with w.when(is_srgb):
-                    made.set(texture.at((table + (value & 255)).cast(i32)))
-            channel.set(made.get())
+                    variable.set(texture.at((table + (value & 255)).cast(i32)))
+            channel.set(variable.get())

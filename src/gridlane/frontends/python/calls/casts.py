@@ -40,12 +40,12 @@ def cast_call(
     t: Translator, kind: argtypes.ArgType, arguments: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
     """``kind(x)``, or ``kind(real, imag)`` for a complex type."""
-    made = _converted(t, kind, arguments, keywords)
+    operand = _converted(t, kind, arguments, keywords)
     if t.causes is not None:
         given = [value for item in arguments for value in flatten(item) if constant(value) is None]
-        found = [value for value in flatten(made) if is_double(value) and value not in given]
+        found = [value for value in flatten(operand) if is_double(value) and value not in given]
         t.causes += [conversion(t.b.loc, str(kind), value) for value in found]
-    return made
+    return operand
 
 
 def _converted(

@@ -240,9 +240,9 @@ def _polar(t: Translator, x: Operand) -> Operand:
 def _rect(t: Translator, r: Operand, phi: Operand) -> Operand:
     """A radius of 0 gives 0 at every angle, even infinity and NaN; an angle of 0 a real number."""
     radius, angle, _ = float_operands(t, r, phi)
-    made, zero = complexes.polar(t, radius, angle), edges.constant_of(t, 0.0, radius)
-    none = t.b.and_(edges.is_zero(t, radius), edges.is_nan(t, made.real))
-    real, imag = (t.b.select(none, zero, part) for part in (made.real, made.imag))
+    result, zero = complexes.polar(t, radius, angle), edges.constant_of(t, 0.0, radius)
+    none = t.b.and_(edges.is_zero(t, radius), edges.is_nan(t, result.real))
+    real, imag = (t.b.select(none, zero, part) for part in (result.real, result.imag))
     lost = t.b.and_(edges.is_infinite(t, radius), edges.is_nan(t, angle))
     real = t.b.select(lost, t.b.unary(arith.Abs, radius), real)
     sign = t.b.binary(math.Copysign, edges.constant_of(t, 1.0, radius), radius)

@@ -36,10 +36,10 @@ _SHAPED: dict[str, int | None] = {"empty": None, "zeros": 0, "ones": 1}
 def _filled(
     t: Translator, kind: argtypes.ArgType, shape: Sequence[Value], value: Operand | None
 ) -> ArrayView:
-    made = new_array(t, kind, shape)
+    array = new_array(t, kind, shape)
     if value is not None:
-        broadcast_store(t, made, value)
-    return made
+        broadcast_store(t, array, value)
+    return array
 
 
 def _element(t: Translator, dtype: Operand | None, default: argtypes.ArgType) -> argtypes.ArgType:
@@ -53,13 +53,13 @@ def _extents(t: Translator, shape: Operand) -> list[Value]:
 
 
 def _extent(t: Translator, number: Scalar) -> Value:
-    told = "negative dimensions are not allowed"
+    message = "negative dimensions are not allowed"
     value = t.b.cast(number.value, i64)
     known = constant(value)
     if type(known) is int and known < 0:
-        raise t.fail(ConstantError, told)
+        raise t.fail(ConstantError, message)
     if not number.not_negative:
-        guard(t, t.b.lt(value, t.b.const(0, i64)), "ValueError", told)
+        guard(t, t.b.lt(value, t.b.const(0, i64)), "ValueError", message)
     return value
 
 

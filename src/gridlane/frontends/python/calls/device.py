@@ -181,9 +181,9 @@ def _bind(
 def _default(t: Translator, device: DeviceFunction, value: Any) -> Operand:
     """The default of a parameter, whose floats are those of the function that has it."""
     outer, t.floats = t.floats, device.floats or t.floats
-    made = operand_of(t, value)
+    operand = operand_of(t, value)
     t.floats = outer
-    return made
+    return operand
 
 
 def _argument_spec(t: Translator, operand: Operand, literal: bool) -> Spec:

@@ -52,9 +52,9 @@ def call(
     """``function(*arguments, **keywords)``."""
     if isinstance(function, BoundMethod):
         receiver, own = function.receiver, function.is_own
-        made = call_extended_method(t, receiver, function.name, arguments, keywords, own)
-        if made is not None:
-            return made
+        operand = call_extended_method(t, receiver, function.name, arguments, keywords, own)
+        if operand is not None:
+            return operand
         device = _method(t, function)
         if device is not None:
             return call_device(t, device, [function.receiver, *arguments], keywords)
@@ -65,9 +65,9 @@ def call(
         raise t.fail(TypingError, f"{function.type_name} cannot be called")
     target = function.object
     handler = _handler(target)
-    made = call_extended(t, target, arguments, keywords, _is_own(target, handler))
-    if made is not None:
-        return made
+    operand = call_extended(t, target, arguments, keywords, _is_own(target, handler))
+    if operand is not None:
+        return operand
     if handler is not None:
         t.callee = handler.name
         if not handler.optionals:

@@ -84,14 +84,14 @@ def call_entries(
                 continue
             told.append((shown, named))
             try:
-                made = _attempt(t, entry, shown, named, arguments, keywords, has_own)
+                operand = _attempt(t, entry, shown, named, arguments, keywords, has_own)
             except _Failed as failure:
                 raise _with_place(failure.error, t) from None
             except _Refused as reason:
                 refusals += [str(reason)] if str(reason) not in refusals else []
                 continue
-            if made is not None:
-                return made
+            if operand is not None:
+                return operand
     if has_own:
         return None
     given = [*[item.type_name for item in arguments]]
@@ -177,8 +177,10 @@ def _chosen(
         signatures = (signature,)
     device = device_function_of(found)
     if device is None and not isinstance(found, types.FunctionType):
-        told = f"{entry.choose.__qualname__}() returned {found!r}; it returns a function, or None"
-        raise _Failed(TypingError(told))
+        message = (
+            f"{entry.choose.__qualname__}() returned {found!r}; it returns a function, or None"
+        )
+        raise _Failed(TypingError(message))
     function: Any = found if device is None else device.py_func
     if entry.strict:
         try:
@@ -225,8 +227,8 @@ def _lowered(
         cast_to(t, item, kind) if not _is_same(t, item, kind) else item
         for item, kind in zip(operands, signature.args, strict=True)
     ]
-    made: Operand = emit(t, signature, given)
-    return NONE if isinstance(signature.return_type, NoneType) else made
+    operand: Operand = emit(t, signature, given)
+    return NONE if isinstance(signature.return_type, NoneType) else operand
 
 
 def _is_same(t: Translator, operand: Operand, kind: ArgType) -> bool:
@@ -282,8 +284,8 @@ def _entries(t: Translator, base: Operand, name: str, methods: bool) -> list[Ent
         kind = typing_type(t, base, False)
     except CompileError:
         return []
-    found = EXTENSIONS.members_of(kind, name)
-    return [each.entry for each in found if each.is_method is methods]
+    members = EXTENSIONS.members_of(kind, name)
+    return [each.entry for each in members if each.is_method is methods]
 
 
 # ---- operators

@@ -320,8 +320,8 @@ def _calling(function: DeviceFunction, wide: bool) -> Callable[..., Operand]:
 
 def _building(build: Build) -> Callable[..., Operand]:
     def emit(t: Translator, *operands: Operand) -> Operand:
-        made = build(t, *[scalar(t, operand).value for operand in operands])
-        items = tuple([Scalar(value) for value in made])
+        result = build(t, *[scalar(t, operand).value for operand in operands])
+        items = tuple([Scalar(value) for value in result])
         return items[0] if len(items) == 1 else TupleOperand(items)
 
     return emit
@@ -333,8 +333,8 @@ def _typed(signature: str, emit: Callable[..., Operand]) -> Callable[..., Operan
 
     def call(t: Translator, *operands: Operand) -> Operand:
         given = zip(operands, params, strict=True)
-        made = emit(t, *[cast_scalar(t, scalar(t, x), TYPES[letter]) for x, letter in given])
-        items = made.items if isinstance(made, TupleOperand) else (made,)
+        result = emit(t, *[cast_scalar(t, scalar(t, x), TYPES[letter]) for x, letter in given])
+        items = result.items if isinstance(result, TupleOperand) else (result,)
         typed = zip(items, results, strict=True)
         cast = [cast_scalar(t, scalar(t, x), TYPES[letter]) for x, letter in typed]
         return cast[0] if len(cast) == 1 else TupleOperand(tuple(cast))

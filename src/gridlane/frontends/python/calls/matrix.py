@@ -35,11 +35,11 @@ def _type(t: Translator, role: Role, shape: Operand, element: DType) -> Fragment
     extents = constant_shape(t, shape)
     if len(extents) != 2:
         raise t.fail(ConstantError, f"a fragment has two extents, not {len(extents)}")
-    made = FragmentType(role, *extents, element)
-    reason = matrix.wrong(made)
+    fragment_type = FragmentType(role, *extents, element)
+    reason = matrix.wrong(fragment_type)
     if reason:
-        raise t.fail(ConstantError, f"{_named(made)}: {reason}")
-    return made
+        raise t.fail(ConstantError, f"{_named(fragment_type)}: {reason}")
+    return fragment_type
 
 
 def _named(type_: FragmentType) -> str:
@@ -272,8 +272,8 @@ def _convert(t: Translator, fragment: Operand, dtype: Operand) -> Operand:
     if (old.element, element) not in matrix.CONVERSIONS:
         kind = argtypes.scalar_of(element)
         raise t.fail(TypingError, f"{fragment.type_name} does not convert to {kind}")
-    made = FragmentType(Role.ACC, old.rows, old.cols, element)
-    return Fragment(t.b.value(matrix.FragmentConvert(value, made)))
+    fragment_type = FragmentType(Role.ACC, old.rows, old.cols, element)
+    return Fragment(t.b.value(matrix.FragmentConvert(value, fragment_type)))
 
 
 def _accumulator(t: Translator, fragment: Operand, name: str) -> Value:

@@ -59,8 +59,8 @@ def _alignment(t: Translator, alignment: Operand | None) -> int:
         return 0
     value = constant_integer(t, alignment, "alignment")
     if value < _LEAST_ALIGNMENT or value & (value - 1):
-        told = f"a power of two of at least {_LEAST_ALIGNMENT}, the size of a pointer"
-        raise t.fail(ConstantError, f"Alignment must be {told}, not {value}")
+        message = f"a power of two of at least {_LEAST_ALIGNMENT}, the size of a pointer"
+        raise t.fail(ConstantError, f"Alignment must be {message}, not {value}")
     return value
 
 
@@ -89,8 +89,10 @@ def _shared_array(
     extents, kind = _checked_shape(t, shape, zero=True), _element(t, dtype)
     element, align = memory_type(kind), _alignment(t, alignment)
     if align > MOST_SHARED_ALIGNMENT:
-        told = f"Alignment must be at most {MOST_SHARED_ALIGNMENT} for shared memory, not {align}"
-        raise t.fail(ConstantError, f"{told}: NVIDIA GPUs align it no further")
+        message = (
+            f"Alignment must be at most {MOST_SHARED_ALIGNMENT} for shared memory, not {align}"
+        )
+        raise t.fail(ConstantError, f"{message}: NVIDIA GPUs align it no further")
     if extents == (0,):
         return _dynamic(t, kind, align)
     if 0 in extents:
@@ -155,8 +157,8 @@ def _part_of_dynamic(
     first = _first_behind(t, element.size, align)
     end = b.mul(b.add(first, count), b.const(element.size, i64))
     size = b.cast(b.value(grid.DynamicSharedSize()), i64)
-    told = "the shared arrays need more dynamic shared memory than the launch gives"
-    guard(t, b.lt(size, end), "ValueError", told)
+    message = "the shared arrays need more dynamic shared memory than the launch gives"
+    guard(t, b.lt(size, end), "ValueError", message)
     b.write(t.shared_used, end)  # type: ignore[arg-type]  # a variable, as above
     start = b.value(memory.DynamicShared(pointer(element, Space.SHARED), max(align, 16)))
     array = argtypes.ArrayType(kind, len(extents), "C")
@@ -215,8 +217,8 @@ def _array_at(
     given = None if dtype is None or dtype is NONE else _element(t, dtype)
     kind = ptr.type.element if given is None else given
     if kind is None or (ptr.type.element is not None and kind != ptr.type.element):
-        told = f"a {ptr.type} has elements of that type; give dtype={kind} for void* alone"
-        raise t.fail(TypingError, f"{name}: {told if kind else 'give the dtype of a void*'}")
+        message = f"a {ptr.type} has elements of that type; give dtype={kind} for void* alone"
+        raise t.fail(TypingError, f"{name}: {message if kind else 'give the dtype of a void*'}")
     items = shape.items if isinstance(shape, TupleOperand) else (shape,)
     numbers = [integer(t, each, "an extent") for each in items]
     extents = tuple([t.b.cast(each.value, i64) for each in numbers])

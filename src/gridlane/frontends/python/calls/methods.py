@@ -173,14 +173,14 @@ def _reshape(t: Translator, array: ArrayView, arguments: list[Operand]) -> Opera
     return ArrayView(kind, array.pointer, tuple(extents))
 
 
-def _require_same(t: Translator, one: Value, other: Value, told: str) -> None:
+def _require_same(t: Translator, one: Value, other: Value, message: str) -> None:
     """Refuse numbers that are known to differ; check others in debug mode, as bounds are."""
     known = constant(one), constant(other)
     if None not in known:
         if known[0] != known[1]:
-            raise t.fail(ConstantError, f"{told} ({known[0]}, not {known[1]})")
+            raise t.fail(ConstantError, f"{message} ({known[0]}, not {known[1]})")
     elif t.unit.options.bounds:
-        guard(t, t.b.not_(t.b.eq(one, other)), "ValueError", told)
+        guard(t, t.b.not_(t.b.eq(one, other)), "ValueError", message)
 
 
 def _quotient(t: Translator, whole: Value, part: Value) -> Value:
@@ -232,9 +232,9 @@ def _transpose(t: Translator, array: ArrayView, arguments: list[Operand]) -> Ope
 
 def _copy(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
     """A copy in memory of the thread."""
-    made = new_array(t, array.type.element, array.shape)
-    broadcast_store(t, made, array)
-    return made
+    result = new_array(t, array.type.element, array.shape)
+    broadcast_store(t, result, array)
+    return result
 
 
 def _item(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:

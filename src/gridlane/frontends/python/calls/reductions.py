@@ -43,11 +43,11 @@ def _element_of(t: Translator, array: Operand, index: Operand) -> Operand:
         kind = argtypes.ArrayType(array.type.element, 1, array.type.layout, array.type.readonly)
         flat = ArrayView(kind, array.pointer, (b.const(1, i64),))
         return element_at(t, flat, place)
-    left, found = b.cast(place.value, i64), list[Operand]()
+    left, operands = b.cast(place.value, i64), list[Operand]()
     for extent in reversed(array.shape):
-        found.append(Scalar(b.binary(arith.Rem, left, extent), 0, i64.max))
+        operands.append(Scalar(b.binary(arith.Rem, left, extent), 0, i64.max))
         left = b.binary(arith.Div, left, extent)
-    return subscript(t, array, TupleOperand(tuple(reversed(found))))
+    return subscript(t, array, TupleOperand(tuple(reversed(operands))))
 
 
 def _call(t: Translator, function: Any, *arguments: Operand) -> Operand:
@@ -113,11 +113,11 @@ _mean_of_numbers = _with(reductions.mean_of_numbers, 0, f64, f32)
 
 def _mean(t: Translator, array: Elements) -> Operand:
     """A mean of floats is a float of their type, as in numba; that without NaNs is not."""
-    found, element = _quotient(t, array), array.type.element
+    operand, element = _quotient(t, array), array.type.element
     is_float = isinstance(element, argtypes.ScalarType) and element.dtype.is_float
     if is_float or isinstance(element, argtypes.ComplexType):
-        return cast_to(t, found, element)
-    return found
+        return cast_to(t, operand, element)
+    return operand
 
 
 def _variance(t: Translator, array: Elements) -> Operand:

@@ -37,18 +37,18 @@ def _with_default(parameters: list[Parameter]) -> dict[str, Parameter]:
     return {each.name: each for each in parameters if each.default is not Parameter.empty}
 
 
-def _check_positional(wanted: list[Parameter], found: list[Parameter]) -> None:
+def _check_positional(wanted: list[Parameter], parameters: list[Parameter]) -> None:
     """Parameters without a default, in order. ``*args`` of the implementation stands for the rest;
     in the function of types it does only where the implementation has it too."""
     starred = [each for each in wanted if each.kind is Parameter.VAR_POSITIONAL]
-    in_found = [each for each in found if each.kind is Parameter.VAR_POSITIONAL]
+    in_found = [each for each in parameters if each.kind is Parameter.VAR_POSITIONAL]
     if starred and not in_found:
         raise ValueError(
             "VAR_POSITIONAL (e.g. *args) argument kind is in the function of types and not in the "
             f"implementation; the offending argument name is '*{starred[0].name}'"
         )
     own = [each for each in wanted if each not in starred]
-    others = [each for each in found if each not in in_found]
+    others = [each for each in parameters if each not in in_found]
     if in_found:
         own = own[: len(others)]
     names, given = [each.name for each in own], [each.name for each in others]

@@ -40,10 +40,10 @@ def add(w: Writer, a: Expression, b: Expression) -> Expression:
     opposite = ((a ^ b) & SIGN).differs(0)
     m = w.select(opposite, ma - mb, ma + mb)
     sign = w.select(opposite & m.equals(0), w.const(0, u64), a & SIGN)
-    made = put_together(w, Number(sign, ea + 1, m))
-    made = w.select(is_infinite(a), a, made)
+    result = put_together(w, Number(sign, ea + 1, m))
+    result = w.select(is_infinite(a), a, result)
     undefined = is_nan(a) | is_nan(b) | (is_infinite(a) & is_infinite(b) & opposite)
-    return w.select(undefined, w.const(NAN, u64), made)
+    return w.select(undefined, w.const(NAN, u64), result)
 
 
 def _moved_up(w: Writer, x: Expression) -> Expression:
@@ -57,11 +57,11 @@ def multiply(w: Writer, a: Expression, b: Expression) -> Expression:
     sign = x.sign ^ y.sign
     high, low = _product(w, x, y)
     m = high | low.differs(0).cast(u64)
-    made = put_together(w, Number(sign, x.exponent + y.exponent - (BIAS - 1), m))
+    result = put_together(w, Number(sign, x.exponent + y.exponent - (BIAS - 1), m))
     infinite = is_infinite(a) | is_infinite(b)
-    made = w.select(infinite, sign | INFINITE, made)
+    result = w.select(infinite, sign | INFINITE, result)
     undefined = is_nan(a) | is_nan(b) | (infinite & (is_zero(a) | is_zero(b)))
-    return w.select(undefined, w.const(NAN, u64), made)
+    return w.select(undefined, w.const(NAN, u64), result)
 
 
 def _product(w: Writer, x: Number, y: Number) -> Pair:
@@ -95,11 +95,11 @@ def divide(w: Writer, a: Expression, b: Expression) -> Expression:
             turn.set(turn.get() + 1)
     m = quotient.get() | rest.get().differs(0).cast(u64)
     exponent = x.exponent - y.exponent + (BIAS + 64 - _QUOTIENT_BITS)
-    made = put_together(w, Number(sign, exponent, m))
-    made = w.select(is_zero(a) | is_infinite(b), sign, made)
-    made = w.select(is_infinite(a) | is_zero(b), sign | INFINITE, made)
+    result = put_together(w, Number(sign, exponent, m))
+    result = w.select(is_zero(a) | is_infinite(b), sign, result)
+    result = w.select(is_infinite(a) | is_zero(b), sign | INFINITE, result)
     both = (is_infinite(a) & is_infinite(b)) | (is_zero(a) & is_zero(b))
-    return w.select(is_nan(a) | is_nan(b) | both, w.const(NAN, u64), made)
+    return w.select(is_nan(a) | is_nan(b) | both, w.const(NAN, u64), result)
 
 
 _ROOT_BITS = 56
@@ -126,10 +126,10 @@ def square_root(w: Writer, a: Expression) -> Expression:
             turn.set(turn.get() + 1)
     m = root.get() | rest.get().differs(0).cast(u64)
     exponent = (power >> 1) + (BIAS + 64 - _ROOT_BITS)
-    made = put_together(w, Number(w.const(0, u64), exponent, m))
-    made = w.select(is_zero(a) | a.equals(INFINITE), a, made)
+    result = put_together(w, Number(w.const(0, u64), exponent, m))
+    result = w.select(is_zero(a) | a.equals(INFINITE), a, result)
     negative = (a & SIGN).differs(0) & ~is_zero(a)
-    return w.select(is_nan(a) | negative, w.const(NAN, u64), made)
+    return w.select(is_nan(a) | negative, w.const(NAN, u64), result)
 
 
 # ---- fused multiply-add, in 128 bits
@@ -151,8 +151,8 @@ def multiply_add(w: Writer, a: Expression, b: Expression, c: Expression) -> Expr
     zero = (m[0] | m[1]).equals(0)
     final = w.select(turned, z.sign, sign)
     final = w.select(zero & opposite, w.const(0, u64), final)
-    made = _put_pair_together(w, final, e.most(z.exponent), m)
-    return _fused_special(w, (a, b, c), sign, opposite, made)
+    result = _put_pair_together(w, final, e.most(z.exponent), m)
+    return _fused_special(w, (a, b, c), sign, opposite, result)
 
 
 def _product_exponent(w: Writer, x: Number, y: Number) -> Expression:
@@ -277,8 +277,8 @@ def _mask(w: Writer, x: Expression) -> Expression:
 def _integral(w: Writer, x: Expression, extra: Expression, below_one: Expression) -> Expression:
     """x with ``extra`` added to its bits and the bits after the point cleared; ``below_one`` is
     the magnitude of the result for numbers below 1."""
-    made = (x + extra) & ~_mask(w, x)
-    made = w.select(magnitude(x) < _ONE, below_one | (x & SIGN), made)
+    result = (x + extra) & ~_mask(w, x)
+    result = w.select(magnitude(x) < _ONE, below_one | (x & SIGN), result)
     whole = magnitude(x) >= (BIAS + FRACTION) << FRACTION
-    made = w.select(whole, x, made)
-    return w.select(is_nan(x), w.const(NAN, u64), made)
+    result = w.select(whole, x, result)
+    return w.select(is_nan(x), w.const(NAN, u64), result)

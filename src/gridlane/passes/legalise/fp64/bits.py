@@ -94,9 +94,9 @@ def _packed(w: Writer, e: Expression, m: Expression) -> Expression:
     up = (rest > half) | (rest.equals(half) & (whole & 1).equals(1))
     # The hidden bit adds one to the exponent, and a carry adds another.
     placed = w.select(small, w.const(0, u64), (e - 1).cast(u64) << FRACTION)
-    made = placed + whole + up.cast(u64)
-    made = w.select(e >= 0x7FF, w.const(INFINITE, u64), made)
-    return w.select(m.equals(0), w.const(0, u64), made)
+    result = placed + whole + up.cast(u64)
+    result = w.select(e >= 0x7FF, w.const(INFINITE, u64), result)
+    return w.select(m.equals(0), w.const(0, u64), result)
 
 
 def order(w: Writer, x: Expression) -> Expression:

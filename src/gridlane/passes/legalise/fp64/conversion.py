@@ -44,8 +44,8 @@ def from_f32(w: Writer, x: Expression) -> Expression:
     special = w.select(size >= 0xFF << _F32_FRACTION, w.const(up, u64), 0)
     least = BIAS - _F32_BIAS + 1 - _F32_FRACTION + 63
     small = put_together(w, Number(w.const(0, u64), w.const(least, i32), size))
-    made = w.select(size < 1 << _F32_FRACTION, small, normal + special)
-    return made | ((bits >> 31).cast(u64) << 63)
+    result = w.select(size < 1 << _F32_FRACTION, small, normal + special)
+    return result | ((bits >> 31).cast(u64) << 63)
 
 
 def to_f32(w: Writer, x: Expression) -> Expression:
@@ -72,11 +72,11 @@ def _to_f32(w: Writer, x: Expression, odd: bool) -> Expression:
     else:
         up = (rest > half) | (rest.equals(half) & (whole & 1).equals(1))
     placed = w.select(small, w.const(0, u32), (e - 1).reread(u32) << _F32_FRACTION)
-    made = placed + whole + up.cast(u32)
-    made = w.select(e >= 0xFF, w.const(0xFF << _F32_FRACTION, u32), made)
-    made = w.select(is_zero(x), w.const(0, u32), made)
-    made = w.select(is_nan(x), w.const(0x7FC00000, u32), made)
-    return (made | ((x >> 63).cast(u32) << 31)).reread(f32)
+    result = placed + whole + up.cast(u32)
+    result = w.select(e >= 0xFF, w.const(0xFF << _F32_FRACTION, u32), result)
+    result = w.select(is_zero(x), w.const(0, u32), result)
+    result = w.select(is_nan(x), w.const(0x7FC00000, u32), result)
+    return (result | ((x >> 63).cast(u32) << 31)).reread(f32)
 
 
 def to_integer(w: Writer, x: Expression, to: DType) -> Expression:
@@ -91,8 +91,8 @@ def to_integer(w: Writer, x: Expression, to: DType) -> Expression:
     if to.is_signed:
         ends = w.select(negative, w.const(to.min, i64), to.max)
         whole = size.reread(i64)
-        made = w.select(power >= limit, ends, w.select(negative, -whole, whole))
+        result = w.select(power >= limit, ends, w.select(negative, -whole, whole))
     else:
-        made = w.select(power >= limit, w.const(to.max, u64), size)
-        made = w.select(negative, w.const(0, u64), made)
-    return w.select(is_nan(x), w.const(0, made.dtype), made).cast(to)
+        result = w.select(power >= limit, w.const(to.max, u64), size)
+        result = w.select(negative, w.const(0, u64), result)
+    return w.select(is_nan(x), w.const(0, result.dtype), result).cast(to)

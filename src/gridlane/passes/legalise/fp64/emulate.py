@@ -162,11 +162,11 @@ class _Pairs(OverBits):
     def shuffle(self, op: warp.Shuffle) -> Sequence[Parts]:
         rest = (op.mask, op.lane, op.width)
         mask, lane, width = (self.one(value) for value in rest)
-        made = [
+        results = [
             self.builder.emit(warp.Shuffle(op.mode, mask, part, lane, width)).results
             for part in self.of(op.value)
         ]
-        return [(made[0][0], made[1][0]), (made[0][1],)]
+        return [(results[0][0], results[1][0]), (results[0][1],)]
 
     RULES: ClassVar[dict[type[Op], Rule]] = {
         **dict.fromkeys(COMPUTED, over_bits),

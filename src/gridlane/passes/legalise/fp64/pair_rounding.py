@@ -66,10 +66,10 @@ def _joined(w: Writer, a: Pair, first: Expression, second: Expression) -> Pair:
     """``first`` is that of the first part, and the result unless the first part is integral;
     ``second`` is that of the second. The first part is the nearest f32, so no integral number lies
     between it and the sum. A zero keeps the sign of a, and NaN counts for no second part."""
-    made = quick_sum(first, second)
-    made = Pair(w.with_sign(made.hi, a.hi), made.lo)
+    result = quick_sum(first, second)
+    result = Pair(w.with_sign(result.hi, a.hi), result.lo)
     both = first.equals(a.hi) & (abs(second) > 0.0)
-    return choose(both, made, pairs.alone(w, first))
+    return choose(both, result, pairs.alone(w, first))
 
 
 def _low_part(w: Writer, a: Pair) -> Expression:

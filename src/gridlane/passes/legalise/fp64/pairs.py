@@ -20,10 +20,10 @@ def alone(w: Writer, x: Expression) -> Pair:
     return Pair(x, w.const(0.0, f32))
 
 
-def guarded(w: Writer, plain: Expression, made: Pair) -> Pair:
+def guarded(w: Writer, plain: Expression, result: Pair) -> Pair:
     """The pair, or ``plain`` where the pair is zero or not a number."""
-    good = (abs(plain) < _INFINITY) & (abs(made.hi) < _INFINITY) & made.hi.differs(0.0)
-    return choose(good, made, alone(w, plain))
+    good = (abs(plain) < _INFINITY) & (abs(result.hi) < _INFINITY) & result.hi.differs(0.0)
+    return choose(good, result, alone(w, plain))
 
 
 def add(w: Writer, a: Pair, b: Pair) -> Pair:
@@ -35,9 +35,9 @@ def add(w: Writer, a: Pair, b: Pair) -> Pair:
 
 def multiply(w: Writer, a: Pair, b: Pair) -> Pair:
     """a * b."""
-    made = product(a.hi, b.hi)
-    made = quick_sum(made.hi, made.lo + (a.hi * b.lo + a.lo * b.hi))
-    return guarded(w, a.hi * b.hi, made)
+    result = product(a.hi, b.hi)
+    result = quick_sum(result.hi, result.lo + (a.hi * b.lo + a.lo * b.hi))
+    return guarded(w, a.hi * b.hi, result)
 
 
 def divide(w: Writer, a: Pair, b: Pair) -> Pair:
@@ -46,16 +46,16 @@ def divide(w: Writer, a: Pair, b: Pair) -> Pair:
     rest = _less(w, a, _times(w, b, first))
     second = rest.hi / b.hi
     rest = _less(w, rest, _times(w, b, second))
-    made = quick_sum(first, second)
-    made = quick_sum(made.hi, made.lo + rest.hi / b.hi)
-    return guarded(w, first, made)
+    result = quick_sum(first, second)
+    result = quick_sum(result.hi, result.lo + rest.hi / b.hi)
+    return guarded(w, first, result)
 
 
 def square_root(w: Writer, a: Pair) -> Pair:
     """The square root: one Newton step from that of the first part."""
     root = a.hi.sqrt()
-    made = product(root, root)
-    rest = _less(w, a, guarded(w, root * root, quick_sum(made.hi, made.lo)))
+    result = product(root, root)
+    rest = _less(w, a, guarded(w, root * root, quick_sum(result.hi, result.lo)))
     return guarded(w, root, quick_sum(root, rest.hi / (root + root)))
 
 
@@ -66,8 +66,8 @@ def _less(w: Writer, a: Pair, b: Pair) -> Pair:
 
 def _times(w: Writer, a: Pair, b: Expression) -> Pair:
     """a * b, as ``multiply`` makes it of a pair without a second part."""
-    made = product(a.hi, b)
-    return guarded(w, a.hi * b, quick_sum(made.hi, made.lo + a.lo * b))
+    result = product(a.hi, b)
+    return guarded(w, a.hi * b, quick_sum(result.hi, result.lo + a.lo * b))
 
 
 def multiply_add(w: Writer, a: Pair, b: Pair, c: Pair) -> Pair:

@@ -243,11 +243,11 @@ class _Words(Representation):
 
     def shuffle(self, op: warp.Shuffle) -> Sequence[Parts]:
         rest = [self.one(value) for value in (op.mask, op.lane, op.width)]
-        made = [
+        results = [
             self.builder.emit(warp.Shuffle(op.mode, rest[0], word, rest[1], rest[2])).results
             for word in self.of(op.value)
         ]
-        return [(made[0][0], made[1][0]), (made[0][1],)]
+        return [(results[0][0], results[1][0]), (results[0][1],)]
 
     def match_any(self, op: warp.MatchAny) -> Sequence[Parts]:
         b = self.builder

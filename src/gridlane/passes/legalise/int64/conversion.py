@@ -37,11 +37,11 @@ def _saturated(w: Writer, x: Expression, size: Wide, large: Expression, to: DTyp
     """The magnitude with the sign of x, saturated; 0 for NaN."""
     negative = x < 0.0
     if to is u64:
-        made = choose(large, constant(w, -1), size)
-        return choose(negative | x.is_nan(), constant(w, 0), made)
+        result = choose(large, constant(w, -1), size)
+        return choose(negative | x.is_nan(), constant(w, 0), result)
     ends = choose(negative, constant(w, i64.min), constant(w, i64.max))
-    made = choose(large, ends, choose(negative, -size, size))
-    return choose(x.is_nan(), constant(w, 0), made)
+    result = choose(large, ends, choose(negative, -size, size))
+    return choose(x.is_nan(), constant(w, 0), result)
 
 
 def _from_f64(w: Writer, x: Expression, to: DType) -> Wide:

@@ -37,15 +37,15 @@ def _written(module: Module) -> Function:
     w = Writer(Builder(module, function), FORMATS[f32])
     n0, n1, d0, d1 = (w.wrap(param.value) for param in function.params)
     n, d = Wide(n0, n1), Wide(d0, d1)
-    made = [w.variable(name, w.const(0, u32)) for name in ("q.lo", "q.hi", "r.lo", "r.hi")]
+    results = [w.variable(name, w.const(0, u32)) for name in ("q.lo", "q.hi", "r.lo", "r.hi")]
     short = control.If((n1 | d1).equals(0).value, Region(), Region())
     w.builder.emit(short)
     with w.builder.inside(short.then):
         high = w.select(d0.equals(0), w.const(0xFFFFFFFF, u32), 0)
-        _set(made, Wide(n0 / d0, high), low_word(n0 % d0))
+        _set(results, Wide(n0 / d0, high), low_word(n0 % d0))
     with w.builder.inside(short.orelse):
-        _long_division(w, n, d, made)
-    w.builder.return_(tuple([local.get().value for local in made]))
+        _long_division(w, n, d, results)
+    w.builder.return_(tuple([local.get().value for local in results]))
     function.body.ops[:0] = w.constants.values()
     return function
 

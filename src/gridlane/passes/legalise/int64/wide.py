@@ -226,9 +226,9 @@ def high_product(a: Wide, b: Wide) -> Wide:
 def signed_high_product(a: Wide, b: Wide) -> Wide:
     """The upper 64 bits of a signed product: a negative factor is its unsigned value less 2**64."""
     zero = constant(a.lo.writer, 0)
-    made = high_product(a, b)
-    made = made - choose(a.is_negative(), b, zero)
-    return made - choose(b.is_negative(), a, zero)
+    result = high_product(a, b)
+    result = result - choose(a.is_negative(), b, zero)
+    return result - choose(b.is_negative(), a, zero)
 
 
 def popcount(x: Wide) -> Wide:

@@ -38,10 +38,10 @@ class Pair:
 
     def __mul__(self, other: Pair | Expression) -> Pair:
         if isinstance(other, Expression):
-            made = product(self.hi, other)
-            return quick_sum(made.hi, self.hi.writer.fma(self.lo, other, made.lo))
-        made = product(self.hi, other.hi)
-        return quick_sum(made.hi, made.lo + (self.hi * other.lo + self.lo * other.hi))
+            result = product(self.hi, other)
+            return quick_sum(result.hi, self.hi.writer.fma(self.lo, other, result.lo))
+        result = product(self.hi, other.hi)
+        return quick_sum(result.hi, result.lo + (self.hi * other.lo + self.lo * other.hi))
 
     def __truediv__(self, other: Pair) -> Pair:
         quotient = self.hi / other.hi
@@ -81,11 +81,11 @@ def quick_sum(a: Expression, b: Expression) -> Pair:
 def product(a: Expression, b: Expression) -> Pair:
     """a * b, exactly unless parts of it underflow."""
     writer = a.writer
-    made = a * b
+    result = a * b
     if a.dtype is not f32:
-        return Pair(made, writer.fma(a, b, -made))
+        return Pair(result, writer.fma(a, b, -result))
     (a1, a0), (b1, b0) = _halves(a), _halves(b)
-    return Pair(made, ((a1 * b1 - made) + a1 * b0 + a0 * b1) + a0 * b0)
+    return Pair(result, ((a1 * b1 - result) + a1 * b0 + a0 * b1) + a0 * b0)
 
 
 def _halves(x: Expression) -> tuple[Expression, Expression]:
@@ -112,13 +112,13 @@ def pieces(value: Fraction, *bits: int) -> tuple[float, ...]:
     >>> pieces(Fraction(5, 8), 1, 2)
     (0.5, 0.125)
     """
-    made: list[float] = []
+    results: list[float] = []
     for count in bits:
         scale = Fraction(2) ** (count - _exponent(value))
         piece = Fraction(round(value * scale)) / scale
-        made.append(float(piece))
+        results.append(float(piece))
         value -= piece
-    return tuple(made)
+    return tuple(results)
 
 
 def _exponent(value: Fraction) -> int:

@@ -41,8 +41,8 @@ def erf(w: Writer, x: Expression) -> Expression:
     far = w.with_sign((-tail + w.real(1.0)).rounded(), x)
     # The sum is scaled, so that no part of it is subnormal: some devices flush subnormals to 0.
     near = _small(w, x.most(-0.5).least(0.5), _UP).rounded() * (1 / _UP)
-    made = w.select(size < 0.5, near, far)
-    return w.select(x.is_nan() | x.equals(0.0), x, made)
+    result = w.select(size < 0.5, near, far)
+    return w.select(x.is_nan() | x.equals(0.0), x, result)
 
 
 def erfc(w: Writer, x: Expression) -> Expression:
@@ -53,5 +53,5 @@ def erfc(w: Writer, x: Expression) -> Expression:
     whole = tail.times(w.power_of_two(n.most(1 - w.form.bias)))
     left = (-whole + w.real(2.0)).rounded()
     near = (single(w.real(1.0)) - _small(w, x.most(-0.5).least(0.5))).rounded()
-    made = w.select(size < 0.5, near, w.select(x < 0.0, left, right))
-    return w.select(x.is_nan(), x, made)
+    result = w.select(size < 0.5, near, w.select(x < 0.0, left, right))
+    return w.select(x.is_nan(), x, result)

@@ -39,10 +39,10 @@ def remainder(w: Writer, x: Expression, y: Expression) -> Expression:
         left.set(now - shift)
     # rest * 2**least is a multiple of the least bit of b: both products are exact.
     half = least >> 1
-    made = rest.get().cast(form.dtype) * w.power_of_two(half) * w.power_of_two(least - half)
-    made = w.with_sign(w.select(plain, made, a), x)
+    result = rest.get().cast(form.dtype) * w.power_of_two(half) * w.power_of_two(least - half)
+    result = w.with_sign(w.select(plain, result, a), x)
     undefined = x.is_nan() | y.is_nan() | a.equals(math.inf) | b.equals(0.0)
-    return w.select(undefined, math.nan, made)
+    return w.select(undefined, math.nan, result)
 
 
 def ldexp(w: Writer, x: Expression, exponent: Expression) -> Expression:
@@ -50,13 +50,13 @@ def ldexp(w: Writer, x: Expression, exponent: Expression) -> Expression:
     that will be subnormal well above the subnormal range."""
     bias, up = w.form.bias, w.form.precision
     lowest = 1 - bias + up
-    made, left = x, exponent.most(-4 * bias).least(4 * bias)
+    result, left = x, exponent.most(-4 * bias).least(4 * bias)
     for _ in range(2):
         high, low = left > bias, left < 1 - bias
         factor = w.select(high, 2.0**bias, w.select(low, w.real(2.0**lowest), 1.0))
-        made = made * factor
+        result = result * factor
         left = left - w.select(high, bias, w.select(low, w.const(lowest, i32), 0))
-    return made * w.power_of_two(left.most(1 - bias).least(bias))
+    return result * w.power_of_two(left.most(1 - bias).least(bias))
 
 
 def frexp(w: Writer, x: Expression) -> tuple[Expression, Expression]:
@@ -80,6 +80,6 @@ def nextafter(w: Writer, x: Expression, y: Expression) -> Expression:
     outwards = ~((x < y) ^ (x > 0.0))
     stepped = bits + w.select(outwards, w.const(1, form.whole), -1)
     least = (w.bits(y) & form.sign) | 1
-    made = w.from_bits(w.select(x.equals(0.0), least, stepped))
-    made = w.select(x.equals(y), y, made)
-    return w.select(x.is_nan() | y.is_nan(), math.nan, made)
+    result = w.from_bits(w.select(x.equals(0.0), least, stepped))
+    result = w.select(x.equals(y), y, result)
+    return w.select(x.is_nan() | y.is_nan(), math.nan, result)

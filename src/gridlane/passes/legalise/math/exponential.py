@@ -108,5 +108,5 @@ def expm1(w: Writer, x: Expression) -> Expression:
     edge = 30.0 if w.form.dtype is f32 else 60.0
     near = minus_one(w, x.most(-edge).least(edge)).rounded()
     power, n = parts(w, limited(w, x))
-    made = w.select(x > edge, w.scaled(power.rounded(), n), near)
-    return w.select(x.is_nan() | x.equals(0.0), x, made)
+    result = w.select(x > edge, w.scaled(power.rounded(), n), near)
+    return w.select(x.is_nan() | x.equals(0.0), x, result)

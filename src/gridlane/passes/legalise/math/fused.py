@@ -47,8 +47,8 @@ class Wide:
         is_far = n >= self.bits
         high, low = w.select(is_far, 0, self.high), w.select(is_far, self.high, self.low)
         lost = ((low << 1) << back) | w.select(is_far, self.low, 0)
-        made = (low >> by) | ((high << 1) << back)
-        return Wide(high >> by, made | w.select(lost.differs(0), w.const(1, low.dtype), 0))
+        result = (low >> by) | ((high << 1) << back)
+        return Wide(high >> by, result | w.select(lost.differs(0), w.const(1, low.dtype), 0))
 
     def up(self, n: Expression) -> Wide:
         """Shift left."""
@@ -83,12 +83,12 @@ def _chosen(w: Writer, condition: Expression, a: Wide, b: Wide) -> Wide:
 def fma(w: Writer, a: Expression, b: Expression, c: Expression) -> Expression:
     """a * b + c, rounded once."""
     sign = (w.bits(a) ^ w.bits(b)) < 0
-    made = _finite(w, a, b, c, sign)
+    result = _finite(w, a, b, c, sign)
     factors = (abs(a) < math.inf) & (abs(b) < math.inf)
     plain = factors & a.differs(0.0) & b.differs(0.0) & (abs(c) < math.inf)
     # A product that overflows must not turn an infinite sum into NaN.
     whole = factors & abs(c).equals(math.inf)
-    return w.select(plain, made, w.select(whole, c, a * b + c))
+    return w.select(plain, result, w.select(whole, c, a * b + c))
 
 
 def _finite(w: Writer, a: Expression, b: Expression, c: Expression, sign: Expression) -> Expression:
@@ -116,9 +116,9 @@ def _finite(w: Writer, a: Expression, b: Expression, c: Expression, sign: Expres
     # The sign is the larger one's: c's where c is the first and the larger, or neither.
     is_of_c = differ & (less ^ product_is_far_below)
     negative = w.select(nothing, sign & c_sign, w.select(is_of_c, c_sign, sign))
-    made = _rounded(w, total, exponent)
+    result = _rounded(w, total, exponent)
     return w.from_bits(
-        w.select(nothing, w.const(0, form.whole), made)
+        w.select(nothing, w.const(0, form.whole), result)
         | w.select(negative, w.const(form.sign, form.whole), 0)
     )
 

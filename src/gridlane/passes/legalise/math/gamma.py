@@ -38,8 +38,8 @@ def _sine_of_turns(w: Writer, a: Expression) -> Pair:
     n = (a * 2.0).rint()
     angle = constant(w, _PI) * (a - n * 0.5)
     turns = n.cast(w.form.whole)
-    made = choose((turns & 1).equals(0), sine(w, angle), cosine(w, angle))
-    return choose((turns & 2).equals(0), made, -made)
+    result = choose((turns & 1).equals(0), sine(w, angle), cosine(w, angle))
+    return choose((turns & 2).equals(0), result, -result)
 
 
 def _raised(w: Writer, a: Expression) -> tuple[Pair, Pair]:
@@ -73,10 +73,10 @@ def tgamma(w: Writer, x: Expression) -> Expression:
     # gamma(-a) = -pi / (a sin(pi a) gamma(a))
     under = _sine_of_turns(w, size) * a * power
     left = w.scaled((-constant(w, _PI) * divisor / under).rounded(), -n)
-    made = w.select(x < 0.0, left, right)
-    made = w.select(size < 2.0 ** -(form.precision + 2), 1.0 / x, made)
+    result = w.select(x < 0.0, left, right)
+    result = w.select(size < 2.0 ** -(form.precision + 2), 1.0 / x, result)
     pole = (x < 0.0) & x.trunc().equals(x)
-    return w.select(pole | x.is_nan(), math.nan, made)
+    return w.select(pole | x.is_nan(), math.nan, result)
 
 
 def _lowered(w: Writer, a: Expression) -> tuple[Expression, Pair, Expression]:
@@ -127,7 +127,7 @@ def lgamma(w: Writer, x: Expression) -> Expression:
     a = abs(x)
     least = math.ulp(0.0) if form.precision == 53 else 2.0**-149
     positive = _positive(w, a.most(least).least(2.0**form.bias))
-    made = w.variable("made", positive.rounded())
+    variable = w.variable("made", positive.rounded())
     # log(gamma(-a)) = log(pi / (a |sin(pi a)|)) - log(gamma(a)); the same for a near 0.
     with w.when(x < -(2.0 ** -(form.precision + 2))):
         turned = _sine_of_turns(w, a)
@@ -135,7 +135,7 @@ def lgamma(w: Writer, x: Expression) -> Expression:
         turned = choose(turned.hi.equals(0.0), single(w.real(1.0)), turned)
         inside = constant(w, _PI) / (turned * a.least(2.0**60))
         reflected = (precise(w, inside.hi, inside.lo) - positive).rounded()
-        made.set(w.select(a > 2.0**60, math.inf, reflected))
+        variable.set(w.select(a > 2.0**60, math.inf, reflected))
     pole = (x <= 0.0) & x.trunc().equals(x)
-    whole = w.select(pole | a.equals(math.inf), math.inf, made.get())
+    whole = w.select(pole | a.equals(math.inf), math.inf, variable.get())
     return w.select(x.is_nan(), x, whole)

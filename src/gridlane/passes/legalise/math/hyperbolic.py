@@ -10,10 +10,10 @@ from gridlane.passes.legalise.math.expression import Expression, Writer
 from gridlane.passes.legalise.math.logarithm import one_plus, positive
 
 
-def _odd(w: Writer, x: Expression, made: Expression) -> Expression:
+def _odd(w: Writer, x: Expression, result: Expression) -> Expression:
     """A function's value on the magnitude, with the sign of x; x itself where it is tiny or NaN."""
     small = abs(x) < 2.0 ** -(w.form.precision // 2 + 2)
-    return w.select(x.is_nan() | small, x, w.with_sign(made, x))
+    return w.select(x.is_nan() | small, x, w.with_sign(result, x))
 
 
 def sinh(w: Writer, x: Expression) -> Expression:
@@ -31,8 +31,8 @@ def cosh(w: Writer, x: Expression) -> Expression:
     """The hyperbolic cosine: half the sum of e**|x| and its inverse."""
     power, n = parts(w, limited(w, abs(x)))
     inverse = w.power_of_two((n * -2).most(1 - w.form.bias)) / power.hi
-    made = w.scaled((power + inverse).rounded(), n - 1)
-    return w.select(x.is_nan(), x, made)
+    result = w.scaled((power + inverse).rounded(), n - 1)
+    return w.select(x.is_nan(), x, result)
 
 
 def tanh(w: Writer, x: Expression) -> Expression:
@@ -64,9 +64,9 @@ def acosh(w: Writer, x: Expression) -> Expression:
     # x is moved off 0, where the root's residue would be 0 / 0.
     root = (t * two_sum(a, w.real(1.0)) + w.real(w.form.tiny)).sqrt()
     inner = root + t
-    made = _large(w, x, one_plus(w, inner.hi, inner.lo))
-    made = w.select(x.equals(1.0), 0.0, made)
-    return w.select(x < 1.0, math.nan, made)
+    result = _large(w, x, one_plus(w, inner.hi, inner.lo))
+    result = w.select(x.equals(1.0), 0.0, result)
+    return w.select(x < 1.0, math.nan, result)
 
 
 def atanh(w: Writer, x: Expression) -> Expression:
@@ -74,6 +74,6 @@ def atanh(w: Writer, x: Expression) -> Expression:
     size = abs(x)
     a = size.least(1.0 - 2.0**-w.form.precision)
     inner = single(a + a) / two_sum(w.real(1.0), -a)
-    made = one_plus(w, inner.hi, inner.lo) * 0.5
-    made = w.select(size.equals(1.0), math.inf, made)
-    return w.select(size > 1.0, math.nan, _odd(w, x, made))
+    result = one_plus(w, inner.hi, inner.lo) * 0.5
+    result = w.select(size.equals(1.0), math.inf, result)
+    return w.select(size > 1.0, math.nan, _odd(w, x, result))

@@ -66,8 +66,8 @@ def _false(w: Writer) -> Expression:
 def atan(w: Writer, x: Expression) -> Expression:
     """The arc tangent."""
     size = abs(x).least(2.0 ** (2 * w.form.precision))
-    made = w.with_sign(_arc(w, single(size), single(w.real(1.0)), _false(w)), x)
-    return w.select(x.is_nan() | x.equals(0.0), x, made)
+    result = w.with_sign(_arc(w, single(size), single(w.real(1.0)), _false(w)), x)
+    return w.select(x.is_nan() | x.equals(0.0), x, result)
 
 
 def atan2(w: Writer, y: Expression, x: Expression) -> Expression:
@@ -85,8 +85,8 @@ def atan2(w: Writer, y: Expression, x: Expression) -> Expression:
     scale = w.select(largest < 1 / up * 8.0, up, w.select(largest > 1 / w.form.tiny, down, 1.0))
     scale = w.select(infinite | none, 1.0, scale)
     a, b = a * scale, b * scale
-    made = _arc(w, single(a), single(b), w.is_negative(x))
-    return w.select(x.is_nan() | y.is_nan(), math.nan, w.with_sign(made, y))
+    result = _arc(w, single(a), single(b), w.is_negative(x))
+    return w.select(x.is_nan() | y.is_nan(), math.nan, w.with_sign(result, y))
 
 
 def _other_side(w: Writer, x: Expression) -> Pair:
@@ -102,14 +102,14 @@ def _other_side(w: Writer, x: Expression) -> Pair:
 def asin(w: Writer, x: Expression) -> Expression:
     """The arc sine."""
     size = abs(x).least(1.0)
-    made = w.with_sign(_arc(w, single(size), _other_side(w, size), _false(w)), x)
+    result = w.with_sign(_arc(w, single(size), _other_side(w, size), _false(w)), x)
     small = abs(x) < 2.0 ** -(w.form.precision // 2 + 2)
-    made = w.select(small, x, made)
-    return w.select(abs(x) <= 1.0, made, math.nan)
+    result = w.select(small, x, result)
+    return w.select(abs(x) <= 1.0, result, math.nan)
 
 
 def acos(w: Writer, x: Expression) -> Expression:
     """The arc cosine."""
     size = abs(x).least(1.0)
-    made = _arc(w, _other_side(w, size), single(size), x < 0.0)
-    return w.select(abs(x) <= 1.0, made, math.nan)
+    result = _arc(w, _other_side(w, size), single(size), x < 0.0)
+    return w.select(abs(x) <= 1.0, result, math.nan)

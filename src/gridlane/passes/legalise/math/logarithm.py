@@ -120,7 +120,7 @@ def one_plus(w: Writer, x: Expression, low: Expression | None = None) -> Express
 
 def log1p(w: Writer, x: Expression) -> Expression:
     """The logarithm of 1 + x."""
-    made = w.select(x < math.inf, one_plus(w, x), x)
-    made = w.select(x.equals(0.0), x, made)
-    made = w.select(x.equals(-1.0), -math.inf, made)
-    return w.select(x < -1.0, math.nan, made)
+    result = w.select(x < math.inf, one_plus(w, x), x)
+    result = w.select(x.equals(0.0), x, result)
+    result = w.select(x.equals(-1.0), -math.inf, result)
+    return w.select(x < -1.0, math.nan, result)

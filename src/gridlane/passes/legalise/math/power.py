@@ -24,12 +24,12 @@ def pow(w: Writer, x: Expression, y: Expression) -> Expression:
     low = w.fma(y1, log.lo, exponent.lo)
     whole = limited(w, exponent.hi)
     power, n = parts(w, whole, w.select(whole.equals(exponent.hi), low, 0.0))
-    made = w.scaled(power.rounded(), n)
+    result = w.scaled(power.rounded(), n)
     # Up to here zero and infinity have the logarithms of the numbers next to them.
     grows = (y > 0.0) ^ size.equals(0.0)
     extreme = size.equals(0.0) | size.equals(math.inf)
-    made = w.select(extreme, w.select(grows, math.inf, w.real(0.0)), made)
-    return _signed(w, x, y, made)
+    result = w.select(extreme, w.select(grows, math.inf, w.real(0.0)), result)
+    return _signed(w, x, y, result)
 
 
 def _signed(w: Writer, x: Expression, y: Expression, size: Expression) -> Expression:
@@ -37,10 +37,10 @@ def _signed(w: Writer, x: Expression, y: Expression, size: Expression) -> Expres
     half = y * 0.5
     integral = y.trunc().equals(y)
     odd = integral & half.trunc().differs(half)
-    made = w.select(odd & w.is_negative(x), -size, size)
+    result = w.select(odd & w.is_negative(x), -size, size)
     undefined = (x < 0.0) & (x > -math.inf) & ~integral
-    made = w.select(undefined | x.is_nan() | y.is_nan(), math.nan, made)
-    return w.select(x.equals(1.0) | y.equals(0.0), 1.0, made)
+    result = w.select(undefined | x.is_nan() | y.is_nan(), math.nan, result)
+    return w.select(x.equals(1.0) | y.equals(0.0), 1.0, result)
 
 
 def cbrt(w: Writer, x: Expression) -> Expression:
@@ -64,9 +64,9 @@ def cbrt(w: Writer, x: Expression) -> Expression:
     cube = product(square.hi, root)
     over = ((cube.hi - m) + cube.lo) + square.lo * root
     root = root - over / (square.hi * 3.0)
-    made = root * w.power_of_two(third - w.select(small, 18, w.const(0, i32)))
-    made = w.with_sign(made, x)
-    return w.select((size < math.inf) & x.differs(0.0), made, x)
+    result = root * w.power_of_two(third - w.select(small, 18, w.const(0, i32)))
+    result = w.with_sign(result, x)
+    return w.select((size < math.inf) & x.differs(0.0), result, x)
 
 
 def hypot(w: Writer, x: Expression, y: Expression) -> Expression:
@@ -82,9 +82,9 @@ def hypot(w: Writer, x: Expression, y: Expression) -> Expression:
     square, other = product(m, m), product(n, n)
     total = square + other
     root = total.hi.sqrt()
-    made = root * back
-    made = w.select(x.is_nan() | y.is_nan(), math.nan, made)
-    return w.select(a.equals(math.inf) | b.equals(math.inf), math.inf, made)
+    result = root * back
+    result = w.select(x.is_nan() | y.is_nan(), math.nan, result)
+    return w.select(a.equals(math.inf) | b.equals(math.inf), math.inf, result)
 
 
 def rsqrt(w: Writer, x: Expression) -> Expression:

@@ -113,14 +113,14 @@ def _shifted(
 def _low_product(w: Writer, factor: Expression, words: list[Expression]) -> list[Expression]:
     """The low product of words and a word, modulo the words' width; most significant first."""
     one, zero = w.const(1, factor.dtype), w.const(0, factor.dtype)
-    made: list[Expression] = []
+    expressions: list[Expression] = []
     carry = zero
     for word in reversed(words):
         low = word * factor
         total = low + carry
         carry = word.high_product(factor) + w.select(total < low, one, zero)
-        made.append(total)
-    return made[::-1]
+        expressions.append(total)
+    return expressions[::-1]
 
 
 def _as_pair(w: Writer, words: list[Expression]) -> Pair:

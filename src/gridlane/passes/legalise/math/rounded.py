@@ -51,11 +51,11 @@ def sqrt(w: Writer, x: Expression) -> Expression:
     residue = radicand - root * root
     # (root + 1/2)**2 is root**2 + root + 1/4, so there is no tie.
     root = root + _one_if(w, residue > root) - _one_if(w, residue <= -root)
-    made = root + ((half + (form.bias + form.fraction - 1)) << form.fraction)
+    result = root + ((half + (form.bias + form.fraction - 1)) << form.fraction)
     plain = (bits > 0) & (bits < _infinity(w))
     itself = bits.equals(0) | bits.equals(form.sign) | bits.equals(_infinity(w))
     special = w.select(itself, bits, w.bits(w.real(math.nan)))
-    return w.from_bits(w.select(plain, made, special))
+    return w.from_bits(w.select(plain, result, special))
 
 
 def quotient(w: Writer, a: Expression, b: Expression) -> Expression:
@@ -88,11 +88,11 @@ def quotient(w: Writer, a: Expression, b: Expression) -> Expression:
     kept = more >> drop
     lost = more - (kept << drop)
     up = _one_if(w, lost + (kept & 1) > (w.const(1, i32) << (drop - 1)))
-    made = ((field.most(1) - 1) << form.fraction) + kept + up
+    result = ((field.most(1) - 1) << form.fraction) + kept + up
 
     infinite = top.equals(_infinity(w)) | bottom.equals(0)
     nothing = top.equals(0) | bottom.equals(_infinity(w))
-    made = w.select(infinite | (field > 2 * form.bias), _infinity(w), made)
-    made = w.select(nothing & ~infinite, 0, made)
+    result = w.select(infinite | (field > 2 * form.bias), _infinity(w), result)
+    result = w.select(nothing & ~infinite, 0, result)
     undefined = (infinite & nothing) | (top > _infinity(w)) | (bottom > _infinity(w))
-    return w.from_bits(w.select(undefined, w.bits(w.real(math.nan)), made | sign))
+    return w.from_bits(w.select(undefined, w.bits(w.real(math.nan)), result | sign))

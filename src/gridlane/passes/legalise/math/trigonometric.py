@@ -29,19 +29,19 @@ def cosine(w: Writer, r: Pair) -> Pair:
 
 def _turned(w: Writer, r: Pair, turns: Expression) -> Expression:
     """sin(r + turns pi / 2)."""
-    made = choose((turns & 1).equals(0), sine(w, r), cosine(w, r)).rounded()
-    return w.select((turns & 2).equals(0), made, -made)
+    result = choose((turns & 1).equals(0), sine(w, r), cosine(w, r)).rounded()
+    return w.select((turns & 2).equals(0), result, -result)
 
 
-def _finite(w: Writer, x: Expression, made: Expression) -> Expression:
-    return w.select(abs(x) < math.inf, made, math.nan)
+def _finite(w: Writer, x: Expression, result: Expression) -> Expression:
+    return w.select(abs(x) < math.inf, result, math.nan)
 
 
 def sin(w: Writer, x: Expression) -> Expression:
     """The sine."""
     r, turns = quarter_turns(w, x)
-    made = w.select(x.equals(0.0), x, _turned(w, r, turns))
-    return _finite(w, x, made)
+    result = w.select(x.equals(0.0), x, _turned(w, r, turns))
+    return _finite(w, x, result)
 
 
 def cos(w: Writer, x: Expression) -> Expression:
@@ -55,7 +55,7 @@ def tan(w: Writer, x: Expression) -> Expression:
     r, turns = quarter_turns(w, x)
     s, c = sine(w, r), cosine(w, r)
     even = (turns & 1).equals(0)
-    made = (choose(even, s, -c) / choose(even, c, s)).rounded()
+    result = (choose(even, s, -c) / choose(even, c, s)).rounded()
     # The smallest arguments are their own tangents: the quotient's residue underflows for them.
     small = abs(x) < w.form.tiny * 2.0 ** (2 * w.form.precision)
-    return _finite(w, x, w.select(small, x, made))
+    return _finite(w, x, w.select(small, x, result))

@@ -226,10 +226,10 @@ class SmallValues(Representation):
 
         def new(bits: Expression) -> Expression:
             old = self.held(bits, own)
-            made = self.writer.wrap(stored(self.builder, op.kind, old.value, value))
+            result = self.writer.wrap(stored(self.builder, op.kind, old.value, value))
             if op.kind in (atomic.AtomicKind.ADD, atomic.AtomicKind.SUB):
-                made = self.fitted(made, own)
-            return self.bits(made, own)
+                result = self.fitted(result, own)
+            return self.bits(result, own)
 
         old = self.place(op.pointer).change(new, op.order, op.scope)
         return [(self.held(old, own).value,)]

@@ -28,8 +28,8 @@ def widened(w: Writer, bits: Expression, own: DType) -> Expression:
     m = bits & 0x7FFF
     small = (m.cast(f32) * 2.0**-24).reread(u32)
     large = (m << _STEP) + w.select(m >= 0x7C00, w.const(224 << _FRACTION, u32), 112 << _FRACTION)
-    made = w.select(m < 0x400, small, large)
-    return (made | ((bits & 0x8000) << 16)).reread(f32)
+    result = w.select(m < 0x400, small, large)
+    return (result | ((bits & 0x8000) << 16)).reread(f32)
 
 
 def rounded(w: Writer, x: Expression, to: DType) -> Expression:
@@ -55,11 +55,11 @@ def _to_f16(w: Writer, x: Expression) -> Expression:
     lost = w.const(126, u32) - (m >> _FRACTION)
     half = (w.const(1, u32) << (lost - 1)) - 1
     small = (significand + half + ((significand >> lost) & 1)) >> lost
-    made = w.select(m < 0x38800000, small, normal.least(0x7C00))
+    result = w.select(m < 0x38800000, small, normal.least(0x7C00))
     payload = (m >> _STEP) & 0x3FF
     quiet = (payload | w.select(payload.equals(0), w.const(0x200, u32), 0)) | 0x7C00
-    made = w.select(m > _INFINITE, quiet, made)
-    return made | ((bits >> 16) & 0x8000)
+    result = w.select(m > _INFINITE, quiet, result)
+    return result | ((bits >> 16) & 0x8000)
 
 
 def sticky(w: Writer, x: Expression) -> Expression:
@@ -67,20 +67,20 @@ def sticky(w: Writer, x: Expression) -> Expression:
     negative = x < 0 if x.dtype is i32 else None
     size = x.reread(u32) if negative is None else abs(x).reread(u32)
     low = (size & 0xFF).differs(0).cast(u32) << 8
-    made = w.select(size < 1 << 24, size, (size & ~0xFF) | low).cast(f32)
-    return made if negative is None else w.select(negative, -made, made)
+    result = w.select(size < 1 << 24, size, (size & ~0xFF) | low).cast(f32)
+    return result if negative is None else w.select(negative, -result, result)
 
 
 def odd_from_f64(w: Writer, x: Expression) -> Expression:
     """An f64 rounded to odd as an f32."""
-    made = x.cast(f32)
-    back = made.cast(x.dtype)
-    bits = made.reread(i32)
+    result = x.cast(f32)
+    back = result.cast(x.dtype)
+    bits = result.reread(i32)
     beyond = abs(back) > abs(x)
     # A step on the bits of a float is a step away from zero.
     moved = (bits + w.select(beyond, w.const(-1, i32), 1)).reread(f32)
     inexact = (back < x) | (back > x)
-    return w.select(inexact & (bits & 1).equals(0), moved, made)
+    return w.select(inexact & (bits & 1).equals(0), moved, result)
 
 
 def odd_fma(w: Writer, a: Expression, b: Expression, c: Expression) -> Expression:
@@ -92,13 +92,13 @@ def odd_fma(w: Writer, a: Expression, b: Expression, c: Expression) -> Expressio
     shift = apart.most(-60).least(60)
     addend = mc * ((shift + 127) << _FRACTION).reread(f32)
     base = w.select(apart > 60, ec - 60, exponent)
-    made = _placed(w, _sum_to_odd(w, product, addend), base)
+    result = _placed(w, _sum_to_odd(w, product, addend), base)
     plain = a * b + c
     zero = a.equals(0.0) | b.equals(0.0)
-    made = w.select(zero, plain, made)
+    result = w.select(zero, plain, result)
     finite = (abs(a) < float("inf")) & (abs(b) < float("inf"))
     special = w.select(finite, c, plain)
-    return w.select(finite & (abs(c) < float("inf")), made, special)
+    return w.select(finite & (abs(c) < float("inf")), result, special)
 
 
 def _taken_apart(w: Writer, x: Expression) -> tuple[Expression, Expression]:
@@ -136,7 +136,7 @@ def _placed(w: Writer, x: Expression, base: Expression) -> Expression:
     whole = fraction | (1 << _FRACTION)
     kept = whole >> gone
     small = kept | (kept << gone).differs(whole).cast(u32)
-    made = w.select(
+    result = w.select(
         exponent <= 0, small, w.select(exponent >= 255, w.const(_INFINITE, u32), normal)
     )
-    return w.select(m.equals(0), x, (made | (bits & _SIGN)).reread(f32))
+    return w.select(m.equals(0), x, (result | (bits & _SIGN)).reread(f32))

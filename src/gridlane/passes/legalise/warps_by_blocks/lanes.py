@@ -176,27 +176,27 @@ class Lanes:
         ]
         self._tell(value, active)
         b.emit(grid.Barrier())
-        made = [
+        results = [
             (self._told(b.select(inside, source, self.lane), _scalar(value)), inside)
             for source, inside in sources
         ]
         b.emit(grid.Barrier())
-        return made
+        return results
 
     def _equal_lanes(self, wanted: Value) -> Value:
         """The u32 of the lanes whose slots have the same bits as a value."""
         b, dtype = self.builder, _scalar(wanted)
-        found = b.variable("equal", u32)
-        b.write(found, b.const(0, u32))
+        variable = b.variable("equal", u32)
+        b.write(variable, b.const(0, u32))
         bits = wanted if dtype.is_bool else b.bitcast(wanted, dtype.unsigned)
 
         def look(lane: Value) -> None:
             other = self._told(lane, _scalar(bits))
             bit = b.value(arith.Shl(b.cast(b.eq(other, bits), u32), lane))
-            b.write(found, b.or_(b.read(found), bit))
+            b.write(variable, b.or_(b.read(variable), bit))
 
         self._each_lane(look)
-        return b.read(found)
+        return b.read(variable)
 
     def _match_any(self, op: Op, operands: list[Value], active: Value) -> tuple[Value, ...]:
         b, (mask, value) = self.builder, operands

@@ -40,16 +40,16 @@ def meets(op: Op) -> bool:
 def _together(ops: Iterable[Op]) -> Iterator[Sequence[Op]]:
     """Each op; adjacent shuffles of one value together, where none needs another's result."""
     group: list[warp.Shuffle] = []
-    made: set[Value] = set()
+    new_values: set[Value] = set()
     for op in ops:
         is_shuffle = isinstance(op, warp.Shuffle)
         fits = is_shuffle and bool(group) and op.value is group[0].value
-        if group and not (fits and made.isdisjoint(op.operands())):
+        if group and not (fits and new_values.isdisjoint(op.operands())):
             yield group
-            group, made = [], set()
+            group, new_values = [], set()
         if is_shuffle:
             group.append(op)
-            made.update(op.results)
+            new_values.update(op.results)
         else:
             yield (op,)
     if group:
@@ -283,10 +283,10 @@ class _Exits:
             self.gone = self.uniform.builder.variable("gone", b1)
         false, true = arith.Const(False, b1), arith.Const(True, b1)
         writes = [memory.WriteVar(level.active, false.result) for level in ended]
-        made: list[Op] = [false, true, *writes, memory.WriteVar(self.gone, true.result)]
+        new_ops: list[Op] = [false, true, *writes, memory.WriteVar(self.gone, true.result)]
         if isinstance(op, control.Raise):
-            made.append(control.Report(op.code))
-        made.append(control.Leave())
-        for item in made:
+            new_ops.append(control.Report(op.code))
+        new_ops.append(control.Leave())
+        for item in new_ops:
             item.loc = op.loc
-        return made
+        return new_ops

@@ -132,9 +132,9 @@ class _Part:
         for param in old.params:
             own = Value(param.value.type, None, param.value.name)
             self.values[param.value] = own
-            made = Param(own, param.argument, param.path, align=param.align)
-            made.noalias, made.readonly = param.noalias, param.readonly
-            function.params.append(made)
+            new_param = Param(own, param.argument, param.path, align=param.align)
+            new_param.noalias, new_param.readonly = param.noalias, param.readonly
+            function.params.append(new_param)
         last = max([param.argument for param in old.params], default=-1)
         base = Value(pointer(u32), None, "grid.memory")
         step = Value(u32, None, "grid.step")

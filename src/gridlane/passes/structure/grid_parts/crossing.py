@@ -116,28 +116,28 @@ class Crossing:
     def _marked(self) -> set[Item]:
         """Values and variables that may hold an address of a block's or a thread's own memory,
         which changes at a barrier."""
-        found: set[Item] = set()
+        items: set[Item] = set()
         ops = [op for node in self.flat.nodes for op in Region(node.ops).walk()]
-        found.update(op.results[0] for op in ops if _is_array(op))
+        items.update(op.results[0] for op in ops if _is_array(op))
         before = -1
-        while len(found) != before:
-            before = len(found)
+        while len(items) != before:
+            before = len(items)
             for op in ops:
                 if isinstance(op, memory.WriteVar):
-                    if op.value in found:
-                        found.add(op.var)
+                    if op.value in items:
+                        items.add(op.var)
                 elif isinstance(op, memory.ReadVar):
-                    if op.var in found:
-                        found.add(op.results[0])
+                    if op.var in items:
+                        items.add(op.results[0])
                 elif isinstance(op, MmaLoad):
                     continue
-                elif (op.pure or op.cross_lane) and any(v in found for v in op.operands()):
-                    found.update(value for value in op.results if value.type is not b1)
+                elif (op.pure or op.cross_lane) and any(v in items for v in op.operands()):
+                    items.update(value for value in op.results if value.type is not b1)
         for op in ops:
             value = getattr(op, "value", None)
-            if not (op.pure or isinstance(op, memory.WriteVar)) and value in found:
+            if not (op.pure or isinstance(op, memory.WriteVar)) and value in items:
                 _refuse("an address in shared or local memory is stored", op)
-        return found
+        return items
 
     # --- liveness
 
@@ -194,16 +194,16 @@ class Crossing:
         return known
 
     def _live(self, items: Iterable[Item]) -> Live:
-        found = Live()
+        live = Live()
         arrays: dict[Op, None] = {}
         for item in items:
             var = item if isinstance(item, Var) else self._kept.get(item)
             if var is not None:
-                (found.common if var in self._common else found.kept).append(var)
+                (live.common if var in self._common else live.kept).append(var)
             elif isinstance(item, Value):
                 arrays.update(dict.fromkeys(self._arrays_of(item)))
-        found.arrays = [*arrays]
-        return found
+        live.arrays = [*arrays]
+        return live
 
     def _arrays_of(self, value: Value) -> Iterator[Op]:
         """The arrays whose addresses a value is computed from."""

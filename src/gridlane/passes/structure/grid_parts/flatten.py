@@ -61,20 +61,20 @@ class Flat:
     def _node(self, ops: list[Op], indices: dict[int, int]) -> Node:
         """A block of a graph as a node."""
         *ops, end = ops
-        made = Node(ops, loc=end.loc)
+        node = Node(ops, loc=end.loc)
         match end:
             case graph.Branch():
-                made.goals = [indices[end.target]]
+                node.goals = [indices[end.target]]
             case graph.BranchIf():
-                made.goals = [indices[end.then], indices[end.orelse]]
-                made.condition = end.condition
+                node.goals = [indices[end.then], indices[end.orelse]]
+                node.condition = end.condition
             case _:
-                made.end = end
+                node.end = end
         if ops and isinstance(ops[-1], grid.GridSync):
             self.syncs.append(ops[-1])
-            made.sync = len(self.syncs)
+            node.sync = len(self.syncs)
             ops.pop()
-        return made
+        return node
 
 
 def _has_sync(op: Op) -> bool:

@@ -232,8 +232,8 @@ class Keeper:
     def _load(self, type_: Type, numbers: Iterator[int], place: Place) -> Value:
         parts = memory.part_types(type_)
         if parts:
-            made = tuple([self._load(part, numbers, place) for part in parts])
-            return self.b.value(memory.Pack(made, type_))  # type: ignore[arg-type]  # has parts
+            result = tuple([self._load(part, numbers, place) for part in parts])
+            return self.b.value(memory.Pack(result, type_))  # type: ignore[arg-type]  # has parts
         word = stored_type(type_)
         if word is f64 and self.pairs:
             return self._load_pair(place(u64, next(numbers)))

@@ -41,13 +41,13 @@ def remove_recursion(module: Module, stack_bytes: int, root: str = "") -> None:
         known = module.stack is not None and module.stack_holds_addresses
         module.stack_holds_addresses = known or cycle.saves_addresses
         module.stack = f"{first.name} calls itself{path}", first.loc
-        made = [cycle.entered_at(name, stack_bytes // 4) for name in sorted(entered)]
+        results = [cycle.entered_at(name, stack_bytes // 4) for name in sorted(entered)]
         for name in names:
             del module.functions[name]
-        module.functions.update((function.name, function) for function in made)
+        module.functions.update((function.name, function) for function in results)
         module.stack_bytes += stack_bytes
         _hand_on(
-            module, {loop.name: loop.params[-1].value for loop in made}, stack_bytes // 4, root
+            module, {loop.name: loop.params[-1].value for loop in results}, stack_bytes // 4, root
         )
 
 

@@ -241,12 +241,12 @@ class _Loop:
         self._go(self._number(call.callee))
 
     def _error(self, call: control.Call) -> int:
-        told = (
+        message = (
             f"the stack of a thread is full, with {4 * self.words} bytes: {call.callee} calls "
             "itself too deep; GRIDLANE_STACK sets the bytes, up to the device's limit"
         )
         errors = self.cycle.module.errors
-        errors.append(ErrorSite("RecursionError", told, call.loc))
+        errors.append(ErrorSite("RecursionError", message, call.loc))
         return len(errors) - 1
 
     def _come_back(self, member: Member, segment: Segment, call: control.Call) -> None:

@@ -69,12 +69,12 @@ class Member:
                 if not (is_call or op.terminator):
                     ops.append(op)
                     continue
-                made = Segment(ops, op, after)
+                segment = Segment(ops, op, after)
                 if after is None:
-                    self.labels[block.label] = made
+                    self.labels[block.label] = segment
                 else:
-                    self.segments[-1].following = [made]
-                self.segments.append(made)
+                    self.segments[-1].following = [segment]
+                self.segments.append(segment)
                 ops, after = [], op if isinstance(op, control.Call) else None
             ends.append((self.segments[-1], block))
         for last, block in ends:

@@ -106,9 +106,9 @@ class Places:
 
     def comes_to(self, node: int, goal: int) -> bool:
         """Whether control may go from an inline node or what follows it to another node."""
-        found = self.arrivals[goal]
-        at = bisect_left(found, self.first[node])
-        return at < len(found) and found[at] <= self.last[node]
+        arrival = self.arrivals[goal]
+        at = bisect_left(arrival, self.first[node])
+        return at < len(arrival) and arrival[at] <= self.last[node]
 
 
 def places_of(flow: Flow) -> Places:

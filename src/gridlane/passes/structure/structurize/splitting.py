@@ -102,12 +102,12 @@ def _components(edges: Edges, nodes: list[int]) -> Iterator[list[int]]:
                 if stack:
                     low[stack[-1][0]] = min(low[stack[-1][0]], low[node])
                 if low[node] == number[node]:
-                    found = open_nodes[place[node] :]
+                    open_node = open_nodes[place[node] :]
                     del open_nodes[place[node] :]
-                    for each in found:
+                    for each in open_node:
                         del low[each]
-                    if len(found) > 1:
-                        yield found
+                    if len(open_node) > 1:
+                        yield open_node
             elif goal in unseen:
                 stack.append((goal, iter(edges[goal])))
             else:

@@ -99,24 +99,28 @@ def library() -> ctypes.CDLL | None:
 @cache
 def address_of(name: str) -> int:
     """The address of a function in the loaded driver; 0 if it is unknown."""
-    found = library()
-    return ctypes.cast(getattr(found, name), ctypes.c_void_p).value or 0 if found else 0
+    library_object = library()
+    return (
+        ctypes.cast(getattr(library_object, name), ctypes.c_void_p).value or 0
+        if library_object
+        else 0
+    )
 
 
 @cache
 def waiting() -> tuple[Callable[[int], int], Callable[[], int]]:
     """cuStreamSynchronize of a stream's number and cuCtxSynchronize, each returning its code.
     cuda-bindings takes four times as long to make an enum member of it."""
-    found = library()
-    if found is None:
+    library_object = library()
+    if library_object is None:
         driver = bindings()
         return (
             lambda handle: int(driver.cuStreamSynchronize(driver.CUstream(handle))[0]),
             lambda: int(driver.cuCtxSynchronize()[0]),
         )
-    stream = found.cuStreamSynchronize
+    stream = library_object.cuStreamSynchronize
     stream.argtypes = (ctypes.c_void_p,)
-    return stream, found.cuCtxSynchronize
+    return stream, library_object.cuCtxSynchronize
 
 
 HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -131,9 +135,9 @@ def host_launcher() -> Callable[[int, Any, int], int]:
     Raises:
         DeviceError: NOT_SUPPORTED, the driver's library is not found by its name.
     """
-    found = library()
-    if found is None:
+    library_object = library()
+    if library_object is None:
         fail(NOT_SUPPORTED, "host functions in streams", "put libcuda.so.1 on the library path")
-    function = found.cuLaunchHostFunc
+    function = library_object.cuLaunchHostFunc
     function.argtypes = (ctypes.c_void_p, HOST_FUNCTION, ctypes.c_void_p)
     return function

@@ -330,8 +330,8 @@ class Context:
         return device_error(error.number, told, advice)
 
     def _lost(self) -> DeviceError:
-        told = "other code of this process has reset the device, and its memory is lost"
-        return device_error(CONTEXT_DESTROYED, told, "cuda.close() begins again")
+        message = "other code of this process has reset the device, and its memory is lost"
+        return device_error(CONTEXT_DESTROYED, message, "cuda.close() begins again")
 
     def settled(self) -> None:
         """Note that all work is done: no kernel is a suspect any more."""

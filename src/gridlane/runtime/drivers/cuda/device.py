@@ -392,7 +392,7 @@ _lock = threading.Lock()
 def gpu(ordinal: int) -> CudaDevice:
     """Open a GPU by its number; return the same object while it is alive."""
     with fork_waits(), _lock:
-        found = _opened.get(ordinal)
-        if found is None:
-            found = _opened[ordinal] = CudaDevice(ordinal)
-        return found
+        cuda_device = _opened.get(ordinal)
+        if cuda_device is None:
+            cuda_device = _opened[ordinal] = CudaDevice(ordinal)
+        return cuda_device

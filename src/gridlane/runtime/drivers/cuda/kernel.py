@@ -93,8 +93,8 @@ class CudaModule:
     def _load(self) -> None:
         context, artifact = self.context, self.artifact
         image = artifact.code + b"\0" if artifact.format == "ptx" else artifact.code
-        told = f"{artifact.name}, {len(image)} bytes of {artifact.format}"
-        self.handle = context.call("cuModuleLoadData", image, what=told)
+        message = f"{artifact.name}, {len(image)} bytes of {artifact.format}"
+        self.handle = context.call("cuModuleLoadData", image, what=message)
         self.generation = context.generation
         # Its kernels may still be in flight, on any stream.
         unload = ("cuCtxSynchronize",), ("cuModuleUnload", self.handle)

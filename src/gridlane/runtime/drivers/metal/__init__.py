@@ -27,10 +27,10 @@ def open_device(ordinal: int = 0) -> MetalDevice:
     Raises:
         DeviceError: METAL_NO_DEVICE, without Metal or a usable device; INVALID_DEVICE.
     """
-    found = usable()
-    if ordinal >= len(found):
-        fail(INVALID_DEVICE, f"device {ordinal} of Metal; this machine has {len(found)}")
-    return MetalDevice(found[ordinal], ordinal)
+    adapters = usable()
+    if ordinal >= len(adapters):
+        fail(INVALID_DEVICE, f"device {ordinal} of Metal; this machine has {len(adapters)}")
+    return MetalDevice(adapters[ordinal], ordinal)
 
 
 def open_for_compiling() -> MetalDevice:

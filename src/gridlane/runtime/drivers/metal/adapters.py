@@ -57,10 +57,12 @@ def usable() -> tuple[Adapter, ...]:
     able = tuple(adapter for adapter in every if not adapter.missing)
     if able:
         return able
-    told = "; ".join(f"{adapter.name}: {adapter.missing}" for adapter in every)
+    message = "; ".join(f"{adapter.name}: {adapter.missing}" for adapter in every)
     if provider().emulated:
-        no_device("metal", told or "the stand-in for Metal has no g++", "install g++ 12 or newer")
-    no_device("metal", told or "Metal shows no device", "use an Apple M1 or newer with macOS 15")
+        no_device(
+            "metal", message or "the stand-in for Metal has no g++", "install g++ 12 or newer"
+        )
+    no_device("metal", message or "Metal shows no device", "use an Apple M1 or newer with macOS 15")
 
 
 def _adapter(there: Provider, device: Any) -> Adapter:

@@ -159,10 +159,10 @@ class MetalDevice(ReportingDevice[MetalStream]):
         """Facts for ``gridlane devices``."""
         free, total = self.memory_info()
         system = "macOS {}.{}".format(*self.adapter.provider.macos)
-        told = f"{LABEL}, for tests and trials" if self.emulated else f"Metal of {system}"
+        message = f"{LABEL}, for tests and trials" if self.emulated else f"Metal of {system}"
         return {
             "name": self.adapter.name,
-            "metal": told,
+            "metal": message,
             "memory": f"{free >> 20} of {total >> 20} MiB free",
             "uuid": f"GPU-{uuid.UUID(int=self.adapter.registry)}",
         }

@@ -60,5 +60,5 @@ def explained(error: Any, kernels: str) -> DeviceError:
     code, domain = int(error.code()), str(error.domain())
     number, words, advice = TABLE.get(code, _UNKNOWN) if domain == DOMAIN else _UNKNOWN
     where = f", in {kernels}" if kernels else ""
-    told = f"{words}{where} ({domain} {code}: {error.localizedDescription()})"
-    return device_error(number, told, f"{advice}; cuda.close() makes the device usable again")
+    message = f"{words}{where} ({domain} {code}: {error.localizedDescription()})"
+    return device_error(number, message, f"{advice}; cuda.close() makes the device usable again")

@@ -56,8 +56,8 @@ class MetalKernel(HostDrivenKernel[Device]):
         """
         threads = self.check_block(block)
         if threads > self.pipeline.threads:
-            told = f"{threads} threads; this kernel's registers allow {self.pipeline.threads}"
-            fail(OUT_OF_RESOURCES, f"kernel {self.name}, block {block}: {told}")
+            message = f"{threads} threads; this kernel's registers allow {self.pipeline.threads}"
+            fail(OUT_OF_RESOURCES, f"kernel {self.name}, block {block}: {message}")
         static = max(self.artifact.static_shared, self.pipeline.static_shared)
         self.check_shared(static, shared, SHARED_STEP)
 

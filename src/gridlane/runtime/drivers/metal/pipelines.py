@@ -48,11 +48,11 @@ class Pipelines:
                 device's SIMD groups are not 32 threads wide.
         """
         with self.context.lock, self.context.pool():
-            made = self._made.get((code, entry))
-            if made is None:
-                made = self._make(code, entry, uses_dynamic_shared)
-                self._made[code, entry] = made
-            return made
+            pipeline = self._made.get((code, entry))
+            if pipeline is None:
+                pipeline = self._make(code, entry, uses_dynamic_shared)
+                self._made[code, entry] = pipeline
+            return pipeline
 
     def _make(self, code: bytes, entry: str, uses_dynamic_shared: bool) -> Pipeline:
         function = self._library(code, entry).newFunctionWithName_(entry)

@@ -54,11 +54,11 @@ def provider() -> Provider:
     Raises:
         DeviceError: METAL_NO_DEVICE, Metal is unavailable.
     """
-    made = _stand_in() if config().metal == "emulated" else _system()
+    result = _stand_in() if config().metal == "emulated" else _system()
     for selector, signature in owning().items():
         metadata = owning_metadata(signature)
-        made.objc.registerMetaDataForSelector(b"NSObject", selector.encode(), metadata)
-    return made
+        result.objc.registerMetaDataForSelector(b"NSObject", selector.encode(), metadata)
+    return result
 
 
 def _stand_in() -> Provider:

@@ -59,8 +59,8 @@ def place(memory: Memory, address: int, size: int) -> tuple[Arena, int]:
 
 def pinned(memory: Memory, view: memoryview) -> int:
     """The device's address of host bytes, or 0 if they are not pinned."""
-    found = memory.pool.pointers.find(_pointer(view), view.nbytes)
-    return found[0].address + found[1] if found is not None else 0
+    pointer = memory.pool.pointers.find(_pointer(view), view.nbytes)
+    return pointer[0].address + pointer[1] if pointer is not None else 0
 
 
 def _pointer(view: memoryview) -> int:

@@ -27,7 +27,7 @@ def open_device(ordinal: int = 0) -> SingleBufferDevice:
     Raises:
         DeviceError: NO_DEVICE, without a driver or a device; INVALID_DEVICE.
     """
-    found = usable()
-    if ordinal >= len(found):
-        fail(INVALID_DEVICE, f"device {ordinal} of OpenGL; this machine has {len(found)}")
-    return SingleBufferDevice("opengl", ordinal, lambda: OpenGlEngine(found[ordinal]()))
+    adapters = usable()
+    if ordinal >= len(adapters):
+        fail(INVALID_DEVICE, f"device {ordinal} of OpenGL; this machine has {len(adapters)}")
+    return SingleBufferDevice("opengl", ordinal, lambda: OpenGlEngine(adapters[ordinal]()))

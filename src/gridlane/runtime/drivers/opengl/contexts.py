@@ -102,16 +102,16 @@ def bindings() -> Any:
     try:
         return import_module("moderngl")  # the extra ``opengl``; loaded when asked for
     except ImportError as error:
-        told = f"the package moderngl does not load ({error})"
-        no_device("opengl", told, install("opengl"))
+        message = f"the package moderngl does not load ({error})"
+        no_device("opengl", message, install("opengl"))
 
 
 def _desktop(index: int) -> Context:
-    made = bindings().create_context(
+    context = bindings().create_context(
         standalone=True, backend="egl", require=430, device_index=index
     )
-    made.__exit__(None, None, None)  # it is current from the start
-    return Context(made, es=False)
+    context.__exit__(None, None, None)  # it is current from the start
+    return Context(context, es=False)
 
 
 def _embedded(index: int) -> Context:
@@ -127,20 +127,20 @@ def usable() -> tuple[Callable[[], Context], ...]:
     """
     bindings()
     found: list[Callable[[], Context]] = []
-    told = ""
+    message = ""
     for index in range(min(_MOST, _devices())):
         for make in (_desktop, _embedded):
             try:
                 make(index).end()
             except Exception as error:  # the loader raises any exception
-                told = told or str(error)
+                message = message or str(error)
                 continue
             found.append(partial(make, index))
             break
     if not found:
         no_device(
             "opengl",
-            f"EGL shows no device with OpenGL 4.3 or OpenGL ES 3.1 ({told or 'it has none'})",
+            f"EGL shows no device with OpenGL 4.3 or OpenGL ES 3.1 ({message or 'it has none'})",
             "install a driver (for the CPU: Debian's libegl1 and libgl1-mesa-dri)",
         )
     return tuple(found)

@@ -132,16 +132,16 @@ class OpenGlEngine:
                 gl.glDeleteBuffers(1, ctypes.c_uint(old))
                 del self._buffers[number]
                 return
-            made = gl.new_buffer(size, api.DYNAMIC_COPY)
-            if not made:
+            buffer = gl.new_buffer(size, api.DYNAMIC_COPY)
+            if not buffer:
                 fail(OUT_OF_MEMORY, f"a buffer of {size} bytes (GL_OUT_OF_MEMORY)")
             if old:
                 gl.glMemoryBarrier(api.ALL_BARRIERS)
                 gl.glBindBuffer(api.COPY_READ, old)
-                gl.glBindBuffer(api.COPY_WRITE, made)
+                gl.glBindBuffer(api.COPY_WRITE, buffer)
                 gl.glCopyBufferSubData(api.COPY_READ, api.COPY_WRITE, 0, 0, held)
                 gl.glDeleteBuffers(1, ctypes.c_uint(old))
-            self._buffers[number] = made, size
+            self._buffers[number] = buffer, size
             self._behind = None
             self._check("a larger buffer")
 
@@ -151,10 +151,12 @@ class OpenGlEngine:
         if artifact.uses_dynamic_shared:
             text = with_dynamic(text, dynamic_words)
         with self._context:
-            made = Program(self._compiler.program(text, artifact.name))
+            new_program = Program(self._compiler.program(text, artifact.name))
         give = self._gl.glDeleteProgram
-        weakref.finalize(made, self._retired.append, (give, made.number)).atexit = False
-        return made
+        weakref.finalize(
+            new_program, self._retired.append, (give, new_program.number)
+        ).atexit = False
+        return new_program
 
     # --- work ---
 
@@ -239,11 +241,11 @@ class OpenGlEngine:
 
     def _new_fence(self) -> _Fence:
         """Insert a fence of OpenGL, and flush."""
-        made = _Fence(self._gl.glFenceSync(api.FENCE, 0))
+        fence = _Fence(self._gl.glFenceSync(api.FENCE, 0))
         self._gl.glFlush()
         give = self._gl.glDeleteSync
-        weakref.finalize(made, self._retired.append, (give, made.sync)).atexit = False
-        return made
+        weakref.finalize(fence, self._retired.append, (give, fence.sync)).atexit = False
+        return fence
 
     def passed(self, fence: _Fence) -> bool:
         """Whether the driver reports the fence as passed."""

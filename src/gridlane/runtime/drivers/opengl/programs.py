@@ -64,10 +64,10 @@ class Compiler:
             if found:
                 return found
         self._check_length(text, name)
-        made = self._compiled(text, name)
+        result = self._compiled(text, name)
         if path is not None:
-            self._keep(made, path)
-        return made
+            self._keep(result, path)
+        return result
 
     def _check_length(self, text: str, name: str) -> None:
         lines = inlined_lines(text)

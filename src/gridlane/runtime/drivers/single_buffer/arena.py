@@ -105,11 +105,11 @@ class GrowingArena:
             found = first.free.take(room)
             if found is None:
                 if first.needed(room) > self._most:
-                    told = f"{size} bytes in the first buffer, of which {first.used} are in use"
+                    message = f"{size} bytes in the first buffer, of which {first.used} are in use"
                     advice = (
                         "free arrays, or launch kernels that print or raise before they fill it"
                     )
-                    fail(OUT_OF_MEMORY, told, advice)
+                    fail(OUT_OF_MEMORY, message, advice)
                 self._enlarge(first, room)
                 found = first.free.take(room)
                 assert found is not None

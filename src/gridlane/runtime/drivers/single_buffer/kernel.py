@@ -89,13 +89,13 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         if self._engine is not self.device.engine:
             self._load()
         room = -(-shared // SHARED_STEP) * SHARED_STEP if self.artifact.uses_dynamic_shared else 0
-        made = self._programs.get(room)
-        if made is None:
+        result = self._programs.get(room)
+        if result is None:
             self.check_shared(self.artifact.static_shared, shared)
             with self.device.queue.lock:
                 self.device.queue.raise_fault()  # the process may have begun to exit since
-                made = self._programs[room] = self.device.engine.program(self.artifact, room // 4)
-        return made
+                result = self._programs[room] = self.device.engine.program(self.artifact, room // 4)
+        return result
 
     def _load(self) -> None:
         """Load the artifact on the device as it is now."""
@@ -171,8 +171,8 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
                 "pass arrays as arguments, or use less memory",
             )
         if not all(map(self.kernel.device.has_buffer, set(numbers))):
-            told = f"kernel {self.kernel.name}: a pointer is in no buffer of the device's memory"
-            fail(INVALID_VALUE, told)
+            message = f"kernel {self.kernel.name}: a pointer is in no buffer of the device's memory"
+            fail(INVALID_VALUE, message)
         if buffer_places(numbers) != artifact.buffers:
             fail(
                 INVALID_VALUE,

@@ -187,8 +187,8 @@ class Queue(HostDrivenContext):
             self.flush()
         if number <= self._done:
             return None
-        if found := self._fence_of(number):
-            return found
+        if fence := self._fence_of(number):
+            return fence
         made = self.progress - 1, self._guarded(self.engine.fence)
         self._fences.append(made)
         return made
@@ -217,5 +217,7 @@ class Queue(HostDrivenContext):
             raise copy(self.fault) from error
 
     def _lost(self, error: Exception) -> DeviceError:
-        told = " ".join(str(error).split())
-        return lost_device(f"the device {self.engine.facts.name} is lost ({told})", self.running())
+        message = " ".join(str(error).split())
+        return lost_device(
+            f"the device {self.engine.facts.name} is lost ({message})", self.running()
+        )

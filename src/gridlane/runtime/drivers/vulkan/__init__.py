@@ -27,7 +27,7 @@ def open_device(ordinal: int = 0) -> VulkanDevice:
     Raises:
         DeviceError: NO_DEVICE, without a driver or a device; INVALID_DEVICE.
     """
-    found = usable()
-    if ordinal >= len(found):
-        fail(INVALID_DEVICE, f"device {ordinal} of Vulkan; this machine has {len(found)}")
-    return VulkanDevice(found[ordinal], ordinal)
+    adapters = usable()
+    if ordinal >= len(adapters):
+        fail(INVALID_DEVICE, f"device {ordinal} of Vulkan; this machine has {len(adapters)}")
+    return VulkanDevice(adapters[ordinal], ordinal)

@@ -103,10 +103,10 @@ def instance() -> Instance:
     Raises:
         DeviceError: there is no loader, or no driver for it; the process is exiting.
     """
-    made = _instance()
-    if made.ended:
+    instance_object = _instance()
+    if instance_object.ended:
         raise at_its_end("the device vulkan")
-    return made
+    return instance_object
 
 
 @cache
@@ -153,9 +153,13 @@ def _names(extensions: Any) -> frozenset[str]:
 @cache
 def all_adapters() -> tuple[Adapter, ...]:
     """Every device that Vulkan lists, usable or not; discrete ones first."""
-    made = instance()
-    physical = listed(made.functions.vkEnumeratePhysicalDevices, "VkPhysicalDevice", made.handle)
-    found = [_adapter(made.functions, item) for item in physical]
+    instance_object = instance()
+    physical = listed(
+        instance_object.functions.vkEnumeratePhysicalDevices,
+        "VkPhysicalDevice",
+        instance_object.handle,
+    )
+    found = [_adapter(instance_object.functions, item) for item in physical]
     return tuple(sorted(found, key=lambda adapter: KINDS.get(adapter.kind, KINDS[0])[1]))
 
 
@@ -169,10 +173,10 @@ def usable() -> tuple[Adapter, ...]:
     able = tuple(adapter for adapter in every if not adapter.missing)
     if able:
         return able
-    told = "; ".join(f"{adapter.name} lacks {adapter.missing}" for adapter in every)
+    message = "; ".join(f"{adapter.name} lacks {adapter.missing}" for adapter in every)
     no_device(
         "vulkan",
-        told or "no driver of Vulkan shows a device",
+        message or "no driver of Vulkan shows a device",
         _DRIVER,
     )
 

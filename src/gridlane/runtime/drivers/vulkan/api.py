@@ -103,12 +103,12 @@ def _type_number(name: str) -> int | None:
 
 def struct(name: str, **fields: Any) -> Any:
     """A pointer to a new structure, with its sType; it keeps the targets of ``fields`` alive."""
-    made = bindings().ffi.new(f"{name} *", fields)
+    result = bindings().ffi.new(f"{name} *", fields)
     number = _type_number(name)
     if number is not None:
-        made.sType = number
-    _kept[made] = tuple(fields.values())
-    return made
+        result.sType = number
+    _kept[result] = tuple(fields.values())
+    return result
 
 
 def text(characters: Any) -> str:

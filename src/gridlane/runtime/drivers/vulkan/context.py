@@ -134,8 +134,8 @@ class Context(HostDrivenContext):
         return made[0]
 
     def _lost(self, name: str) -> DeviceError:
-        told = f"the device is lost (VK_ERROR_DEVICE_LOST, told by {name})"
-        return lost_device(told, self.running())
+        message = f"the device is lost (VK_ERROR_DEVICE_LOST, told by {name})"
+        return lost_device(message, self.running())
 
     # --- deferred frees ---
 

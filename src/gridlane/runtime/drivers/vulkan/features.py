@@ -143,10 +143,10 @@ def for_code(names: frozenset[str], software: bool) -> frozenset[Feature]:
 
 def chain(names: Sequence[str]) -> list[Any]:
     """Empty structures of these names, linked into a chain."""
-    made = [struct(name) for name in names]
-    for first, second in pairwise(made):
+    results = [struct(name) for name in names]
+    for first, second in pairwise(results):
         first.pNext = second
-    return made
+    return results
 
 
 def structures(extensions: frozenset[str]) -> list[str]:
@@ -195,13 +195,13 @@ def _has_warps(driver: int, v13: Any, names: set[str]) -> bool:
 
 def enabling(found: Found) -> list[Any]:
     """The structures that enable the found features, for vkCreateDevice."""
-    made = chain(names := structures(frozenset(found.extensions)))
-    by_name = dict(zip(names, made))
+    result = chain(names := structures(frozenset(found.extensions)))
+    by_name = dict(zip(names, result))
     for name in found.names & FEATURES.keys():
         structure, fields = FEATURES[name]
         for field in fields:
             setattr(_fields(by_name[structure]), field, 1)
-    return made
+    return result
 
 
 def _fields(structure: Any) -> Any:

@@ -90,15 +90,15 @@ class VulkanKernel(HostDrivenKernel[Device]):
         self.ready()
         self._check(block, shared)
         room = shared if self.artifact.uses_dynamic_shared else 0
-        made = self.pipelines.get((block, room))
-        if made is None:
+        result = self.pipelines.get((block, room))
+        if result is None:
             with self.context.lock:
                 self.context.raise_fault()  # the process may have begun to exit since
-                made = self._make(block, room)
-                self.pipelines[block, room] = made
-                self.context.own(self, "vkDestroyPipeline", made)
+                result = self._make(block, room)
+                self.pipelines[block, room] = result
+                self.context.own(self, "vkDestroyPipeline", result)
                 self.device.pipeline_cache.changed = True
-        return made
+        return result
 
     def _check(self, block: Block, shared: int) -> None:
         self.check_block(block)

@@ -29,9 +29,9 @@ def open_device(ordinal: int = 0) -> SingleBufferDevice:
     Raises:
         DeviceError: NO_DEVICE, without a driver or a device; INVALID_DEVICE.
     """
-    found = usable()
-    if ordinal >= len(found):
-        fail(INVALID_DEVICE, f"device {ordinal} of WebGPU; this machine has {len(found)}")
+    adapters = usable()
+    if ordinal >= len(adapters):
+        fail(INVALID_DEVICE, f"device {ordinal} of WebGPU; this machine has {len(adapters)}")
     return SingleBufferDevice(
         "webgpu", ordinal, lambda: WebGpuEngine(usable()[ordinal]), dlpack_abi.WEBGPU
     )

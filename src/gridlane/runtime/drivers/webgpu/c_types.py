@@ -33,11 +33,11 @@ def tell_types(ffi: Any) -> int:
         return 0
     known = cast("dict[str, tuple[Any, bool]]", kept)
     try:
-        made = _types_of(ffi)
+        types = _types_of(ffi)
     except Exception:  # cffi raises errors of its own and of its parser
         return 0
     before = len(known)
-    for text, found in made.items():
+    for text, found in types.items():
         known.setdefault(text, found)
     return len(known) - before
 

@@ -85,16 +85,16 @@ class WebGpuEngine:
             return
         usage = self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST
         try:
-            made = self._gpu.create_buffer(size=size, usage=usage)
+            buffer = self._gpu.create_buffer(size=size, usage=usage)
         except Exception as error:  # the classes of its errors have no public names
             if left_a_handler(error):
                 raise
             fail(OUT_OF_MEMORY, f"a buffer of {size} bytes ({' '.join(str(error).split())})")
-        old, self._buffers[number] = self._buffers.get(number), made
+        old, self._buffers[number] = self._buffers.get(number), buffer
         self._groups.clear()
         if old is not None:
             encoder = self._gpu.create_command_encoder()
-            encoder.copy_buffer_to_buffer(old, 0, made, 0, old.size)
+            encoder.copy_buffer_to_buffer(old, 0, buffer, 0, old.size)
             self._queue.submit([encoder.finish()])
 
     def _layout(self, count: int) -> tuple[Any, Any]:
@@ -125,9 +125,11 @@ class WebGpuEngine:
             buffer = self._buffers[number]
             parts[heap_binding(place)] = {"buffer": buffer, "offset": 0, "size": buffer.size}
         entries = [{"binding": n, "resource": parts[n]} for n in sorted(parts)]
-        made = self._gpu.create_bind_group(layout=self._layout(len(numbers))[0], entries=entries)
-        self._groups[numbers] = made
-        return made
+        bind_group = self._gpu.create_bind_group(
+            layout=self._layout(len(numbers))[0], entries=entries
+        )
+        self._groups[numbers] = bind_group
+        return bind_group
 
     def program(self, artifact: Artifact, dynamic_words: int) -> Any:
         """Create a compute pipeline."""
@@ -193,9 +195,9 @@ class WebGpuEngine:
             self._queue.write_buffer(self._buffers[number], at, command.source)
         elif isinstance(command, Read):
             number, at = located(command.source)
-            found = self._queue.read_buffer(self._buffers[number], at, command.size)
+            buffer = self._queue.read_buffer(self._buffers[number], at, command.size)
             end = command.skip + len(command.target)
-            command.target[:] = found[command.skip : end]
+            command.target[:] = buffer[command.skip : end]
         elif isinstance(command, Stamp):
             self.fence().wait(lambda _is_done: False)
             command.slot.ns = time.perf_counter_ns()

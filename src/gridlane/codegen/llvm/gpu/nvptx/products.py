@@ -146,11 +146,11 @@ def scale(state: Emission, op: matrix.FragmentScale) -> None:
         by = body.op(f"insertelement <2 x half> {by}, half {factor}, i32 1")
         halves = [body.op(f"bitcast i32 {part} to <2 x half>") for part in parts]
         scaled = [body.op(f"fmul <2 x half> {half}, {by}") for half in halves]
-        made = [body.op(f"bitcast <2 x half> {part} to i32") for part in scaled]
+        results = [body.op(f"bitcast <2 x half> {part} to i32") for part in scaled]
     else:
         word = "fmul" if name == "float" else "mul"
-        made = [body.op(f"{word} {name} {part}, {factor}") for part in parts]
-    state.set(op.results[0], joined(state, type_, made))
+        results = [body.op(f"{word} {name} {part}, {factor}") for part in parts]
+    state.set(op.results[0], joined(state, type_, results))
 
 
 # ---- conversions
