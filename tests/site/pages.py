@@ -41,6 +41,7 @@ CAPABILITIES: dict[str, Callable[[], bool]] = {
     "jax": never,  # likewise
     "PyTorch and CuPy": never,
     "minutes": lambda: NIGHTLY,
+    "ten minutes": never,  # more than a test may take
 }
 """The capabilities of marks, and what says whether this run has them."""
 SHOWN = {"figures", "a form", "a drawing", "versions of a day"}

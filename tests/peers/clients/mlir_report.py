@@ -29,7 +29,7 @@ one set of parameters, as pytest counts.
 | of these failed | {failed} |
 | of these did not end | {ended} |
 | reach into its compiler | {reached} |
-| skipped, or expected to fail, by their own words | {skipped} |
+| skipped, or marked as expected to fail | {skipped} |
 
 **{rate:.1f} %** of those that do not reach into its compiler pass; of the {functions} functions
 among them, all sets of parameters of **{function_rate:.1f} %**.
@@ -82,8 +82,8 @@ def page(rows: Rows, suite: Path, device: str, total: int) -> str:
     titles = {
         "failed": "What failed",
         "ended": "What did not end",
-        "reached": "What reaches into the compiler",
-        "skipped": "What was skipped or is expected to fail",
+        "reached": "Tests that reach into the compiler",
+        "skipped": "Skipped tests and expected failures",
     }
     parts = [
         _by_reason(title, [t for t in tests if t.kind == kind]) for kind, title in titles.items()

@@ -46,7 +46,7 @@ its time, its running test counts as ended.
 
 ## Skipped tests
 
-| tests | reason, by {name}'s own words |
+| tests | reason, as {name} states it |
 |--:|---|
 {skipped}
 
