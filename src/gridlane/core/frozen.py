@@ -155,16 +155,17 @@ def _hash(key: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], int]:
 def _refusals(cls: Any) -> tuple[Callable[..., None], Callable[..., None]]:
     """``__setattr__`` and ``__delattr__``: a subclass may have attributes of its own."""
     names = frozenset(each.name for each in fields(cls))
+    base: Any = super
 
     def assign(self: Any, name: str, value: Any) -> None:
         if type(self) is cls or name in names:
             raise FrozenInstanceError(f"cannot assign to field {name!r}")
-        super(cls, self).__setattr__(name, value)
+        base(cls, self).__setattr__(name, value)
 
     def delete(self: Any, name: str) -> None:
         if type(self) is cls or name in names:
             raise FrozenInstanceError(f"cannot delete field {name!r}")
-        super(cls, self).__delattr__(name)
+        base(cls, self).__delattr__(name)
 
     return assign, delete
 
