@@ -13,12 +13,13 @@ export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick replay test test-all checks lint fuzz fuzz-ptx conformance oracle bench docs pictures clean
+.PHONY: help demo quick replay mutants test test-all checks lint fuzz fuzz-ptx conformance oracle bench docs pictures clean
 
 help:
 	@echo "make demo   set up, draw a ray-traced picture with a numba.cuda program, print its time"
 	@echo "make quick  the tests nearest to what has changed since BASE=HEAD, for two minutes"
 	@echo "make replay BASE=rev  compare what this tree and a commit compile, on every target"
+	@echo "make mutants  how many of 60 defects, put in one by one, the tests find; ONLY=name"
 	@echo "make test   set up, then lint, type-check and run the tests"
 	@echo "make test-all  the same, and all that takes longer, on new random cases"
 	@echo "make lint   ruff, import-linter and pyright only"
@@ -80,6 +81,9 @@ quick: $(VENV)/.installed-dev
 replay: $(VENV)/.installed-dev
 	$(if $(BASE),,$(error name the commit to compare with, as in make replay BASE=main))
 	$(PY) -m scripts.testing.replay $(BASE) $(if $(ONLY),--only '$(ONLY)')
+
+mutants: $(VENV)/.installed-dev
+	$(PY) -m scripts.testing.mutants $(if $(ONLY),--only $(ONLY)) $(if $(SECONDS),--seconds $(SECONDS))
 
 test: $(VENV)/.installed-dev
 	@$(call BESIDE_CHECKS,$(PYTEST))

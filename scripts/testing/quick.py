@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from scripts.testing.graph import ROOT, distances, graph
+from scripts.testing.graph import ROOT, Graph, distances, graph
 from scripts.testing.seconds import known
 
 _UNKNOWN = 4.0
@@ -55,9 +55,13 @@ def changes(base: str | None) -> list[str]:
     return found if found or base else _differing("HEAD~1")
 
 
-def nearest(changed: Iterable[str]) -> list[str]:
-    """The files of tests that reach a changed file, the nearest first."""
-    far = distances(graph(), changed)
+def nearest(changed: Iterable[str], edges: Graph | None = None) -> list[str]:
+    """The files of tests that reach a changed file, the nearest first.
+
+    Args:
+        edges: of ``graph``, which takes seconds, if they are known.
+    """
+    far = distances(graph() if edges is None else edges, changed)
     rooms = {_room(path) for path in changed}
     tests = [path for path in far if PurePosixPath(path).name.startswith("test_")]
     times = known()

@@ -1,0 +1,75 @@
+"""``make mutants``: the list of defects, and what of the runner needs no run."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+from scripts.testing import mutants as runner
+from scripts.testing.graph import ROOT
+from scripts.testing.mutants import Mutant, Outcome, mutants
+
+LISTED = mutants()
+
+
+def test_the_list_has_sixty_defects_of_all_rooms():
+    assert len({each.name for each in LISTED}) == len(LISTED) == 60
+    rooms = {each.file.split("/")[2] for each in LISTED}
+    assert rooms >= {"frontends", "codegen", "passes", "interp", "runtime", "compiler"}
+    assert rooms >= {"core", "launch", "memory", "actors", "abi"}
+
+
+@pytest.mark.parametrize("mutant", LISTED, ids=lambda each: each.name)
+def test_a_defect_applies_to_its_file_of_today(mutant):
+    """The old text is there once, the new one is other code that Python reads, and the files of
+    tests that are named exist."""
+    text = (ROOT / mutant.file).read_text()
+    changed = mutant.changed(text)
+    assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(text))
+    assert mutant.what.endswith(".")
+    assert all((ROOT / each).is_file() for each in mutant.near)
+
+
+def test_a_defect_is_in_a_tree_for_a_while(tmp_path):
+    mutant = Mutant("a", "a.py", "It adds.", "a - b", "a + b")
+    path = tmp_path / "a.py"
+    path.write_text("a - b\n")
+    with runner.applied(mutant, tmp_path):
+        assert path.read_text() == "a + b\n"
+    assert path.read_text() == "a - b\n"
+    path.write_text("a - b, a - b\n")
+    with pytest.raises(ValueError, match="the old text 2 times"), runner.applied(mutant, tmp_path):
+        pass
+
+
+@pytest.mark.parametrize(
+    "output, wanted",
+    [
+        (
+            "..F\nFAILED tests/a/test_b.py::test_c[x - y] - assert 1",
+            "tests/a/test_b.py::test_c[x - y]",
+        ),
+        ("FAILED tests/a/test_b.py::test_c - AssertionError: d - e", "tests/a/test_b.py::test_c"),
+        ("ERROR tests/a/test_b.py - ImportError: f", "tests/a/test_b.py"),
+        ("ERROR: not found\n1 passed", ""),
+    ],
+)
+def test_the_failed_test_is_read_from_the_summary(output, wanted):
+    assert runner.failed(output) == wanted
+
+
+def test_batches_have_all_files_in_order(monkeypatch):
+    monkeypatch.setattr("scripts.testing.quick.known", lambda: {"b": 50.0, "c": 1.0, "d": 1.0})
+    assert [*runner.batches(["a", "b", "c", "d"], 10.0)] == [["a"], ["b"], ["c", "d"]]
+
+
+def test_results_are_kept_by_name_and_selection(tmp_path):
+    path = tmp_path / "results.json"
+    runner.record(path, "b", Outcome("", 60.0), 60.0, all_night=False)
+    runner.record(path, "a", Outcome("tests/x.py::y", 1.04), 60.0, all_night=False)
+    runner.record(path, "b", Outcome("tests/z.py", 2.0), 90.0, all_night=True)
+    rows = json.loads(path.read_text())
+    assert [*rows] == ["a", "b"]
+    assert (rows["a"]["day"]["test"], rows["a"]["day"]["seconds"]) == ("tests/x.py::y", 1.0)
+    assert (rows["b"]["day"]["test"], rows["b"]["night"]["test"]) == (None, "tests/z.py")
