@@ -8,6 +8,7 @@ import math
 import operator
 import types
 from collections import namedtuple
+from dataclasses import replace
 from itertools import combinations
 
 import ml_dtypes
@@ -15,9 +16,11 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
+from gridlane.compiler import cache_key
 from gridlane.compiler.cache import DiskCache
 from gridlane.core import trace
 from gridlane.core.argtypes import float32, float64, int32
+from gridlane.core.config import config
 from gridlane.core.encoding import NotEncodable
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.device_function import DeviceFunction
@@ -507,3 +510,13 @@ def test_values_freeze_for_all_launches(monkeypatch, tmp_path, warm):
     again = cuda.jit(frozen_kernel()[0])  # nothing of the above has another's key
     again[1, 2](out)
     assert out[0] == 7
+
+
+def test_settings_that_change_code_are_in_every_key(monkeypatch):
+    """The stack that functions get which call themselves, and the limit of spin loops."""
+    digests = set()
+    for change in ({}, {"stack": 1024}, {"spin_limit": 2.5}):
+        settings = replace(config(), **change)
+        monkeypatch.setattr(cache_key, "config", lambda settings=settings: settings)
+        digests.add(cache_key._fixed.__wrapped__())
+    assert len(digests) == 3

@@ -62,3 +62,15 @@ def test_a_factor_that_a_loop_has_stays(wish: int) -> None:
     op.unroll = wish
     unroll.hint_unrolling(module)
     assert factors_of(module) == [wish]
+
+
+@pytest.mark.parametrize("stop, step, trips", [(12, 3, 4), (10, 3, 4), (1, 5, 1), (0, 2, 0)])
+def test_the_trip_count_of_steps(stop: int, step: int, trips: int) -> None:
+    """The last iteration may begin less than a step before the end."""
+    head = "kernel @k(%n: i32) {\n  var $i0: i32\n  %zero: i32 = const 0\n"
+    text = f"{head}  %one: i32 = const {step}\n"
+    body = parse_module(text + loop(0, stop, 1) + "\n}").kernel.body
+    (at,) = [at for at, op in enumerate(body.ops) if isinstance(op, Loop)]
+    op = body.ops[at]
+    assert isinstance(op, Loop)
+    assert unroll.trip_count(op, body.ops[:at]) == trips == len(range(0, stop, step))
