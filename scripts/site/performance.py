@@ -139,7 +139,7 @@ def cell(text: str) -> str:
 def cpu_table(data: Data) -> str:
     """Milliseconds of the kernels on the CPU by every compiler, and ratios on other machines."""
     peers = having(data["cpu"], "vecadd", "pocl")
-    others = [row for row in data["cpu"] if row is not peers]
+    others = [row for row in data["cpu"] if row is not peers and of_all_kernels(row)]
     ratios = [(row, of) for row in others for of in ratios_of(row)]
     heads = ["ms", "gridlane", *PEERS, "gridlane/gcc", *(label(row, of) for row, of in ratios)]
     body = []
@@ -149,6 +149,11 @@ def cpu_table(data: Data) -> str:
         body.append([name, *cells])
     sources = " Other ratios: " + " ".join(map(source, others)) if others else ""
     return table(heads, body) + "\n\n" + source(peers) + sources
+
+
+def of_all_kernels(row: Row) -> bool:
+    """Whether a run was of all kernels of the table."""
+    return set(KERNELS) <= {each.case for each in row.figures}
 
 
 def ratios_of(row: Row) -> list[str]:
