@@ -3,11 +3,11 @@
 import ctypes
 import importlib
 import os
-import time
 
 import numpy as np
 import pytest
 from tests.abi.kernels import COUNTED, HEAD, SCALE
+from tests.waiting import until_blocked
 
 from gridlane.cuda import driver
 
@@ -221,7 +221,7 @@ def test_a_copy_reads_what_a_host_function_in_front_of_it_writes(begun):
     values = np.ones(64, np.uint32)
 
     def write(_):
-        time.sleep(0.05)
+        until_blocked()  # in cuStreamSynchronize
         values[:] = 7
 
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(write)

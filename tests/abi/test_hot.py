@@ -14,6 +14,7 @@ from tests.abi import installed
 from tests.abi.test_library import compiled, library, run  # noqa: F401  # a fixture
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 
 
 def by_nvcc(factory, name, *words):
@@ -24,6 +25,7 @@ def by_nvcc(factory, name, *words):
 
 IN_PYTHON = """
 import ctypes, threading
+from tests.waiting import until, until_blocked
 from gridlane.cuda import runtime as rt
 from gridlane.abi.library import entry
 from gridlane.abi.state import contexts
@@ -37,6 +39,10 @@ def counted(row, call):
     return lambda *values: entered.append(row.name) or enter(*values)
 
 entry.way_in = counted
+
+def others():
+    '''The threads of streams.'''
+    return [each for each in threading.enumerate() if each is not threading.main_thread()]
 
 def calls_of_python(call, *given):
     call(*given), call(*given)
@@ -55,6 +61,7 @@ def in_python(library, text, **settings):  # noqa: F811
 def run_python(library, *words, **settings):  # noqa: F811
     found = subprocess.run(
         [sys.executable, *words],
+        cwd=ROOT,  # where tests.waiting is found
         env=os.environ | {"LD_LIBRARY_PATH": str(library), "GRIDLANE_QUIET": "1"} | settings,
         capture_output=True,
         text=True,
@@ -386,9 +393,8 @@ launches = quiet = 0
 while quiet < 3:  # the second launch has a plan
     assert on_stream() == 0
     launches += 1
-    while value.value != launches:
-        time.sleep(0.01)
-    time.sleep(0.1)
+    until(lambda: value.value == launches)
+    until_blocked(*others())
     entered.clear()
     assert cu.cuStreamSynchronize(stream) == 0 and cu.cuStreamQuery(stream) == 0
     quiet += not entered
@@ -515,8 +521,7 @@ assert c.cudaFree(None) == 0
 for _ in range(3):  # Python makes the first ones, whose threads end
     assert of_runtime() == of_driver() == 0
 assert not len(streams.streams) and not len(streams.events)
-while threading.active_count() > 1:
-    time.sleep(0.01)
+until(lambda: threading.active_count() == 1)
 assert calls_of_python(of_runtime) == calls_of_python(of_driver) == 0
 assert not len(streams.streams) and not len(streams.events)
 # Python's functions see what C made and ended, and C what they did.
@@ -686,8 +691,7 @@ assert not len(streams.streams)
 threading.Timer(0.1, hold.set).start()
 assert c.cudaDeviceSynchronize() == 0 and added() == 5 * 2 + 3
 made = None
-while threading.active_count() > 1:  # their threads end with their work
-    time.sleep(0.01)
+until(lambda: threading.active_count() == 1)  # their threads end with their work
 print("well")
 """,
     )
@@ -804,7 +808,7 @@ assert mixed() == mixed() == mixed() == 0
 assert without_python(mixed)
 
 def later():
-    time.sleep(0.01)
+    until_blocked(*others())
     return on(stream) or cu.cuStreamSynchronize(stream)
 
 assert without_python(later)
@@ -816,9 +820,7 @@ assert cu.cuStreamQuery(None) == 600
 threading.Timer(0.1, hold.set).start()
 assert cu.cuCtxSynchronize() == 0 and hold.is_set() and cu.cuStreamQuery(None) == 0
 assert cu.cuStreamDestroy_v2(stream) == 0
-while threading.active_count() > 1:
-    time.sleep(0.01)
-    cu.cuStreamQuery(stream)
+until(lambda: cu.cuStreamQuery(stream) and threading.active_count() == 1)
 print("well")
 """,
     )

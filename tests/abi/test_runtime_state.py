@@ -4,11 +4,11 @@ import ctypes
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
 from tests.abi.runtime import OK, called, error, good
+from tests.waiting import until
 
 from gridlane.abi.state import devices
 from gridlane.abi.table import enums
@@ -231,9 +231,7 @@ def launch_trap_on_a_stream():
 def test_a_fault_on_a_stream_is_known_without_a_wait(cpu):
     x, other = good(rt.cudaMalloc(16)), good(rt.cudaStreamCreate())
     stream = launch_trap_on_a_stream()
-    end = time.monotonic() + 60
-    while rt.cudaStreamGetFlags(other)[0] == OK and time.monotonic() < end:
-        time.sleep(0.001)
+    until(lambda: rt.cudaStreamGetFlags(other)[0] != OK)
     for call, *values in (
         (rt.cudaMemset, x, 0, 16),
         (rt.cudaMalloc, 16),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
 from tests.actors.samples import Number, Order, Total, relay, total
+from tests.actors.waiting import until_later
+from tests.waiting import until
 
 from gridlane import actors, cuda
 from gridlane.actors import ActorError, MessageDead, QueueFull, Reason, _engine, directory
@@ -63,7 +64,7 @@ def test_no_limit(idle):
 def test_deadlines_in_the_past(on_cpu, expires):
     ref = on_cpu.launch(total)
     ref.send(Number(1), expires=expires)
-    time.sleep(0.002)
+    until_later()
     ref.activate()
     ref.terminate()
     assert [each.reason for each in on_cpu.dead_letters()] == [Reason.EXPIRED]
@@ -149,8 +150,7 @@ def test_replies_that_nobody_waited_for_are_not_replayed(on_cpu, idle):
         idle.call(Number(7), timeout=0)
     idle.resume()
     idle.send(Number(1), replies=False)
-    while idle.metrics()["received"] < 2:
-        time.sleep(0.001)
+    until(lambda: idle.metrics()["received"] == 2)
     (letter,) = on_cpu.dead_letters()
     assert letter.reason is Reason.LATE
     with pytest.raises(ActorError, match="the letter has no receiver"):
@@ -164,15 +164,13 @@ def test_a_letter_to_a_name_is_replayed_when_somebody_has_it(on_cpu):
     here.activate()
     there.terminate()
     here.send(Number(5), replies=False)
-    while here.metrics()["received"] < 1:
-        time.sleep(0.001)
+    until(lambda: here.metrics()["received"] == 1)
     (letter,) = on_cpu.dead_letters()
     assert letter.reason is Reason.NO_ACTOR
     there = on_cpu.launch(total)
     there.activate()
     on_cpu.replay(letter)
-    while here.metrics()["received"] < 2:
-        time.sleep(0.001)
+    until(lambda: here.metrics()["received"] == 2)
     assert there.read_state().value == 1005
     assert here.read_state().value == 1005  # the reply went to the one that had asked
 
@@ -181,10 +179,9 @@ def test_a_replayed_letter_is_replayed_again(on_cpu):
     """Each time it is one attempt more, and its reply goes where the first would have gone."""
     ref = on_cpu.launch(total)
     ref.send(Number(5), expires=0)
-    time.sleep(0.002)
+    until_later()
     ref.activate()
-    while not on_cpu.metrics()["dead"]:
-        time.sleep(0.001)
+    until(lambda: on_cpu.metrics()["dead"])
     ref.deactivate()
     for attempt in range(3):
         (letter,) = on_cpu.dead_letters()
@@ -205,8 +202,9 @@ def test_letters_expire_in_their_place(on_cpu, idle, monkeypatch):
     for n in range(4):
         idle.send(Number(n), on_full="dead")
         if n == 1:
-            time.sleep(0.001)
+            until_later()
             between = _engine.now()
+            until_later()
     assert on_cpu.expire_dead_letters(60) == 0
     with monkeypatch.context() as patch:
         patch.setattr("gridlane.actors.runtime.now", lambda: between + 15 * 10**6)

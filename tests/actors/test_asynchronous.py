@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 from tests.actors.samples import Number, total
 from tests.actors.test_faults import echo
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import MessageDead, QueueFull, Reason, State

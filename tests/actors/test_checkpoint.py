@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import pytest
 from tests.actors.conftest import NAMES, quick
 from tests.actors.samples import Book, Number, Order, Total, book, looping, relay, total
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import Reason, State
@@ -22,13 +22,6 @@ from gridlane.cuda import int64
 
 def snapshot_of(path) -> Snapshot:
     return read_table(path, *read_file(path))
-
-
-def wait_until(holds):
-    until = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.0005)
 
 
 @pytest.mark.parametrize("device", NAMES)
@@ -157,13 +150,13 @@ def test_no_token_is_lost_or_twice_in_any_checkpoint(tmp_path, capacity, count):
                 settled += 1
                 kept = path.read_bytes()
         seen = ring[0].read_state().seen
-        wait_until(lambda: ring[0].read_state().seen > seen)
+        until(lambda: ring[0].read_state().seen > seen)
     assert waiting, "no output has ever waited for room"
     print(f"{waiting} outputs waited, {settled} checkpoints with slots given back")
     path.write_bytes(kept or path.read_bytes())
     with actors.Runtime.restore(path, "interp", actors=RING) as there:
         seen = there["one"].read_state().seen
-        wait_until(lambda: there["one"].read_state().seen > seen + 3)
+        until(lambda: there["one"].read_state().seen > seen + 3)
         there.checkpoint(path)
         saved = snapshot_of(path)
         assert sum(map(tokens_of, saved.actors)) + sum(dead_tokens(saved)) == whole
@@ -234,7 +227,7 @@ def test_topics_subscriptions_and_published_messages(on_cpu, tmp_path):
     with actors.Runtime.restore(tmp_path / "a", actors=[total]) as there:
         assert there.publish("numbers.odd", Number(4)) == 1
         there["total"].activate()
-        wait_until(lambda: there["total"].read_state().seen == 2)
+        until(lambda: there["total"].read_state().seen == 2)
         assert there["total"].read_state().value == 7
 
 
@@ -252,7 +245,7 @@ def test_dead_letters_and_counters(on_cpu, tmp_path):
         there["total"].activate()
         assert there["total"].receive(60).value == 1
         there.replay(letter)
-        wait_until(lambda: there["total"].read_state().value == 3)
+        until(lambda: there["total"].read_state().value == 3)
 
 
 def test_clocks_go_on(on_cpu, tmp_path):
@@ -275,7 +268,7 @@ def test_replies_to_callers_of_the_process_before_are_late(on_cpu, tmp_path):
         ref.call(Number(4), timeout=0.05)
     thread = threading.Thread(target=lambda: ref.call(Number(5), timeout=60))
     thread.start()
-    wait_until(lambda: ref.metrics()["waiting"] == 2)
+    until(lambda: ref.metrics()["waiting"] == 2)
     on_cpu.checkpoint(tmp_path / "a")
     ref.resume()
     thread.join()
@@ -302,12 +295,12 @@ def test_arrays_are_saved_and_shared_again(on_cpu, tmp_path):
     for ref in refs:
         ref.activate()
         ref.send(Number(2), replies=False)
-    wait_until(lambda: sum(each.read_state().seen for each in refs) == 2)
+    until(lambda: sum(each.read_state().seen for each in refs) == 2)
     on_cpu.checkpoint(tmp_path / "a")
     for device in ("cpu", "interp"):
         with actors.Runtime.restore(tmp_path / "a", device, actors=[counting]) as there:
             there["b"].send(Number(1), replies=False)
-            wait_until(lambda: there["b"].read_state().seen == 2)
+            until(lambda: there["b"].read_state().seen == 2)
             for name in "ab":
                 whole, row = there[name].arrays
                 assert whole.copy_to_host().tolist() == [[0, 0, 0], [30, 1, 2]]
@@ -330,7 +323,7 @@ def test_a_failure_whose_outputs_wait_still(on_cpu, tmp_path):
     for n in (1, 2, -1, 3):
         here.send(Number(n), replies=False)
     here.activate()
-    wait_until(lambda: here._there.blocked)
+    until(lambda: here._there.blocked)
     on_cpu.checkpoint(tmp_path / "a")
     saved = {each.name: each for each in snapshot_of(tmp_path / "a").actors}["failing"].queues
     assert (saved.handled, len(saved.outputs)) == (2, 1)
@@ -340,7 +333,7 @@ def test_a_failure_whose_outputs_wait_still(on_cpu, tmp_path):
     with actors.Runtime.restore(tmp_path / "a", "interp", actors=given) as again:
         again["total"].activate()
         again["relay"].activate()
-        wait_until(lambda: again["relay"].read_state().seen == 6)
+        until(lambda: again["relay"].read_state().seen == 6)
         assert "negative" in str(again["failing"].failure)
         assert again["failing"].read_state().seen == 1  # restarted, for the 3
         dead = again.dead_letters()
@@ -374,7 +367,7 @@ def test_a_step_that_hangs_is_named(tmp_path):
         ref = runtime.launch(looping)
         ref.activate()
         ref.send(Number(1_000_000))
-        wait_until(lambda: ref._instance.there.since)
+        until(lambda: ref._instance.there.since)
         with pytest.raises(actors.ActorError, match="looping is in a step that has not ended"):
             runtime.checkpoint(tmp_path / "a", timeout=0.2)
         assert not (tmp_path / "a").exists()
@@ -388,7 +381,7 @@ def test_the_watchdog_stops_a_hung_step_meanwhile(on_cpu, tmp_path):
     other = on_cpu.launch(total)
     ref.activate()
     ref.send(Number(1_000_000))
-    wait_until(lambda: ref._instance.there.since)
+    until(lambda: ref._instance.there.since)
     with quick(on_cpu):
         on_cpu.checkpoint(tmp_path / "a")
     assert ref.state is State.TERMINATED

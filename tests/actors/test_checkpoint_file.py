@@ -318,7 +318,7 @@ def test_a_failed_write_leaves_the_old_file(written, tmp_path, monkeypatch):
 
 
 CHILD = """
-import os, sys, time
+import os, signal, sys
 from gridlane import actors
 from tests.actors.samples import Number, total
 
@@ -331,7 +331,7 @@ with actors.Runtime("cpu") as runtime:
 
     def stop(number):
         print("now", flush=True)
-        time.sleep(60)
+        signal.pause()
 
     os.fsync = stop
     runtime.checkpoint(sys.argv[1])

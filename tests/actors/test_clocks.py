@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.actors.samples import Number, Total
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import _engine
@@ -165,8 +166,10 @@ def test_messages_of_one_post_have_timestamps_of_their_own(on_cpu, count):
 # --- the time of day changes
 
 CHANGES = """
-import json, sys, time
+import json, time
 from tests.actors.samples import Number, total
+from tests.actors.waiting import until_later
+from tests.waiting import until
 from gridlane import actors
 from gridlane.actors import _engine
 
@@ -183,24 +186,23 @@ with actors.Runtime(device="cpu", drift=1.0) as runtime:
 
     use()
     _engine.shift_time(-HOUR)  # back
-    time.sleep(0.25)
+    runtime._home.engine.failed(0.0)  # which follows the time of day
     use()
     other = runtime.launch(total)
     other.activate()
     assert other.call(Number(5), timeout=60).value == 5
     ref.suspend()
-    ref.send(Number(1), expires=0.05)
+    ref.send(Number(1), expires=0.01)
     ref.send(Number(1), expires=60)
-    time.sleep(0.1)
+    until_later(0.01)
     ref.resume()
     assert ref.receive(60).value == 3
     reasons = [each.reason.name for each in runtime.dead_letters()]
     _engine.shift_time(HOUR)  # ahead, which is followed
-    while _engine.now() < time.time_ns() + HOUR - 10**9:
-        time.sleep(0.01)
+    until(lambda: _engine.now() >= time.time_ns() + HOUR - 10**9)
     use()
     _engine.shift_time(0)
-    time.sleep(0.25)
+    runtime._home.engine.failed(0.0)
     use()
 print(json.dumps([stamps, reasons, time.time_ns()]))
 """
@@ -233,10 +235,8 @@ def test_a_message_of_a_node_that_is_ahead_is_dead():
         ref.activate()
         ahead.activate()
         ahead.send(Number(1), replies=False)
-        end = time.monotonic() + 60
-        while not (letters := runtime.dead_letters()):
-            assert time.monotonic() < end
-            time.sleep(0.001)
+        letters = []
+        until(lambda: letters.extend(runtime.dead_letters()) or letters)
         assert [each.reason for each in letters] == [actors.Reason.DRIFTED]
         assert ref._instance.there.clock[0] < _engine.now() + 10**9
 

@@ -3,12 +3,11 @@ they send to each other through shared memory; the tests below that are about th
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from tests.actors.conftest import NAMES
-from tests.actors.waiting import until, until_ways_are_open
+from tests.actors.waiting import until_ways_are_open
+from tests.waiting import until
 
 import gridlane
 from gridlane import actors, cuda
@@ -132,7 +131,7 @@ def test_a_failure_is_one_members(runtime):
     until(lambda: letters.extend(runtime.dead_letters()) or letters)
     assert [each.reason for each in letters] == [Reason.FAILED]
     assert "negative" in str(refs[1].failure)
-    time.sleep(0.05)
+    until(lambda: not any(ref.metrics()["waiting"] for ref in refs))
     assert sum(ref.read_state().seen for ref in refs if ref.name != "b") == sum(
         each.seen for each, name in zip(expected(tokens), MEMBERS) if name != "b"
     )
@@ -203,7 +202,8 @@ def test_no_token_is_lost_in_a_checkpoint(runtime, tmp_path, ends):
         refs[n % 3].send(Token(left, n), replies=False)
     for _ in range(3):
         runtime.checkpoint(tmp_path / "cut", timeout=60)
-        time.sleep(0.002)
+        before = min(seen(refs), count * (left + 1) - 1)
+        until(lambda before=before: seen(refs) > before)
     tokens = [(MEMBERS[n % 3], left, n) for n in range(count)]
     if not ends:
         until(lambda: seen(refs) == count * (left + 1), 60)

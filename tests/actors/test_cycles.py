@@ -6,7 +6,7 @@ import gc
 
 import pytest
 from tests.actors.samples import Number, Total, looping
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import Reason, State

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.actors.samples import Ball, Number, total
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane import actors, cuda
 

@@ -8,14 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.actors.samples import Number, Total, looping, total
-from tests.actors.waiting import until
+from tests.waiting import until, until_blocked
 
 from gridlane import actors
 from gridlane.actors import ActorError, MessageDead, Reason, State
@@ -178,7 +177,7 @@ def test_ctrl_c_ends_a_call_and_a_wait_for_room(on_cpu):
 
     def interrupt():
         until(lambda: ref.metrics()["waiting"] == 1)  # the call's message is there
-        time.sleep(0.15)
+        until_blocked()
         os.kill(os.getpid(), signal.SIGINT)
 
     for use in (lambda: ref.call(Number(1)), lambda: ref.send(Number(1)), ref.receive):
@@ -248,15 +247,20 @@ def _in_child(runtime, ref, dropped):
 
 
 def _status(child):
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
+    ended = []
+
+    def has_ended():
         found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    raise AssertionError("the child hangs")
+        ended.append(status)
+        return found
+
+    try:
+        until(has_ended)
+    except AssertionError:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    return os.waitstatus_to_exitcode(ended[-1])
 
 
 RUNS = """
@@ -351,8 +355,7 @@ def test_a_runtime_without_close_whose_handler_loops():
     ref.activate()
     ref.send(Number(1_000_000))
     there = ref._instance.there
-    while not there.since:
-        time.sleep(0.001)
+    until(lambda there=there: there.since)
     gone = weakref.ref(runtime._home)
     del ref, runtime, there
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import numpy as np
 import pytest
 from tests.actors.conftest import NAMES
 from tests.actors.samples import Number, Total
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import Reason, residence
@@ -88,10 +87,7 @@ def test_of_many_messages_the_one_that_fails_is_dead(device):
         ref.post_many([Number(n) for n in range(40)])
         ref.resume()
         letters = []
-        until = time.monotonic() + 60
-        while len(letters) < 27 and time.monotonic() < until:
-            letters += runtime.dead_letters()
-            time.sleep(0.001)
+        until(lambda: letters.extend(runtime.dead_letters()) or len(letters) >= 27)
         failed = [each.message(Number).value for each in letters if each.reason is Reason.FAILED]
         rest = [each.message(Number).value for each in letters if each.reason is not Reason.FAILED]
         assert (failed, sorted(rest)) == ([13], list(range(14, 40)))
@@ -107,9 +103,7 @@ def test_each_of_many_messages_is_handled_once(device):
             ref.suspend()
             ref.post_many([Number(20 + n)] * 50)
             ref.resume()
-            until = time.monotonic() + 60
-            while ref.metrics()["received"] < 50 * n and time.monotonic() < until:
-                time.sleep(0.001)
+            until(lambda n=n: ref.metrics()["received"] >= 50 * n)
         found = ref.read_state()
         assert (found.seen, found.value) == (250, 50 * (21 + 22 + 23 + 24 + 25))
 
@@ -165,7 +159,15 @@ def late(request):
     with actors.Runtime(device=request.param) as runtime:
         ref, found, free = runtime.launch(fails_in_ways, restart="fresh"), [], threading.Event()
         ref.activate()
-        begun = threading.Event()
+        begun, followed = threading.Event(), threading.Event()
+        supervisor = runtime._home.supervisor
+        follow = supervisor._follow
+
+        def note(number):
+            followed.set()
+            follow(number)
+
+        supervisor._follow = note
 
         def hold():
             with runtime._home.supervisor._lock:
@@ -184,8 +186,7 @@ def late(request):
         threads[0].start()
         begun.wait()
         other.send(Number(1))  # whose failure is being followed up
-        until(lambda: other.metrics()["failed"])
-        time.sleep(0.2)
+        assert followed.wait(60)
         threads[1].start()
         until(lambda: ref.metrics()["failed"])
         yield ref, found, free

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from tests.actors.lattice_samples import life
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane import actors, cuda
 from gridlane.actors.lattices import stopper

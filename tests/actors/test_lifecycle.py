@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 
 import pytest
 from tests.actors.conftest import quick
 from tests.actors.samples import Number, Total, looping, total
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import MessageDead, Reason, State, StateError
@@ -50,7 +49,9 @@ def test_phases_say_what_states_do():
 def test_launched_actors_take_messages_and_handle_none(on_cpu):
     ref = on_cpu.launch(total)
     ref.send(Number(3))
-    time.sleep(0.02)
+    other = on_cpu.launch(total, name="other")
+    other.activate()
+    assert other.call(Number(1), timeout=60).value == 1  # the workers are awake
     assert ref.metrics()["received"] == 0
     with pytest.raises(StateError, match="is launched, so that a call would wait"):
         ref.call(Number(1))

@@ -19,7 +19,7 @@ from tests.actors.samples import (
     together,
     total,
 )
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane import actors
 

@@ -8,10 +8,11 @@ import time
 import numpy as np
 import pytest
 from tests.actors.samples import Number, Total, ordered, total
-from tests.actors.waiting import until
+from tests.actors.waiting import until_later
+from tests.waiting import until
 
 from gridlane import actors
-from gridlane.actors import QueueFull, Reason, home
+from gridlane.actors import QueueFull, Reason, _engine, home
 from gridlane.actors.topics import matches
 
 
@@ -58,7 +59,7 @@ def test_expired_messages_are_dead(on_cpu):
     ref = on_cpu.launch(total)
     ref.send(Number(1), expires=0.01)
     ref.send(Number(2), expires=60)
-    time.sleep(0.03)
+    until_later(0.01)
     ref.activate()
     assert ref.receive(60).value == 2
     letters = on_cpu.dead_letters()
@@ -68,14 +69,12 @@ def test_expired_messages_are_dead(on_cpu):
 def test_dead_letters_are_replayed(on_cpu):
     ref = on_cpu.launch(total)
     ref.send(Number(5), expires=0)
-    time.sleep(0.01)
+    until_later()
     ref.activate()
     letters = []
-    while not letters:
-        letters = on_cpu.dead_letters()
+    until(lambda: letters.extend(on_cpu.dead_letters()) or letters)
     on_cpu.replay(letters[0])
-    while ref.read_state().value != 5:
-        pass
+    until(lambda: ref.read_state().value == 5)
     ref.terminate()
     with pytest.raises(actors.ActorError, match="dead again: no actor"):
         on_cpu.replay(letters[0])
@@ -84,11 +83,12 @@ def test_dead_letters_are_replayed(on_cpu):
     assert again.payload == letters[0].payload
 
 
-def test_old_dead_letters_expire(on_cpu, full):
+def test_old_dead_letters_expire(on_cpu, full, monkeypatch):
     full.send(Number(4), on_full="dead")
     assert on_cpu.expire_dead_letters(60) == 0
-    time.sleep(0.02)
-    assert on_cpu.expire_dead_letters(0.01) == 1
+    later = _engine.now() + 61 * 10**9
+    monkeypatch.setattr("gridlane.actors.runtime.now", lambda: later)
+    assert on_cpu.expire_dead_letters(60) == 1
     assert on_cpu.dead_letters() == []
 
 

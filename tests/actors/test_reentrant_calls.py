@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.actors.samples import Number
 from tests.actors.test_faults import echo
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane.actors import ActorError, MessageDead, State
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import threading
-import time
 
 import numpy as np
 import pytest
 from tests.actors.samples import Ball, player
-from tests.actors.waiting import until, until_ways_are_open
+from tests.actors.waiting import until_ways_are_open
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import residence
@@ -166,7 +166,7 @@ def test_a_call_that_its_handler_does_not_answer(ref):
     ref.suspend()
     ref.read_state()  # by then all is told
     stopped = ref.metrics()["received"]
-    time.sleep(0.01)
+    ref.read_state()
     assert ref.metrics()["received"] == stopped
 
 

@@ -10,8 +10,9 @@ import time
 import numpy as np
 import pytest
 from tests.actors.samples import Number, total
-from tests.actors.waiting import until, until_ways_are_open
+from tests.actors.waiting import until_ways_are_open
 from tests.devices import DEVICES
+from tests.waiting import until
 
 from gridlane import actors, cuda
 from gridlane.actors import residence

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.actors.samples import Number, Total, looping, total
-from tests.actors.waiting import until
 from tests.devices import DEVICES
+from tests.waiting import until
 
 from gridlane import actors, cuda
 from gridlane.actors import residence, supervision

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import resource
-import time
 
 import pytest
 from tests.actors.samples import Number, Total, total
 from tests.effort import examples
+from tests.waiting import until
 
 from gridlane import actors
 
@@ -90,10 +90,7 @@ def test_many_actors_and_idle_threads():
             ref.activate()
         for n, ref in enumerate(refs[:: count // 100]):
             assert ref.call(Number(n), timeout=60).value == n
-        end = time.monotonic() + 60
-        while runtime.metrics()["parked"] < runtime.metrics()["workers"]:
-            assert time.monotonic() < end
-            time.sleep(0.001)
+        until(lambda: runtime.metrics()["parked"] == runtime.metrics()["workers"])
         assert len({ref.name for ref in refs}) == count
         assert sum(ref.read_state().seen for ref in refs) == 100
 

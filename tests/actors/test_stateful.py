@@ -3,7 +3,6 @@ answered, or a dead letter with the right reason, and the counters agree."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from functools import cache
 
@@ -20,7 +19,9 @@ from hypothesis.stateful import (
 )
 from tests.actors.samples import Number, Total, total
 from tests.actors.sequential import Letter, Message, Model, World
+from tests.actors.waiting import until_later
 from tests.effort import examples
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, MessageDead, QueueFull, Reason, State, StateError
@@ -79,12 +80,12 @@ class Uses(RuleBasedStateMachine):
 
     def rest(self) -> None:
         """Wait until the runtime does what the model has done at once."""
-        end = time.monotonic() + 60
         for number, actor in self.world.actors.items():
             ref = self.refs[number]
-            while not self.rests(ref, actor):
-                assert time.monotonic() < end, (ref, ref.metrics(), actor)
-                time.sleep(0.0002)
+            until(
+                lambda ref=ref, actor=actor: self.rests(ref, actor),
+                facts=lambda ref=ref, actor=actor: (ref, ref.metrics(), actor),
+            )
 
     def rests(self, ref, actor) -> bool:
         there = ref._instance.there
@@ -350,7 +351,7 @@ class Uses(RuleBasedStateMachine):
     def expire(self, all_of_them):
         self.rest()
         expected = len(self.world.letters) if all_of_them else 0
-        time.sleep(1e-6)
+        until_later()
         assert self.runtime.expire_dead_letters(0 if all_of_them else 1e9) == expected
         if all_of_them:
             self.world.letters = []

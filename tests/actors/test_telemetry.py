@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from tests.actors.conftest import NAMES
 from tests.actors.samples import Ball, Number, player, relay, total
+from tests.actors.waiting import until_later
 from typer.testing import CliRunner
 
 from gridlane import actors
@@ -67,7 +68,7 @@ def test_latencies_of_messages(runtime):
     """Every message is counted once in each kind that it has."""
     ref = runtime.launch(total, capacity=64)
     ref.send(Number(1))
-    time.sleep(0.02)
+    until_later(0.02)
     ref.activate()
     for n in range(5):
         ref.call(Number(n), timeout=60)
@@ -266,14 +267,14 @@ def test_nothing_is_published_unless_asked(runtime_folder):
 
 
 CHILD = """
-import time
+import signal
 from gridlane import actors
 from tests.actors.samples import total
 
 with actors.Runtime("cpu") as runtime:
     runtime.launch(total)
     print("now", flush=True)
-    time.sleep(60)
+    signal.pause()
 """
 
 

@@ -16,6 +16,8 @@ from fcntl import F_DUPFD, fcntl
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import until
+
 FLAGS = (
     "--headless=new",
     "--no-sandbox",  # containers and root have none
@@ -98,11 +100,7 @@ class Chromium:
 
     def wait_for(self, condition: str) -> None:
         """Wait until an expression is true."""
-        end = time.monotonic() + TIMEOUT
-        while not self.run(condition):
-            if time.monotonic() > end:
-                raise TimeoutError(f"{condition} is still not true")
-            time.sleep(0.02)
+        until(lambda: self.run(condition), TIMEOUT, facts=lambda: condition)
 
     def picture(self, width: int, height: int) -> bytes:
         """The page as a PNG."""

@@ -56,8 +56,8 @@ PROGRAMS = {
     "killed": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
     "at exit": "import atexit\nx = 5\natexit.register(lambda: print('bye', x))\n1 / 0",
     "thread": (
-        "import threading, time\n"
-        "def f():\n    time.sleep(0.1)\n    import __main__\n    print(__main__.x)\n"
+        "import threading\n"
+        "def f():\n    threading.main_thread().join()\n    import __main__\n    print(__main__.x)\n"
         "x = 6\nthreading.Thread(target=f).start()"
     ),
     "error in thread": (

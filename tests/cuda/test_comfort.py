@@ -14,6 +14,7 @@ from html import unescape
 import numpy as np
 import pytest
 from tests.devices import DEVICES
+from tests.waiting import until_blocked
 
 import gridlane
 from gridlane import compiler, cuda
@@ -429,7 +430,7 @@ def test_a_terminal_is_told_of_long_compilations(capsys, monkeypatch):
     def write(line):
         if not begun.is_set():
             begun.set()
-            time.sleep(0.05)  # the compilation ends meanwhile
+            until_blocked()  # the compilation has ended, and waits for this line
         print(line, file=sys.stderr)
 
     monkeypatch.setattr(progress.trace, "write", write)

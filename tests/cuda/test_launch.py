@@ -8,6 +8,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 from tests.cuda.fakes import view
+from tests.waiting import until_blocked
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, LaunchError
@@ -239,13 +240,11 @@ def test_many_signatures(fake):
 
 
 def test_streams_run_in_order_and_default_waits(fake):
-    import time
-
     order = []
 
     def run(artifact, values, grid):
         if grid[0] == 1:
-            time.sleep(0.05)
+            until_blocked()  # the launch on the default stream waits
         order.append(grid[0])
 
     fake.run = run

@@ -1,9 +1,9 @@
 """Work that an exception in a waiting thread drops."""
 
 import threading
-import time
 
 import pytest
+from tests.waiting import until
 
 from gridlane.core.errors import KernelError
 from gridlane.runtime.queues import host_queue
@@ -32,9 +32,7 @@ def test_a_launch_that_looks_late_is_stopped_and_no_later_one(monkeypatch):
     def launch():
         begun.set()
         assert go_on.wait(60)
-        end = time.monotonic() + 5
-        while not device.is_asked() and time.monotonic() < end:
-            time.sleep(0.001)
+        until(device.is_asked)
         seen.append(device.is_asked())
 
     queue.put((launch, False))

@@ -1,8 +1,9 @@
 """Streams of host devices that end while nobody waits for them."""
 
 import gc
-import time
 import weakref
+
+from tests.waiting import until
 
 from gridlane.runtime.queues.host_stream import OwnHostStream
 
@@ -22,12 +23,7 @@ def test_little_is_left_of_ended_streams():
         stream = OwnHostStream(Device())
         queues.add(stream.queue)
         stream.submit(lambda n=n: done.append(n))
-        while len(done) <= n:
-            time.sleep(0.001)
+        until(lambda n=n: len(done) > n)
     del stream
-    for _ in range(6000):
-        gc.collect()
-        if len(queues) < 50:
-            break
-        time.sleep(0.01)
-    assert done == list(range(200)) and len(queues) < 50
+    until(lambda: gc.collect() >= 0 and len(queues) < 50)
+    assert done == list(range(200))

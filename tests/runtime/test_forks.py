@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests import on_vulkan
@@ -111,15 +112,18 @@ THREADS = """
 """
 
 LOCKS = """
+    from gridlane.core import forks
     from gridlane.core.forks import fork_waits
+    from tests.waiting import until
     from gridlane.memory.accounting import Accounting
 
-    within, buffers = threading.Event(), Accounting()
+    within, buffers, waited = threading.Event(), Accounting(), []
 
     def compiles():
         with fork_waits():
             within.set()
-            time.sleep(0.2)  # the fork has begun, and waits for this thread
+            until(lambda: forks._free._waiters, 20)  # the fork has begun, and waits for this thread
+            waited.append(True)
             buffers.find(0, 1)
 
     thread = threading.Thread(target=compiles, daemon=True)
@@ -127,6 +131,7 @@ LOCKS = """
     within.wait()
     assert child_says(lambda: buffers.find(0, 1) is None) and works()
     thread.join()
+    assert waited
 """
 
 PROCESSES = """
@@ -161,9 +166,10 @@ HOST_DRIVEN = """
 """
 
 NAMES = """
-    thread = threading.Thread(target=lambda: cuda.stream())
+    begun = threading.Event()
+    thread = threading.Thread(target=lambda: (begun.set(), cuda.stream()))
     thread.start()
-    time.sleep(0.002)
+    begun.wait()
     assert child_says(lambda: cuda.stream() is not None)
     thread.join()
 """
@@ -198,6 +204,7 @@ def run(tmp_path, device, program):
             **os.environ,
             "GRIDLANE_DEVICE": device,
             "GRIDLANE_THREADS": "3",
+            "PYTHONPATH": str(Path(__file__).parents[2]),
             "GRIDLANE_CACHE": str(tmp_path / "cache"),
         },
         capture_output=True,

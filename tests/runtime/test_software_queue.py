@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
+
+from tests.waiting import until
 
 from gridlane.runtime.queues.software_queue import SoftwareQueue
 
@@ -17,10 +18,7 @@ class Calls(SoftwareQueue):
 def ended(queue):
     """Wait until the queue's thread has left it."""
     queue.end()
-    end = time.monotonic() + 60
-    while queue.thread is not None and time.monotonic() < end:
-        time.sleep(0.0001)
-    assert queue.thread is None
+    until(lambda: queue.thread is None)
     return queue
 
 

@@ -8,6 +8,7 @@ import time
 import weakref
 
 import pytest
+from tests.waiting import until_blocked
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cpu import CpuDevice
@@ -57,7 +58,7 @@ def test_who_reads_is_told_the_error_once():
 
 def test_default_stream_waits_for_others_and_leaves_their_errors():
     stream, seen = Stream(), []
-    stream.submit(lambda: (time.sleep(0.02), seen.append(1)))
+    stream.submit(lambda: (until_blocked(), seen.append(1)))
     stream.submit(lambda: 1 / 0)
     DEFAULT.submit(lambda: seen.append(2))
     assert seen == [1, 2] and not BUSY
@@ -121,14 +122,19 @@ def test_events_order_streams():
     assert seen == ["first", "second"] and event.query()
 
 
-def test_event_times():
+def test_event_times(monkeypatch):
     start, end = Event(), Event()
     before = time.perf_counter()
     start.record(DEFAULT)
-    DEFAULT.submit(lambda: time.sleep(0.01))
     end.record(DEFAULT)
     most = 1e3 * (time.perf_counter() - before)
-    assert 10 <= start.elapsed_ms(end) <= most
+    assert 0 < start.elapsed_ms(end) <= most
+    clock = [10**18]
+    monkeypatch.setattr("gridlane.runtime.queues.host_event.perf_counter_ns", lambda: clock[0])
+    start.record(DEFAULT)
+    DEFAULT.submit(lambda: clock.append(clock.pop() + 12_500_000))
+    end.record(DEFAULT)
+    assert (start.elapsed_ms(end), end.elapsed_ms(start)) == (12.5, -12.5)
 
 
 @pytest.mark.parametrize("case", ["unrecorded", "untimed", "unready"])
@@ -264,7 +270,7 @@ def test_threads_take_turns_of_the_default_stream():
     assert began.wait(60)
     for each in threads[1:]:
         each.start()
-    time.sleep(0.1)
+    until_blocked(*threads[1:])
     assert not seen
     go_on.set()
     for each in threads:

@@ -91,6 +91,11 @@ class Memory:
     def tail(self, value):
         self.write(InboxHeader["tail"].offset, "Q", value)
 
+    def call(self, seat):
+        """The number of a seat's call whose answer is awaited; 0 if there is none."""
+        place = HEADS + seat * Seat.size
+        return int.from_bytes(self.map[place + 8 : place + 15], "little")
+
     def owner(self, seat, value=None):
         """The owner of a seat, which is set."""
         place = HEADS + seat * Seat.size

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import random
 import signal
-import time
 
 import pytest
 from tests.actors.outside.processes import Memory, fork, status_of
 from tests.actors.samples import Number, total
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, Reason, _engine
@@ -37,7 +36,8 @@ def test_posters_that_are_killed_at_random_times(runtime, ref):
         with actors.connect("kill", replies=Number) as there:
             for _ in range(12):
                 children = [fork(post) for _ in range(2)]
-                time.sleep(make.uniform(0.01, 0.06))
+                enough = share.metrics()["received"] + make.randrange(400)
+                until(lambda enough=enough: share.metrics()["received"] > enough)
                 for each in children:
                     kill(each)
                 there.call(Number(1), timeout=60)
@@ -58,16 +58,15 @@ def test_a_poster_that_dies_with_a_slot(folder, runtime, ref):
     with ref.share("slot", capacity=4, peers=2, lease=3600) as share:
         memory = Memory(folder, "slot")
         with actors.connect("slot", replies=Number) as there:
-            child = fork(lambda: (actors.connect("slot"), time.sleep(60)))
+            child = fork(lambda: (actors.connect("slot"), signal.pause()))
             until(lambda: memory.owner(1))
             memory.word(0, CLAIMED, 1, 0)
             memory.word(2, CLAIMED, 1, 0)  # beyond the head as well
             memory.tail(1)
             there.send(Number(5))
-            time.sleep(0.02)
-            assert ref.metrics()["received"] == 0  # it waits for the one before
+            assert ref.call(Number(0), timeout=60).value == 0  # 5 waits for the one before
             kill(child)
-            until(lambda: ref.metrics()["received"] == 1)
+            until(lambda: ref.metrics()["received"] == 2)
             assert there.call(Number(6), timeout=60).value == 11
             until(lambda: not memory.owner(1))
         memory.close()
@@ -118,7 +117,7 @@ def host(ready):
             ref.activate()
             ref.share("host")
             os.write(ready, b"x")
-            time.sleep(60)
+            signal.pause()
 
     return work
 
@@ -157,22 +156,23 @@ def test_the_host_is_killed(folder, killed):
         actors.connect("host")
 
 
-def test_a_call_that_waits_while_the_host_is_killed(killed):
-    there = actors.connect("host", replies=Number)
+def test_a_call_that_waits_while_the_host_is_killed(folder, killed):
+    there, memory = actors.connect("host", replies=Number), Memory(folder, "host")
 
     def later():
-        time.sleep(0.1)
+        until(lambda: memory.call(0))
         os.kill(host_process, signal.SIGKILL)
 
     from gridlane.actors.inboxes import Folder
 
-    with Folder() as folder:
-        host_process = folder.find("host").process
+    with Folder() as inboxes:
+        host_process = inboxes.find("host").process
     os.kill(host_process, signal.SIGSTOP)
     child = fork(later)
     with pytest.raises(ActorError, match="its process has ended"):
         there.call(Number(1))
     assert status_of(child) == 0
+    memory.close()
 
 
 def test_the_next_runtime_removes_what_a_killed_host_left(folder, killed):

@@ -10,7 +10,7 @@ import struct
 import pytest
 from tests.actors.outside.processes import HEADS, Memory, fork, status_of
 from tests.actors.samples import Number, total
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, Reason
@@ -143,10 +143,8 @@ def test_answers_that_are_none(ref, memory):
         ref.suspend()
 
         def lie():
-            import time
-
-            while not (call := int.from_bytes(memory.map[seat + 8 : seat + 15], "little")):
-                time.sleep(0.001)
+            until(lambda: memory.call(0))
+            call = memory.call(0)
             memory.write(seat + 24, "II", 0, 2**31)
             memory.write(seat + 8, "Q", 2 << 56 | call)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.actors.outside.processes import fork, status_of
 from tests.actors.samples import Fill, Number, Order, Total, ordered, total
-from tests.actors.waiting import until
+from tests.waiting import until
 
 from gridlane import actors
 from gridlane.actors import ActorError, MessageDead, QueueFull, Reason

@@ -6,10 +6,11 @@ import dataclasses
 import os
 import re
 import sys
-import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.waiting import until
 
 from gridlane import cuda
 from gridlane.core.config import config
@@ -208,7 +209,7 @@ def short_limit(monkeypatch):
 def test_a_hung_compiler_is_ended_with_its_children(short_limit, tmp_path):
     made, pid = (str(tmp_path / name) for name in ("made", "pid"))
     child = f"import os; open({made!r}, 'w').write(str(os.getpid())); os.rename({made!r}, {pid!r})"
-    child += "; import time; time.sleep(60)"
+    child += "; import signal; signal.pause()"
     parent = f"import subprocess; subprocess.run([{sys.executable!r}, '-c', {child!r}])"
     with pytest.raises(CompileError, match=r"longer than 0.2 s; GRIDLANE_COMPILE_TIMEOUT sets"):
         process.run_compiler([sys.executable, "-S", "-c", parent])
@@ -217,16 +218,15 @@ def test_a_hung_compiler_is_ended_with_its_children(short_limit, tmp_path):
 
 
 def _wait_for_end(pid: int) -> None:
-    for _ in range(1200):
+    def has_ended() -> bool:
         try:
             os.kill(pid, 0)
-        except ProcessLookupError:
-            return
-        with open(f"/proc/{pid}/stat") as stat:
-            if ") Z" in stat.read():
-                return  # it has ended, and its parent has not asked for it yet
-        time.sleep(0.05)
-    raise AssertionError(f"process {pid} still runs")
+            stat = Path(f"/proc/{pid}/stat").read_text()
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        return ") Z" in stat  # its parent has not asked for it yet
+
+    until(has_ended)
 
 
 def test_a_compiler_that_does_not_start():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 import weakref
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from tests.runtime.arrays import octets, params, to_device, words
 from tests.runtime.host_driven.programs import ADD_ONE, SLOW, kernel
 from tests.runtime.together import launched_by_threads
+from tests.waiting import until
 
 from gridlane.core.errors import DeviceError
 
@@ -230,10 +230,7 @@ def test_queries_submit(device, step):
     stream, event = device.new_stream(), device.new_event()
     step(stream, to_device(device, np.zeros(64, np.uint32)))
     event.record(stream)
-    until = time.monotonic() + 60
-    while not (event.query() and stream.query()) and time.monotonic() < until:
-        time.sleep(0.001)
-    assert event.query() and stream.query()
+    until(lambda: event.query() and stream.query())
 
 
 def test_streams_by_number(device):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-import time
 
 import pytest
+from tests.waiting import until
 
 from gridlane.core.config import read
 from gridlane.emulation.metal import bridge, framework, machine
@@ -59,12 +59,8 @@ def metal(monkeypatch):
     forget()
     # What goes in one round leaves word to free memory in the next, and the thread of a stream that
     # is gone holds its device until it has ended or serves another one.
-    for _ in range(3000):
-        gc.collect()
-        if not (left := what_is_left()):
-            break
-        time.sleep(0.02)
-    assert not left and not +bridge.unpooled
+    until(lambda: gc.collect() >= 0 and not what_is_left(), facts=what_is_left)
+    assert not +bridge.unpooled
 
 
 @pytest.fixture

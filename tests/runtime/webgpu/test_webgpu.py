@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from tests.runtime.arrays import params, to_device, words
 from tests.runtime.single_buffer.helpers import opened, opener
 from tests.runtime.single_buffer.texts import ADD_ONE, kernel
+from tests.waiting import until
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.webgpu import adapters
@@ -102,10 +102,7 @@ def test_an_answer_to_a_question(device):
         events.append(device.new_event(False))
         events[-1].record(stream)
         events[-1].query()
-    until = time.monotonic() + 60
-    while not all(event.query() for event in events) and time.monotonic() < until:
-        time.sleep(0.001)
-    assert all(event.query() for event in events)
+    until(lambda: all(event.query() for event in events))
     for event in events:
         event.synchronize()
     assert (words(device, data) == 5).all()
