@@ -27,6 +27,27 @@ TRAP = b"""
 .visible .entry stop() { trap; ret; }
 \0"""
 
+ASSERT = b"""
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d,
+    .param .b64 e);
+.global .align 1 .b8 text[4] = {49, 62, 50, 0};
+.visible .entry stop() {
+    .reg .b64 %rd<3>;
+    mov.u64 %rd1, text;
+    cvta.global.u64 %rd2, %rd1;
+    {
+    .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;
+    st.param.b64 [a], %rd2; st.param.b64 [b], %rd2; st.param.b32 [c], 7;
+    st.param.b64 [d], %rd2; st.param.b64 [e], 1;
+    call.uni __assertfail, (a, b, c, d, e);
+    }
+    ret;
+}
+\0"""
+
 
 def in_thread(work):
     """What a new thread returns from work on the same kind of device."""
@@ -196,8 +217,8 @@ def test_errors_of_the_driver_are_not_the_runtimes_last(device):
     assert rt.cudaGetLastError() == (OK,)
 
 
-def launch_trap():
-    module = good(cu.cuModuleLoadData(TRAP))
+def launch_trap(text=TRAP):
+    module = good(cu.cuModuleLoadData(text))
     stop = good(cu.cuModuleGetFunction(module, b"stop"))
     good(cu.cuLaunchKernel(stop, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0))
 
@@ -218,6 +239,17 @@ def test_the_fault_of_a_kernel_stays_until_the_reset(trapping):
     y = good(rt.cudaMalloc(16))
     good(rt.cudaMemset(y, 1, 16))
     good(rt.cudaDeviceSynchronize())
+
+
+def test_a_failed_assertion_stays_until_the_reset(cpu):
+    """With its own number, as CUDA's documentation of cudaErrorAssert has it."""
+    good(rt.cudaFree(0))
+    launch_trap(ASSERT)
+    assert error(rt.cudaDeviceSynchronize()) == E.cudaErrorAssert
+    assert error(rt.cudaMalloc(16)) == E.cudaErrorAssert
+    assert error(rt.cudaDeviceSynchronize()) == E.cudaErrorAssert
+    good(rt.cudaDeviceReset())
+    good(rt.cudaFree(good(rt.cudaMalloc(16))))
 
 
 def launch_trap_on_a_stream():
