@@ -7,13 +7,13 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
-from tests.effort import ALTERNATIVES, NIGHTLY, WHOLE, by_day
+from tests.effort import NIGHTLY, alternatives, by_day
 
 # In CI the random cases are the same at every run, so that a change is judged by what it changes;
 # everywhere else each run tries new ones (`make fuzz` and the nightly run many).
@@ -59,20 +59,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave all but one of some alternatives to the night, as ``tests/effort.py`` says."""
-    for alternatives in ALTERNATIVES:
-        tests: dict[str, dict[str, list[pytest.Item]]] = {}
-        for item in items:
-            folder = item.path.relative_to(Path(__file__).parent).parts[0]
-            params = getattr(item, "callspec", None)
-            values = [] if params is None or folder in WHOLE else params.params.values()
-            names = [each for each in values if isinstance(each, str) and each in alternatives]
+    tests: dict[tuple[str, Sequence[str]], dict[str, list[pytest.Item]]] = {}
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        params = getattr(item, "callspec", None)
+        values = () if params is None else params.params.values()
+        for usual in alternatives(folder):
+            names = [each for each in values if isinstance(each, str) and each in usual]
             if len(names) == 1:
-                test = item.nodeid.partition("[")[0]
-                tests.setdefault(test, {}).setdefault(names[0], []).append(item)
-        for test, by_name in tests.items():
-            by_name.pop(by_day(test, by_name, alternatives))
-            for item in (each for rest in by_name.values() for each in rest):
-                item.add_marker(pytest.mark.nightly)
+                test = item.nodeid.replace(names[0], "*")
+                tests.setdefault((test, usual), {}).setdefault(names[0], []).append(item)
+    for (test, usual), by_name in tests.items():
+        by_name.pop(by_day(test, by_name, usual))
+        for item in (each for rest in by_name.values() for each in rest):
+            item.add_marker(pytest.mark.nightly)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -23,24 +23,32 @@ FRAGMENTS_BY_DAY = r"f16-f16-f16-cr-global|u8-i8-i32-rc-shared|f16-c-shared|f32-
 """Labels of conformance cases of fragments that devices without tensor cores try in each run. Their
 products are those of the op ``mma``, whose cases are all tried."""
 
-ALTERNATIVES = (
-    # Devices that run shaders: the same passes make what they take. The code of the last two is one
-    # emitter's, with an overlay for each language, so each emitter has half of the tests.
-    ("vulkan", "opengl", "vulkan", "webgpu"),
-    # Forms of resident kernels, each of which takes LLVM seconds.
-    ("short", "deep"),
-)
-"""Parameters of which by day a test tries one, and at night all."""
-WHOLE = ("ops", "runtime")
-"""Folders of tests that try all of them by day: all ops, the drivers."""
+C_LIKE = ("opengl", "webgpu")
+"""Devices whose code is one emitter's, with an overlay for each language."""
+ON_SHADERS = ("vulkan", C_LIKE[0], "vulkan", C_LIKE[1])
+"""Devices that run shaders, which the same passes make: each of the two emitters has half."""
+FORMS = ("short", "deep")
+"""Forms of resident kernels, each of which takes LLVM seconds."""
 
 
-def by_day(test: str, names: Collection[str], alternatives: Sequence[str]) -> str:
+def alternatives(folder: str) -> Sequence[Sequence[str]]:
+    """Parameters of which by day a test tries one, and at night all.
+
+    Args:
+        folder: of tests. Those of the drivers try all of them, those of ops both emitters.
+    """
+    if folder == "runtime":
+        return ()
+    return (C_LIKE if folder == "ops" else ON_SHADERS, FORMS)
+
+
+def by_day(test: str, names: Collection[str], usual: Sequence[str]) -> str:
     """The one of some alternatives that a test tries by day.
 
     Args:
-        test: the file and the function.
+        test: the test and its other parameters.
         names: the alternatives that the test has.
+        usual: all of them; one that comes twice is taken twice as often.
     """
-    usual = [each for each in alternatives if each in names]
-    return usual[crc32(test.encode()) % len(usual)]
+    here = [each for each in usual if each in names]
+    return here[crc32(test.encode()) % len(here)]
