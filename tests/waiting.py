@@ -39,11 +39,21 @@ def until_blocked(*threads: threading.Thread) -> None:
         _until_blocked(thread)
 
 
+def when_blocked(action: Callable[[], object]) -> threading.Thread:
+    """Start a thread that does something once the calling one is blocked."""
+    caller = threading.current_thread()
+    thread = threading.Thread(target=lambda: (until_blocked(caller), action()), daemon=True)
+    thread.start()
+    return thread
+
+
 def _until_blocked(thread: threading.Thread) -> None:
     seen: list[tuple[object, int]] = []
 
     def stays() -> bool:
-        frame = sys._current_frames()[thread.ident or 0]
+        frame = sys._current_frames().get(thread.ident or 0)
+        if frame is None:
+            return not thread.is_alive()  # it has ended
         if not _sleeps(thread):
             seen.clear()
             return False
@@ -56,5 +66,8 @@ def _until_blocked(thread: threading.Thread) -> None:
 def _sleeps(thread: threading.Thread) -> bool:
     """Whether a thread is not running or about to; True where the system does not have it in a
     file."""
-    status = Path(f"/proc/self/task/{thread.native_id}/stat")
-    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "S"
+    try:
+        status = Path(f"/proc/self/task/{thread.native_id}/stat").read_text()
+    except OSError:
+        return sys.platform != "linux"
+    return status.rpartition(")")[2].split()[0] == "S"

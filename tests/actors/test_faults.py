@@ -91,7 +91,11 @@ def test_an_actor_ends_while_eight_threads_send(on_cpu):
                 ref.send(Number(n), replies=False)
                 sent[n] += 1
 
-    ender = threading.Timer(0.1, ref.terminate, kwargs={"graceful": False})
+    def end():
+        until(lambda: min(sent) > 10)
+        ref.terminate(graceful=False)
+
+    ender = threading.Thread(target=end)
     ender.start()
     assert in_threads(8, send) == []
     ender.join()
@@ -127,7 +131,11 @@ def test_the_runtime_closes_while_threads_call_and_launch():
                 else:
                     runtime.launch(echo).activate()
 
-    closer = threading.Timer(0.2, runtime.close)
+    def close():
+        until(lambda: len(runtime.actors()) > 20 and ref.metrics()["received"] > 100)
+        runtime.close()
+
+    closer = threading.Thread(target=close)
     closer.start()
     assert in_threads(8, use) == []
     closer.join()

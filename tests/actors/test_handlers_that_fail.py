@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.actors.conftest import NAMES
 from tests.actors.samples import Number, Total
-from tests.waiting import until
+from tests.waiting import until, when_blocked
 
 from gridlane import actors
 from gridlane.actors import Reason, residence
@@ -198,7 +198,7 @@ def late(request):
 def test_an_actor_that_ends_after_its_last_message_has_failed(late):
     """It was ended before it could begin again, and did not count that."""
     ref, _, free = late
-    threading.Timer(0.3, free.set).start()
+    when_blocked(free.set)
     ref.terminate(graceful=True)
     assert ref.metrics()["restarts"] == 1
 

@@ -6,16 +6,18 @@ import re
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-SLEEPS = re.compile(r"(?<!def )\b(?:u|nano)?sleep ?\((?!0\))")
+SLEEPS = re.compile(r"(?<!def )\b(?:(?:u|nano)?sleep ?\((?!0\))|Timer\()")
 """Calls that sleep; ``asyncio.sleep(0)`` yields."""
 
 ALLOWED = {
     "waiting.py": (1, "the helper that polls"),
     "actors/test_resident_checkpoint.py": (2, "the progress of a kernel that does not end"),
     "actors/test_resident_telemetry.py": (1, "the kernel's clock measures that span"),
-    "runtime/test_interrupts.py": (1, "a program that a signal interrupts, at any place"),
+    "runtime/test_interrupts.py": (2, "a program that a signal interrupts, at any place"),
+    "codegen/test_cpu_flushing.py": (1, "a kernel that a signal interrupts, at any place"),
     "cli/test_run.py": (1, "a program that a signal interrupts"),
     "actors/engine/stress.c": (2, "random interleavings, for a span"),
+    "abi/test_hot.py": (4, "a stream's work is held while the program waits for it"),
     "abi/programs/cancels.c": (1, "threads are cancelled wherever they are"),
     "abi/programs/signals_at_once.c": (1, "while Python begins, which cannot be observed"),
     "abi/programs/many_threads.c": (1, "contexts end wherever other threads are"),

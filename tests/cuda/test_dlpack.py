@@ -18,6 +18,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from tests.cuda.tensors import Tensor
+from tests.waiting import when_blocked
 
 from gridlane import cuda
 from gridlane.core.dlpack_abi import COPIED, CPU, CUDA, READ_ONLY
@@ -156,7 +157,7 @@ def test_the_stream_s_work_is_done():
     stream, gate = cuda.stream(), threading.Event()
     array = cuda.to_device(np.zeros(3), stream=stream)
     stream.submit(lambda: (gate.wait(60), array.bind().copy_to_device(np.ones(3))))
-    threading.Timer(0.05, gate.set).start()
+    when_blocked(gate.set)
     assert np.from_dlpack(array).tolist() == [1, 1, 1]
 
 
