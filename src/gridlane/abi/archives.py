@@ -34,17 +34,17 @@ def members(data: bytes) -> list[Member]:
     if not data.startswith(MAGIC):
         fail(INVALID_IMAGE, f"no archive: it begins with {data[:8]!r}")
     found: list[Member] = []
-    names, at = b"", len(MAGIC)
-    while at < len(data):
-        head = data[at : at + _HEAD]
+    names, position = b"", len(MAGIC)
+    while position < len(data):
+        head = data[position : position + _HEAD]
         size = head[48:58].strip()
         if len(head) < _HEAD or head[58:] != _END or not size.isdigit():
-            fail(INVALID_IMAGE, f"the archive has no member's header at byte {at}")
-        start, at = at + _HEAD, at + _HEAD + int(size)
-        if at > len(data):
+            fail(INVALID_IMAGE, f"the archive has no member's header at byte {position}")
+        start, position = position + _HEAD, position + _HEAD + int(size)
+        if position > len(data):
             fail(INVALID_IMAGE, f"the archive ends at byte {len(data)}, in a member of {int(size)}")
-        name, content = head[:16].decode(errors="replace").rstrip(), data[start:at]
-        at += at % 2
+        name, content = head[:16].decode(errors="replace").rstrip(), data[start:position]
+        position += position % 2
         if name == _NAMES:
             names = content
         elif name not in _TABLES:

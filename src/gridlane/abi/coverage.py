@@ -44,10 +44,10 @@ def page() -> str:
 
 def _counts(api: Api, names: Iterable[str]) -> tuple[int, int, int, int]:
     """How many functions there are, and how many are done, refused, and neither."""
-    found, rows, known = list(names), functions(api), calls(api)
-    done = sum(name in known for name in found)
-    refused = sum(name not in known and bool(rows[name].refused) for name in found)
-    return len(found), done, refused, len(found) - done - refused
+    listed, rows, known = list(names), functions(api), calls(api)
+    done = sum(name in known for name in listed)
+    refused = sum(name not in known and bool(rows[name].refused) for name in listed)
+    return len(listed), done, refused, len(listed) - done - refused
 
 
 def _families(api: Api) -> Iterator[str]:

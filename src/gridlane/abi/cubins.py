@@ -47,27 +47,30 @@ def with_text(file: bytes, ptx: bytes) -> bytes:
     entries = [_ENTRY.unpack_from(file, start + n * _ENTRY.size) for n in range(count)]
     names = struct.unpack_from("<H", file, 62)[0]
     old = entries[names]
-    words = file[old[_OFFSET] : old[_OFFSET] + old[_SIZE]]
-    name, words = len(words), words + SECTION.encode() + b"\0"
-    made = file + bytes(-len(file) % 16)
-    entries[names] = (*old[:_OFFSET], len(made), len(words), *old[_SIZE + 1 :])
-    made += words + bytes(-len(words) % 16)
-    entries.append((name, _PROGBITS, 0, 0, len(made), len(ptx), 0, 0, 1, 0))
-    made += ptx + bytes(-len(ptx) % 16)
-    head = bytearray(made[:HEAD])
-    struct.pack_into("<Q", head, 40, len(made))
+    names_data = file[old[_OFFSET] : old[_OFFSET] + old[_SIZE]]
+    name, names_data = len(names_data), names_data + SECTION.encode() + b"\0"
+    content = file + bytes(-len(file) % 16)
+    entries[names] = (*old[:_OFFSET], len(content), len(names_data), *old[_SIZE + 1 :])
+    content += names_data + bytes(-len(names_data) % 16)
+    entries.append((name, _PROGBITS, 0, 0, len(content), len(ptx), 0, 0, 1, 0))
+    content += ptx + bytes(-len(ptx) % 16)
+    head = bytearray(content[:HEAD])
+    struct.pack_into("<Q", head, 40, len(content))
     struct.pack_into("<H", head, 60, len(entries))
-    return bytes(head) + made[HEAD:] + b"".join(_ENTRY.pack(*each) for each in entries)
+    return bytes(head) + content[HEAD:] + b"".join(_ENTRY.pack(*each) for each in entries)
 
 
 def of_text(ptx: bytes) -> bytes:
     """A file that has no machine code, for where nothing assembles it."""
-    words = b"\0.shstrtab\0"
+    names_data = b"\0.shstrtab\0"
     ident = MAGIC + bytes((2, 1, 1)) + bytes(9)
     start = HEAD + 16
     head = struct.pack("<HHIQQQIHHHHHH", 2, _CUDA, 1, 0, 0, start, 0, HEAD, 0, 0, _ENTRY.size, 2, 1)
-    table = _ENTRY.pack(*bytes(10)), _ENTRY.pack(1, _STRTAB, 0, 0, HEAD, len(words), 0, 0, 1, 0)
-    return with_text(ident + head + words.ljust(16, b"\0") + b"".join(table), ptx)
+    table = (
+        _ENTRY.pack(*bytes(10)),
+        _ENTRY.pack(1, _STRTAB, 0, 0, HEAD, len(names_data), 0, 0, 1, 0),
+    )
+    return with_text(ident + head + names_data.ljust(16, b"\0") + b"".join(table), ptx)
 
 
 def _table(file: bytes) -> tuple[int, int]:

@@ -55,12 +55,12 @@ def way_in(row: Function, call: Call | None) -> Way:
         try:
             if check is not None:
                 check()
-            made = work(*values)
+            results = work(*values)
         except _ERRORS as error:
             return _answered(row, error)
-        if made is None:
+        if results is None:
             return 0, ()
-        return 0, made if isinstance(made, tuple) else (made,)
+        return 0, results if isinstance(results, tuple) else (results,)
 
     return enter
 

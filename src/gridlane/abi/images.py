@@ -58,16 +58,16 @@ def _wrapped(address: int) -> Units:
     version, data, others = struct.unpack_from("<4xIQQ", raw.copied(address, 24))
     if version not in (1, 2):
         fail(INVALID_IMAGE, f"a fatbin's wrapper of version {version}; known are 1 and 2")
-    found = [_region(data)] if data else []
+    regions = [_region(data)] if data else []
     while version == 2 and others:
         part = int.from_bytes(raw.copied(others, 8), "little")
         if not part:
             break
-        found.append(_region(part))
+        regions.append(_region(part))
         others += 8
-        if len(found) > _MOST_PARTS:
+        if len(regions) > _MOST_PARTS:
             fail(INVALID_IMAGE, f"a fatbin's wrapper with more than {_MOST_PARTS} parts")
-    return tuple(found)
+    return tuple(regions)
 
 
 def module(units: Units, device: Device, name: str = "") -> PtxModule:
@@ -85,10 +85,10 @@ def module(units: Units, device: Device, name: str = "") -> PtxModule:
         return link([parse_ptx(_text(units[0], device, newer), name)]).module
     # NVIDIA's linker has made machine code of the first; its library for kernels that launch
     # kernels comes last, as PTX that is for few devices.
-    texts = _parts(units, device, False) or (_parts(units, device, True) if newer else [])
-    if not texts:
+    ptx_texts = _parts(units, device, False) or (_parts(units, device, True) if newer else [])
+    if not ptx_texts:
         fail(NO_BINARY_FOR_GPU, f"no part of the fatbin has PTX for the device: {ADVICE}")
-    return link([parse_ptx(each, name) for each in texts]).module
+    return link([parse_ptx(each, name) for each in ptx_texts]).module
 
 
 def _parts(units: Units, device: Device, newer: bool) -> list[str]:
@@ -113,8 +113,8 @@ def _text(image: bytes, device: Device, newer: bool) -> str:
             f"the image is machine code of one NVIDIA GPU (a cubin): {ADVICE}",
         )
     if image.startswith(_FATBIN):
-        found = fatbin.best(fatbin.images(image), device.compute_capability, newer)
-        return fatbin.ptx(found)
+        image_for_device = fatbin.best(fatbin.images(image), device.compute_capability, newer)
+        return fatbin.ptx(image_for_device)
     try:
         return image.rstrip(b"\0").decode()
     except UnicodeDecodeError as error:

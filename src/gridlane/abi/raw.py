@@ -49,18 +49,18 @@ def readable(address: int, size: int) -> bytes:
         memory = os.open(_OWN_MEMORY, os.O_RDONLY)
     except OSError:
         return ctypes.string_at(address, size)
-    made = bytearray()
+    content = bytearray()
     try:
-        while len(made) < size:
-            more = os.pread(memory, min(size - len(made), _PIECE), address + len(made))
+        while len(content) < size:
+            more = os.pread(memory, min(size - len(content), _PIECE), address + len(content))
             if not more:
                 break
-            made += more
+            content += more
     except (OSError, OverflowError):
         pass  # what was read so far is all
     finally:
         os.close(memory)
-    return bytes(made)
+    return bytes(content)
 
 
 def text(address: int) -> bytes:

@@ -77,23 +77,23 @@ class Struct:
         self._write(field, value)
 
     def _read(self, field: Field) -> Any:
-        kind, at = field.type, field.offset
+        kind, offset = field.type, field.offset
         if field.inner is not None:
             step = field.inner.size
             structs = [
-                Struct(field.inner, self.address + at + n * step, self._kept)
+                Struct(field.inner, self.address + offset + n * step, self._kept)
                 for n in range(kind.count or 1)
             ]
             return tuple(structs) if kind.count else structs[0]
         size = kind.size * (kind.count or 1)
-        data = bytes(self._memory[at : at + size])
+        data = bytes(self._memory[offset : offset + size])
         if kind.count and kind.size == 1:
             return data
         values = struct.unpack(f"<{kind.count or 1}{code(field)}", data)
         return values if kind.count else values[0]
 
     def _write(self, field: Field, value: Any) -> None:
-        kind, at = field.type, field.offset
+        kind, offset = field.type, field.offset
         if field.inner is not None:
             given = tuple(value) if kind.count else (value,)
             data = b"".join(map(bytes, given))
@@ -106,12 +106,12 @@ class Struct:
             size = kind.size * (kind.count or 1)
         if len(data) > size:
             raise ValueError(f"{field.name} takes {size} bytes, not {len(data)}")
-        self._memory[at : at + len(data)] = data
+        self._memory[offset : offset + len(data)] = data
 
 
-def members(made: Struct) -> Mapping[str, Field]:
+def members(struct: Struct) -> Mapping[str, Field]:
     """The members of a structure by name."""
-    return made._layout.fields  # pyright: ignore[reportPrivateUsage]  # its members are C's
+    return struct._layout.fields  # pyright: ignore[reportPrivateUsage]  # its members are C's
 
 
 def code(field: Field) -> str:

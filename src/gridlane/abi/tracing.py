@@ -52,11 +52,11 @@ def tell(
         took: its nanoseconds.
     """
     succeeded = bool(row.result) or not code
-    texts = [
+    shown = [
         f"{each.name}={text}{_after(row, each, word, given) if succeeded else ''}"
         for each, text, word in zip(row.parameters, before, given)
     ]
-    trace.write(f"{name}({', '.join(texts)}) = {_returned(row, given, code)} <{took} ns>")
+    trace.write(f"{name}({', '.join(shown)}) = {_returned(row, given, code)} <{took} ns>")
 
 
 def of_c(row: Function) -> Callable[..., int]:
@@ -64,8 +64,8 @@ def of_c(row: Function) -> Callable[..., int]:
     and its nanoseconds."""
 
     def told(*given: int) -> int:
-        *words, code, took = given
-        tell(row.name, row, tuple(words), arguments(row, tuple(words)), code, took)
+        *numbers, code, took = given
+        tell(row.name, row, tuple(numbers), arguments(row, tuple(numbers)), code, took)
         return 0
 
     return told
@@ -83,14 +83,14 @@ def traced_values(
     @functools.wraps(call)
     def told(*args: Any, **named: Any) -> tuple[Any, ...]:
         given = {**dict(zip(names, args)), **named}
-        texts = [f"{name}={_shortened(repr(value))}" for name, value in given.items()]
+        shown = [f"{name}={_shortened(repr(value))}" for name, value in given.items()]
         start = time.perf_counter_ns()
         result = call(*args, **named)
         took = time.perf_counter_ns() - start
         results = [] if result[0] else [_shortened(repr(each)) for each in result[1:]]
         arrow = f" -> {', '.join(results)}" if results else ""
         code = f"{int(result[0])} {result[0].name}"
-        trace.write(f"{row.base}({', '.join(texts)}) = {code}{arrow} <{took} ns>")
+        trace.write(f"{row.base}({', '.join(shown)}) = {code}{arrow} <{took} ns>")
         return result
 
     return told
@@ -209,13 +209,13 @@ def _named(enumeration: str, number: int) -> str:
 
 def _record(laid: Layout, data: bytes) -> str:
     """A structure; of members that share their bytes the first, without those that are reserved."""
-    made = Struct.of(laid, data)
-    texts: list[str] = []
+    struct = Struct.of(laid, data)
+    shown: list[str] = []
     for field in _shown(laid):
-        if len(texts) == _MOST_ITEMS:
-            return f"{{{', '.join(texts)}, ...}}"
-        texts.append(f"{field.name}={_member(made, field)}")
-    return f"{{{', '.join(texts)}}}"
+        if len(shown) == _MOST_ITEMS:
+            return f"{{{', '.join(shown)}, ...}}"
+        shown.append(f"{field.name}={_member(struct, field)}")
+    return f"{{{', '.join(shown)}}}"
 
 
 def _shown(laid: Layout) -> Iterator[Field]:
@@ -227,8 +227,8 @@ def _shown(laid: Layout) -> Iterator[Field]:
             yield field
 
 
-def _member(made: Struct, field: Field) -> str:
-    value = made.member(field.name)
+def _member(struct: Struct, field: Field) -> str:
+    value = struct.member(field.name)
     if isinstance(value, bytes):
         return _string(value.partition(b"\0")[0])
     items = value if isinstance(value, tuple) else (value,)

@@ -120,20 +120,23 @@ def shape_at(cls: Any, what: str, place: Loc) -> Shape:
 
 def annotation_of(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
     """The annotation of a parameter, also where it is a string."""
-    found = parameter.annotation
-    if found is parameter.empty:
+    annotation = parameter.annotation
+    if annotation is parameter.empty:
         return None
-    found = getattr(found, "__forward_arg__", found)  # of Python 3.14: its names are unknown so far
-    if not isinstance(found, str):
-        return found
+    annotation = getattr(
+        annotation, "__forward_arg__", annotation
+    )  # of Python 3.14: its names are unknown so far
+    if not isinstance(annotation, str):
+        return annotation
     around = {name: lookup(function, name) for name in function.__code__.co_freevars}
     known = {name: value for name, (is_known, value) in around.items() if is_known}
     scope = {**function.__globals__, **known}
     try:
-        return eval(found, scope)
+        return eval(annotation, scope)
     except Exception as error:
         raise TypingError(
-            f"{function.__qualname__}: the annotation {found!r} of {parameter.name} fails: {error}",
+            f"{function.__qualname__}: the annotation {annotation!r} of "
+            f"{parameter.name} fails: {error}",
             place_of(function),
         ) from None
 

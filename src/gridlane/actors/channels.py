@@ -198,9 +198,9 @@ class Channel:
         one."""
         with self.at_rest():
             head, _ = self._ends()
-            at = wire.INBOX_HEAD + head % self.capacity * self.slot
+            offset = wire.INBOX_HEAD + head % self.capacity * self.slot
             sequence = (head // self.capacity + 1) & 0xFFFFFFFF
-            if not self.receiver.there.refuse(self._read(at, self.slot), sequence, int(reason)):
+            if not self.receiver.there.refuse(self._read(offset, self.slot), sequence, int(reason)):
                 return False
             self._write(16, (head + 1).to_bytes(8, "little"))
         return True

@@ -314,8 +314,8 @@ class Member(Residence):
         cluster.members.append(self)
 
     def _new_kernel(self) -> Any:
-        words: Any = (ctypes.c_uint32 * 4).from_address(self._status + wire.ENDED_AT)
-        self._told: Any = np.frombuffer(words, np.uint32)
+        ended: Any = (ctypes.c_uint32 * 4).from_address(self._status + wire.ENDED_AT)
+        self._told: Any = np.frombuffer(ended, np.uint32)
         self.raised = self._status + wire.ENDED_AT + 4
         """The address of the word that says that its handler has failed."""
         return _Seat(self)

@@ -34,8 +34,8 @@ class Cycles:
         for known in (self._stands, self._waits):
             for number in known.keys() - live.keys():
                 del known[number]
-        found = [each for each in live.values() if self._has_come_to_wait(each, channels, now)]
-        for each in found:
+        waiting = [each for each in live.values() if self._has_come_to_wait(each, channels, now)]
+        for each in waiting:
             if self._is_in_cycle(each.number):
                 channels.relieve(each)
                 self._waits.pop(each.number, None)

@@ -234,7 +234,7 @@ class Home:
         elif instance is not None:
             to = int(header["reply_to"])
             reply = TO_OUTBOX if to & TO_OUTBOX else 0 if to >> 63 else to
-            found = self.engine.post(
+            posted = self.engine.post(
                 instance.there,
                 letter.payload,
                 wait,
@@ -246,9 +246,9 @@ class Home:
                 int(header["flags"]),
                 0,
             )
-            if not found:
+            if not posted:
                 return
-            reason = Reason(found)
+            reason = Reason(posted)
         self.engine.bury(letter.actor, header.tobytes() + letter.payload, int(reason))
         raise ActorError(f"the letter is dead again: {reason.meaning}")
 
@@ -321,10 +321,10 @@ def _run_batch(instance: Instance) -> None:
 
 def _give_answers(reference: weakref.ref[Home], engine: Engine) -> None:
     while True:
-        found = engine.completed(TICK)
+        answers = engine.completed(TICK)
         home = reference()
         if home is None or home.closed:
             return
-        if found is not None:
-            home.answer(found)
+        if answers is not None:
+            home.answer(answers)
         del home

@@ -169,10 +169,10 @@ class Folder:
         file = verify_name(name) + SUFFIX
         new = f".{secrets.token_hex(8)}{SUFFIX}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        made = os.open(new, flags, 0o600, dir_fd=self._folder)
+        descriptor = os.open(new, flags, 0o600, dir_fd=self._folder)
         try:
-            os.fchmod(made, 0o600)
-            os.write(made, json.dumps(asdict(entry)).encode())
+            os.fchmod(descriptor, 0o600)
+            os.write(descriptor, json.dumps(asdict(entry)).encode())
             os.link(new, file, src_dir_fd=self._folder, dst_dir_fd=self._folder)
             own_entries.add(entry)
         except FileExistsError:
@@ -181,7 +181,7 @@ class Folder:
                 f"{self._read(file).process}"
             ) from None
         finally:
-            os.close(made)
+            os.close(descriptor)
             os.unlink(new, dir_fd=self._folder)
 
     def find(self, name: str) -> Entry:
@@ -238,8 +238,8 @@ def _try_lock(lock: int) -> bool:
 
 def _entry(data: bytes, file: str) -> Entry:
     try:
-        found: Any = json.loads(data)
-        entry = Entry(*[found[name] for name in Entry.__slots__])
+        fields: Any = json.loads(data)
+        entry = Entry(*[fields[name] for name in Entry.__slots__])
     except (ValueError, KeyError, TypeError):
         raise ActorError(f"{file} describes no inbox: it is cut short or overwritten") from None
     numbers = [getattr(entry, name) for name in Entry.__slots__]

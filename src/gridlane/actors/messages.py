@@ -118,9 +118,9 @@ def _equal(self: Any, other: Any) -> Any:
 
 
 def _record(layout: Layout, label: str, number: int) -> RecordType:
-    made = numpy_types.from_numpy(numpy_dtype(layout))
-    assert isinstance(made, RecordType)
-    return dataclasses.replace(made, label=label, number=number)
+    record = numpy_types.from_numpy(numpy_dtype(layout))
+    assert isinstance(record, RecordType)
+    return dataclasses.replace(record, label=label, number=number)
 
 
 def shape_of(cls: Any, what: str) -> Shape:
@@ -133,8 +133,8 @@ def shape_of(cls: Any, what: str) -> Shape:
 
 
 def _known(cls: Any) -> Shape | None:
-    found = vars(cls).get("__gridlane_shape__") if isinstance(cls, type) else None
-    return found if isinstance(found, Shape) else None
+    shape = vars(cls).get("__gridlane_shape__") if isinstance(cls, type) else None
+    return shape if isinstance(shape, Shape) else None
 
 
 # --- values to bytes ---
@@ -172,8 +172,8 @@ def _nested(
         return bytes(data)
 
     def unpack(data: bytes) -> Any:
-        found: Any = np.frombuffer(bytearray(data), kind).view(np.recarray)[0]
-        return cls(*[_plain(found[name]) for name in names])
+        record: Any = np.frombuffer(bytearray(data), kind).view(np.recarray)[0]
+        return cls(*[_plain(record[name]) for name in names])
 
     return pack, unpack
 

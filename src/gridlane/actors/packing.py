@@ -124,15 +124,15 @@ def _numbers(value: Any, kind: Array, dtype: np.dtype[Any], label: str) -> bytes
         if given.dtype.kind not in "biufO" or given.shape not in ((), kind.shape):
             raise _wrong(label, kind, value, f"an array of {given.dtype}, {given.shape}")
         with np.errstate(all="ignore"):
-            made = given.astype(dtype)
+            converted = given.astype(dtype)
             if dtype.kind == "f":
-                fits = ~np.isinf(made) | np.isinf(given.astype(np.float64))
+                fits = ~np.isinf(converted) | np.isinf(given.astype(np.float64))
             else:
-                fits = (made == given) | (dtype.kind == "b")
+                fits = (converted == given) | (dtype.kind == "b")
     except (ValueError, OverflowError) as error:
         raise _wrong(label, kind, value) from error
     except TypeError as error:
         raise error if label in str(error) else _wrong(label, kind, value) from error
     if not np.all(fits):
         raise _wrong(label, kind, np.extract(~fits, given).tolist()[0])
-    return np.broadcast_to(made, kind.shape).tobytes()
+    return np.broadcast_to(converted, kind.shape).tobytes()

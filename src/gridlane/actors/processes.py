@@ -53,8 +53,8 @@ def is_left(mark: str) -> bool:
 
 @cache
 def _here() -> str:
-    words = [platform.node()]
+    parts = [platform.node()]
     for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
         with suppress(OSError):
-            words.append(os.readlink(path) if "ns" in path else Path(path).read_text())
-    return hashlib.blake2b(" ".join(words).encode(), digest_size=4).hexdigest()
+            parts.append(os.readlink(path) if "ns" in path else Path(path).read_text())
+    return hashlib.blake2b(" ".join(parts).encode(), digest_size=4).hexdigest()

@@ -166,19 +166,19 @@ class ActorRef(Caller):
             return ActorError(f"{self.name} has no replies: send it messages")
         return StateError(f"{self.name} is {self.state}, so that a call would wait: activate it")
 
-    def _unanswered(self, found: Any) -> BaseException:
+    def _unanswered(self, answer: Any) -> BaseException:
         """The error of a call without a reply."""
         self._home.require_open()
-        if found is None:
+        if answer is None:
             return TimeoutError(f"{self.name} has not replied in time")
-        reason = Reason(found & 0xFF)
+        reason = Reason(answer & 0xFF)
         if reason in (Reason.STOPPED, Reason.INACTIVE):
             self._home.directory.require_open()
         if reason is Reason.FULL:
             return TimeoutError(f"the inbox of {self.name} has had no room in time")
         if reason is Reason.FAILED:
             self._home.supervisor.settle(self._instance)
-            error = self._instance.failure_of(found >> 8)
+            error = self._instance.failure_of(answer >> 8)
             if error is not None:
                 return _again(error)
         return MessageDead(f"{self.name} does not answer", reason)
@@ -309,13 +309,13 @@ class ActorRef(Caller):
             TimeoutError: none arrives in time.
             ActorError: the actor has ended, and there is none.
         """
-        found = self._receive(seconds_of("timeout", timeout))
-        if found is None:
+        reply = self._receive(seconds_of("timeout", timeout))
+        if reply is None:
             if self._instance.has_ended():
                 self._home.directory.require_open()
                 raise ActorError(f"{self.name} has ended, and there is no reply of it any more")
             raise TimeoutError(f"no reply of {self.name} has come in time")
-        return found
+        return reply
 
     def try_receive(self) -> Any:
         """The next reply, or None."""

@@ -83,15 +83,15 @@ def _shape(cls: type | None, number: int, otherwise: str) -> Shape | None:
 def _host(name: str, entry: Entry) -> int:
     """A descriptor of the inbox's process."""
     try:
-        found = os.pidfd_open(entry.process)
+        descriptor = os.pidfd_open(entry.process)
     except ProcessLookupError:
-        found = -1
+        descriptor = -1
     except OSError as error:
         raise ActorError(f"the process of {name!r} cannot be watched: {error}") from None
-    if found >= 0 and entry.lives():
-        return found
-    if found >= 0:
-        os.close(found)
+    if descriptor >= 0 and entry.lives():
+        return descriptor
+    if descriptor >= 0:
+        os.close(descriptor)
     raise ActorError(f"the process {entry.process} that shared the inbox {name!r} has ended")
 
 
@@ -291,18 +291,18 @@ class RemoteRef:
         seat = self._take_seat()
         try:
             wait = FOREVER if timeout is None else timeout
-            found = self._peer.call(seat, data, int(spin * 1e9), wait)
+            answer = self._peer.call(seat, data, int(spin * 1e9), wait)
         finally:
             with fork_waits(), self._lock:
                 self._free.append(seat)
-        if type(found) is bytes:
-            return self._replies.unpack(found)
-        if found is None:
+        if type(answer) is bytes:
+            return self._replies.unpack(answer)
+        if answer is None:
             raise TimeoutError(f"the actor behind {self.name} has not replied in time")
-        assert isinstance(found, int)
-        if found == FULL:
+        assert isinstance(answer, int)
+        if answer == FULL:
             raise TimeoutError(f"the shared inbox {self.name} has had no room in time")
-        raise self._unposted(found)
+        raise self._unposted(answer)
 
     def _bytes(self, message: Any) -> bytes:
         self._require_open()
@@ -352,7 +352,7 @@ class RemoteRef:
 
     def _sit(self) -> int:
         until = time.monotonic() + SIT
-        while (found := self._peer.sit()) < 0:
+        while (seat := self._peer.sit()) < 0:
             if not self._peer.lives():
                 raise self._unposted(GONE)
             if time.monotonic() > until:
@@ -361,7 +361,7 @@ class RemoteRef:
                     "it with a larger peers="
                 )
             time.sleep(0.01)
-        return found
+        return seat
 
 
 def _after_fork() -> None:

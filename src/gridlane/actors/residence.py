@@ -253,23 +253,23 @@ class Residence:
             "inbox": capacity * slot,
             "out": outbox * out_slot,
         }
-        places, size = dict[str, int](), 0
+        offsets, size = dict[str, int](), 0
         for name, each in sizes.items():
-            places[name], size = size, size + -(-each // 128) * 128
+            offsets[name], size = size, size + -(-each // 128) * 128
         self.memory: Buffer = device.allocate_host(size, "mapped")
         start = self.memory.address
         ctypes.memset(start, 0, size)
-        at = {name: start + offset for name, offset in places.items()}
+        addresses = {name: start + offset for name, offset in offsets.items()}
         shift, out_shift = capacity.bit_length() - 1, outbox.bit_length() - 1
         there.connect(
             self.memory,
-            at["inbox"],
-            at["out"],
-            at["answers"],
-            at["orders"],
-            at["status"],
-            at["control"],
-            at["latencies"] if form.timed else 0,
+            addresses["inbox"],
+            addresses["out"],
+            addresses["answers"],
+            addresses["orders"],
+            addresses["status"],
+            addresses["control"],
+            addresses["latencies"] if form.timed else 0,
             shift,
             form.chunks,
             slot,
@@ -277,15 +277,15 @@ class Residence:
             out_slot,
             form.answer_bytes,
         )
-        bytes_: Any = (ctypes.c_uint8 * wire.ROW.itemsize).from_address(at["row"])
+        bytes_: Any = (ctypes.c_uint8 * wire.ROW.itemsize).from_address(addresses["row"])
         self._row: Any = np.frombuffer(bytes_, wire.ROW)[0:1]
-        self._row_address, self._status = at["row"], at["status"]
+        self._row_address, self._status = addresses["row"], addresses["status"]
         for name in ("inbox", "orders", "status", "control", "answers", "out", "latencies"):
-            self._row[name] = at[name]
-        self._row["routes"], self._row["sources"] = at["routes"], at["sources"]
+            self._row[name] = addresses[name]
+        self._row["routes"], self._row["sources"] = addresses["routes"], addresses["sources"]
         self.capacity, self.slot = capacity, slot
-        self._inbox: Any = (ctypes.c_uint8 * (capacity * slot)).from_address(at["inbox"])
-        self.routes, self.sources = Table(at["routes"]), Table(at["sources"])
+        self._inbox: Any = (ctypes.c_uint8 * (capacity * slot)).from_address(addresses["inbox"])
+        self.routes, self.sources = Table(addresses["routes"]), Table(addresses["sources"])
         self._version = 0
         self.diverted: list[Channel] = []
         self._row["number"], self._row["shift"], self._row["out_shift"] = number, shift, out_shift

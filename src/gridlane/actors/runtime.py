@@ -174,8 +174,8 @@ class Runtime(Checkpoints, Lattices, Telemetry):
             ValueError: a wrong number or word.
         """
         limits = tier, emits, batch, outbox, on_full, restart
-        (made,) = self._launch(actor, [name], capacity, args, state, limits, False)
-        return made
+        (reference,) = self._launch(actor, [name], capacity, args, state, limits, False)
+        return reference
 
     def launch_cluster(
         self,
@@ -238,19 +238,19 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         program = self._program(actor, options, arrays, clustered)
         with fork_waits(), home.directory.lock:
             home.directory.require_open()
-            found: list[str] = []
+            free_names: list[str] = []
             for name in names:
                 if name is not None and home.lattices.find(name) is not None:
                     raise ActorError(f"there is a lattice {name!r} already")
-                found.append(home.directory.free_name(actor, name))
-            numbers = [self._numbers.take() for _ in found]
+                free_names.append(home.directory.free_name(actor, name))
+            numbers = [self._numbers.take() for _ in free_names]
             cluster = None
             if clustered and isinstance(program, ResidentProgram):
-                check_room(program, len(found), capacity)
+                check_room(program, len(free_names), capacity)
                 cluster = Cluster(program, numbers, capacity)
             results = [
                 self._place(program, name, number, options, first, arrays, 0, cluster)
-                for name, number in zip(found, numbers, strict=True)
+                for name, number in zip(free_names, numbers, strict=True)
             ]
             try:
                 with nullcontext() if cluster is None else cluster.away():
@@ -335,18 +335,18 @@ class Runtime(Checkpoints, Lattices, Telemetry):
         variant = variant_for(self._home, arrays)
         key = actor, tiers, emits, types, variant, clustered
         with fork_waits(), self._lock:
-            found = self._programs.get(key)
-            if found is None:
+            program = self._programs.get(key)
+            if program is None:
                 home = self._home
                 stays = home.residents
                 form = fitting_form(actor, tiers[1], emits, home) if stays else None
                 if form is None:
-                    found = Program(actor, self.device, *tiers, emits, types)
+                    program = Program(actor, self.device, *tiers, emits, types)
                 else:
                     form = form._replace(clustered=clustered and form.shape.apart)
-                    found = ResidentProgram(actor, self.device, form, emits, types, variant)
-                self._programs[key] = found
-            return found
+                    program = ResidentProgram(actor, self.device, form, emits, types, variant)
+                self._programs[key] = program
+            return program
 
     def _bind(self, instance: Instance, program: Program) -> None:
         """Bind the step of an actor in the engine."""

@@ -157,13 +157,13 @@ class Supervisor:
         )
 
     def _stop_hung(self, limit: int) -> None:
-        found = self._engine.hung(limit)
-        for number in self._asked.keys() - set(found):
+        hung = self._engine.hung(limit)
+        for number in self._asked.keys() - set(hung):
             instance = self._directory.by_number.get(number)
             if instance is None or not instance.control.error:  # its handler has ended by itself
                 del self._asked[number]
                 self._hung.pop(number, None)
-        for number in found:
+        for number in hung:
             instance = self._directory.by_number.get(number)
             since = 0 if instance is None else instance.there.since
             if instance is not None and since and instance.residence is not None:
@@ -236,15 +236,15 @@ class Supervisor:
             try:
                 if not residence.is_gone():
                     continue
-                found: BaseException = ActorError(f"the kernel of {instance.name} has ended")
+                failure: BaseException = ActorError(f"the kernel of {instance.name} has ended")
             except DeviceError as error:
-                found = error
+                failure = error
             with fork_waits(), self._lock:
                 if residence.started and not instance.control.error and not instance.is_ending:
                     instance.note_end(
                         ActorError(
                             f"{instance.name} is lost with its state, at message "
-                            f"{instance.control.received}: {found}"
+                            f"{instance.control.received}: {failure}"
                         )
                     )
                     instance.end(Reason.FAILED)

@@ -35,11 +35,11 @@ def verified_folder() -> Path:
     return path
 
 
-def _verify(path: Path, found: Path) -> None:
+def _verify(path: Path, folder: Path) -> None:
     facts = os.lstat(path)
     mode = stat.S_IMODE(facts.st_mode)
-    owners = {os.geteuid()} if path != found.parent.parent else {os.geteuid(), 0}
-    private = not mode & (0o077 if path == found else 0o022)
+    owners = {os.geteuid()} if path != folder.parent.parent else {os.geteuid(), 0}
+    private = not mode & (0o077 if path == folder else 0o022)
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid not in owners or not private:
         raise ActorError(
             f"{path} is no folder of this user alone (owner {facts.st_uid}, mode {mode:o}): chmod "

@@ -41,10 +41,10 @@ class Crossings:
             if isinstance(outer, control.ScopeOp) and is_left_by(outer, leave):
                 self.left.add(outer)
                 for op in crossed:
-                    found = self.of.setdefault(op, {})
-                    if outer in found:  # then those around it have it, too
+                    crossed_by_op = self.of.setdefault(op, {})
+                    if outer in crossed_by_op:  # then those around it have it, too
                         break
-                    found[outer] = None
+                    crossed_by_op[outer] = None
                 return
             if isinstance(outer, control.Loop | control.ScopeOp):
                 crossed[outer] = None

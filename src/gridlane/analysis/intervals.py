@@ -91,10 +91,10 @@ def transfer(op: Op, result: Value, known: Known) -> Interval:
     """The interval of an op's integer result."""
     most = full(result.type)
     rule = _RULES.get(type(op))
-    made = rule(op, known) if rule is not None else None
-    if made is None:
+    interval = rule(op, known) if rule is not None else None
+    if interval is None:
         return most
-    return made if inside(made, most) else most
+    return interval if inside(interval, most) else most
 
 
 def _add(op: arith.Add, known: Known) -> Interval:

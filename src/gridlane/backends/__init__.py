@@ -44,10 +44,10 @@ def backend(name: str) -> Backend:
         _load_others()
     if name not in _known:
         raise TargetError(f"there is no target {name!r}; there are {', '.join(_known)}")
-    found = _known[name]
-    if found is None:
-        found = _known[name] = import_module(f"gridlane.backends.{name}").BACKEND
-    return found
+    record = _known[name]
+    if record is None:
+        record = _known[name] = import_module(f"gridlane.backends.{name}").BACKEND
+    return record
 
 
 def backends() -> tuple[Backend, ...]:
@@ -76,5 +76,5 @@ def _load_others() -> None:
         try:
             import_module(module)
         except Exception as error:
-            told = f"GRIDLANE_BACKENDS: {module}: {type(error).__name__}: {error}"
-            raise TargetError(told) from error
+            message = f"GRIDLANE_BACKENDS: {module}: {type(error).__name__}: {error}"
+            raise TargetError(message) from error

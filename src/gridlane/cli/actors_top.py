@@ -42,22 +42,22 @@ class View:
     def look(self) -> Group:
         """Read what is published now."""
         programs = read_all()
-        found = [self._program(each) for each in programs]
-        return Group(*(found or [Text(NOBODY)]))
+        tables = [self._program(each) for each in programs]
+        return Group(*(tables or [Text(NOBODY)]))
 
     def _program(self, facts: dict[str, Any]) -> Table:
         numbers = facts["facts"]
-        made = table(
+        rows = table(
             *COLUMNS,
             title=f"{facts['program']} ({facts['pid']}) on {facts['device']}: {facts['count']} "
             f"actors, {numbers['dead']} dead letters, {numbers['dead_lost']} of them lost, "
             f"up {facts['time'] - facts['begin']:.0f} s",
         )
-        for column in made.columns[2:]:
+        for column in rows.columns[2:]:
             column.justify = "right"
         for actor in facts["actors"]:
-            made.add_row(*self._row(facts, actor))
-        return made
+            rows.add_row(*self._row(facts, actor))
+        return rows
 
     def _row(self, facts: dict[str, Any], actor: dict[str, Any]) -> list[str]:
         key = facts["pid"], facts["begin"], actor["id"]

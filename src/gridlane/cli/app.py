@@ -103,7 +103,7 @@ def run(
 
 @app.command(name="compile")
 def compile_(
-    places: Annotated[
+    written_places: Annotated[
         list[str],
         typer.Argument(
             metavar="FILE.{py,cu,ptx,ir}[:KERNEL]...",
@@ -220,7 +220,7 @@ def compile_(
     from gridlane.cli.inputs import CppOptions
 
     cpp = CppOptions(tuple(includes or ()), tuple(defines or ()), standard)
-    place, *more = places
+    place, *more = written_places
     request = Request(place, sig, target, arch, block, variant, output, explain, entry, cpp)
     request = replace(request, level=level, saves=saves, lists=lists, more=tuple(more))
     compile_file(request)
@@ -301,7 +301,9 @@ def explain(
 
 @app.command()
 def export(
-    places: Annotated[list[str], typer.Argument(metavar="FILE.py[:KERNEL]...", show_default=False)],
+    written_places: Annotated[
+        list[str], typer.Argument(metavar="FILE.py[:KERNEL]...", show_default=False)
+    ],
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="DIR", help="Write here.", show_default=False)
     ],
@@ -354,7 +356,9 @@ def export(
 
     if not web:
         fail("export: what for? --web, for browsers, is all that there is")
-    command(Request(tuple(places), output, tuple(sig or ()), tuple(block or ()), fp64, page))
+    command(
+        Request(tuple(written_places), output, tuple(sig or ()), tuple(block or ()), fp64, page)
+    )
 
 
 @app.command()
@@ -444,8 +448,8 @@ def selftest(
         raise typer.Exit(command.verify(check))
     from gridlane.core.config import config
 
-    words = tuple(only or ())
-    request = command.Request(device or config().device, out, words, examples, compile_only)
+    filters = tuple(only or ())
+    request = command.Request(device or config().device, out, filters, examples, compile_only)
     raise typer.Exit(command.run(request))
 
 

@@ -53,13 +53,13 @@ def _usage() -> str:
 def _device(arguments: list[str]) -> tuple[str | None, list[str]]:
     """The value of --device, and the other arguments."""
     device, rest = None, []
-    words = iter(arguments)
-    for word in words:
+    remaining = iter(arguments)
+    for word in remaining:
         name, equals, value = word.partition("=")
         if name != "--device":
             rest.append(word)
             continue
-        device = value if equals else next(words, "")
+        device = value if equals else next(remaining, "")
         if not device:
             fail("bench: --device needs a value")
     return device, rest

@@ -50,12 +50,12 @@ Ignored, as they tune: {" ".join((*IGNORED_WITH_VALUE, *IGNORED))}
 Refused: {" ".join(REFUSED)}, and every option that is not named here."""
 
 
-def run(words: Sequence[str]) -> None:
+def run(arguments: Sequence[str]) -> None:
     """Compile and link as a command line says."""
-    if words and words[0] in ("-h", "--help"):
+    if arguments and arguments[0] in ("-h", "--help"):
         print(_HELP)
-    elif words and words[0] in ("-V", "--version"):
+    elif arguments and arguments[0] in ("-V", "--version"):
         # In nvcc's words, which Makefiles look for; the release is that of the API.
         print(f"gridlane cc {version('gridlane')}\nCUDA C++, release 13.0, V13.0")
     else:
-        build(parse(words))
+        build(parse(arguments))

@@ -32,10 +32,10 @@ class Candidate(NamedTuple):
 def best_device() -> str:
     """The first kind, of GPUs and then the CPU, on which a kernel has numpy's result; its name and
     what it is go to stderr."""
-    for found in _candidates():
-        if _is_verified(found):
-            _tell(f"{found.kind}: {found.facts}")
-            return found.kind
+    for candidate in _candidates():
+        if _is_verified(candidate):
+            _tell(f"{candidate.kind}: {candidate.facts}")
+            return candidate.kind
     _tell("no device is verified here (gridlane doctor says why): interp")
     return "interp"
 
@@ -75,15 +75,18 @@ def _survey(kinds: list[str]) -> list[dict[str, str]]:
     return [json.loads(line) for line in lines]
 
 
-def _is_verified(found: Candidate) -> bool:
+def _is_verified(candidate: Candidate) -> bool:
     """Whether a kernel has numpy's result on a device: now, or when its key was verified."""
     folder = driver_cache.directory(driver_cache.VERIFIED)
-    if folder is not None and driver_cache.load(folder / found.key, _MAGIC) == found.key.encode():
+    if (
+        folder is not None
+        and driver_cache.load(folder / candidate.key, _MAGIC) == candidate.key.encode()
+    ):
         return True
     from gridlane.cli.doctor import climb  # with rich, which a remembered device does not need
 
-    if not climb(found.kind)[-1].ok:
+    if not climb(candidate.kind)[-1].ok:
         return False
     if folder is not None:
-        driver_cache.store(folder / found.key, _MAGIC, found.key.encode())
+        driver_cache.store(folder / candidate.key, _MAGIC, candidate.key.encode())
     return True

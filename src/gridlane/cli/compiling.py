@@ -47,14 +47,14 @@ VARIANTS: dict[str, Variant] = {
 
 def stages() -> dict[str, tuple[Format, list[Backend]]]:
     """The stages that a kernel compiles to, with the backends whose code each is."""
-    found: dict[str, tuple[Format, list[Backend]]] = {
+    stages_by_name: dict[str, tuple[Format, list[Backend]]] = {
         format.name: (format, []) for format in FORMATS
     }
     for record in backends():
         for format in record.formats:
             if format.suffix:
-                found.setdefault(format.name, (format, []))[1].append(record)
-    return found
+                stages_by_name.setdefault(format.name, (format, []))[1].append(record)
+    return stages_by_name
 
 
 @frozen
@@ -112,29 +112,29 @@ def compile_file(request: Request) -> None:
             return
         temporaries = Temporaries(_folder(request.output)) if request.saves else None
         inputs = _inputs(request, place, units, temporaries)
-        made = [Made(each, _code(each, stage, target, request, temporaries)) for each in inputs]
+        products = [Made(each, _code(each, stage, target, request, temporaries)) for each in inputs]
     except CompileError as error:
         fail(error, 1)
     except GridlaneError as error:
         fail(f"compile: {place.file}: {error}", 1)
-    _hand_over(made, stage, request.output)
+    _hand_over(products, stage, request.output)
 
 
 def _places(request: Request) -> list[Place]:
     """The file, with the kernel that is asked for, and the further units."""
     if not request.more:
         return [Place.of(request.place, request.entry)]
-    texts = request.place, *request.more
-    places = [Place.of(each, None) for each in texts]
-    kernels = [each.kernel for each in places if each.kernel]
+    written_units = request.place, *request.more
+    units = [Place.of(each, None) for each in written_units]
+    kernels = [each.kernel for each in units if each.kernel]
     if request.entry is not None:
         kernels.append(request.entry)
     if len(kernels) > 1:
         fail(f"compile: several kernels are named, {', '.join(kernels)}: name one, or none for all")
-    for each in places:
+    for each in units:
         if each.suffix not in (PTX_FILE, CPP):
             fail(f"compile: {each.file} is no unit of a program of several: these are .cu and .ptx")
-    first, *others = places
+    first, *others = units
     return [replace(first, kernel="".join(kernels)), *others]
 
 
@@ -306,20 +306,20 @@ def _codes() -> Iterator[tuple[str, list[Backend]]]:
             yield name, records
 
 
-def _joined(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}"
+def _joined(items: list[str]) -> str:
+    return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def _processor(record: Backend, name: str | None) -> str:
     from gridlane.compiler.generation import generator
 
-    made = generator(record)
+    code_generator = generator(record)
     if name is None:
-        return made.DEFAULT
+        return code_generator.DEFAULT
     if not name:
-        fail(f"compile: --arch: name a processor, as in {made.DEFAULT}")
+        fail(f"compile: --arch: name a processor, as in {code_generator.DEFAULT}")
     try:
-        known = made.machine_of(Target(record.name, processor=name)).processor
+        known = code_generator.machine_of(Target(record.name, processor=name)).processor
     except TargetError as error:
         fail(f"compile: --arch: {error}")
     if known != name:
@@ -330,25 +330,25 @@ def _processor(record: Backend, name: str | None) -> str:
 # --- output ---
 
 
-def _hand_over(made: list[Made], stage: Format, output: str | None) -> None:
+def _hand_over(products: list[Made], stage: Format, output: str | None) -> None:
     """Print, or write to a file, or to a folder with one file per kernel."""
     if output is None:
-        for each in made:
-            if len(made) > 1:
+        for each in products:
+            if len(products) > 1:
                 print(f"{stage.comment} {each.input.title}")
             _print(each.code)
         return
     path = Path(output)
     folder = path.is_dir() or output.endswith("/")
-    if len(made) == 1 and not folder:
-        write(path, made[0].code)
+    if len(products) == 1 and not folder:
+        write(path, products[0].code)
         return
     if path.is_file() or (path.suffix and not folder):
-        titles = ", ".join(each.input.title for each in made)
-        several = f"{counted(len(made), 'result')}, {titles}"
+        titles = ", ".join(each.input.title for each in products)
+        several = f"{counted(len(products), 'result')}, {titles}"
         fail(f"compile: {output!r} is one file, and there are {several}: -o DIR")
     make_folder(path)
-    for each in made:
+    for each in products:
         file = path / f"{file_name(each.input)}{stage.suffix}"
         write(file, each.code)
         print(f"{file}: {each.input.title}")

@@ -79,16 +79,16 @@ def _devices(asked: Sequence[str]) -> dict[str, Device]:
             return {name: get_device(name) for name in asked}
         except (DeviceError, ImportError, OSError) as error:
             fail(f"conformance: {error}", 1)
-    found: dict[str, Device] = {}
+    devices: dict[str, Device] = {}
     for record in backends():
         if record.executes_ir:  # the definition itself
             continue
         name = record.name
         try:
-            found[name] = get_device(name)
+            devices[name] = get_device(name)
         except (DeviceError, ImportError, OSError) as error:  # drivers raise it when unavailable
             print(f"without {name}: {str(error).splitlines()[0]}", file=sys.stderr)
-    return found
+    return devices
 
 
 def _chosen(ops: Sequence[str], target: str) -> list[Case]:
@@ -107,8 +107,8 @@ def _judgements(name: str, device: Device, chosen: list[Case]) -> Iterator[Judge
     """The judgements of all cases on a device, with progress on stderr."""
     for number, judgement in enumerate(judgements(chosen, device), 1):
         if sys.stderr.isatty():
-            told = f"{name}: {number} of {len(chosen)}, {judgement.case}"
-            print(f"\r{told:<78.78}", end="", file=sys.stderr, flush=True)
+            progress = f"{name}: {number} of {len(chosen)}, {judgement.case}"
+            print(f"\r{progress:<78.78}", end="", file=sys.stderr, flush=True)
         yield judgement
     if sys.stderr.isatty():
         print(file=sys.stderr)

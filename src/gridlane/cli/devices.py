@@ -22,11 +22,11 @@ def _each() -> Iterator[str]:
     """Every device of every kind; a kind without one is named once."""
     for kind in names():
         try:
-            found = device_count(kind)
+            count = device_count(kind)
         except _UNAVAILABLE:
-            found = 1
+            count = 1
         yield kind
-        yield from (f"{kind}:{number}" for number in range(1, found))
+        yield from (f"{kind}:{number}" for number in range(1, count))
 
 
 def show(limits: bool = False) -> None:
@@ -39,10 +39,10 @@ def show(limits: bool = False) -> None:
         width = max(map(len, names())) + 2
         for name in _each():
             try:
-                told = escape(described(get_device(name).describe()))
+                description = escape(described(get_device(name).describe()))
             except _UNAVAILABLE as error:
-                told = f"[red]no:[/] {escape(plain(error) + _installation(error))}"
-            out.print(f"{_star(name)} {name:{width}} {told}", soft_wrap=True)
+                description = f"[red]no:[/] {escape(plain(error) + _installation(error))}"
+            out.print(f"{_star(name)} {name:{width}} {description}", soft_wrap=True)
     out.print("* the device in use; choose with GRIDLANE_DEVICE or gridlane run --device")
     if not limits:
         out.print("gridlane doctor tries each, and says what to do; --limits lists their limits")

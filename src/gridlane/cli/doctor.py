@@ -120,9 +120,9 @@ def _show_short(out: Console, results: dict[str, list[Step]], used: str) -> None
         result = f"{'' if last.ok else 'not '}{last.name}".ljust(len("not initialised"))
         colour = "green" if last.ok else "red"
         detail = next((s.detail for s in steps if s.name == "initialised"), "")
-        told = detail if last.ok else _reason(last.detail)
+        summary = detail if last.ok else _reason(last.detail)
         star = "*" if name == used else " "
-        line = f"{star} {name:{width}}  [{colour}]{result}[/]  {escape(told)}"
+        line = f"{star} {name:{width}}  [{colour}]{result}[/]  {escape(summary)}"
         out.print(line, soft_wrap=True)
     if not results[used][-1].ok:
         out.print(_advice(used, results[used][-1]))
@@ -190,8 +190,8 @@ def climb(device: str) -> list[Step]:
 def _steps(output: str) -> Iterator[Step]:
     for line in output.splitlines():
         if line.startswith('{"step"'):
-            found = json.loads(line)
-            yield Step(found["step"], found["ok"], found["detail"])
+            record = json.loads(line)
+            yield Step(record["step"], record["ok"], record["detail"])
 
 
 def _ending(status: int, errors: str) -> str:

@@ -72,11 +72,11 @@ def _told(input: Input, target: Target) -> str:
     from gridlane.cuda.kernels.explaining import told
 
     module = compiler.translate(input.source, input.types, input.options)
-    found = [*explanation(module, target, input.options), *_doubles(input)]
+    decisions = [*explanation(module, target, input.options), *_doubles(input)]
     files = {each.loc.file for each in module.functions.values() if not each.is_library}
     assert target.block is not None
     x, y, z = target.block
-    return told(f"{input.title} on {target.name}, blocks of {x}x{y}x{z}:", found, files)
+    return told(f"{input.title} on {target.name}, blocks of {x}x{y}x{z}:", decisions, files)
 
 
 def _doubles(input: Input) -> Iterator[Decision]:
@@ -106,21 +106,21 @@ def _float64(input: Input) -> Explanation:
 
 
 def _of_float64(input: Input) -> list[str]:
-    title, found = input.title, _float64(input)
-    if not found.causes and not found.others:
+    title, doubles = input.title, _float64(input)
+    if not doubles.causes and not doubles.others:
         return [f"{title}: nothing became float64"]
-    lines = [f"{title}: {counted(len(found.causes), 'cause')} of float64"]
-    for cause in found.causes:
+    lines = [f"{title}: {counted(len(doubles.causes), 'cause')} of float64"]
+    for cause in doubles.causes:
         lines += [describe(cause.place), f"    {cause.reason}; {cause.instead}"]
-    if found.others:
-        lines.append(_others(found.others))
+    if doubles.others:
+        lines.append(_others(doubles.others))
     return lines
 
 
-def _others(places: tuple[Loc, ...]) -> str:
+def _others(locations: tuple[Loc, ...]) -> str:
     """The lines that follow, by the functions that they are in."""
     by_function: dict[tuple[str, str], list[int]] = {}
-    for place in places:
+    for place in locations:
         by_function.setdefault((place.file, place.function), []).append(place.line)
     shown = [
         f"{'line' if len(lines) == 1 else 'lines'} {_joined(lines)} of {function}"

@@ -120,16 +120,16 @@ def _kernel_driver() -> str:
         text = KERNEL_DRIVER.read_text()
     except OSError:
         return f"none seen ({KERNEL_DRIVER} is not there)"
-    found = _DRIVER_VERSION.search(text)
-    return found[0] if found else text.splitlines()[0]
+    version = _DRIVER_VERSION.search(text)
+    return version[0] if version else text.splitlines()[0]
 
 
 def _libdevice() -> str:
     from gridlane.compiler.libdevice import find_libdevice
 
-    found = find_libdevice()
-    if found is not None:
-        return str(found)
+    path = find_libdevice()
+    if path is not None:
+        return str(path)
     chosen = config().libdevice
     why = f"GRIDLANE_LIBDEVICE={chosen} is no file" if chosen else "not found"
     return f"{why}: GPUs compute sin, exp and the like with our own functions (docs/math.md)"
@@ -152,12 +152,12 @@ def _launcher() -> str:
 def _ptxas() -> str:
     from gridlane.compiler.cuda import find_ptxas
 
-    found = find_ptxas()
-    if found is None:
+    path = find_ptxas()
+    if path is None:
         return "not found; only gridlane compile --target cubin needs it"
     try:
-        done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=10)
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{found} does not run: {error}"
+        return f"{path} does not run: {error}"
     release = re.search(r"release ([\d.]+)", done.stdout)
-    return f"{found}, of CUDA {release[1]}" if release else f"{found}, of an unknown version"
+    return f"{path}, of CUDA {release[1]}" if release else f"{path}, of an unknown version"

@@ -44,8 +44,8 @@ class Place:
     @classmethod
     def of(cls, text: str, entry: str | None) -> Place:
         """``FILE`` or ``FILE:KERNEL``, with the kernel of --entry. Reports errors in words."""
-        if found := _PLACE.fullmatch(text):
-            file, suffix, kernel = found[1], found[2], found[3] or ""
+        if match := _PLACE.fullmatch(text):
+            file, suffix, kernel = match[1], match[2], match[3] or ""
         else:
             file, kernel, suffix = text, text.rpartition(".py:")[2] if ".py:" in text else "", ".py"
         if entry is not None and kernel:
@@ -69,13 +69,13 @@ class CppOptions:
 
     def words(self, file: Path, arch: str | None) -> list[str]:
         """As the compiler takes them."""
-        words = [f"-I{folder}" for folder in self.includes]
-        words += [f"-D{each}" for each in self.defines]
+        arguments = [f"-I{folder}" for folder in self.includes]
+        arguments += [f"-D{each}" for each in self.defines]
         if self.standard is not None:
-            words.append(f"--std={self.standard}")
+            arguments.append(f"--std={self.standard}")
         if arch is not None:
-            words.append(f"-arch={arch.replace('sm_', 'compute_')}")
-        return words
+            arguments.append(f"-arch={arch.replace('sm_', 'compute_')}")
+        return arguments
 
     def given(self) -> str:
         """The first option that is given, or ""."""
@@ -124,16 +124,16 @@ def optimised(inputs: list[Input], level: int | None) -> list[Input]:
 def of_python(place: Place, signature: str | None, command: str = "compile") -> list[Input]:
     """The kernels of a Python file, for the given types or for each of its own."""
     types = None if signature is None else argument_types(signature)
-    found = FileKernels.of(place.written, named=types is not None, command=command)
+    kernels = FileKernels.of(place.written, named=types is not None, command=command)
     if types is not None:
-        ((name, kernel),) = found.chosen.items()
+        ((name, kernel),) = kernels.chosen.items()
         check_count(name, kernel, types, command)
     return [
         Input(
             name, PythonSource(kernel.py_func), kernel.options, each, tuple(map(str, each)), number
         )
-        for name, kernel in found.chosen.items()
-        for number, each in _numbered(found.types_of(name) if types is None else [types])
+        for name, kernel in kernels.chosen.items()
+        for number, each in _numbered(kernels.types_of(name) if types is None else [types])
     ]
 
 
@@ -176,9 +176,9 @@ def ptx_of(place: Place, options: CppOptions, arch: str | None) -> tuple[str, st
     from gridlane.compiler.cpp import CppSource, compile_cpp
 
     expressions = _expressions(place)
-    words = tuple(options.words(Path(place.file), arch))
-    made = compile_cpp(CppSource(text_of(place), words, place.file, expressions))
-    return made.ptx, made.names.get(place.kernel, place.kernel)
+    arguments = tuple(options.words(Path(place.file), arch))
+    compiled = compile_cpp(CppSource(text_of(place), arguments, place.file, expressions))
+    return compiled.ptx, compiled.names.get(place.kernel, place.kernel)
 
 
 def _expressions(place: Place) -> tuple[str, ...]:
@@ -187,7 +187,9 @@ def _expressions(place: Place) -> tuple[str, ...]:
     return (place.kernel,) if is_expression else ()
 
 
-def linked_of(places: list[Place], options: CppOptions, arch: str | None) -> tuple[PtxModule, str]:
+def linked_of(
+    units_of_program: list[Place], options: CppOptions, arch: str | None
+) -> tuple[PtxModule, str]:
     """The module of several units, and the name there of the kernel that the first one asks for.
 
     Raises:
@@ -196,10 +198,10 @@ def linked_of(places: list[Place], options: CppOptions, arch: str | None) -> tup
     """
     from gridlane.compiler.units import linked
 
-    kernel = places[0].kernel
-    words = options.words(Path(places[0].file), arch)
-    units = [(text_of(each), each.file) for each in places]
-    module, names = linked(units, words, _expressions(places[0]), "")
+    kernel = units_of_program[0].kernel
+    arguments = options.words(Path(units_of_program[0].file), arch)
+    units = [(text_of(each), each.file) for each in units_of_program]
+    module, names = linked(units, arguments, _expressions(units_of_program[0]), "")
     return module, names.get(kernel, kernel)
 
 
@@ -291,10 +293,10 @@ def of_ir(place: Place) -> list[Input]:
 
 def block_shape(text: str, command: str) -> tuple[int, int, int]:
     """The block shape of --block; report errors in words."""
-    words = text.split(",")
-    if len(words) > 3 or not all(word.strip().isdecimal() for word in words):
+    numbers = text.split(",")
+    if len(numbers) > 3 or not all(word.strip().isdecimal() for word in numbers):
         fail(f"{command}: --block {text!r}: one to three numbers, as in 256 or 16,16")
-    x, y, z = (*map(int, words), 1, 1)[:3]
+    x, y, z = (*map(int, numbers), 1, 1)[:3]
     try:
         check_shape(f"--block {text}", (1, 1, 1), (x, y, z), Limits())
     except LaunchError as error:

@@ -55,10 +55,10 @@ class FileKernels:
         kernels = _kernels(module)
         if not name and kernels and (len(kernels) == 1 or not named):
             return cls(file, kernels, command)._with_types(kernels if named else given)
-        found = vars(module).get(name)
-        if isinstance(found, Dispatcher) and not found.is_device_function:
-            return cls(file, {name: found}, command)._with_types([name] if named else given)
-        fail(f"{command}: {_not_a_kernel(file, name, found, list(kernels))}")
+        named_object = vars(module).get(name)
+        if isinstance(named_object, Dispatcher) and not named_object.is_device_function:
+            return cls(file, {name: named_object}, command)._with_types([name] if named else given)
+        fail(f"{command}: {_not_a_kernel(file, name, named_object, list(kernels))}")
 
     def types_of(self, name: str) -> list[tuple[ArgType, ...]]:
         """The types that a kernel declares, or was launched with while the file was loaded."""
@@ -82,24 +82,24 @@ class FileKernels:
 
 def _kernels(module: ModuleType) -> dict[str, Dispatcher]:
     """The kernels defined in the file, each by its first name."""
-    found: dict[str, Dispatcher] = {}
+    kernels: dict[str, Dispatcher] = {}
     for name, value in vars(module).items():
         if not isinstance(value, Dispatcher) or value.is_device_function:
             continue
         own = value.py_func.__module__ == module.__name__
-        if own and not any(value is other for other in found.values()):
-            found[name] = value
-    return found
+        if own and not any(value is other for other in kernels.values()):
+            kernels[name] = value
+    return kernels
 
 
-def _not_a_kernel(file: str, name: str, found: object, kernels: list[str]) -> str:
+def _not_a_kernel(file: str, name: str, named_object: object, kernels: list[str]) -> str:
     """The error of a name that is no kernel's, with the alternatives."""
     if not name:
         text = f"which kernel? name it as in {file}:kernel"
-    elif isinstance(found, Dispatcher):
+    elif isinstance(named_object, Dispatcher):
         text = f"{name!r} is a device function; only kernels are compiled on their own"
-    elif found is not None:
-        text = f"{name!r} in {file} is no kernel but {_described(found)}"
+    elif named_object is not None:
+        text = f"{name!r} in {file} is no kernel but {_described(named_object)}"
     else:
         text = f"{file} has no kernel {name!r}{likely(name, kernels)}"
     if kernels:
@@ -107,10 +107,10 @@ def _not_a_kernel(file: str, name: str, found: object, kernels: list[str]) -> st
     return f"{text}. It has none at its top level, and those inside functions cannot be reached"
 
 
-def _described(found: object) -> str:
-    if inspect.isfunction(found):
+def _described(named_object: object) -> str:
+    if inspect.isfunction(named_object):
         return "a plain function: write @cuda.jit above it"
-    return f"of type {type(found).__name__}"
+    return f"of type {type(named_object).__name__}"
 
 
 def _load(path: Path, command: str) -> ModuleType:

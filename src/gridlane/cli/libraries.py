@@ -57,13 +57,13 @@ def execute(
         InstallError: its runtime cannot be replaced.
     """
     limit = None if timeout is None else seconds("exec", timeout)
-    found = shutil.which(program)
-    if found is None and os.path.exists(program) and os.path.dirname(program):
+    path = shutil.which(program)
+    if path is None and os.path.exists(program) and os.path.dirname(program):
         fail(f"exec: {program} is no executable file", CANNOT_EXECUTE)
-    if found is None:
+    if path is None:
         fail(f"exec: there is no program {program}", NOT_FOUND)
     prefix = installing.default_prefix()
-    if _is_closed(Path(found)):
+    if _is_closed(Path(path)):
         raise InstallError(
             f"{program} has NVIDIA's runtime inside, and no symbols to find it by: {LINK_AGAIN}"
         )
@@ -82,4 +82,4 @@ def execute(
         settings["GRIDLANE_TIMEOUT"] = limit
     if check:
         settings["GRIDLANE_CHECK"] = "1"
-    os.execve(found, [program, *args], os.environ | settings)
+    os.execve(path, [program, *args], os.environ | settings)

@@ -97,10 +97,10 @@ class Probe:
         """Load the driver with its libraries."""
         from gridlane.launch.devices import device_count, get_device
 
-        found = device_count(self.kind)
-        if not found:
+        count = device_count(self.kind)
+        if not count:
             get_device(self.device)  # says why
-        return f"{found} devices" if found > 1 else ""
+        return f"{count} devices" if count > 1 else ""
 
     def initialised(self) -> str:
         """Open the device and allocate memory."""

@@ -97,9 +97,9 @@ class Report:
         if any(each.name == DRIVER for each in self.found):
             return None
         files = [(self.elf, None), *((each.elf, each) for each in self.libraries)]
-        for elf, found in files:
+        for elf, library in files:
             if elf is not None and DRIVER.encode() + b"\0" in elf.data and not is_ours(elf.data):
-                return elf, found
+                return elf, library
         return None
 
     # --- facts ---
@@ -127,22 +127,22 @@ class Report:
         blocked = list(self._blocked())
         if blocked:
             return blocked, False
-        made: list[str] = []
+        lines: list[str] = []
         uses = self.runtime != "none" or self.found or self.own or self.images
         if self.runtime == "gridlane":
-            made.append(f"nothing: {self._program()} runs on gridlane as it is")
+            lines.append(f"nothing: {self._program()} runs on gridlane as it is")
         elif uses:
-            made.append(f"gridlane exec {self._program()}{self._why_exec()}")
+            lines.append(f"gridlane exec {self._program()}{self._why_exec()}")
         else:
-            made.append(
+            lines.append(
                 f"nothing: no use of CUDA is in it; gridlane exec {self._program()} gives "
                 "gridlane's libraries to what it opens later"
             )
         packings = {each.packing for each in self._ptx() if each.packing}
         for packing in sorted(packings):
             if find_spec(_UNPACKERS[packing]) is None:
-                made.append(f"{install('fatbin')}: its PTX is compressed by {packing}")
-        return made, True
+                lines.append(f"{install('fatbin')}: its PTX is compressed by {packing}")
+        return lines, True
 
     def _program(self) -> str:
         is_program = self.elf.section(".interp") is not None
@@ -189,8 +189,8 @@ class Report:
 
     def _foreign(self) -> list[Found]:
         """The libraries of CUDA that it finds here, and that are not gridlane's."""
-        found = (each for each in self.found if each.elf is not None)
-        return [each for each in found if each.elf and not is_ours(each.elf.data)]
+        present = (each for each in self.found if each.elf is not None)
+        return [each for each in present if each.elf and not is_ours(each.elf.data)]
 
     def _ptx(self) -> list[fatbin.Image]:
         return [image for each in self.images for image in each.images if image.is_ptx]
@@ -207,32 +207,32 @@ def _kind(elf: Elf) -> str:
     return "a program" if elf.is_dynamic else "a program without libraries (linked statically)"
 
 
-def _holds_a_runtime(found: Found) -> bool:
-    if found.elf is None or _CUDA.fullmatch(found.name):
+def _holds_a_runtime(library: Found) -> bool:
+    if library.elf is None or _CUDA.fullmatch(library.name):
         return False
-    return runtime_of(found.elf) in ("static", "stripped")
+    return runtime_of(library.elf) in ("static", "stripped")
 
 
-def _place(found: Found) -> str:
-    if found.path is None:
-        return f"none: {found.why}"
-    return f"{found.path} ({_owner(found)}), by {found.why}"
+def _place(library: Found) -> str:
+    if library.path is None:
+        return f"none: {library.why}"
+    return f"{library.path} ({_owner(library)}), by {library.why}"
 
 
-def _owner(found: Found) -> str:
-    assert found.path is not None
-    if found.elf is not None and is_ours(found.elf.data):
+def _owner(library: Found) -> str:
+    assert library.path is not None
+    if library.elf is not None and is_ours(library.elf.data):
         return "gridlane's"
-    version = _VERSION.search(found.path.resolve().name)
+    version = _VERSION.search(library.path.resolve().name)
     return f"not gridlane's; version {version[1]}" if version else "not gridlane's"
 
 
-def _asked(found: Found, opens: bool) -> str:
+def _asked(library: Found, opens: bool) -> str:
     """Who asks for a library, if not the program by its list."""
-    if found.name == DRIVER and opens:
-        who = found.by.path if found.by else "it"
+    if library.name == DRIVER and opens:
+        who = library.by.path if library.by else "it"
         return f"; {who} opens it by name"
-    return f"; {found.by.path} needs it" if found.by else ""
+    return f"; {library.by.path} needs it" if library.by else ""
 
 
 def _driver(cache: Cache) -> str:

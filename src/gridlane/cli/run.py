@@ -63,7 +63,7 @@ class Request:
 
 def parse(arguments: list[str]) -> Request | None:
     """Parse the command line up to the program; the rest is the program's. None: help is asked."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
@@ -71,27 +71,27 @@ def parse(arguments: list[str]) -> Request | None:
         if word in ("-h", "--help"):
             return None
         if word in ("--trace", "--check", "--profile"):
-            found[word[2:]] = True
+            settings[word[2:]] = True
         elif name in ("--device", "--trace-file", "--html"):
-            found[name[2:].replace("-", "_")] = _value(word, rest)
+            settings[name[2:].replace("-", "_")] = _value(word, rest)
         elif name == "--floats":
-            found["floats"] = one_of("type of Python's floats", _value(word, rest), FLOATS)
+            settings["floats"] = one_of("type of Python's floats", _value(word, rest), FLOATS)
         elif name == "--timeout":
-            found["timeout"] = seconds("run", _value(word, rest))
+            settings["timeout"] = seconds("run", _value(word, rest))
         elif word.startswith("-m"):
             module = word[2:] or (rest.pop(0) if rest else "")
             if not module:
                 fail("run: -m needs the name of a module")
-            return Request(module, tuple(rest), True, **found)
+            return Request(module, tuple(rest), True, **settings)
         elif word == "--" and rest:
-            return Request(rest[0], tuple(rest[1:]), **found)
+            return Request(rest[0], tuple(rest[1:]), **settings)
         elif word.startswith("-"):
             fail(
                 f"run: there is no option {word!r}{likely(word, OPTIONS)}; the program's own "
                 "options come after the program"
             )
         else:
-            return Request(word, tuple(rest), **found)
+            return Request(word, tuple(rest), **settings)
     fail(f"run: which program? {USAGE}")
 
 

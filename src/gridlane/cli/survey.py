@@ -60,12 +60,12 @@ class Survey:
             facts = get_device(kind).describe()
         except (ImportError, OSError, DeviceError) as error:
             return {**nothing, "why": f"{type(error).__name__}: {error}"}
-        told = described(facts)
-        software = any(words in told for words in _SOFTWARE)
+        description = described(facts)
+        software = any(words in description for words in _SOFTWARE)
         if software:
             self._software.add(kind)
         key = "" if software else _key(kind, facts)
-        return {"kind": kind, "facts": told, "software": software, "key": key, "why": ""}
+        return {"kind": kind, "facts": description, "software": software, "key": key, "why": ""}
 
     def _no_hardware_beneath(self, kind: str) -> bool:
         """Whether the drivers by which that of a kind reaches devices on Linux work and have no

@@ -9,12 +9,12 @@ from rich.table import Table
 
 def console() -> Console:
     """Standard output; a file or a pipe is 100 columns wide, where rich would assume 80."""
-    found = Console(highlight=False)
-    return found if found.is_terminal else Console(highlight=False, width=100)
+    standard_output = Console(highlight=False)
+    return standard_output if standard_output.is_terminal else Console(highlight=False, width=100)
 
 
 def table(*columns: str, title: str | None = None) -> Table:
     """An empty table with a line under its head."""
-    made = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=title)
-    made.title_justify = "left"
-    return made
+    empty_table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=title)
+    empty_table.title_justify = "left"
+    return empty_table

@@ -90,7 +90,7 @@ def of_llvm(place: Place, stage: Format, target: Target, level: int | None) -> s
         from gridlane.codegen.llvm.gpu.nvptx import ptx
         from gridlane.compiler.cuda import machine_of
 
-        made = machine_of(target)
-        return ptx.assembly(text, made.processor, made.features, 3 * optimises)
+        generator = machine_of(target)
+        return ptx.assembly(text, generator.processor, generator.features, 3 * optimises)
     except RuntimeError as error:  # llvmlite's, with LLVM's message
         raise CompileError(f"compile: {place.file}: {error}") from error

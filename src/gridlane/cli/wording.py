@@ -53,16 +53,16 @@ def described(facts: Mapping[str, object]) -> str:
     """
     if "compute_capability" in facts:
         return ", ".join(say(facts[name]) for name, say in _GPU.items() if name in facts)
-    words = []
+    parts = []
     for name, value in facts.items():
         if name == "uuid":
             continue
         if isinstance(value, bool):
-            words += [name] if value else []
+            parts += [name] if value else []
         else:
             number = isinstance(value, int)
-            words.append(counted(value, name.removesuffix("s")) if number else str(value))
-    return ", ".join(words)
+            parts.append(counted(value, name.removesuffix("s")) if number else str(value))
+    return ", ".join(parts)
 
 
 def plain(error: BaseException) -> str:

@@ -62,9 +62,9 @@ def compile_kernel(
         key = artifact_key(source, arguments, options, target)
         if key is None and make is None:
             key = translated_key(source, arguments, options, target)
-    found = None if cache is None or key is None else cache.get(key)
-    if found is not None:
-        return found
+    cached = None if cache is None or key is None else cache.get(key)
+    if cached is not None:
+        return cached
     with compiling(source.name, target.name):
         artifact = finish((make or _made)(source, arguments, options, target))
     if cache is not None and key is not None:

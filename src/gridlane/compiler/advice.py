@@ -37,9 +37,9 @@ def access_advice(module: Module) -> Iterator[Decision]:
     own = copied(module)
     inline_calls(own)
     promote_variables(own)
-    found = list(strided(own.kernel))
-    both = _is_transposition(own, found)
-    for each in found:
+    accesses = list(strided(own.kernel))
+    both = _is_transposition(own, accesses)
+    for each in accesses:
         yield Decision(each.loc, each.what, _told(each, both))
 
 
@@ -54,10 +54,10 @@ def hints(module: Module) -> list[str]:
     return list(lines)
 
 
-def _is_transposition(module: Module, found: list[Strided]) -> bool:
+def _is_transposition(module: Module, accesses: list[Strided]) -> bool:
     """Whether x and y are swapped between two accesses, so that a swap helps one and harms the
     other."""
-    return any(each.swap for each in found) and any(
+    return any(each.swap for each in accesses) and any(
         each.swap for each in strided(module.kernel, Axis.Y, Axis.X)
     )
 

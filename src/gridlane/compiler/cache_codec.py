@@ -133,10 +133,10 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _places(value: Any) -> tuple[int, ...]:
-    places = tuple(_checked(item, int) for item in _list(value))
-    if min(places, default=0) < 0:
-        raise ValueError(f"buffers of {places}")
-    return places
+    places_of_buffers = tuple(_checked(item, int) for item in _list(value))
+    if min(places_of_buffers, default=0) < 0:
+        raise ValueError(f"buffers of {places_of_buffers}")
+    return places_of_buffers
 
 
 def _dtype(name: Any) -> DType:

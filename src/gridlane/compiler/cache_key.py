@@ -66,10 +66,10 @@ def source_digest(package: Path, rooms: Iterable[str]) -> bytes:
 def _sources(folder: str) -> Iterator[str]:
     try:
         with os.scandir(folder) as items:
-            found = sorted(items, key=lambda item: item.name)
+            entries = sorted(items, key=lambda item: item.name)
     except OSError:  # inside a zip file; only the version is known
         return
-    for item in found:
+    for item in entries:
         if item.name.endswith((".py", ".c", ".h")):
             info = item.stat()
             yield f"{item.path}\0{info.st_size}\0{info.st_mtime_ns}\0"

@@ -30,11 +30,11 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     # Passes add arrays of their own.
     static_shared = sum(-(-item.size // 16) * 16 for item in module.static_shared())
     record = backend(target.name)
-    made = _recorded(code, record)
+    replaced_text = _recorded(code, record)
     return Artifact(
         target=target.name,
         format=record.formats[-1].name,
-        code=made.encode(),
+        code=replaced_text.encode(),
         entry=code.entry,
         kernel=module.kernel.name,
         params=slots,

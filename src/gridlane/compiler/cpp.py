@@ -61,21 +61,21 @@ def compile_units(
         CompileError: the compiler's own messages, that there is none, or that no source has a name.
     """
     compiler = choose(backend)
-    made: list[Compiled] = []
+    products: list[Compiled] = []
     rest = expressions
     for source in sources:
         asked = replace(source, expressions=rest)
         known = partial(_compile_known, compiler)
-        made.append(_through(cache or default_cache(), compiler, asked, known, "known names"))
-        rest = tuple(each for each in rest if each not in made[-1].names)
+        products.append(_through(cache or default_cache(), compiler, asked, known, "known names"))
+        rest = tuple(each for each in rest if each not in products[-1].names)
     if rest:
-        told = "they declare it alone"
+        reason = "they declare it alone"
         try:
             compiler.compile(replace(sources[0], expressions=rest[:1]))
         except CompileError as error:
-            told = f"of the first:\n{error}"
-        raise CompileError(f"no unit defines what the name expression {rest[0]!r} names; {told}")
-    return made
+            reason = f"of the first:\n{error}"
+        raise CompileError(f"no unit defines what the name expression {rest[0]!r} names; {reason}")
+    return products
 
 
 def _compile_known(compiler: CppCompiler, source: CppSource) -> Compiled:
@@ -83,14 +83,16 @@ def _compile_known(compiler: CppCompiler, source: CppSource) -> Compiled:
     Others would be declared in the PTX, and a kernel not as one."""
     while True:
         try:
-            made = compiler.compile(source)
-            missing = {each for each, name in made.names.items() if not defines(made.ptx, name)}
+            product = compiler.compile(source)
+            missing = {
+                each for each, name in product.names.items() if not defines(product.ptx, name)
+            }
         except CompileError as error:
-            made, missing = None, set(unknown(str(error), source.expressions))
+            product, missing = None, set(unknown(str(error), source.expressions))
             if not missing:
                 raise
-        if made is not None and not missing:
-            return made
+        if product is not None and not missing:
+            return product
         rest = tuple(each for each in source.expressions if each not in missing)
         source = replace(source, expressions=rest)
 
@@ -108,11 +110,11 @@ def _through(
         return make(source)
     key = _source_key(source, compiler)
     key = make_key(key, how) if how else key
-    found = _find(cache, key)
-    if found is None:
-        found = make(source)
-        _keep(cache, key, found, compiler.searched(source))
-    return found
+    product = _find(cache, key)
+    if product is None:
+        product = make(source)
+        _keep(cache, key, product, compiler.searched(source))
+    return product
 
 
 def _source_key(source: CppSource, compiler: CppCompiler) -> str:
@@ -125,21 +127,21 @@ def _find(cache: DiskCache, key: str) -> Compiled | None:
     listed = cache.get(key)
     if listed is None or any(map(os.path.lexists, listed.symbols)):
         return None
-    made = cache.get(_whole_key(key, listed.notes))
-    if made is None:
+    artifact = cache.get(_whole_key(key, listed.notes))
+    if artifact is None:
         return None
-    log, *names = made.notes
-    return Compiled(made.code.decode(), log, dict(zip(names, made.symbols)), listed.notes)
+    log, *names = artifact.notes
+    return Compiled(artifact.code.decode(), log, dict(zip(names, artifact.symbols)), listed.notes)
 
 
-def _keep(cache: DiskCache, key: str, made: Compiled, searched: Iterable[str]) -> None:
-    if made.headers is None:
+def _keep(cache: DiskCache, key: str, product: Compiled, searched: Iterable[str]) -> None:
+    if product.headers is None:
         return
-    absent = tuple(_absent(made.headers, tuple(searched)))
-    cache.put(key, _artifact(b"", absent, made.headers))
-    names = tuple(made.names.values())
-    whole = _artifact(made.ptx.encode(), names, (made.log, *made.names))
-    cache.put(_whole_key(key, made.headers), whole)
+    absent = tuple(_absent(product.headers, tuple(searched)))
+    cache.put(key, _artifact(b"", absent, product.headers))
+    names = tuple(product.names.values())
+    whole = _artifact(product.ptx.encode(), names, (product.log, *product.names))
+    cache.put(_whole_key(key, product.headers), whole)
 
 
 def _artifact(code: bytes, symbols: tuple[str, ...], notes: tuple[str, ...]) -> Artifact:

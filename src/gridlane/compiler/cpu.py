@@ -27,24 +27,26 @@ MOST_WORK = 1 << 31
 
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
     """An object file for one block shape. Changes the module."""
-    made = machine.machine_for(target)
-    code, artifact = _emit(module, target, made, options)
+    host_machine = machine.machine_for(target)
+    code, artifact = _emit(module, target, host_machine, options)
     level = 2 if options.opt else 0
     if "asm" in config().dump:
-        print(machine.assembly(code.text, made, level), file=sys.stderr)
+        print(machine.assembly(code.text, host_machine, level), file=sys.stderr)
     text = _recorded(code)
     if not code.turns:
-        return artifact(apart.object_code(code.placed if text is None else text, made, level), 0)
-    object_code, optimised = machine.object_and_text(text or code.text, made, level)
+        return artifact(
+            apart.object_code(code.placed if text is None else text, host_machine, level), 0
+        )
+    object_code, optimised = machine.object_and_text(text or code.text, host_machine, level)
     return artifact(object_code, frame_bytes(optimised, code.turn, code.turns))
 
 
 def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
     """Optimised LLVM IR or assembly. Changes the module."""
-    made = machine.machine_for(target)
-    code, _ = _emit(module, target, made, options)
+    host_machine = machine.machine_for(target)
+    code, _ = _emit(module, target, host_machine, options)
     make = {"llvm": machine.optimised_text, "asm": machine.assembly}[stage]
-    return make(_recorded(code) or code.text, made, 2 if options.opt else 0)
+    return make(_recorded(code) or code.text, host_machine, 2 if options.opt else 0)
 
 
 def _recorded(code: KernelCode) -> str | None:
@@ -58,7 +60,7 @@ def _recorded(code: KernelCode) -> str | None:
     return None if text is placed else text
 
 
-def _emit(module: Module, target: Target, made: Machine, options: KernelOptions):
+def _emit(module: Module, target: Target, host_machine: Machine, options: KernelOptions):
     """The vectorised kernel, and a function that makes its artifact from object code."""
     record, block = backend(target.name), target.block or (256, 1, 1)
     threads = block[0] * block[1] * block[2]
@@ -71,12 +73,12 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
     given = pipeline.conditions(
         target,
         options,
-        *([Fact.FUSES] if made.fuses else []),
-        *([Fact.FLUSHES] if has_mode(made) else []),
-        *([Fact.VECTOR_LIBRARY] if has_vector_library(made) else []),
+        *([Fact.FUSES] if host_machine.fuses else []),
+        *([Fact.FLUSHES] if has_mode(host_machine) else []),
+        *([Fact.VECTOR_LIBRARY] if has_vector_library(host_machine) else []),
     )
     pipeline.run(module, record, given, options)
-    code = emit_kernel(module, slots, block, made)
+    code = emit_kernel(module, slots, block, host_machine)
 
     def artifact(object_code: bytes, frames: int) -> Artifact:
         return Artifact(
@@ -95,7 +97,7 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
             work=min(code.work, MOST_WORK),
             symbols=code.symbols,
             uses_dynamic_shared=code.uses_dynamic_shared,
-            needs=made.needs,
+            needs=host_machine.needs,
             places=(*code.places, *code.loops),
             accesses=len(code.places),
             asks_host=code.asks_host,

@@ -153,12 +153,12 @@ def find_ptxas() -> str | None:
     """NVIDIA's assembler: on the PATH, in a toolkit, or in the wheel nvidia-cuda-nvcc."""
     import shutil
 
-    found = shutil.which("ptxas")
-    if found:
-        return found
-    places = [Path("/usr/local/cuda/bin/ptxas")]
-    places += (Path(folder) / "nvidia" for folder in sys.path)
-    for place in places:
+    on_path = shutil.which("ptxas")
+    if on_path:
+        return on_path
+    candidates = [Path("/usr/local/cuda/bin/ptxas")]
+    candidates += (Path(folder) / "nvidia" for folder in sys.path)
+    for place in candidates:
         if place.is_file():
             return str(place)
         for inside in (*place.glob("*/bin/ptxas"), *place.glob("cuda_nvcc/bin/ptxas")):

@@ -155,8 +155,8 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
     record, name, loc = backend(target.name), module.kernel.name, module.kernel.loc
     asked = options or KernelOptions()
     parts = launched(module, record, asked)
-    made = (at_any_depth(name, loc, _text, part, target, asked, stage) for part in parts)
-    return "\n".join(made)
+    texts_of_parts = (at_any_depth(name, loc, _text, part, target, asked, stage) for part in parts)
+    return "\n".join(texts_of_parts)
 
 
 def _text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
@@ -173,9 +173,9 @@ def decisions(
     Raises:
         TargetError: interp has no code.
     """
-    with collecting() as found:
+    with collecting() as collected:
         text(module, target, "asm", options)
-    return found
+    return collected
 
 
 def _expanded(module: Module, record: Backend) -> Module:
@@ -187,10 +187,10 @@ def _expanded(module: Module, record: Backend) -> Module:
     if module.stack is not None and (
         record.stack == 0 or (record.stack is not None and module.stack_holds_addresses)
     ):
-        told, loc = module.stack
+        name, loc = module.stack
         pointers = " that holds pointers" if record.stack else ""
         raise TargetError(
-            f"{told}: {record.title} have no stack for each thread{pointers}; write loops and "
+            f"{name}: {record.title} have no stack for each thread{pointers}; write loops and "
             "arrays of a known size, or launch the kernel on cpu or cuda",
             loc,
         )
@@ -234,8 +234,8 @@ def copied(module: Module) -> Module:
             function.is_library,
             function.is_declared,
         )
-    made = Module(functions, dict(module.globals), list(module.errors))
-    made.stack, made.export = module.stack, module.export
-    made.stack_bytes = module.stack_bytes
-    made.stack_holds_addresses = module.stack_holds_addresses
-    return made
+    copy = Module(functions, dict(module.globals), list(module.errors))
+    copy.stack, copy.export = module.stack, module.export
+    copy.stack_bytes = module.stack_bytes
+    copy.stack_holds_addresses = module.stack_holds_addresses
+    return copy

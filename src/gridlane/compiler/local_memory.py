@@ -57,5 +57,5 @@ def _bytes(array: LocalArray) -> int:
 
 def _called(loc: Loc) -> str:
     """The array, by its name in the source."""
-    found = re.match(r"\s*(\w+)\s*(:[^=]*)?=[^=]", linecache.getline(loc.file, loc.line))
-    return f"the local array {found[1]!r}" if found else "a local array"
+    declaration = re.match(r"\s*(\w+)\s*(:[^=]*)?=[^=]", linecache.getline(loc.file, loc.line))
+    return f"the local array {declaration[1]!r}" if declaration else "a local array"

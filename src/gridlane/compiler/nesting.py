@@ -19,11 +19,11 @@ def check_nesting(module: Module) -> None:
     Raises:
         UnsupportedError: at the first that is too deep.
     """
-    for kind, words in ((If, "branches"), ((Loop, ScopeOp), "loops")):
+    for kind, noun in ((If, "branches"), ((Loop, ScopeOp), "loops")):
         depth, loc = _deepest(module, module.kernel.body, kind, {})
         if depth > MOST_LEVELS:
             raise UnsupportedError(
-                f"{module.kernel.name} has {words} {depth} deep in each other, and this device's "
+                f"{module.kernel.name} has {noun} {depth} deep in each other, and this device's "
                 f"compiler, Mesa's llvmpipe, takes {MOST_LEVELS}: of a long chain of elif, make "
                 "several statements, or look the result up in an array",
                 loc,
@@ -41,15 +41,15 @@ def _deepest(
     for op in region.ops:
         if not op.REGION_FIELDS and not isinstance(op, Call):
             continue
-        found: list[tuple[int, Loc]] = []
+        nested: list[tuple[int, Loc]] = []
         if isinstance(op, Call):
             if op.callee not in known:
                 known[op.callee] = 0, op.loc
                 body = module.functions[op.callee].body
                 known[op.callee] = _deepest(module, body, kind, known)
-            found.append(known[op.callee])
+            nested.append(known[op.callee])
         for inner in op.regions():
             levels, loc = _deepest(module, inner, kind, known)
-            found.append((levels + isinstance(op, kind), loc if levels else op.loc))
-        best = max([best, *found], key=lambda each: each[0])
+            nested.append((levels + isinstance(op, kind), loc if levels else op.loc))
+        best = max([best, *nested], key=lambda each: each[0])
     return best

@@ -30,10 +30,10 @@ def compiling(name: str, target: str) -> Generator[None]:
     ``logging``: otherwise nobody could read it.
     """
     begin = time.perf_counter()
-    told = threading.Event()
+    announced = threading.Event()
     timer = None
     if sys.stderr is not None and sys.stderr.isatty():
-        timer = threading.Timer(LONG, _tell, (name, target, told))
+        timer = threading.Timer(LONG, _tell, (name, target, announced))
         timer.daemon = True
         timer.start()
     try:
@@ -44,7 +44,7 @@ def compiling(name: str, target: str) -> Generator[None]:
             timer.join(1)  # what it tells comes first, and is known; an interpreter may be ending
     _thread.finished = finished() + 1
     seconds = time.perf_counter() - begin
-    if told.is_set():
+    if announced.is_set():
         trace.write(f"gridlane: compiled {name} for {target} in {seconds:.1f} s")
     logging = sys.modules.get("logging")
     if logging is not None:
@@ -53,6 +53,6 @@ def compiling(name: str, target: str) -> Generator[None]:
         )
 
 
-def _tell(name: str, target: str, told: threading.Event) -> None:
-    told.set()
+def _tell(name: str, target: str, announced: threading.Event) -> None:
+    announced.set()
     trace.write(f"gridlane: compiling {name} for {target}, which takes more than {LONG:g} s ...")

@@ -37,9 +37,9 @@ class _Recording:
     """One compilation."""
 
     def __init__(self, module: Module, target: Target, options: KernelOptions) -> None:
-        told = print_module(module).encode() + encode((options, target))
+        content = print_module(module).encode() + encode((options, target))
         kernel = _UNUSUAL.sub("_", module.kernel.name)[:80]
-        self.prefix = f"{kernel}-{sha256(told).hexdigest()[:8]}.{target.name}"
+        self.prefix = f"{kernel}-{sha256(content).hexdigest()[:8]}.{target.name}"
         self.number = 0
         self.last = ""
 
@@ -188,7 +188,7 @@ def _watch(folder: Path) -> None:
     def report() -> None:
         unused = sorted(file.name for file in folder.iterdir() if file not in _used)
         if unused:
-            told = f"{folder} has files that replaced nothing here: {', '.join(unused)}"
-            print(f"gridlane: GRIDLANE_OVERRIDE: {told}", file=sys.stderr)
+            message = f"{folder} has files that replaced nothing here: {', '.join(unused)}"
+            print(f"gridlane: GRIDLANE_OVERRIDE: {message}", file=sys.stderr)
 
     atexit.register(report)

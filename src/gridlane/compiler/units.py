@@ -45,21 +45,21 @@ def linked(
     sources = {n: unit for n, unit in enumerate(units) if is_cpp(*unit)}
     if expressions and not sources:
         raise ArgumentError("name_expressions are of CUDA C++, and the code is PTX")
-    made = dict(zip(sources, _by_compiler_each(sources, options, expressions, backend)))
+    products = dict(zip(sources, _by_compiler_each(sources, options, expressions, backend)))
     modules: list[PtxModule] = []
     for n, (text, name) in enumerate(units):
-        text = made[n].ptx if n in made else text
+        text = products[n].ptx if n in products else text
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-        if n in made or not name:
+        if n in products or not name:
             name = f"<{name or f'unit {n + 1}'}: ptx {digest}>"
         modules.append(parse_ptx(text, name))
-    found = link(modules)
+    linked_module = link(modules)
     lowered = {
-        expression: found.names[n].get(lowered, lowered)
-        for n, each in made.items()
+        expression: linked_module.names[n].get(lowered, lowered)
+        for n, each in products.items()
         for expression, lowered in each.names.items()
     }
-    return found.module, lowered
+    return linked_module.module, lowered
 
 
 _RELOCATABLE = "-rdc=true"

@@ -22,11 +22,11 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     slots, size = lay_out(module.kernel)
     own = len(module.errors)
     code, tables = _emit(module, target, options)
-    words = _recorded(code.words)
+    code_bytes = _recorded(code.words)
     return Artifact(
         target=target.name,
         format="spirv",
-        code=words,
+        code=code_bytes,
         entry=code.entry,
         kernel=module.kernel.name,
         params=slots,
@@ -51,13 +51,13 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     return disassembled(_recorded(_emit(module, target, options)[0].words))
 
 
-def _recorded(words: bytes) -> bytes:
+def _recorded(code_bytes: bytes) -> bytes:
     """The words, or those of the text that replaces theirs."""
     if not recording.active() and "asm" not in config().dump:
-        return words
-    before = disassembled(words)
+        return code_bytes
+    before = disassembled(code_bytes)
     after = recording.record_text("code", ".spirv", before, _check)
-    return words if after == before else assembled(after)
+    return code_bytes if after == before else assembled(after)
 
 
 def _check(text: str) -> None:

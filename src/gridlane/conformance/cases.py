@@ -123,9 +123,9 @@ def widened_results() -> Iterator[Case]:
     for dtype in (dtypes.i8, u8, dtypes.i16, dtypes.u16):
 
         def build(b: Builder, x: Value, y: Value) -> list[Value]:
-            made = [b.value(cls(x, y)) for cls in (arith.Add, arith.Sub, arith.Mul, arith.Shl)]
-            made += [b.value(cls(x)) for cls in (arith.Neg, arith.Abs, arith.Not)]
-            return [b.cast(value, wide) for value in made for wide in (i32, u32, i64)]
+            values = [b.value(cls(x, y)) for cls in (arith.Add, arith.Sub, arith.Mul, arith.Shl)]
+            values += [b.value(cls(x)) for cls in (arith.Neg, arith.Abs, arith.Not)]
+            return [b.cast(value, wide) for value in values for wide in (i32, u32, i64)]
 
         columns = grid_of(special(dtype), special(dtype))
         yield over("cast", f"of-{dtype}-results", [dtype, dtype], columns, build)

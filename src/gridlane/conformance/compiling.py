@@ -40,7 +40,7 @@ def compiled(
 
 
 def through_cache(
-    device: Device, source: KernelSource, target: Target, options: KernelOptions, made: Artifact
+    device: Device, source: KernelSource, target: Target, options: KernelOptions, artifact: Artifact
 ) -> Artifact:
     """The compile service's result when ``made`` is in the cache already."""
     kept, once = _cache(), _Once(source)
@@ -48,10 +48,10 @@ def through_cache(
     key = artifact_key(once, (), options, target)
     assert key is not None, f"{source.name} has no key"
     kept.clear()
-    made = device.finish(made)
-    kept.put(key, made)
+    artifact = device.finish(artifact)
+    kept.put(key, artifact)
     warm = compile_kernel(once, (), options, target, device.finish, kept)
-    assert warm == made, f"the cache gives back another artifact of {source.name}"
+    assert warm == artifact, f"the cache gives back another artifact of {source.name}"
     return warm
 
 

@@ -48,16 +48,16 @@ class Matrices:
         self.arrays.append(padded)
         start = self.kernel.array(dtype)
         size = padded.shape[1] * padded.shape[2]
-        at = self.b.offset(start, self.b.mul(self.warp, self.b.const(size, i32)))
-        return at, self.b.const(padded.shape[2], i64)
+        address = self.b.offset(start, self.b.mul(self.warp, self.b.const(size, i32)))
+        return address, self.b.const(padded.shape[2], i64)
 
     def load(self, type_: FragmentType, by_columns: bool = False, shared: bool = False) -> Value:
         """Load a fragment, from global memory or by way of shared memory."""
         values = numbers(type_.element, type_.rows, type_.cols)
-        at, stride = self.add(values, type_.element, by_columns)
+        address, stride = self.add(values, type_.element, by_columns)
         if shared:
-            at = self.copied(at, self.arrays[-1][0].size, type_.element)
-        return self.b.value(matrix.FragmentLoad(at, stride, type_, by_columns))
+            address = self.copied(address, self.arrays[-1][0].size, type_.element)
+        return self.b.value(matrix.FragmentLoad(address, stride, type_, by_columns))
 
     def copied(self, source: Value, count: int, element: DType) -> Value:
         """Copy the warp's elements to shared memory."""
@@ -66,14 +66,14 @@ class Matrices:
         module.globals[name] = Global(name, element, count * WARPS, Space.SHARED)
         tile = b.value(memory.GlobalAddress(name, pointer(element, Space.SHARED)))
         tile = b.offset(tile, b.mul(self.warp, b.const(count, i32)))
-        at = b.variable("at", i32)
-        b.write(at, b.value(grid.LaneId()))
+        index = b.variable("at", i32)
+        b.write(index, b.value(grid.LaneId()))
         with b.loop() as loop:
-            place = b.read(at)
+            place = b.read(index)
             b.break_if(b.binary(arith.Ge, place, b.const(count, i32)))
             b.store(b.offset(tile, place), b.load(b.offset(source, place)))
             with b.inside(loop.step):
-                b.write(at, b.add(b.read(at), b.const(32, i32)))
+                b.write(index, b.add(b.read(index), b.const(32, i32)))
         b.emit(grid.Barrier())
         return tile
 
@@ -82,8 +82,8 @@ class Matrices:
         type_ = fragment.type
         assert isinstance(type_, FragmentType)
         zeros = np.zeros((WARPS, type_.rows, type_.cols), type_.element.numpy)
-        at, stride = self.add(zeros, type_.element, by_columns)
-        self.b.emit(matrix.FragmentStore(at, stride, fragment, by_columns))
+        address, stride = self.add(zeros, type_.element, by_columns)
+        self.b.emit(matrix.FragmentStore(address, stride, fragment, by_columns))
 
 
 def made(fill: Callable[[Matrices], None]) -> Callable[[Kernel], list[np.ndarray]]:

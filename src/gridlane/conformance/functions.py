@@ -28,8 +28,8 @@ GAMMA: dict[str, dict[str, int]] = {"tgamma": {"f64": 10}, "lgamma": {"f64": 10}
 
 def allowed(target: str, name: str, dtype: DType) -> int:
     """The error bound of a function in ulp."""
-    found = {**GAMMA.get(name, {}), **backend(target).ulp.get(name, {})}
-    return found.get(str(dtype), DEFAULT[str(dtype)])
+    bounds = {**GAMMA.get(name, {}), **backend(target).ulp.get(name, {})}
+    return bounds.get(str(dtype), DEFAULT[str(dtype)])
 
 
 NAMES = sorted(cls.name for cls in INEXACT)

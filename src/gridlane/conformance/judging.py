@@ -78,12 +78,12 @@ def _compile_ahead(cases: Sequence[Case], device: Device) -> None:
     give: Callable[[list[str]], None] | None = getattr(device, "compile_ahead", None)
     if give is None:
         return
-    texts: list[str] = []
+    sources: list[str] = []
     for case in cases:
         with suppress(CompileError):  # judged finds it again
             artifact, _ = lowered(case.module, device.target(case.block), EXACT)
-            texts.append(artifact.code.decode())
-    give(texts)
+            sources.append(artifact.code.decode())
+    give(sources)
 
 
 def judged(case: Case, device: Device) -> Judgement:

@@ -54,17 +54,17 @@ class Matrix:
             grouped.setdefault((str(cases), cells), []).append(op)
         return [(", ".join(found), cases, cells) for (cases, cells), found in grouped.items()]
 
-    def _cell(self, found: list[Judgement]) -> str:
-        if not found:
+    def _cell(self, judgements: list[Judgement]) -> str:
+        if not judgements:
             return NONE
-        counts = Counter((judgement.how, judgement.says) for judgement in found)
+        counts = Counter((judgement.how, judgement.says) for judgement in judgements)
         order = list(LETTERS)
         parts = []
         for how, says in sorted(counts, key=lambda item: (order.index(item[0]), item[1])):
             number = str(counts[how, says]) if len(counts) > 1 else ""
             note = f" ({self._letter(says)})" if says else ""
             parts.append(f"{LETTERS[how]}{number}{note}")
-        wrong = sum(bool(judgement.wrong) for judgement in found)
+        wrong = sum(bool(judgement.wrong) for judgement in judgements)
         return ", ".join([*([f"FAILS {wrong}"] if wrong else []), *parts])
 
     def _letter(self, reason: str) -> str:

@@ -199,9 +199,9 @@ def assert_same(got: list[np.ndarray], wanted: list[np.ndarray], labels: list[st
             continue
         if g.dtype.names:
             raise AssertionError(f"{label}: bytes {different[:8].tolist()} differ")
-        at = different[0]
+        index = different[0]
         flat_g, flat_w = g.reshape(-1), w.reshape(-1)
         raise AssertionError(
-            f"{label}[{at}]: {flat_g[at]!r}, not {flat_w[at]!r}; {len(different)} of "
+            f"{label}[{index}]: {flat_g[index]!r}, not {flat_w[index]!r}; {len(different)} of "
             f"{flat_g.size} differ, at {different[:8].tolist()}"
         )

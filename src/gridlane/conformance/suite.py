@@ -44,9 +44,9 @@ def lacks(target: str) -> tuple[Lack, ...]:
 
 def lack(case: Case, target: str) -> Lack | None:
     """The refusal of a case, or None where the target must support it."""
-    found = [
+    applicable = [
         each
         for each in lacks(target)
         if each.op == case.op and re.fullmatch(each.labels, case.label)
     ]
-    return found[0] if found else None
+    return applicable[0] if applicable else None

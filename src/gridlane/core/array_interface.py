@@ -50,15 +50,15 @@ def _has_dtype(fields: dict[str, Any]) -> bool:
     return isinstance(fields.get("dtype"), np.dtype)
 
 
-def check(found: Any) -> dict[str, Any]:
+def check(value: Any) -> dict[str, Any]:
     """The interface, if it is well-formed.
 
     Raises:
         ArgumentError: it is malformed; with the reason.
     """
-    if not isinstance(found, dict):
-        raise _wrong(f"is a {type(found).__name__}, not a dict")
-    interface = cast("dict[str, Any]", found)
+    if not isinstance(value, dict):
+        raise _wrong(f"is a {type(value).__name__}, not a dict")
+    interface = cast("dict[str, Any]", value)
     made_here = _has_dtype(interface)
     for name in ("shape", "data", *(() if made_here else ("typestr", "version"))):
         if name not in interface:

@@ -64,8 +64,8 @@ class Conversion:
         digits = None if precision is None else int(precision or 0)
         if digits is not None and digits < 0:
             digits = None
-        made = self._plain(value, flags, digits)
-        return self._padded(made, flags, width, digits, value)
+        plain = self._plain(value, flags, digits)
+        return self._padded(plain, flags, width, digits, value)
 
     def _plain(self, value: float | str, flags: str, digits: int | None) -> str:
         """The text before it is padded."""
@@ -78,25 +78,25 @@ class Conversion:
         if self.kind in "diouxX":
             return _integer(int(value), self.kind, flags, digits)
         if self.kind in "aA":
-            made = _hexadecimal(float(value), digits, "#" in flags)
-            made = made.upper() if self.kind == "A" else made
-            return made if made[0] == "-" else _signed(flags) + made
+            digits_text = _hexadecimal(float(value), digits, "#" in flags)
+            digits_text = digits_text.upper() if self.kind == "A" else digits_text
+            return digits_text if digits_text[0] == "-" else _signed(flags) + digits_text
         plain = "".join(flag for flag in flags if flag in "+ #")
         return f"%{plain}.{6 if digits is None else digits}{self.kind}" % value
 
     def _padded(
-        self, made: str, flags: str, width: int, digits: int | None, value: float | str
+        self, plain: str, flags: str, width: int, digits: int | None, value: float | str
     ) -> str:
         if "-" in flags:
-            return made.ljust(width)
+            return plain.ljust(width)
         is_integer = self.kind in "diouxX"
         fills = is_integer and digits is None
         fills |= self.kind in "eEfFgGaA" and math.isfinite(float(value))
         if "0" not in flags or not fills:
-            return made.rjust(width)
-        head = re.match(r"[-+ ]?(?:0[xX])?" if self._has_prefix(flags) else "[-+ ]?", made)
+            return plain.rjust(width)
+        head = re.match(r"[-+ ]?(?:0[xX])?" if self._has_prefix(flags) else "[-+ ]?", plain)
         start = head.end() if head else 0
-        return made[:start] + made[start:].rjust(width - start, "0")
+        return plain[:start] + plain[start:].rjust(width - start, "0")
 
     def _has_prefix(self, flags: str) -> bool:
         return self.kind in "aA" or (self.kind in "xX" and "#" in flags)
@@ -108,15 +108,15 @@ def _signed(flags: str) -> str:
 
 def _integer(value: int, kind: str, flags: str, digits: int | None) -> str:
     base = {"o": "o", "x": "x", "X": "X"}.get(kind, "d")
-    made = f"{abs(value):{base}}"
+    digits_text = f"{abs(value):{base}}"
     if digits is not None:
-        made = made.rjust(digits, "0") if value or digits else ""
-    if "#" in flags and kind == "o" and not made.startswith("0"):
-        made = "0" + made
+        digits_text = digits_text.rjust(digits, "0") if value or digits else ""
+    if "#" in flags and kind == "o" and not digits_text.startswith("0"):
+        digits_text = "0" + digits_text
     if "#" in flags and kind in "xX" and value:
-        made = f"0{kind}{made}"
+        digits_text = f"0{kind}{digits_text}"
     sign = "-" if value < 0 else _signed(flags) if kind in "di" else ""
-    return sign + made
+    return sign + digits_text
 
 
 def _hexadecimal(value: float, digits: int | None, dotted: bool) -> str:
@@ -151,18 +151,18 @@ def conversions(text: str) -> Iterator[str | Conversion]:
     Raises:
         ValueError: a conversion that is none of C's; its message is the conversion.
     """
-    at = 0
-    while at < len(text):
-        percent = text.find("%", at)
+    position = 0
+    while position < len(text):
+        percent = text.find("%", position)
         if percent < 0:
-            yield text[at:]
+            yield text[position:]
             return
-        if percent > at:
-            yield text[at:percent]
+        if percent > position:
+            yield text[position:percent]
         match = _CONVERSION.match(text, percent)
         if match is None:
             raise ValueError(text[percent : percent + 8])
-        at = match.end()
+        position = match.end()
         if match["kind"] == "%":
             yield "%"
             continue
@@ -172,9 +172,9 @@ def conversions(text: str) -> Iterator[str | Conversion]:
 
 def conversion(text: str) -> Conversion:
     """The conversion that a text is."""
-    (made,) = conversions(text)
-    assert isinstance(made, Conversion)
-    return made
+    (only,) = conversions(text)
+    assert isinstance(only, Conversion)
+    return only
 
 
 def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence[float]) -> str:
@@ -188,7 +188,7 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
     """
     results: list[str] = []
     stars: list[int] = []
-    words: list[float] = []
+    pending: list[float] = []
     number = 0
     for part in parts:
         if part:
@@ -200,25 +200,25 @@ def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence
         if text == STAR:
             stars.append(int(value))
         elif text == BYTES:
-            words.append(value)
+            pending.append(value)
         elif text.startswith(UNITS):
-            words.append(value)
+            pending.append(value)
             if text not in UNITS:
-                results.append(text[1:].format(_of_units(text[0], words)))
-                words = []
+                results.append(text[1:].format(_of_units(text[0], pending)))
+                pending = []
         elif text == PARTS:
-            words.append(value)
+            pending.append(value)
         elif text.startswith(PARTS):
-            results.append(text[1:].format(_complex(words.pop(), value)))
+            results.append(text[1:].format(_complex(pending.pop(), value)))
         elif text.startswith("{!s"):
             results.append(text.format(value))
         elif text.startswith("{"):
             results.append(text.format(np.asarray(value).item()))
         elif text:
-            found = conversion(text)
-            given = _text([*words, value]) if found.kind == "s" else value
-            results.append(found.of(given, stars))
-            stars, words = [], []
+            parsed = conversion(text)
+            given = _text([*pending, value]) if parsed.kind == "s" else value
+            results.append(parsed.of(given, stars))
+            stars, pending = [], []
         else:
             results.append(str(value))
     return "".join(results)
@@ -243,7 +243,7 @@ def _is_letter(code: int) -> bool:
     return 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
 
 
-def _text(words: Sequence[float]) -> str:
+def _text(units: Sequence[float]) -> str:
     """The text whose bytes are in words of 64 bits, up to a zero."""
-    data = b"".join((int(word) % 2**64).to_bytes(8, "little") for word in words)
+    data = b"".join((int(word) % 2**64).to_bytes(8, "little") for word in units)
     return data.partition(b"\0")[0].decode("utf-8", "replace")

@@ -249,8 +249,8 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
 def _cache_dir(own: str | None, numbas: str | None) -> Path | None:
     # A folder inside: others may write to numba's own, and gridlane reads no such folder.
     # Absolute, as programs change their directory.
-    found = Path(own) if own else Path(numbas, "gridlane") if numbas else None
-    return found and found.absolute()
+    folder = Path(own) if own else Path(numbas, "gridlane") if numbas else None
+    return folder and folder.absolute()
 
 
 @cache

@@ -58,6 +58,6 @@ def asked() -> bool:
 
 def decided(loc: Loc, what: str, how: str) -> None:
     """Tell a decision to whoever asks."""
-    found = _found.get()
-    if found is not None:
-        found.append(Decision(loc, what, how))
+    collected = _found.get()
+    if collected is not None:
+        collected.append(Decision(loc, what, how))

@@ -123,9 +123,9 @@ class KernelTimeout(KernelEnded):
     limit: float = 0.0
 
 
-def kernel_fault(kernel: str, places: tuple[Loc, ...], address: int) -> KernelFault:
+def kernel_fault(kernel: str, locations: tuple[Loc, ...], address: int) -> KernelFault:
     """The exception of a fault of a kernel, at one of the places."""
-    row, known = TABLE[ILLEGAL_ADDRESS], tuple(each for each in map(users, places) if each.line)
+    row, known = TABLE[ILLEGAL_ADDRESS], tuple(each for each in map(users, locations) if each.line)
     text = f"{row.meaning}: {readable(kernel)} used the address {address:#x}"
     place = known[0] if len(known) == 1 else UNKNOWN
     if place.line:
@@ -138,10 +138,10 @@ def kernel_fault(kernel: str, places: tuple[Loc, ...], address: int) -> KernelFa
     return error
 
 
-def _short(places: tuple[Loc, ...]) -> str:
+def _short(locations: tuple[Loc, ...]) -> str:
     """A few places in one line."""
-    named = [f"{each.file}:{each.line}" for each in places[:_MOST_PLACES]]
-    return ", ".join([*named, "..."] if len(places) > _MOST_PLACES else named)
+    named = [f"{each.file}:{each.line}" for each in locations[:_MOST_PLACES]]
+    return ", ".join([*named, "..."] if len(locations) > _MOST_PLACES else named)
 
 
 def kernel_timeout(kernel: str, loc: Loc, limit: float) -> KernelTimeout:

@@ -139,16 +139,16 @@ def describe_dtype(dtype: np.dtype) -> tuple[Any, ...]:
         return "array", describe_dtype(base), tuple(map(int, shape))
     if dtype.names is not None:
         table = cast("Mapping[str, tuple[Any, ...]]", dtype.fields)
-        found = [table[name] for name in dtype.names]
+        described_fields = [table[name] for name in dtype.names]
         return (
             "record",
             dtype.type is np.record,
             dtype.isalignedstruct,
             dtype.itemsize,
             dtype.names,
-            tuple([describe_dtype(item[0]) for item in found]),
-            tuple([int(item[1]) for item in found]),
-            tuple([item[2] if len(item) > 2 else None for item in found]),  # titles
+            tuple([describe_dtype(item[0]) for item in described_fields]),
+            tuple([int(item[1]) for item in described_fields]),
+            tuple([item[2] if len(item) > 2 else None for item in described_fields]),  # titles
         )
     if dtype.isbuiltin == 2:  # of another package, such as ml_dtypes
         return "extension", dtype.type
@@ -194,21 +194,21 @@ def decode(data: bytes) -> Any:
     return value
 
 
-def _value(data: bytes, at: int) -> tuple[Any, int]:
-    tag, length = _FRAME.unpack_from(data, at)
-    start, end = at + _FRAME.size, at + _FRAME.size + length
+def _value(data: bytes, position: int) -> tuple[Any, int]:
+    tag, length = _FRAME.unpack_from(data, position)
+    start, end = position + _FRAME.size, position + _FRAME.size + length
     if end > len(data):
         raise ValueError("not an encoding: cut short")
     return _DECODERS[tag](data[start:end]), end
 
 
 def _all(payload: bytes) -> list[Any]:
-    found: list[Any] = []
-    at = 0
-    while at < len(payload):
-        value, at = _value(payload, at)
-        found.append(value)
-    return found
+    values: list[Any] = []
+    position = 0
+    while position < len(payload):
+        value, position = _value(payload, position)
+        values.append(value)
+    return values
 
 
 def _instance(payload: bytes) -> Any:
@@ -218,12 +218,12 @@ def _instance(payload: bytes) -> Any:
 
 def _class(payload: bytes) -> type:
     ((module, name, _),) = _all(payload)
-    found: Any = sys.modules[module]
+    named_class: Any = sys.modules[module]
     for part in name.split("."):
-        found = getattr(found, part)
-    if not isinstance(found, type):
+        named_class = getattr(named_class, part)
+    if not isinstance(named_class, type):
         raise ValueError(f"{module}.{name} is no class")
-    return found
+    return named_class
 
 
 _DECODERS: dict[bytes, Callable[[bytes], Any]] = {

@@ -92,7 +92,7 @@ class Feature(StrEnum):
     words."""
 
 
-def features(words: str) -> frozenset[Feature]:
+def features(text: str) -> frozenset[Feature]:
     """The features that space-separated words name.
 
     >>> sorted(features("int64 fma"))
@@ -101,10 +101,10 @@ def features(words: str) -> frozenset[Feature]:
     Raises:
         TargetError: a word names no feature.
     """
-    found = words.split()
-    unknown = sorted(set(found) - set(Feature))
+    names = text.split()
+    unknown = sorted(set(names) - set(Feature))
     if unknown:
         raise TargetError(
             f"{unknown[0]!r} is no feature of a device; there are {' '.join(sorted(Feature))}"
         )
-    return frozenset(map(Feature, found))
+    return frozenset(map(Feature, names))

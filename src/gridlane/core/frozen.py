@@ -47,24 +47,26 @@ def frozen(cls: type[T]) -> type[T]:
     """
     own = dict(cls.__dict__)
     cls.__doc__ = cls.__doc__ or cls.__name__  # else dataclass() imports inspect to write one
-    made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-    compared = [each.name for each in fields(made) if each.compare]
+    data_class: Any = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+    compared = [each.name for each in fields(data_class) if each.compare]
     hashed = [
-        each.name for each in fields(made) if (each.compare if each.hash is None else each.hash)
+        each.name
+        for each in fields(data_class)
+        if (each.compare if each.hash is None else each.hash)
     ]
     if "__init__" not in own:
-        made.__init__ = constructor(made, refuses=True)
-    if made.__repr__ is object.__repr__:
-        made.__repr__ = _repr
+        data_class.__init__ = constructor(data_class, refuses=True)
+    if data_class.__repr__ is object.__repr__:
+        data_class.__repr__ = _repr
     if "__eq__" not in own:
-        made.__eq__ = _equality(_key(compared))
+        data_class.__eq__ = _equality(_key(compared))
     if own.get("__hash__") is None:
-        made.__hash__ = _hash(_key(hashed))
-    made.__setattr__, made.__delattr__ = _refusals(made)
+        data_class.__hash__ = _hash(_key(hashed))
+    data_class.__setattr__, data_class.__delattr__ = _refusals(data_class)
     for name, function in (("__getstate__", _getstate), ("__setstate__", _setstate)):
         if name not in own:
-            setattr(made, name, function)
-    return made
+            setattr(data_class, name, function)
+    return data_class
 
 
 def constructor(cls: Any, refuses: bool) -> Callable[..., None]:
@@ -87,9 +89,9 @@ def constructor(cls: Any, refuses: bool) -> Callable[..., None]:
     parameters = [each for each in fields(cls) if each.init]
     positional = [each for each in parameters if not each.kw_only]
     keywords = [each for each in parameters if each.kw_only]
-    words = ["self", *(each.name for each in positional)]
-    words += ["*", *(each.name for each in keywords)] if keywords else []
-    text = f"def __init__({', '.join(words)}):\n    " + "\n    ".join(lines or ["pass"])
+    parameter_names = ["self", *(each.name for each in positional)]
+    parameter_names += ["*", *(each.name for each in keywords)] if keywords else []
+    text = f"def __init__({', '.join(parameter_names)}):\n    " + "\n    ".join(lines or ["pass"])
     defaults = tuple(_default(each) for each in positional if _has_default(each))
     function = FunctionType(_code(text), names, "__init__", defaults)
     function.__kwdefaults__ = {each.name: _default(each) for each in keywords if _has_default(each)}

@@ -45,8 +45,12 @@ def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
         return vector
     if dtype.fields is not None:
         described = cast("Mapping[str, tuple[Any, ...]]", dtype.fields)
-        found = [(name, described[name]) for name in dtype.names or ()]  # without the titles
-        fields = tuple((name, from_numpy(field[0]), int(field[1])) for name, field in found)
+        described_fields = [
+            (name, described[name]) for name in dtype.names or ()
+        ]  # without the titles
+        fields = tuple(
+            (name, from_numpy(field[0]), int(field[1])) for name, field in described_fields
+        )
         return RecordType(fields, dtype.itemsize, dtype)
     if dtype.kind in "mM":
         return TimeType.of(dtype)
@@ -68,5 +72,5 @@ def vector_of(dtype: np.dtype) -> VectorType | None:
     if not dtype.names or dtype.fields is None:
         return None
     first = cast("dict[str, tuple[Any, ...]]", dtype.fields)[dtype.names[0]]
-    found = VECTORS.get(str(first[2])) if len(first) == 3 else None
-    return found if found is not None and found.numpy == dtype else None
+    vector_type = VECTORS.get(str(first[2])) if len(first) == 3 else None
+    return vector_type if vector_type is not None and vector_type.numpy == dtype else None

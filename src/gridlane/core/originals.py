@@ -51,14 +51,14 @@ def originals() -> Generator[None]:
 
 def _taken(names: set[str]) -> dict[str, ModuleType]:
     """Remove modules from where imports find them; return those that were there."""
-    found: dict[str, ModuleType] = {}
+    removed: dict[str, ModuleType] = {}
     for name in names:
         module = sys.modules.pop(name, None)
         parent, _, own = name.rpartition(".")
         sys.modules.get(parent, ModuleType(parent)).__dict__.pop(own, None)
         if module is not None:
-            found[name] = module
-    return found
+            removed[name] = module
+    return removed
 
 
 def _put(modules: dict[str, ModuleType]) -> None:

@@ -70,7 +70,7 @@ class Folder:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         if self._at:
             os.close(self._at["dir_fd"])

@@ -79,8 +79,8 @@ def buffer_places(numbers: Iterable[int]) -> tuple[int, ...]:
     ((1, 0, 2, 1), ())
     """
     order = {0: 0}
-    places = tuple([order.setdefault(number, len(order)) for number in numbers])
-    return places if any(places) else ()
+    positions = tuple([order.setdefault(number, len(order)) for number in numbers])
+    return positions if any(positions) else ()
 
 
 def buffers_reader(slots: Sequence[ParamSlot]) -> Callable[[bytes], tuple[int, ...]]:

@@ -103,14 +103,14 @@ def _nth(mask: Any, n: Any) -> Any:
 @jit(device=True)
 def _packed(mask: Any, votes: Any) -> Any:
     """The votes of the members of a mask, one bit after the other."""
-    found, bit = uint32(0), uint32(1)
+    packed, bit = uint32(0), uint32(1)
     while mask:
         lowest = mask & (~mask + uint32(1))
         if votes & lowest:
-            found |= bit
+            packed |= bit
         bit <<= uint32(1)
         mask ^= lowest
-    return found
+    return packed
 
 
 @jit(device=True)
@@ -337,14 +337,14 @@ def _member_ranks(self: Any, votes: Any) -> Any:
 def _members_of(self: Any, length: Any) -> Any:
     """The members whose ranks are in one tile with the thread's."""
     shift = int32(31) - int32(_leading_zeros(length))
-    own, rank, mask, found = self.thread_rank() >> shift, int32(0), self.mask, uint32(0)
+    own, rank, mask, members = self.thread_rank() >> shift, int32(0), self.mask, uint32(0)
     while mask:
         lowest = mask & (~mask + uint32(1))
         if rank >> shift == own:
-            found |= lowest
+            members |= lowest
         rank += int32(1)
         mask ^= lowest
-    return CoalescedGroup(found, own, (self.size() + length - int32(1)) >> shift)
+    return CoalescedGroup(members, own, (self.size() + length - int32(1)) >> shift)
 
 
 class CoalescedGroup(NamedTuple):

@@ -26,12 +26,12 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     if name in names_of("driver"):
-        found = resolve("driver", name)
+        member = resolve("driver", name)
     else:
         numba = import_module("gridlane.cuda.numba_compat.driver")
-        found = vars(numba)[name] if name in numba.__all__ else resolve("driver", name)
-    globals()[name] = found
-    return found
+        member = vars(numba)[name] if name in numba.__all__ else resolve("driver", name)
+    globals()[name] = member
+    return member
 
 
 def __dir__() -> list[str]:

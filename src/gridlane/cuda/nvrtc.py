@@ -15,8 +15,8 @@ def __getattr__(name: str) -> Any:
     """A function, class or number of CUDA's."""
     if name.startswith("__"):
         raise AttributeError(name)
-    found = globals()[name] = resolve("nvrtc", name)
-    return found
+    attribute = globals()[name] = resolve("nvrtc", name)
+    return attribute
 
 
 def __dir__() -> list[str]:

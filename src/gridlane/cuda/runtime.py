@@ -44,11 +44,11 @@ def __getattr__(name: str) -> Any:
     """A function, class or number of CUDA's."""
     if name.startswith("__"):
         raise AttributeError(name)
-    found = globals()[name] = resolve("runtime", name)
-    return found
+    attribute = globals()[name] = resolve("runtime", name)
+    return attribute
 
 
 def __dir__() -> list[str]:
     """The names of this interface."""
-    made = {"make_cudaExtent", "make_cudaPitchedPtr", "make_cudaPos"}
-    return sorted(names_of("runtime") | made)
+    names = {"make_cudaExtent", "make_cudaPitchedPtr", "make_cudaPos"}
+    return sorted(names_of("runtime") | names)

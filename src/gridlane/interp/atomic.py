@@ -87,11 +87,11 @@ def _cas_pair(
     memory.check(pointer[mask], 16, 16)
     results = np.zeros((2, len(mask)), np.uint64)
     for lane in np.flatnonzero(mask):
-        places = pointer[lane] + np.array([0, 8], pointer.dtype)
-        old = memory.gather(places, np.dtype(np.uint64))
+        pointers = pointer[lane] + np.array([0, 8], pointer.dtype)
+        old = memory.gather(pointers, np.dtype(np.uint64))
         results[:, lane] = old
         expected, desired = np.array([word[lane] for word in words]).reshape(2, 2)
-        memory.scatter(places, desired if (old == expected).all() else old)
+        memory.scatter(pointers, desired if (old == expected).all() else old)
     return results[0], results[1]
 
 

@@ -87,8 +87,8 @@ def _first(op: Op, values: Sequence[Lanes], bits: Sequence[Bits]) -> Bits:
 def _from_lowest(op: Op, values: Sequence[Array], bits: Sequence[Array]) -> Bits | None:
     if not _is_integer(op.results[0].type):
         return None
-    found = np.bitwise_or.reduce(bits)
-    return found | (0 - found)
+    any_bit = np.bitwise_or.reduce(bits)
+    return any_bit | (0 - any_bit)
 
 
 # --- bits that move: they go where the op takes those of the value, unless a number is poison

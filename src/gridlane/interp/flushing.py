@@ -33,10 +33,10 @@ def _fma_towards(op: floating.FmaTowards, a: Array, b: Array, c: Array) -> Array
     with np.errstate(all="ignore"):
         wide = [operand.astype(np.float64) for operand in operands]
         product = wide[0] * wide[1]  # exact
-        made = _sum_towards(op.towards, product, wide[2])
+        total = _sum_towards(op.towards, product, wide[2])
         scale = np.float64(_SCALE)
         small = np.abs(_sum_towards(op.towards, product * scale, wide[2] * scale)) < _LEAST
-    return np.where(small, np.copysign(np.float32(0), made), made) if ftz else made
+    return np.where(small, np.copysign(np.float32(0), total), total) if ftz else total
 
 
 def _sum_towards(towards: floating.Towards, a: Array, b: Array) -> Array:

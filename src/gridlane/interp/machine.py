@@ -259,25 +259,25 @@ def run_op(frame: Frame, op: Op, mask: Array) -> None:
     kind = type(op)
     operands = [values[value] for value in op.operands()]
     if kind is Const:
-        made = filled(op.type, frame.block.lanes, op.value)  # type: ignore[attr-defined]  # Const
+        computed = filled(op.type, frame.block.lanes, op.value)  # type: ignore[attr-defined]  # Const
     elif kind in COMPUTE:
         if kind in FLUSHING and flushes(op):
-            made = flushing.computed(kind, COMPUTE[kind], operands)  # type: ignore[arg-type]  # f32
+            computed = flushing.computed(kind, COMPUTE[kind], operands)  # type: ignore[arg-type]  # f32
         else:
-            made = COMPUTE[kind](*operands)
+            computed = COMPUTE[kind](*operands)
         if getattr(op, "nowrap", False):
-            made = arith.not_wrapped(kind, operands, made)
+            computed = arith.not_wrapped(kind, operands, computed)
     elif kind in COMPUTE_WITH_OP:
-        made = COMPUTE_WITH_OP[kind](op, *operands)
+        computed = COMPUTE_WITH_OP[kind](op, *operands)
     else:
         try:
-            made = OBSERVE[kind](frame, op, mask, *operands)
+            computed = OBSERVE[kind](frame, op, mask, *operands)
         except Fault as fault:
             raise _located(fault, frame, op, mask) from None
     results = op.results
     if len(results) == 1:
-        made = (made,)
-    for value, new in zip(results, made or (), strict=True):
+        computed = (computed,)
+    for value, new in zip(results, computed or (), strict=True):
         # Inactive lanes keep their old value: a shuffle may read it.
         old = values[value] if value in values else filled(value.type, frame.block.lanes)
         values[value] = merged(mask, new, old)

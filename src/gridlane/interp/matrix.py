@@ -83,12 +83,12 @@ def _load(
     frame: Frame, op: matrix.FragmentLoad, mask: Array, pointer: Array, stride: Array
 ) -> Array:
     warps = warps_of(mask, pointer, stride)
-    places = _places(mask, warps, op, pointer, stride)
+    addresses = _places(mask, warps, op, pointer, stride)
     memory, dtype = frame.block.launch.memory, numpy_of(op.type.element)
     try:
-        values = memory.gather(places.reshape(-1), dtype).reshape(places.shape)
+        values = memory.gather(addresses.reshape(-1), dtype).reshape(addresses.shape)
     except Fault as fault:
-        raise _of_warp(fault, mask, warps, places) from None
+        raise _of_warp(fault, mask, warps, addresses) from None
     array = fragments(op.type, frame.block.lanes)
     is_tf32 = op.type.role is not Role.ACC and op.type.element is f32
     array[warps] = tf32(values) if is_tf32 else values
@@ -104,16 +104,16 @@ def _store(
     fragment: Array,
 ) -> None:
     warps = warps_of(mask, pointer, stride)
-    places = _places(mask, warps, op, pointer, stride)
+    addresses = _places(mask, warps, op, pointer, stride)
     try:
-        frame.block.launch.memory.scatter(places.reshape(-1), fragment[warps].reshape(-1))
+        frame.block.launch.memory.scatter(addresses.reshape(-1), fragment[warps].reshape(-1))
     except Fault as fault:
-        raise _of_warp(fault, mask, warps, places) from None
+        raise _of_warp(fault, mask, warps, addresses) from None
 
 
-def _of_warp(fault: Fault, mask: Array, warps: Array, places: Array) -> Fault:
+def _of_warp(fault: Fault, mask: Array, warps: Array, addresses: Array) -> Fault:
     """The fault of an element, reported for its warp."""
-    warp = int(warps[fault.position // (places.shape[1] * places.shape[2])])
+    warp = int(warps[fault.position // (addresses.shape[1] * addresses.shape[2])])
     return Fault(_position(mask, warp), fault.reason)
 
 

@@ -50,11 +50,11 @@ class Allocation:
 
     def view(self, dtype: np.dtype[Any]) -> Array | None:
         """The allocation as elements of a type; None if the base is not aligned to their size."""
-        found = self.views.get(dtype)
+        elements = self.views.get(dtype)
         size = dtype.itemsize
-        if found is None and self.base % size == 0:
-            found = self.views[dtype] = self.data[: len(self.data) // size * size].view(dtype)
-        return found
+        if elements is None and self.base % size == 0:
+            elements = self.views[dtype] = self.data[: len(self.data) // size * size].view(dtype)
+        return elements
 
     def shadow(self) -> Allocation:
         """An allocation at the same address that notes something of each byte; at first zeros."""
@@ -168,8 +168,8 @@ class Memory:
         misaligned = addresses % ADDRESS.type(align or size) != 0
         if misaligned.any():
             first = int(misaligned.argmax())
-            at = int(addresses[first])
-            raise Fault(first, f"address {at:#x} is not a multiple of {align or size}")
+            address = int(addresses[first])
+            raise Fault(first, f"address {address:#x} is not a multiple of {align or size}")
         # Most often all accesses are to one array.
         index = bisect_right(self._bases, int(addresses.min())) - 1
         item = self._items[index] if index >= 0 else None

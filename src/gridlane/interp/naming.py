@@ -46,8 +46,8 @@ def _numbers(frame: Frame, params: list[Param], param: Param, what: str, lane: i
     """The lengths or strides of an argument's axes."""
     start = (*param.path[:-1], what)
     own = [each for each in params if each.argument == param.argument]
-    found = [each.value for each in own if each.path[:-1] == start and each.value in frame.values]
-    return [_lane(frame, value, lane) for value in found]
+    values = [each.value for each in own if each.path[:-1] == start and each.value in frame.values]
+    return [_lane(frame, value, lane) for value in values]
 
 
 def _address(frame: Frame, op: Op, lane: int) -> int:

@@ -68,8 +68,8 @@ def _steps(frame: Frame, op: Op | None) -> list[Step]:
             if each is op:
                 return [Step(frame, region, position)]
             for inner in each.regions():
-                if found := find(inner):
-                    return [Step(frame, region, position), *found]
+                if steps := find(inner):
+                    return [Step(frame, region, position), *steps]
         return []
 
     return find(frame.function.body)

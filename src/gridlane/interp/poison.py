@@ -82,8 +82,8 @@ class Poison:
             KernelError: poison reaches a branch, or what others see.
         """
         if self.of:
-            for name, told in _SINKS.get(type(op), ()):
-                self.refuse(frame.block, op, mask, getattr(op, name), told)
+            for name, use in _SINKS.get(type(op), ()):
+                self.refuse(frame.block, op, mask, getattr(op, name), use)
         rule = _RULES.get(type(op))
         if rule is not None:
             rule(self, frame, op, mask)
@@ -127,18 +127,18 @@ class Poison:
     def compute(self, frame: Frame, op: Op, mask: Array) -> None:
         """Give the results of an op the poison of its operands."""
         operands = list(op.operands())
-        found = next((self.of[value] for value in operands if value in self.of), None)
-        if found is None:
+        taint = next((self.of[value] for value in operands if value in self.of), None)
+        if taint is None:
             self.clear(op, mask)
             return
         rule = RULES.get(type(op))
-        made = rule and rule(
+        result_bits = rule and rule(
             op,
             [frame.values[value] for value in operands],
             [self.bits(frame, value) for value in operands],
         )
-        if made is not None:
-            _put(self.of, op.result, op.result, Taint(made, found.source), mask)
+        if result_bits is not None:
+            _put(self.of, op.result, op.result, Taint(result_bits, taint.source), mask)
             return
         known = [self.of[value].bits for value in operands if value in self.of]
         hit = mask & np.logical_or.reduce([anywhere(bits) for bits in known])
@@ -150,7 +150,7 @@ class Poison:
         elif op.cross_lane:
             hit = _members(frame, op, mask) & packed(hit) != 0
         for value in op.results:
-            _put(self.of, value, value, Taint(marked(value.type, hit), found.source), mask)
+            _put(self.of, value, value, Taint(marked(value.type, hit), taint.source), mask)
 
     def clear(self, op: Op, mask: Array) -> None:
         """Note that the results of an op have no poison."""
@@ -159,24 +159,24 @@ class Poison:
 
     def bits(self, frame: Frame, value: Value) -> Bits:
         """The bits of a value that are poison."""
-        found = self.of.get(value)
-        return blank(value.type, frame.block.lanes) if found is None else found.bits
+        taint = self.of.get(value)
+        return blank(value.type, frame.block.lanes) if taint is None else taint.bits
 
 
 def _put(
-    places: dict[Any, Taint], key: Value | Var | int, like: Value, taint: Taint | None, mask: Array
+    taints: dict[Any, Taint], key: Value | Var | int, like: Value, taint: Taint | None, mask: Array
 ) -> None:
     """Set the poison at a place in the active lanes, None for no poison; ``like`` has its type."""
-    old = places.get(key)
+    old = taints.get(key)
     if taint is None and old is None:
         return
     none = blank(like.type, len(mask))
-    made = merged(mask, taint.bits if taint else none, old.bits if old else none)
+    new_bits = merged(mask, taint.bits if taint else none, old.bits if old else none)
     kept = taint or old
-    if kept is None or not anywhere(made).any():
-        places.pop(key, None)
+    if kept is None or not anywhere(new_bits).any():
+        taints.pop(key, None)
     else:
-        places[key] = Taint(made, kept.source)
+        taints[key] = Taint(new_bits, kept.source)
 
 
 def _members(frame: Frame, op: Op, mask: Array) -> Array:
@@ -248,8 +248,8 @@ def _shuffle(poison: Poison, frame: Frame, op: warp.Shuffle, mask: Array) -> Non
     assert moved is not None
     unknown = anywhere(lane) | anywhere(width)
     got, inside = op.results
-    made = merged(unknown, marked(got.type, unknown), moved[0])
-    _put(poison.of, got, got, Taint(made, taints[0].source), mask)
+    result_bits = merged(unknown, marked(got.type, unknown), moved[0])
+    _put(poison.of, got, got, Taint(result_bits, taints[0].source), mask)
     _put(poison.of, inside, inside, Taint(unknown, taints[0].source), mask)
 
 

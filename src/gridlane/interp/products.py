@@ -26,9 +26,9 @@ def _elements(word: Array, factor: Factor, part: int) -> Array:
         return (word & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
     bits = (word >> np.uint32(part * factor.bits)) & np.uint32((1 << factor.bits) - 1)
     if factor.is_integer:
-        made = bits.astype(np.int64)
+        integers = bits.astype(np.int64)
         sign = 1 << factor.bits - 1
-        return (made ^ sign) - sign if factor.is_signed else made
+        return (integers ^ sign) - sign if factor.is_signed else integers
     narrow = bits.astype(np.uint8 if factor.bits == 8 else np.uint16)
     return narrow.view(_FLOATS[factor]).astype(np.float64)
 
@@ -90,18 +90,18 @@ def _mma(frame: Frame, op: products.Mma, mask: Array, *operands: Array) -> tuple
         return tuple(_finished(op, arrays))
 
 
-def _finished(op: products.Mma, made: list[Array]) -> list[Array]:
+def _finished(op: products.Mma, sums: list[Array]) -> list[Array]:
     """The registers of sums."""
     if op.left.is_integer:
         if op.limited:
-            made = [np.clip(each, -(1 << 31), (1 << 31) - 1) for each in made]
-        return [each.astype(np.int32) for each in made]
+            sums = [np.clip(each, -(1 << 31), (1 << 31) - 1) for each in sums]
+        return [each.astype(np.int32) for each in sums]
     if op.left is Factor.F64:
-        return made
-    made = [each.astype(np.float32) for each in made]
+        return sums
+    sums = [each.astype(np.float32) for each in sums]
     if not op.has_halves:
-        return made
-    halves = [each.astype(np.float16).view(np.uint16).astype(np.uint32) for each in made]
+        return sums
+    halves = [each.astype(np.float16).view(np.uint16).astype(np.uint32) for each in sums]
     return [low | high << np.uint32(16) for low, high in zip(halves[::2], halves[1::2])]
 
 

@@ -59,10 +59,10 @@ def _round(running: list[Seat], block: Block) -> None:
 
 
 def _check(running: list[Seat]) -> None:
-    places = list(dict.fromkeys(seat.waiting for seat in running))
-    if len(places) == 1:
+    barriers = list(dict.fromkeys(seat.waiting for seat in running))
+    if len(barriers) == 1:
         return
-    first, second = places[:2]
+    first, second = barriers[:2]
     assert isinstance(first, Op) and isinstance(second, Op)
     text = (
         f"{second.name}: not all threads of block {running[0].index} come to the same barrier: "

@@ -92,7 +92,7 @@ def _immediate(edges: Edges, root: int) -> list[int]:
         for goal in edges[node]:
             before[number[goal]].append(index)
     forest = _Forest(len(preorder))
-    semi, found = forest.semi, [0] * len(preorder)
+    semi, dominator = forest.semi, [0] * len(preorder)
     waiting: list[list[int]] = [[] for _ in preorder]
     for node in range(len(preorder) - 1, 0, -1):
         semi[node] = min(semi[forest.least(other)] for other in before[node])
@@ -100,13 +100,13 @@ def _immediate(edges: Edges, root: int) -> list[int]:
         forest.ancestor[node] = parent[node]
         for other in waiting[parent[node]]:
             least = forest.least(other)
-            found[other] = least if semi[least] < semi[other] else parent[node]
+            dominator[other] = least if semi[least] < semi[other] else parent[node]
         waiting[parent[node]].clear()
     result = [-1] * len(edges)
     for node in range(1, len(preorder)):
-        if found[node] != semi[node]:
-            found[node] = found[found[node]]
-        result[preorder[node]] = preorder[found[node]]
+        if dominator[node] != semi[node]:
+            dominator[node] = dominator[dominator[node]]
+        result[preorder[node]] = preorder[dominator[node]]
     return result
 
 

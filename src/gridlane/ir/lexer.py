@@ -53,9 +53,15 @@ class Tokens:
         items.append(Token("end", "the end of the text", position))
         return items
 
-    def error(self, message: str, at: Token | int | None = None) -> ParseError:
+    def error(self, message: str, position: Token | int | None = None) -> ParseError:
         """The error to raise, at a token, an offset, or the current token."""
-        start = self.current.start if at is None else at.start if isinstance(at, Token) else at
+        start = (
+            self.current.start
+            if position is None
+            else position.start
+            if isinstance(position, Token)
+            else position
+        )
         line = self.source.count("\n", 0, start) + 1
         begin = self.source.rfind("\n", 0, start) + 1
         end = self.source.find("\n", start)

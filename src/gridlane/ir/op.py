@@ -66,28 +66,30 @@ def operation(name: str) -> Callable[[type[T]], type[T]]:
 
     def declare(cls: type[T]) -> type[T]:
         # 150 classes do not need these methods: generating them is a good part of the import.
-        made: Any = dataclass(init=False, slots=True, eq=False, repr=False, match_args=False)(cls)
+        op_class: Any = dataclass(init=False, slots=True, eq=False, repr=False, match_args=False)(
+            cls
+        )
         if "__init__" not in cls.__dict__:
-            made.__init__ = constructor(made, refuses=False)
+            op_class.__init__ = constructor(op_class, refuses=False)
         layout = tuple(
             (item.name, _KINDS.get(str(item.type), FieldKind.ATTRIBUTE), str(item.type))
-            for item in fields(made)
+            for item in fields(op_class)
             if item.name not in ("loc", "results")
         )
 
         def of_kind(kind: FieldKind) -> tuple[str, ...]:
             return tuple(n for n, k, _ in layout if k is kind)
 
-        made.name = name
-        made.expands = made.expand is not Op.expand
-        made.LAYOUT = layout
-        made.OPERAND_FIELDS = of_kind(FieldKind.OPERAND)
-        made.VARIADIC_FIELDS = of_kind(FieldKind.OPERANDS)
-        made.REGION_FIELDS = of_kind(FieldKind.REGION)
-        made.VARIABLE_FIELDS = of_kind(FieldKind.VARIABLE)
-        made.PLAIN_FIELDS = of_kind(FieldKind.ATTRIBUTE)
-        REGISTRY[name] = made
-        return made
+        op_class.name = name
+        op_class.expands = op_class.expand is not Op.expand
+        op_class.LAYOUT = layout
+        op_class.OPERAND_FIELDS = of_kind(FieldKind.OPERAND)
+        op_class.VARIADIC_FIELDS = of_kind(FieldKind.OPERANDS)
+        op_class.REGION_FIELDS = of_kind(FieldKind.REGION)
+        op_class.VARIABLE_FIELDS = of_kind(FieldKind.VARIABLE)
+        op_class.PLAIN_FIELDS = of_kind(FieldKind.ATTRIBUTE)
+        REGISTRY[name] = op_class
+        return op_class
 
     return declare
 

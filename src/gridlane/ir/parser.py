@@ -287,10 +287,10 @@ class _FunctionParser:
         return self.known(self.values, self.tokens.kind("value", "a value such as %x"), "value")
 
     def known(self, names: dict[str, Any], token: Token, what: str) -> Any:
-        found = names.get(token.text)
-        if found is None:
+        value = names.get(token.text)
+        if value is None:
             raise self.tokens.error(f"no {what} {token.text} is visible here", token)
-        return found
+        return value
 
 
 # ---- attributes
@@ -381,10 +381,10 @@ def _typed(wanted: type[Any] | Any, what: str) -> Reader:
 
     def read(tokens: Tokens) -> Type:
         token = tokens.current
-        found = parse_type(tokens)
-        if not isinstance(found, wanted):
-            raise tokens.error(f"{found} is not a {what}", token)
-        return found
+        parsed = parse_type(tokens)
+        if not isinstance(parsed, wanted):
+            raise tokens.error(f"{parsed} is not a {what}", token)
+        return parsed
 
     return read
 
@@ -442,11 +442,11 @@ def _read_location(tokens: Tokens) -> Loc:
     """``loc("file", line, column, end, "function") from loc(…)``, or nothing."""
     if tokens.current.text != "loc" or tokens.current.kind != "word":
         return UNKNOWN
-    places = [_read_place(tokens)]
+    chain = [_read_place(tokens)]
     while tokens.accept("from"):
-        places.append(_read_place(tokens))
+        chain.append(_read_place(tokens))
     caller: Loc | None = None
-    for file, line, column, end, function in reversed(places):
+    for file, line, column, end, function in reversed(chain):
         caller = Loc(file, line, column, end, function, caller)
     assert caller is not None
     return caller

@@ -24,8 +24,8 @@ def print_module(module: Module, locations: bool = False) -> str:
     parts = [_global(item) for item in module.globals.values()]
     for number, site in enumerate(module.errors):
         where = location(site.loc) if locations else ""
-        texts = (site.exception, site.message, *([site.detail] if site.detail else []))
-        parts.append(f"error {number} {' '.join(map(json.dumps, texts))}{where}")
+        fields = (site.exception, site.message, *([site.detail] if site.detail else []))
+        parts.append(f"error {number} {' '.join(map(json.dumps, fields))}{where}")
     parts += [print_function(function, locations) for function in module.functions.values()]
     return "\n".join(parts) + "\n"
 
@@ -44,13 +44,13 @@ def location(loc: Loc) -> str:
     """`` loc("file", line, column, end, "function") from loc(…)``, or "" for an unknown place."""
     if loc == UNKNOWN:
         return ""
-    places: list[str] = []
+    chain: list[str] = []
     place: Loc | None = loc
     while place is not None:
         numbers = f"{place.line}, {place.column}, {place.end_column}"
-        places.append(f"loc({json.dumps(place.file)}, {numbers}, {json.dumps(place.function)})")
+        chain.append(f"loc({json.dumps(place.file)}, {numbers}, {json.dumps(place.function)})")
         place = place.caller
-    return " " + " from ".join(places)
+    return " " + " from ".join(chain)
 
 
 def attribute(value: object, annotation: str = "") -> str:

@@ -288,13 +288,13 @@ class Module:
 
     def offset_of(self, symbol: str) -> int:
         """The offset of an array among those of its space, as in ``constant_data``."""
-        item, at = self.globals[symbol], 0
+        item, offset = self.globals[symbol], 0
         for other in self.globals.values():
             if other is item:
                 break
             if other.space is item.space:
-                at += -(-other.size // 16) * 16
-        return at
+                offset += -(-other.size // 16) * 16
+        return offset
 
     def static_shared(self) -> list[Global]:
         """The statically sized shared arrays, in declaration order."""

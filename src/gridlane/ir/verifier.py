@@ -279,19 +279,19 @@ def falls_through(region: Region) -> bool:
 
 def _left(region: Region) -> set[Op]:
     """The loops and scopes in a region that a ``break`` or ``leave`` in it leaves."""
-    found: set[Op] = set()
+    exited: set[Op] = set()
     stack: list[tuple[Iterator[Op], Op | None]] = [(iter(region.ops), None)]
     while stack:
         for op in stack[-1][0]:
             around = (outer for _, outer in reversed(stack))
             if isinstance(op, Break):
-                found.add(next(outer for outer in around if isinstance(outer, Loop)))
+                exited.add(next(outer for outer in around if isinstance(outer, Loop)))
             elif isinstance(op, Leave):
                 scopes = (outer for outer in around if isinstance(outer, ScopeOp))
-                found.add(next(o for o in scopes if op.target in (0, o.label)))
+                exited.add(next(o for o in scopes if op.target in (0, o.label)))
             if op.REGION_FIELDS:
                 stack += [(iter(inner.ops), op) for inner in op.regions()]
                 break
         else:
             stack.pop()
-    return found
+    return exited

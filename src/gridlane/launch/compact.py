@@ -106,8 +106,8 @@ def _bounds(parameters: Parameters) -> tuple[list[ParamSlot], list[str]]:
 
 def _reader(slots: Sequence[ParamSlot]) -> Callable[[bytes], tuple[int, ...]]:
     """Reads some parameters from the block."""
-    places = [(slot.offset, code_of(slot.dtype)) for slot in slots]
-    return struct.Struct(struct_of(places, slots[-1].end)).unpack_from
+    codes_by_offset = [(slot.offset, code_of(slot.dtype)) for slot in slots]
+    return struct.Struct(struct_of(codes_by_offset, slots[-1].end)).unpack_from
 
 
 @cache

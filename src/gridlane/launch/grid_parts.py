@@ -124,9 +124,9 @@ class SplitBound:
         def read() -> bytes:
             if device.host_visible:
                 return string_at(memory.address, size)
-            words = bytearray(size)
-            device.download(memoryview(words), memory.address)
-            return bytes(words)
+            record = bytearray(size)
+            device.download(memoryview(record), memory.address)
+            return bytes(record)
 
         self._drive(params, grid, memory, start, read)
         self._give_back(0, memory)
@@ -138,7 +138,7 @@ class SplitBound:
             fail(INVALID_VALUE, f"kernel {self.artifact.name}, grid {grid}")
         memory = self._memory(stream.handle, grid, shared)
         stream._fill(memory.address, 0, self.grid_plan.head_bytes, memory)
-        raises, words = self.raises, bytearray(self._words.size)
+        raises, record_bytes = self.raises, bytearray(self._words.size)
 
         def start(plan: Plan, block: bytes) -> None:
             plan.kernel.record(stream, block, *grid, shared)  # type: ignore[attr-defined]  # Recordable
@@ -149,10 +149,10 @@ class SplitBound:
 
         def read() -> bytes:
             stream.finish()
-            stream._read(memoryview(words), memory.address)
+            stream._read(memoryview(record_bytes), memory.address)
             stream.device.flush()
             stream.device.check(late=True, owner=stream.owner)
-            return bytes(words)
+            return bytes(record_bytes)
 
         self._drive(params, grid, memory, start, read)
         self._give_back(stream.handle, memory)

@@ -174,9 +174,9 @@ class Kernel:
                 with _compiling[device.name]():
                     check_shape(self.name, (1, 1, 1), block, device.limits)
                     loaded = self._load(device, block, variant)
-                    made = None if isinstance(loaded, SplitKernel) else loaded.bind(block)
+                    single = None if isinstance(loaded, SplitKernel) else loaded.bind(block)
                 # The parts of a kernel are kernels, whose compilation is a first use as well.
-                self._bound[key] = made or loaded.bind(block)
+                self._bound[key] = single or loaded.bind(block)
             return self._bound[key]
 
     def loaded(self, device: Device | None = None) -> LoadedKernel:

@@ -142,9 +142,11 @@ def _defined(names: Sequence[str], fields: Sequence[Field], size: int) -> Packer
     packed = ", ".join([expression for _, _, expression in fields])
     text = f"def pack({parameters}):\n    return block({packed})\n"
     block = struct.Struct(struct_of([(offset, code) for offset, code, _ in fields], size))
-    made: dict[str, Any] = {}
-    exec(compile(text, "<gridlane parameters>", "exec"), _HELPERS | {"block": block.pack}, made)
-    return made["pack"]
+    namespace: dict[str, Any] = {}
+    exec(
+        compile(text, "<gridlane parameters>", "exec"), _HELPERS | {"block": block.pack}, namespace
+    )
+    return namespace["pack"]
 
 
 def _address(value: Any) -> int:

@@ -36,7 +36,7 @@ def code_of(dtype: DType | None) -> str:
     return "H" if dtype is bf16 else _CODES[dtype.kind, dtype.size]
 
 
-def struct_of(places: Sequence[tuple[int, str]], size: int) -> str:
+def struct_of(codes_by_offset: Sequence[tuple[int, str]], size: int) -> str:
     """The ``struct`` format with a code at each of some offsets, in their order.
 
     >>> struct_of([(4, "i"), (8, "2s")], 16)
@@ -46,7 +46,7 @@ def struct_of(places: Sequence[tuple[int, str]], size: int) -> str:
         ValueError: they overlap, or exceed the size.
     """
     codes, end = ["<"], 0
-    for offset, code in places:
+    for offset, code in codes_by_offset:
         codes.append(f"{_gap(end, offset)}{code}")
         end = offset + struct.calcsize(f"<{code}")
     return "".join([*codes, _gap(end, size)])
@@ -104,10 +104,10 @@ class Parameters:
 
     def __init__(self, slots: tuple[ParamSlot, ...], size: int) -> None:
         self.slots, self.size = slots, size
-        found: dict[tuple[int, tuple[int, ...]], list[ParamSlot]] = {}
+        slots_by_item: dict[tuple[int, tuple[int, ...]], list[ParamSlot]] = {}
         for slot in slots:
-            found.setdefault((slot.argument, _items(slot)), []).append(slot)
-        self.pieces = tuple([Piece(*key, tuple(own)) for key, own in found.items()])
+            slots_by_item.setdefault((slot.argument, _items(slot)), []).append(slot)
+        self.pieces = tuple([Piece(*key, tuple(own)) for key, own in slots_by_item.items()])
 
     @cached_property
     def flat(self) -> Parameters:
@@ -145,8 +145,8 @@ class ArrayLayout(Parameters):
         super().__init__(*lay_out(("", dtype, 0, path) for dtype, path in array_members(ndim)))
         begin = {slot.path[0]: slot.offset for slot in reversed(self.slots)}
         self.places = begin["data"], begin.get("shape", 0), begin.get("strides", 0)
-        places = [(slot.offset, code_of(slot.dtype)) for slot in self.slots]
-        self.pack = struct.Struct(struct_of(places, self.size)).pack
+        codes_by_offset = [(slot.offset, code_of(slot.dtype)) for slot in self.slots]
+        self.pack = struct.Struct(struct_of(codes_by_offset, self.size)).pack
 
 
 @cache

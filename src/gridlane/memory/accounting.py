@@ -197,11 +197,11 @@ class Accounting:
         """The buffer that holds bytes, inside it or at its start; None if none does."""
         with _lock:
             self._settle()
-            while (found := self._map.find(address, size)) is not None:
-                buffer = found[0]()
+            while (entry := self._map.find(address, size)) is not None:
+                buffer = entry[0]()
                 if buffer is not None:
                     return buffer
-                self._map.discard(found[0].start, found[0])  # its end is not queued yet
+                self._map.discard(entry[0].start, entry[0])  # its end is not queued yet
         return None
 
     @property

@@ -31,9 +31,9 @@ def check_guards(start: int, end: int, room: int) -> None:
         _note(end - start, "behind its end", end - start + _changed(behind)[0])
 
 
-def _changed(found: bytes) -> list[int]:
+def _changed(guard: bytes) -> list[int]:
     """Which bytes of a guard have changed."""
-    return [n for n, byte in enumerate(found) if byte != _PATTERN[n]]
+    return [n for n, byte in enumerate(guard) if byte != _PATTERN[n]]
 
 
 def _note(size: int, where: str, place: int) -> None:

@@ -65,8 +65,8 @@ class FreeRanges(Generic[T]):
 
     def size_at(self, start: int) -> int:
         """The size of the range with this start; 0 without one."""
-        found = self._at.get(start)
-        return 0 if found is None else found[0]
+        entry = self._at.get(start)
+        return 0 if entry is None else entry[0]
 
     def size_before(self, end: int) -> int:
         """The size of the range with this end; 0 without one."""

@@ -139,13 +139,13 @@ class Suballocator:
             unused = self._whole.get(room)
             arena = unused.pop() if unused else self._added(room, asked)
             return arena.address, arena
-        found = self._free.take(room)
-        if found is None:
+        place = self._free.take(room)
+        if place is None:
             arena = self._added(ARENA, asked)
             self._free.give(arena.address, ARENA, arena)
-            found = self._free.take(room)
-            assert found is not None
-        return found
+            place = self._free.take(room)
+            assert place is not None
+        return place
 
     def _added(self, size: int, asked: int) -> Arena:
         arena = self._new_arena(size, asked)

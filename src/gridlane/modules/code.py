@@ -57,16 +57,16 @@ class Code:
             PtxError: there is no such kernel; the message lists those there are.
         """
         with self._lock:
-            found = self._kernels.get(name)
-            if found is None:
+            known_kernel = self._kernels.get(name)
+            if known_kernel is None:
                 # A kernel that led back here would live until a collection of garbage.
                 way = partial(_goes_to_driver, self._via, self.native)
                 whole: weakref.WeakMethod[KernelAt] = weakref.WeakMethod(self.kernel_at)
                 module_kernel = ModuleKernel(
                     self.module, name, self.memory, self.native, way, whole
                 )
-                found = self._kernels[name] = module_kernel
-            return found
+                known_kernel = self._kernels[name] = module_kernel
+            return known_kernel
 
     def kernel_at(self, address: int) -> ModuleKernel:
         """The kernel at an address that kernels of the module know.

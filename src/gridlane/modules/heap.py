@@ -47,12 +47,12 @@ def heap(device: Device) -> Buffer:
     with _lock:
         buffer: Buffer | None = device.memory.kept.get(_NAME)
         if buffer is None:
-            words, first = layout(size_of(device))
-            made = device.allocate(size_of(device))
+            word_count, first = layout(size_of(device))
+            memory = device.allocate(size_of(device))
             start = np.zeros(first[1], np.uint8)  # the pieces need no values
             start.view(np.uint32)[: len(first)] = first
-            assert words > 0
-            device.upload(made.address, start.data)
+            assert word_count > 0
+            device.upload(memory.address, start.data)
             device.default_stream.synchronize()  # before launches on any other stream
-            buffer = device.memory.kept[_NAME] = made
+            buffer = device.memory.kept[_NAME] = memory
         return buffer

@@ -49,7 +49,7 @@ def _launched(cooperative: bool, cluster: Dim3) -> Callable[[Compile], Compile]:
 
 
 def _load(
-    source: PtxSource, at: weakref.WeakMethod[KernelAt], device: Device, artifact: Artifact
+    source: PtxSource, launcher: weakref.WeakMethod[KernelAt], device: Device, artifact: Artifact
 ) -> LoadedKernel:
     """Load code; that of a kernel which launches kernels with what runs these."""
     loaded = device.load(artifact)
@@ -57,7 +57,7 @@ def _load(
     slot = next((each for each in artifact.params if each.argument == number), None)
     if slot is None:
         return loaded
-    whole = at()
+    whole = launcher()
     assert whole is not None, "the module lives as long as something can be compiled of it"
     return wrap(device, loaded, slot, _stride(source.module), whole)
 
@@ -112,12 +112,12 @@ class ModuleKernel:
         kernel = self._kernels.get(key)
         if kernel is None:
             around = _launched(cooperative, cluster)
-            made = (
+            new_kernel = (
                 self._native.kernel(self.source, self._options, around)
                 if native
                 else Kernel(self.source, (), self._options, around(compile_for), self._loader)
             )
-            kernel = self._kernels.setdefault(key, made)
+            kernel = self._kernels.setdefault(key, new_kernel)
         return kernel
 
     def packed(self, plan: Plan, block: bytes) -> tuple[bytes, tuple[Buffer | int, ...]]:
@@ -159,8 +159,8 @@ class ModuleKernel:
             PtxError: the kernel has what is not translated; located.
             TargetError: the device lacks what the kernel needs.
         """
-        found = self._plans.get((device, block, cooperative, cluster))
-        if found is None:
+        kernel_and_plan = self._plans.get((device, block, cooperative, cluster))
+        if kernel_and_plan is None:
             self._check_bounds(block)
             native = self._goes_to_driver(device)
             if cluster != ALONE and not native:
@@ -170,11 +170,11 @@ class ModuleKernel:
                     "(CUDA_ERROR_NOT_SUPPORTED)"
                 )
             kernel = self._by(native, cooperative, cluster)
-            found = kernel, kernel.plan(block, ANY, device)
-            self._plans[device, block, cooperative, cluster] = found
+            kernel_and_plan = kernel, kernel.plan(block, ANY, device)
+            self._plans[device, block, cooperative, cluster] = kernel_and_plan
             for note in self.source.module.notes:
                 trace.event("note", kernel=self.name, note=f'"{note}"')
-        return found
+        return kernel_and_plan
 
     def loaded(self, device: Device) -> LoadedKernel:
         """The code for some block shape; compiled if there is none yet.

@@ -180,7 +180,7 @@ class LaunchingBound:
 
 
 def wrap(
-    device: Device, loaded: LoadedKernel, slot: ParamSlot, stride: int, at: KernelAt
+    device: Device, loaded: LoadedKernel, slot: ParamSlot, stride: int, launcher: KernelAt
 ) -> LoadedKernel:
     """A loaded kernel whose launches run.
 
@@ -198,7 +198,7 @@ def wrap(
             f"{name} launches kernels and has a barrier of the whole grid, which this device does "
             "in parts: launch in a kernel of its own, or from the host"
         )
-    return LaunchingKernel(device, loaded, slot, stride, at)
+    return LaunchingKernel(device, loaded, slot, stride, launcher)
 
 
 # --- the memory of a grid ---
@@ -210,8 +210,8 @@ def _take(device: Device, stride: int) -> Buffer:
         free: list[Buffer] = device.memory.kept.setdefault(_key(stride), [])
         queue = free.pop() if free else None
     queue = queue or device.allocate(_BYTES)
-    words = _WORDS.pack(0, 0, 0, (_BYTES - HEADER) // stride, stride, *[0] * 11)
-    device.upload(queue.address, memoryview(words))
+    head = _WORDS.pack(0, 0, 0, (_BYTES - HEADER) // stride, stride, *[0] * 11)
+    device.upload(queue.address, memoryview(head))
     return queue
 
 
@@ -228,20 +228,20 @@ def _records(device: Device, queue: Buffer, stride: int) -> list[Record]:
     """What a grid asked for, in order, with tail launches last."""
     head = bytearray(HEADER)
     device.download(memoryview(head), queue.address)
-    words = _WORDS.unpack(head)
-    if not words[ORDER]:
+    header_words = _WORDS.unpack(head)
+    if not header_words[ORDER]:
         return []
-    count = min(words[COUNT], (_BYTES - HEADER) // stride)
+    count = min(header_words[COUNT], (_BYTES - HEADER) // stride)
     block = bytearray(count * stride)
     device.download(memoryview(block), queue.address + HEADER)
-    found = [_record(block, n * stride, stride) for n in range(count)]
-    asked = [each for each in found if each.order]
+    records = [_record(block, n * stride, stride) for n in range(count)]
+    asked = [each for each in records if each.order]
     return sorted(asked, key=lambda each: (each.stream == TAIL_STREAM, each.order))
 
 
-def _record(block: bytearray, at: int, stride: int) -> Record:
-    order, kind, target, *rest = _FIELDS.unpack_from(block, at)
+def _record(block: bytearray, start: int, stride: int) -> Record:
+    order, kind, target, *rest = _FIELDS.unpack_from(block, start)
     gx, gy, gz, bx, by, bz, shared, value, stream, size = rest
-    params = bytes(block[at + RECORD : at + stride])
+    params = bytes(block[start + RECORD : start + stride])
     shape = (gx, gy, gz), (bx, by, bz)
     return Record(order, Kind(kind), target, *shape, shared, value, stream, size, params)

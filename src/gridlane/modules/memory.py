@@ -43,11 +43,11 @@ class ModuleMemory:
         with self._lock:
             buffer = self._buffers.get(device.memory)
             if buffer is None:
-                made = device.allocate(max(1, self._data.size))
+                memory = device.allocate(max(1, self._data.size))
                 if self._data.size:
-                    device.upload(made.address, self._data.initial(made.address).data)
+                    device.upload(memory.address, self._data.initial(memory.address).data)
                 device.default_stream.synchronize()  # before launches on any other stream
-                buffer = self._buffers[device.memory] = made
+                buffer = self._buffers[device.memory] = memory
             return buffer
 
     def variable(self, name: str, device: Device) -> Buffer:

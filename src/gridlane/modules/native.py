@@ -84,12 +84,12 @@ class NativeModule:
             ArgumentError: the module has no such variable; the message lists those it has.
         """
         with self._lock:
-            found = self._variables.get((device, name))
-            if found is None:
-                found = self._find_variable(name, device)
+            buffer = self._variables.get((device, name))
+            if buffer is None:
+                buffer = self._find_variable(name, device)
                 # The device knows the memory by its address as long as the module is loaded.
-                self._variables[device, name] = found
-            return found
+                self._variables[device, name] = buffer
+            return buffer
 
     def _find_variable(self, name: str, device: Device) -> Buffer:
         module = self._on(device)
@@ -98,15 +98,15 @@ class NativeModule:
         except DeviceError as error:
             if error.number != NOT_FOUND:
                 raise
-            found = self.module.variables.values()
-            known = [each.name for each in found if each.space in ("global", "const")]
+            variables = self.module.variables.values()
+            known = [each.name for each in variables if each.space in ("global", "const")]
             raise no_variable(name, known) from None
         return device.memory.note(Buffer(address, size, module, device))
 
     def _on(self, device: Device) -> LoadedModule:
         with self._lock:
-            found = self._loaded.get(device)
-            if found is None:
+            loaded = self._loaded.get(device)
+            if loaded is None:
                 from gridlane import compiler  # not needed before the first launch
 
                 kernel = compiler.compile_kernel(
@@ -117,8 +117,8 @@ class NativeModule:
                     device.finish,
                     make=_as_it_came,
                 )
-                found = self._loaded[device] = cast(ModuleDevice, device).load_module(kernel)
-            return found
+                loaded = self._loaded[device] = cast(ModuleDevice, device).load_module(kernel)
+            return loaded
 
     def _compile(
         self,
@@ -129,8 +129,8 @@ class NativeModule:
         device: Device,
     ) -> Artifact:
         params, size = _layout(self.module, source.name)
-        made = self._on(device).artifact
-        return replace(made, entry=source.name, kernel="", params=params, param_bytes=size)
+        artifact = self._on(device).artifact
+        return replace(artifact, entry=source.name, kernel="", params=params, param_bytes=size)
 
     def _load(self, device: Device, artifact: Artifact) -> LoadedKernel:
         return cast(ModuleDevice, device).load(artifact, self._on(device))

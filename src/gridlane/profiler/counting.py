@@ -88,13 +88,13 @@ def flops(module: Module, values: Sequence[_Known], block: Dim3, blocks: Dim3) -
     """
     threads = block[0] * block[1] * block[2] * blocks[0] * blocks[1] * blocks[2]
     count = min(SAMPLES, threads)
-    found, budget = Flops(), [_MOST_OPS]
+    total, budget = Flops(), [_MOST_OPS]
     for n in range(count):
         # Evenly over the grid, at another place within each part.
         index = (2 * n + 1) * threads // (2 * count)
         thread = _Thread(module, *_place(index, block, blocks), block, blocks, budget)
-        found.plus(thread.run(values), threads / count)
-    return found
+        total.plus(thread.run(values), threads / count)
+    return total
 
 
 def _place(index: int, block: Dim3, blocks: Dim3) -> tuple[Dim3, Dim3]:
@@ -248,7 +248,7 @@ class _Thread:
         Raises:
             NotCountable: what is in memory ends it.
         """
-        known, found = False, list[int]()
+        known, trips = False, list[int]()
         for test in op.body.ops:
             side = (test.then.ops or test.orelse.ops) if isinstance(test, If) else []
             if not isinstance(test, If) or not side or not isinstance(side[0], Break):
@@ -262,10 +262,10 @@ class _Thread:
             a, b = (self._steps(value, seen) for value in (compare.lhs, compare.rhs))
             if a is not None and b is not None and a[1] != b[1]:
                 times = ceil((b[0] - a[0]) / (a[1] - b[1]))
-                found += [times] if times >= 0 else []  # else it was passed before
+                trips += [times] if times >= 0 else []  # else it was passed before
         if not known:
             raise NotCountable("a loop ends by what is in memory")
-        return min(found, default=None)
+        return min(trips, default=None)
 
     def _steps(self, value: Value, seen: list[dict[Var, _Known]]) -> tuple[float, float] | None:
         """A number in the iteration that comes, and how much it changes with each."""

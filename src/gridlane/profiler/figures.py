@@ -108,16 +108,18 @@ class Figures:
 def figures(recorder: Recorder) -> Figures:
     """The figures of a profile that is stopped. Measures the devices' peaks if they are unknown,
     which takes some tenths of a second on each device for the first time."""
-    found: dict[str, Peaks] = {}
+    peaks_by_device: dict[str, Peaks] = {}
     for row in recorder.kernels.values():
-        if row.device not in found and row.origin is not None:
+        if row.device not in peaks_by_device and row.origin is not None:
             measured = peaks(row.origin.device)
             if measured is not None:
-                found[row.device] = measured
-    kernels = [_of(row, recorder, found.get(row.device)) for row in recorder.kernels.values()]
+                peaks_by_device[row.device] = measured
+    kernels = [
+        _of(row, recorder, peaks_by_device.get(row.device)) for row in recorder.kernels.values()
+    ]
     kernels.sort(key=lambda each: (-each.device_ns, each.name))
     copies = sorted(recorder.copies.values(), key=lambda each: -each.ns)
-    return Figures(tuple(kernels), tuple(copies), found, recorder.wall_ns)
+    return Figures(tuple(kernels), tuple(copies), peaks_by_device, recorder.wall_ns)
 
 
 def _of(row: Kernels, recorder: Recorder, peak: Peaks | None) -> KernelFigures:
@@ -165,10 +167,10 @@ def _array_bytes(row: Kernels, module: Module | None) -> float | None:
     parameters = Parameters(artifact.params, artifact.param_bytes)
     total = calls = 0
     for (params, _, _), times in row.launches.items():
-        found = _bytes_of(row, module, parameters, touched, params)
-        if found is None:
+        bytes_of_launch = _bytes_of(row, module, parameters, touched, params)
+        if bytes_of_launch is None:
             return None
-        total, calls = total + found * times, calls + times
+        total, calls = total + bytes_of_launch * times, calls + times
     return total / calls if calls else None
 
 

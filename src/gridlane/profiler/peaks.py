@@ -82,14 +82,14 @@ def peaks(device: Device) -> Peaks | None:
     if kept and now - kept[-1].time < _AGAIN_S:
         return _best_of(kept)
     try:
-        found = _measure(device)
+        measured = _measure(device)
     except (GridlaneError, KernelStop):
         return _best_of(kept) if kept else None
     if path is not None:
-        kept = _with(kept, _Measured(now, found))
+        kept = _with(kept, _Measured(now, measured))
         data = b"".join(_ENTRY.pack(each.time, *astuple(each.peaks)) for each in kept)
         driver_cache.store(path, _MAGIC, data)
-    return _best_of(kept) if kept else found
+    return _best_of(kept) if kept else measured
 
 
 @frozen
@@ -109,8 +109,8 @@ def _kept(path: Path, now: float) -> list[_Measured]:
     data = driver_cache.load(path, _MAGIC)
     if len(data) % _ENTRY.size:
         return []
-    found = [_Measured(time, Peaks(*rest)) for time, *rest in _ENTRY.iter_unpack(data)]
-    return [each for each in found if 0 <= now - each.time < _KEPT_S]
+    measurements = [_Measured(time, Peaks(*rest)) for time, *rest in _ENTRY.iter_unpack(data)]
+    return [each for each in measurements if 0 <= now - each.time < _KEPT_S]
 
 
 def _with(kept: list[_Measured], last: _Measured) -> list[_Measured]:

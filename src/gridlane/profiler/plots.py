@@ -74,10 +74,10 @@ def _time_axis(end: float, scale: float, top: int) -> Iterator[str]:
     right = _WIDTH - _RIGHT
     yield f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{top}" y2="{top}"/>'
     for n in range(6):
-        at = end * n / 5
+        moment = end * n / 5
         anchor = "end" if n == 5 else "middle" if n else "start"
-        place = f'x="{_LEFT + at * scale:.1f}" y="{top + 18}" text-anchor="{anchor}"'
-        yield f"<text {place}>{wording.time(at) if n else '0'}</text>"
+        place = f'x="{_LEFT + moment * scale:.1f}" y="{top + 18}" text-anchor="{anchor}"'
+        yield f"<text {place}>{wording.time(moment) if n else '0'}</text>"
 
 
 # --- the roofline ---

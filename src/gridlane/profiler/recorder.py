@@ -261,33 +261,33 @@ class Recorder:
 
     def _row(self, launch: Launched) -> Kernels:
         bound = launch.kernel
-        found = self._rows.get(id(bound))
-        if found is not None:
-            return found
+        row = self._rows.get(id(bound))
+        if row is not None:
+            return row
         origin, artifact = origin_of(bound), bound.artifact
         device = launch.device or (origin.device if origin is not None else None)
         name = device.name if device is not None else artifact.target
         types = ", ".join(map(str, origin.kernel.types)) if origin is not None else ""
         block = origin.block if origin is not None else artifact.block or (0, 0, 0)
         key = name, artifact.name, types, block
-        found = self.kernels.get(key)
-        if found is None:
+        row = self.kernels.get(key)
+        if row is None:
             clock = getattr(device, "timed_by", "host")
-            found = Kernels(artifact.name, name, clock, types, block, bound, origin)
-            self.kernels[key] = found
-        self._rows[id(bound)] = found
+            row = Kernels(artifact.name, name, clock, types, block, bound, origin)
+            self.kernels[key] = row
+        self._rows[id(bound)] = row
         self._kept.append(bound)  # or another object might get its number
-        return found
+        return row
 
     def _add_copy(self, copy: Copied, spent: float | None, ran: tuple[float, float] | None) -> None:
         name = copy.device.name
         clock = "host" if copy.on_caller else copy.device.timed_by
-        found = self.copies.setdefault((name, copy.kind), Copies(name, copy.kind, clock))
-        found.calls += 1
-        found.size += copy.size
+        row = self.copies.setdefault((name, copy.kind), Copies(name, copy.kind, clock))
+        row.calls += 1
+        row.size += copy.size
         if spent is not None:
-            found.ns += spent
-            found.timed += 1
+            row.ns += spent
+            row.timed += 1
         stream = copy.span.stream if copy.span is not None else 0
         details: dict[str, object] = {"bytes": copy.size}
         self._show(

@@ -73,12 +73,12 @@ def notes(figures: Figures) -> Iterator[str]:
 def advice(figures: Figures) -> Iterator[str]:
     """The hints of the kernels that take most of the time."""
     total = sum(each.device_ns for each in figures.kernels)
-    told: dict[str, None] = {}
+    hints: dict[str, None] = {}
     for kernel in figures.kernels:
         if kernel.hints and kernel.device_ns >= _WORTH * total:
-            told |= {f"{kernel.name}: {hint}": None for hint in kernel.hints}
-    yield from told
-    if told:
+            hints |= {f"{kernel.name}: {hint}": None for hint in kernel.hints}
+    yield from hints
+    if hints:
         yield "gridlane explain FILE.py:KERNEL shows what became of each line"
 
 

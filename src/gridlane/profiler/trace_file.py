@@ -19,8 +19,8 @@ HOST = 1
 
 def write(recorder: Recorder, path: Path) -> None:
     """Write the timeline of a profile that is stopped."""
-    told = {"traceEvents": list(events(recorder)), "displayTimeUnit": "ns"}
-    path.write_text(json.dumps(told))
+    timeline = {"traceEvents": list(events(recorder)), "displayTimeUnit": "ns"}
+    path.write_text(json.dumps(timeline))
 
 
 def events(recorder: Recorder) -> Iterator[dict[str, Any]]:

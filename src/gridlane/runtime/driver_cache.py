@@ -40,9 +40,9 @@ def directory(name: str) -> Path | None:
 def clear(drivers: Iterable[str]) -> None:
     """Remove the files of drivers, by the names of their devices, and the others."""
     for folder in filter(None, map(directory, (*drivers, *OTHERS))):
-        with suppress(OSError), Folder(folder) as found:
-            for file in found.files():
-                found.remove(file.name)
+        with suppress(OSError), Folder(folder) as opened:
+            for file in opened.files():
+                opened.remove(file.name)
 
 
 def load(path: Path, magic: bytes) -> bytes:

@@ -60,10 +60,10 @@ class Report:
         (head,) = struct.unpack_from("<I", self._bytes, abi.PRINT_HEAD_OFFSET)
         if not head:
             return
-        at = 0
+        done = 0
         lines: list[str] = []
-        while at + abi.RECORD_HEADER_BYTES <= min(head, self.capacity):
-            start = abi.RECORDS_OFFSET + at
+        while done + abi.RECORD_HEADER_BYTES <= min(head, self.capacity):
+            start = abi.RECORDS_OFFSET + done
             (site,) = struct.unpack_from("<I", self._bytes, start)
             if not site:  # the record that did not fit, and all after it
                 break
@@ -71,12 +71,12 @@ class Report:
             cells = ctypes.addressof(self._bytes) + start + abi.RECORD_HEADER_BYTES
             lines.append(line(sites, cells))
             struct.pack_into("<I", self._bytes, start, 0)
-            at += abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * len(sites.dtypes)
+            done += abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * len(sites.dtypes)
         struct.pack_into("<I", self._bytes, abi.PRINT_HEAD_OFFSET, 0)
         sys.stdout.write("".join(lines))
-        if head > at:
+        if head > done:
             print(
-                f"gridlane: kernel {self.artifact.name} printed {head - at} bytes more than the "
+                f"gridlane: kernel {self.artifact.name} printed {head - done} bytes more than the "
                 f"{self.capacity} that are kept between synchronisations; those lines are lost",
                 file=sys.stderr,
             )

@@ -126,7 +126,7 @@ def _flags(geometry: Geometry, form: ChannelFormatDescriptor, how: TextureDescri
         raise ArgumentError("sRGB is of unsigned bytes, read with cudaReadModeNormalizedFloat")
     is_cube = geometry in (Geometry.CUBE, Geometry.LAYERS_OF_CUBES)
     whole = how.normalizedCoords or is_cube
-    made = sum(
+    flags = sum(
         flag
         for flag, holds in (
             (Flag.NORMALIZED_COORDINATES, whole),
@@ -143,5 +143,5 @@ def _flags(geometry: Geometry, form: ChannelFormatDescriptor, how: TextureDescri
             mode = AddressMode.CLAMP
         if geometry is Geometry.LINEAR:
             mode = AddressMode.BORDER
-        made |= mode * Flag.ADDRESS << 2 * axis
-    return made
+        flags |= mode * Flag.ADDRESS << 2 * axis
+    return flags

@@ -28,16 +28,16 @@ def array(handle: int) -> Array:
     Raises:
         Failure: INVALID_HANDLE, there is none; the fault of its context.
     """
-    found = arrays.arrays.get(handle)
-    found.context.check()
-    return found
+    array_object = arrays.arrays.get(handle)
+    array_object.context.check()
+    return array_object
 
 
 def mipmapped(handle: int) -> Mipmapped:
     """An array with levels by its handle; see ``array``."""
-    found = arrays.mipmapped.get(handle)
-    found.context.check()
-    return found
+    levels = arrays.mipmapped.get(handle)
+    levels.context.check()
+    return levels
 
 
 def _check_flags(flags: int) -> None:
@@ -93,9 +93,12 @@ def get_descriptor_3d(handle: int) -> Struct:
     return struct
 
 
-def _described(struct: Struct, found: Array) -> Struct:
-    struct.Width, struct.Height = found.sizes[:2]
-    struct.Format, struct.NumChannels = formats.to_driver(found.form), found.form.channels
+def _described(struct: Struct, array_object: Array) -> Struct:
+    struct.Width, struct.Height = array_object.sizes[:2]
+    struct.Format, struct.NumChannels = (
+        formats.to_driver(array_object.form),
+        array_object.form.channels,
+    )
     return struct
 
 

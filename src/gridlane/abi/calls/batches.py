@@ -39,22 +39,22 @@ def _check(order: int, flags: int) -> int:
     return order
 
 
-def _orders(attributes: Struct | None, places: int, count: int, copies_: int) -> list[int]:
+def _orders(attributes: Struct | None, starts_address: int, count: int, copies_: int) -> list[int]:
     """The order of each copy: attributes are for those from a place on."""
     if not copies_:
         return []
-    if attributes is None or not places or not 0 < count <= copies_:
+    if attributes is None or not starts_address or not 0 < count <= copies_:
         fail(INVALID_VALUE, f"{count} attributes for {copies_} copies")
-    starts = raw.words(places, count)
+    starts = raw.words(starts_address, count)
     if starts[0] or any(a >= b for a, b in pairwise(starts)) or starts[-1] >= copies_:
         fail(INVALID_VALUE, f"the attributes begin at the copies {starts}")
     step = layout("CUmemcpyAttributes").size
-    found: list[int] = []
+    orders: list[int] = []
     for n, start in enumerate(starts):
         each = Struct("CUmemcpyAttributes", attributes.address + n * step)
         end = starts[n + 1] if n + 1 < count else copies_
-        found += [_check(each.srcAccessOrder, each.flags)] * (end - start)
-    return found
+        orders += [_check(each.srcAccessOrder, each.flags)] * (end - start)
+    return orders
 
 
 def _reach(stream: Stream, source: int, size: int, order: int) -> None:
@@ -77,7 +77,7 @@ def batch(
     sizes: int,
     count: int,
     attributes: Struct | None,
-    places: int,
+    starts: int,
     kinds: int,
     handle: int,
 ) -> None:
@@ -85,7 +85,7 @@ def batch(
     stream = _stream(handle)
     if count > _MOST or (count and not (targets and sources and sizes)):
         fail(INVALID_VALUE, f"{count} copies without their addresses or sizes")
-    orders = _orders(attributes, places, kinds, count)
+    orders = _orders(attributes, starts, kinds, count)
     given = (raw.words(each, count) for each in (targets, sources, sizes))
     for to, source, size, order in zip(*given, orders):
         _reach(stream, source, size, order)
@@ -100,7 +100,7 @@ def batch_12(
     sizes: int,
     count: int,
     attributes: Struct | None,
-    places: int,
+    starts: int,
     kinds: int,
     failed: int,
     handle: int,
@@ -108,7 +108,7 @@ def batch_12(
     """Copy pieces of memory in a stream; no one piece is told to have failed."""
     if failed:
         raw.put_words(failed, (_NO_INDEX,))
-    batch(targets, sources, sizes, count, attributes, places, kinds, handle)
+    batch(targets, sources, sizes, count, attributes, starts, kinds, handle)
 
 
 _NO_INDEX = (1 << 64) - 1

@@ -86,20 +86,26 @@ def is_capturing(handle: int) -> int:
 @implements("cuStreamGetCaptureInfo")
 def info(handle: int) -> tuple[int, int]:
     """The state of a stream, and the number of its capture."""
-    found = _place(handle)
-    return _status(found), found.capture.number if found is not None else 0
+    capture_place = _place(handle)
+    return _status(capture_place), capture_place.capture.number if capture_place is not None else 0
 
 
 @implements("cuStreamGetCaptureInfo_v2", "cudaStreamGetCaptureInfo_v2")
 def info_2(handle: int) -> tuple[int, int, int, list[int], int]:
     """The state of a stream, its capture's number and graph, and the nodes that the next one is to
     follow, with their number."""
-    found = _place(handle)
-    status = _status(found)
-    if found is None or status != ACTIVE:
+    capture_place = _place(handle)
+    status = _status(capture_place)
+    if capture_place is None or status != ACTIVE:
         return status, 0, 0, [], 0
-    after = [each.handle for each in found.after]
-    return status, found.capture.number, found.capture.graph.handle, after, len(after)
+    after = [each.handle for each in capture_place.after]
+    return (
+        status,
+        capture_place.capture.number,
+        capture_place.capture.graph.handle,
+        after,
+        len(after),
+    )
 
 
 @implements("cuStreamGetCaptureInfo_v3", "cudaStreamGetCaptureInfo", "cudaStreamGetCaptureInfo_v3")
@@ -114,12 +120,12 @@ def update(handle: int, dependencies: int, count: int, flags: int) -> None:
     """Change the nodes that the next one of a captured stream is to follow."""
     if flags not in (_ADD, _SET):
         fail(INVALID_VALUE, f"changing dependencies with the flags {flags:#x}")
-    found = _place(handle)
-    if found is None:
+    capture_place = _place(handle)
+    if capture_place is None:
         fail(ILLEGAL_STATE, "the stream is not captured")
-    found.capture.check()
-    after = dict.fromkeys(dependencies_at(dependencies, count, found.capture.graph))
-    found.after = after if flags == _SET else found.after | after
+    capture_place.capture.check()
+    after = dict.fromkeys(dependencies_at(dependencies, count, capture_place.capture.graph))
+    capture_place.after = after if flags == _SET else capture_place.after | after
 
 
 @implements(

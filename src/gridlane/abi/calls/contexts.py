@@ -93,12 +93,12 @@ def create_2(flags: int, ordinal: int) -> int:
 @implements("cuCtxDestroy_v2")
 def destroy(handle: int) -> None:
     """End a context; it leaves this thread's stack if it is current."""
-    found = contexts.of_handle(handle) if handle else fail(INVALID_CONTEXT, "no context")
-    if any(contexts.primary(n).context is found for n in (found.ordinal,)):
+    context = contexts.of_handle(handle) if handle else fail(INVALID_CONTEXT, "no context")
+    if any(contexts.primary(n).context is context for n in (context.ordinal,)):
         fail(PRIMARY_CONTEXT_ACTIVE, "a primary context ends by cuDevicePrimaryCtxRelease")
-    if contexts.top() is found:
+    if contexts.top() is context:
         contexts.pop()
-    found.end()
+    context.end()
 
 
 @implements("cuCtxPushCurrent_v2")

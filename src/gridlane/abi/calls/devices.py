@@ -31,8 +31,8 @@ def title(ordinal: int) -> bytes:
     """The name of a device that people read."""
     device = devices.device(ordinal)
     facts = device.describe()
-    told = facts.get("name") or facts.get("processor") or ""
-    return f"gridlane {device.name}{f' ({told})' if told else ''}".encode("ascii", "replace")
+    fact = facts.get("name") or facts.get("processor") or ""
+    return f"gridlane {device.name}{f' ({fact})' if fact else ''}".encode("ascii", "replace")
 
 
 def cut(text: bytes, room: int) -> bytes:
@@ -67,21 +67,21 @@ def attributes(ordinal: int) -> dict[int, int]:
     device does not report is 0, which says that it is not there."""
     device = devices.device(ordinal)
     known = device.attributes() | own_attributes(device)
-    found: dict[int, int] = {}
+    values: dict[int, int] = {}
     for long, number in enums()["CUdevice_attribute"].values.items():
         short = long.removeprefix(_PREFIX)
         if short != "MAX":
-            found[number] = known.get(short, found.get(number, 0))
-    return found
+            values[number] = known.get(short, values.get(number, 0))
+    return values
 
 
 @implements("cuDeviceGetAttribute")
 def attribute(number: int, ordinal: int) -> int:
     """One attribute."""
-    found = attributes(ordinal).get(number)
-    if found is None:
+    value = attributes(ordinal).get(number)
+    if value is None:
         fail(INVALID_VALUE, f"no attribute has the number {number}")
-    return found
+    return value
 
 
 @implements("cuDeviceComputeCapability")

@@ -44,8 +44,8 @@ def address(symbol: bytes | None, version: int, flags: int) -> tuple[int, int]:
 @implements("cuGetProcAddress")
 def address_alone(symbol: bytes | None, version: int, flags: int) -> int:
     """See ``address``; NOT_FOUND for a function without an address."""
-    found, status = address(symbol, version, flags)
-    return found if not status else fail(NOT_FOUND, f"{symbol!r} of CUDA {version}")
+    address_of_function, status = address(symbol, version, flags)
+    return address_of_function if not status else fail(NOT_FOUND, f"{symbol!r} of CUDA {version}")
 
 
 @implements("cudaGetDriverEntryPoint")

@@ -39,7 +39,7 @@ _DOT_FLAGS = sum(set(enums()["CUgraphDebugDot_flags"].values.values()))
 # --- instantiation ---
 
 
-def made_of(found: Graph, flags: int) -> Executable:
+def made_of(graph_object: Graph, flags: int) -> Executable:
     """Instantiate a graph.
 
     Raises:
@@ -48,13 +48,13 @@ def made_of(found: Graph, flags: int) -> Executable:
     """
     if flags & _ON_DEVICE:
         fail(NOT_SUPPORTED, "launches of graphs by kernels: launch the graph from the host")
-    if found.captures:
+    if graph_object.captures:
         fail(INVALID_VALUE, "a capture makes nodes in the graph: end it first")
-    bad = executables.unordered(found)
+    bad = executables.unordered(graph_object)
     if bad is not None:
         fail(INVALID_VALUE, f"the node {bad.handle:#x} is part of a cycle")
-    executables.check(found, contexts.current())
-    return Executable(found, contexts.current(), flags)
+    executables.check(graph_object, contexts.current())
+    return Executable(graph_object, contexts.current(), flags)
 
 
 @implements("cuGraphInstantiateWithFlags", "cudaGraphInstantiate", "cudaGraphInstantiateWithFlags")
@@ -83,9 +83,9 @@ def instantiate_with_params(handle: int, params: Struct | None) -> int:
     if bad is not None:
         params.hErrNode_out = bad.handle
         params.result_out = _RESULTS["CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE"]
-    made = made_of(graph_object, flags)
+    executable_object = made_of(graph_object, flags)
     params.result_out = _RESULTS["CUDA_GRAPH_INSTANTIATE_SUCCESS"]
-    return made.handle
+    return executable_object.handle
 
 
 @implements("cuGraphExecGetFlags", "cudaGraphExecGetFlags")
@@ -127,11 +127,11 @@ def change(handle: int, item: int, work: Work) -> None:
     Raises:
         Failure: INVALID_VALUE, the change is one that needs a new instantiation.
     """
-    owner, found = _found(handle, item)
-    if found.work.kind != work.kind or updates.change(found.work, work):
+    owner, node = _found(handle, item)
+    if node.work.kind != work.kind or updates.change(node.work, work):
         fail(INVALID_VALUE, f"such a change of the node {item:#x} needs a new instantiation")
     executables.check_work(work, owner.context)
-    executables.put(found, work)
+    executables.put(node, work)
 
 
 @implements("cuGraphExecKernelNodeSetParams_v2")
@@ -183,11 +183,11 @@ def set_host_call(handle: int, item: int, params: Struct | None) -> None:
 @implements("cuGraphExecChildGraphNodeSetParams", "cudaGraphExecChildGraphNodeSetParams")
 def set_child(handle: int, item: int, child: int) -> None:
     """Give the nodes of a graph in the executable the work of those of a graph of the same form."""
-    owner, found = _found(handle, item)
-    if not isinstance(found.work, Child):
+    owner, node = _found(handle, item)
+    if not isinstance(node.work, Child):
         fail(INVALID_VALUE, f"the node {item:#x} is of another kind")
     try:
-        updates.update(found.work.graph, graph(child), owner.context)
+        updates.update(node.work.graph, graph(child), owner.context)
     except updates.Mismatch as error:
         fail(INVALID_VALUE, f"the graph does not fit, by the result {error.result}")
 
@@ -207,13 +207,13 @@ def set_awaited(handle: int, item: int, event: int) -> None:
 @implements("cuGraphExecNodeSetParams")
 def set_any(handle: int, item: int, params: Struct | None) -> None:
     """Give a node other work of its kind."""
-    found, params = _found(handle, item)[1], given(params)
-    if params.type != found.work.kind or isinstance(found.work, Empty):
+    node, params = _found(handle, item)[1], given(params)
+    if params.type != node.work.kind or isinstance(node.work, Empty):
         fail(INVALID_VALUE, f"the node {item:#x} is of another kind, or has no description")
-    if isinstance(found.work, Child):
+    if isinstance(node.work, Child):
         set_child(handle, item, params.graph.graph)
         return
-    work = work_from(found.graph, params)
+    work = work_from(node.graph, params)
     if isinstance(work, Copy):
         change_copy(handle, item, work)
     elif isinstance(work, Fill):
@@ -225,16 +225,16 @@ def set_any(handle: int, item: int, params: Struct | None) -> None:
 @implements("cuGraphNodeSetEnabled", "cudaGraphNodeSetEnabled")
 def set_enabled(handle: int, item: int, is_enabled: int) -> None:
     """Let launches do the work of a node, or leave it out."""
-    owner, found = _found(handle, item)
-    owner.enable(found, bool(is_enabled))
+    owner, node = _found(handle, item)
+    owner.enable(node, bool(is_enabled))
 
 
 @implements("cuGraphNodeGetEnabled", "cudaGraphNodeGetEnabled")
 def get_enabled(handle: int, item: int) -> int:
     """Whether launches do the work of a node."""
-    owner, found = _found(handle, item)
-    owner.check_can_be_disabled(found)
-    return int(found not in owner.disabled)
+    owner, node = _found(handle, item)
+    owner.check_can_be_disabled(node)
+    return int(node not in owner.disabled)
 
 
 @implements("cuGraphExecUpdate_v2", "cudaGraphExecUpdate")
@@ -258,13 +258,13 @@ def update_in_parts(handle: int, by: int) -> tuple[int, int]:
     """Give the nodes the work of those of a graph of the same form: the node that does not fit,
     and the result."""
     try:
-        told = update(handle, by)
+        outcome = update(handle, by)
     except Failure as error:
         if error.given:
-            told = error.given[0]
-            error.given = (told.errorNode, told.result)
+            outcome = error.given[0]
+            error.given = (outcome.errorNode, outcome.result)
         raise
-    return told.errorNode, told.result
+    return outcome.errorNode, outcome.result
 
 
 # --- a graph as text ---

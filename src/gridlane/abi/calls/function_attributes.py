@@ -138,9 +138,9 @@ class Attributes:
             return self._figures.local_bytes
         entry, code = self._kernel.source.entry, self._kernel.source.module.text.code
         total = 0
-        for found in _LOCAL.finditer(code, entry.start, entry.end):
-            size = int(found[1]) // 8
-            for count in re.findall(r"\d+", found[2]):
+        for match in _LOCAL.finditer(code, entry.start, entry.end):
+            size = int(match[1]) // 8
+            for count in re.findall(r"\d+", match[2]):
                 size *= int(count)
             total += size
         return total

@@ -95,15 +95,15 @@ def parameter(function: Function, index: int) -> tuple[int, int]:
 @implements("cuFuncIsLoaded")
 def is_loaded(handle: int) -> int:
     """Whether a function is compiled for its device."""
-    found = libraries.function_of(handle)
-    return _LOADED if found.kernel.is_loaded(found.device) else _UNLOADED
+    function = libraries.function_of(handle)
+    return _LOADED if function.kernel.is_loaded(function.device) else _UNLOADED
 
 
 @implements("cuFuncLoad")
 def load(handle: int) -> None:
     """Compile a function for its device."""
-    found = libraries.function_of(handle)
-    found.kernel.loaded(found.device)
+    function = libraries.function_of(handle)
+    function.kernel.loaded(function.device)
 
 
 # --- the runtime ---
@@ -132,11 +132,11 @@ _MEMBERS = {
 @implements("cudaFuncGetAttributes")
 def get_attributes(handle: int) -> Struct:
     """All attributes."""
-    found = attributes(of_runtime(handle))
+    attributes_of_function = attributes(of_runtime(handle))
     numbers = enums()["CUfunction_attribute"].values
     struct = Struct("cudaFuncAttributes")
     for member, name in _MEMBERS.items():
-        setattr(struct, member, found.read(numbers[f"CU_FUNC_ATTRIBUTE_{name}"]))
+        setattr(struct, member, attributes_of_function.read(numbers[f"CU_FUNC_ATTRIBUTE_{name}"]))
     return struct
 
 

@@ -50,15 +50,15 @@ def given(params: Struct | None) -> Struct:
     return params if params is not None else fail(INVALID_VALUE, "no description of the node")
 
 
-def work_of(found: Node, kind: type[W]) -> W:
+def work_of(node: Node, kind: type[W]) -> W:
     """The work of a node, of a kind.
 
     Raises:
         Failure: INVALID_VALUE, the node is of another kind.
     """
-    if not isinstance(found.work, kind):
-        fail(INVALID_VALUE, f"the node {found.handle:#x} is of another kind")
-    return found.work
+    if not isinstance(node.work, kind):
+        fail(INVALID_VALUE, f"the node {node.handle:#x} is of another kind")
+    return node.work
 
 
 def added(handle: int, dependencies: int, count: int, work: Callable[[Graph], Work]) -> int:
@@ -278,17 +278,17 @@ def add_node_with_data(
 # --- the description of a node's work ---
 
 
-def replace(found: Node, work: Work) -> None:
+def replace(node: Node, work: Work) -> None:
     """Give a node other work of its kind.
 
     Raises:
         Failure: INVALID_VALUE, the node is of another kind.
     """
-    if found.work.kind != work.kind:
-        fail(INVALID_VALUE, f"the node {found.handle:#x} is of another kind")
-    if isinstance(found.work, Launch) and isinstance(work, Launch):
-        work = work.with_attributes(found.work.attributes)
-    found.work = work
+    if node.work.kind != work.kind:
+        fail(INVALID_VALUE, f"the node {node.handle:#x} is of another kind")
+    if isinstance(node.work, Launch) and isinstance(work, Launch):
+        work = work.with_attributes(node.work.attributes)
+    node.work = work
 
 
 @implements("cuGraphKernelNodeGetParams_v2")

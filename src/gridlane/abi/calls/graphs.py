@@ -80,7 +80,7 @@ _MOST_ROOM = 1 << 28
 """The most elements that an array of nodes is believed to have."""
 
 
-def in_room(found: Iterable[Node], room: int) -> tuple[list[int], int]:
+def in_room(nodes: Iterable[Node], room: int) -> tuple[list[int], int]:
     """Handles in an array with room for so many, 0 after the last, and their number; without room,
     the number of all.
 
@@ -89,7 +89,7 @@ def in_room(found: Iterable[Node], room: int) -> tuple[list[int], int]:
     """
     if room > _MOST_ROOM:
         fail(INVALID_VALUE, f"an array of {room} nodes")
-    handles = [each.handle for each in found]
+    handles = [each.handle for each in nodes]
     if not room:
         return [], len(handles)
     given = handles[:room]
@@ -116,9 +116,9 @@ def get_roots(handle: int, room: int) -> tuple[list[int], int]:
 @implements("cuGraphGetEdges", "cudaGraphGetEdges@12")
 def get_edges(handle: int, room: int) -> tuple[list[int], list[int], int]:
     """The first node of each edge, and the second."""
-    found = list(graph(handle).edges())
-    first, count = in_room((each for each, _ in found), room)
-    return first, in_room((each for _, each in found), room)[0], count
+    pairs = list(graph(handle).edges())
+    first, count = in_room((each for each, _ in pairs), room)
+    return first, in_room((each for _, each in pairs), room)[0], count
 
 
 @implements("cuGraphGetEdges_v2", "cudaGraphGetEdges", "cudaGraphGetEdges_v2")
@@ -141,8 +141,8 @@ def get_dependencies(handle: int, room: int) -> tuple[list[int], int]:
 )
 def get_dependencies_with_data(handle: int, room: int) -> tuple[list[int], list[Struct], int]:
     """The nodes that a node follows, with the data of the edges."""
-    found, count = get_dependencies(handle, room)
-    return found, plain_edges(len(found)), count
+    nodes, count = get_dependencies(handle, room)
+    return nodes, plain_edges(len(nodes)), count
 
 
 @implements("cuGraphNodeGetDependentNodes", "cudaGraphNodeGetDependentNodes@12")
@@ -158,8 +158,8 @@ def get_dependents(handle: int, room: int) -> tuple[list[int], int]:
 )
 def get_dependents_with_data(handle: int, room: int) -> tuple[list[int], list[Struct], int]:
     """The nodes that follow a node, with the data of the edges."""
-    found, count = get_dependents(handle, room)
-    return found, plain_edges(len(found)), count
+    nodes, count = get_dependents(handle, room)
+    return nodes, plain_edges(len(nodes)), count
 
 
 # --- edges ---
@@ -272,24 +272,24 @@ def release_object(handle: int, count: int) -> None:
 @implements("cuGraphRetainUserObject", "cudaGraphRetainUserObject")
 def graph_retain(handle: int, item: int, count: int, flags: int) -> None:
     """Let a graph hold references: new ones, or by the flag those of the program."""
-    owner, found = graph(handle), user_object(item)
+    owner, counted_object = graph(handle), user_object(item)
     _check_count(count)
     if flags & ~_MOVE:
         fail(INVALID_VALUE, f"retaining with the flags {flags:#x}")
     if not flags:
-        found.retain(count)
-    owner.objects[found] = owner.objects.get(found, 0) + count
+        counted_object.retain(count)
+    owner.objects[counted_object] = owner.objects.get(counted_object, 0) + count
 
 
 @implements("cuGraphReleaseUserObject", "cudaGraphReleaseUserObject")
 def graph_release(handle: int, item: int, count: int) -> None:
     """Let a graph's references go."""
-    owner, found = graph(handle), user_object(item)
+    owner, counted_object = graph(handle), user_object(item)
     _check_count(count)
-    held = owner.objects.get(found, 0)
+    held = owner.objects.get(counted_object, 0)
     if count > held:
         fail(INVALID_VALUE, f"the graph holds {held} references, not {count}")
-    owner.objects[found] = held - count
+    owner.objects[counted_object] = held - count
     if held == count:
-        del owner.objects[found]
-    found.release(count)
+        del owner.objects[counted_object]
+    counted_object.release(count)

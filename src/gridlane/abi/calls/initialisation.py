@@ -40,8 +40,8 @@ def error_name(number: int) -> bytes | None:
 @implements("cuGetErrorName")
 def get_error_name(error: int) -> bytes:
     """The name of an error."""
-    found = error_name(error)
-    return found if found is not None else fail(INVALID_VALUE, f"no error has the number {error}")
+    name = error_name(error)
+    return name if name is not None else fail(INVALID_VALUE, f"no error has the number {error}")
 
 
 @implements("cuGetErrorString")

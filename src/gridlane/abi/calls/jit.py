@@ -73,23 +73,23 @@ class Options:
         """Fill the logs after the block: the information with what it appends to the list, the
         errors with that of the exception that it raises."""
         notes: list[str] = []
-        told = ""
+        problem = ""
         try:
             yield notes
         except (Failure, GridlaneError) as error:
-            told = failure_of(error).what
+            problem = failure_of(error).what
             raise
         finally:
             self._write("INFO", "\n".join(notes))
-            self._write("ERROR", told)
+            self._write("ERROR", problem)
 
     def _write(self, kind: str, text: str, told: bool = True) -> None:
         """Fill a log, and say how much of it is filled, as far as the program asks."""
         buffer = self._values.get(f"{kind}_LOG_BUFFER", 0)
         size = f"{kind}_LOG_BUFFER_SIZE_BYTES"
         room = self._values.get(size, 0) & _32_BITS
-        made = text.encode()[: room - 1] + b"\0" if buffer and room else b""
-        if made:
-            raw.put(buffer, made)
+        encoded = text.encode()[: room - 1] + b"\0" if buffer and room else b""
+        if encoded:
+            raw.put(buffer, encoded)
         if told and size in self._places:
-            raw.put(self._places[size], (len(made) - 1 if made else 0).to_bytes(4, "little"))
+            raw.put(self._places[size], (len(encoded) - 1 if encoded else 0).to_bytes(4, "little"))

@@ -187,11 +187,11 @@ def _known(handle: int) -> LibraryKernel:
 def get_parameter(handle: int, index: int) -> tuple[int, int]:
     """The offset and the size of a parameter."""
     kernel = _known(handle)
-    found = placed(kernel.code(0).source.entry.params)
-    if index >= len(found):
-        message = f"{kernel.name} has {len(found)} parameters, and none of the number {index}"
+    params = placed(kernel.code(0).source.entry.params)
+    if index >= len(params):
+        message = f"{kernel.name} has {len(params)} parameters, and none of the number {index}"
         fail(INVALID_VALUE, message)
-    param, start = found[index]
+    param, start = params[index]
     return start, param.size
 
 

@@ -32,12 +32,12 @@ def _next(handle: int) -> tuple[Function, Next]:
 
 
 def _put(handle: int, offset: int, data: bytes) -> None:
-    _, found = _next(handle)
+    _, arguments = _next(handle)
     if offset < 0:
         fail(INVALID_VALUE, f"a parameter at {offset}")
     check_parameters(offset + len(data))
-    found.params.extend(bytes(max(0, offset + len(data) - len(found.params))))
-    found.params[offset : offset + len(data)] = data
+    arguments.params.extend(bytes(max(0, offset + len(data) - len(arguments.params))))
+    arguments.params[offset : offset + len(data)] = data
 
 
 @implements("cuFuncSetBlockShape")
@@ -97,15 +97,15 @@ def launch_grid(handle: int, width: int, height: int) -> None:
 @implements("cuLaunchGridAsync")
 def launch_grid_in(handle: int, width: int, height: int, stream: int) -> None:
     """Launch a grid in a stream."""
-    function, found = _next(handle)
-    if found.block is None:
+    function, arguments = _next(handle)
+    if arguments.block is None:
         fail(INVALID_VALUE, f"{function.kernel.name} has no shape of blocks: cuFuncSetBlockShape")
-    if min(found.size, len(found.params)) < function.size:
+    if min(arguments.size, len(arguments.params)) < function.size:
         fail(
             INVALID_VALUE,
             f"{function.kernel.name} takes {function.size} bytes of parameters; cuParamSetSize "
-            f"says {found.size}, and {len(found.params)} are set",
+            f"says {arguments.size}, and {len(arguments.params)} are set",
         )
-    params = bytes(found.params[: function.size])
+    params = bytes(arguments.params[: function.size])
     grid = width, height, 1
-    start(function, grid, found.block, found.shared, streams.stream(stream), params)
+    start(function, grid, arguments.block, arguments.shared, streams.stream(stream), params)

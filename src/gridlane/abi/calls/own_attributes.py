@@ -24,7 +24,7 @@ _SHAPES = {
 
 def _of_textures() -> dict[str, int]:
     width, height = MOST[Geometry.TWO]
-    made = {
+    limits = {
         "TEXTURE_ALIGNMENT": _TEXEL,
         "TEXTURE_PITCH_ALIGNMENT": _TEXEL,
         "SURFACE_ALIGNMENT": _TEXEL,
@@ -36,16 +36,16 @@ def _of_textures() -> dict[str, int]:
         "MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH": MOST[Geometry.ONE][0],
     }
     for word in ("GATHER", "MIPMAPPED"):
-        made[f"MAXIMUM_TEXTURE2D_{word}_WIDTH"] = width
-        made[f"MAXIMUM_TEXTURE2D_{word}_HEIGHT"] = height
+        limits[f"MAXIMUM_TEXTURE2D_{word}_WIDTH"] = width
+        limits[f"MAXIMUM_TEXTURE2D_{word}_HEIGHT"] = height
     for geometry, (name, axes) in _SHAPES.items():
         for axis, most in zip(axes, MOST[geometry]):
             if axis:
-                made[f"MAXIMUM_TEXTURE{name}_{axis}"] = most
-                made[f"MAXIMUM_SURFACE{name}_{axis}"] = most
+                limits[f"MAXIMUM_TEXTURE{name}_{axis}"] = most
+                limits[f"MAXIMUM_SURFACE{name}_{axis}"] = most
     for axis, most in zip(("WIDTH", "HEIGHT", "DEPTH"), MOST[Geometry.THREE]):
-        made[f"MAXIMUM_TEXTURE3D_{axis}_ALTERNATE"] = most
-    return made
+        limits[f"MAXIMUM_TEXTURE3D_{axis}_ALTERNATE"] = most
+    return limits
 
 
 _ALWAYS = {

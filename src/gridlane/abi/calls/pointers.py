@@ -50,10 +50,10 @@ def known(address: int) -> Allocation:
 def address_range(address: int) -> tuple[int, int]:
     """The first byte and the size of the allocation at an address."""
     contexts.current()
-    found = at(address)
-    if found is None:
+    allocation = at(address)
+    if allocation is None:
         fail(NOT_FOUND, f"{address:#x} is in no allocation")
-    return found.address, found.size
+    return allocation.address, allocation.size
 
 
 # --- the attributes ---
@@ -153,12 +153,12 @@ def get_attributes(count: int, numbers: int, address: int) -> tuple[list[Typed]]
     device's number, for all of an address where nothing is."""
     if not count or not numbers:
         fail(INVALID_VALUE, "no attributes")
-    found = at(address)
+    allocation = at(address)
     results: list[Typed] = []
     for number in raw.numbers(numbers, count):
         kind, value, none = _asked(number)
         results.append(
-            Typed(kind, none if found is None else _or_none(value, found, address, none))
+            Typed(kind, none if allocation is None else _or_none(value, allocation, address, none))
         )
     return (results,)
 
@@ -178,13 +178,13 @@ def set_attribute(value: int, number: int, address: int) -> None:
 @implements("cudaPointerGetAttributes")
 def attributes(address: int) -> Struct:
     """The kind, device and addresses of the memory at an address."""
-    context, found = contexts.current(), at(address)
+    context, allocation = contexts.current(), at(address)
     struct = Struct("cudaPointerAttributes")
-    if found is None:
+    if allocation is None:
         struct.type, struct.device, struct.hostPointer = _UNREGISTERED, _NO_DEVICE, address
         return struct
-    struct.type = {"device": _DEVICE, "managed": _MANAGED}.get(found.kind, _HOST)
-    struct.device = found.context.ordinal
-    struct.devicePointer = address if _kernels_use(found, context) else 0
-    struct.hostPointer = address if _host_uses(found) else 0
+    struct.type = {"device": _DEVICE, "managed": _MANAGED}.get(allocation.kind, _HOST)
+    struct.device = allocation.context.ordinal
+    struct.devicePointer = address if _kernels_use(allocation, context) else 0
+    struct.hostPointer = address if _host_uses(allocation) else 0
     return struct

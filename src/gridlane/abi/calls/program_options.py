@@ -145,7 +145,7 @@ def read(given: Sequence[str]) -> Options:
     >>> read(["--gpu-architecture=sm_90", "-D", "N=4"])
     Options(words=('-DN=4', '-arch=compute_90'), arch='90', is_real=True)
     """
-    words, arch, is_real = list[str](), "", False
+    taken, arch, is_real = list[str](), "", False
     for name, value in _pairs(given):
         if name in _REFUSED:
             fail(INVALID_OPTION, f"{name}: {_REFUSED[name]}")
@@ -154,10 +154,10 @@ def read(given: Sequence[str]) -> Options:
             continue
         _check(name, value)
         if name in _TAKEN:
-            words.append(_TAKEN[name].format(value))
+            taken.append(_TAKEN[name].format(value))
     if arch:
-        words.append(f"-arch=compute_{arch}")
-    return Options(tuple(words), arch, is_real)
+        taken.append(f"-arch=compute_{arch}")
+    return Options(tuple(taken), arch, is_real)
 
 
 def _architecture(value: str) -> tuple[str, bool]:
@@ -188,10 +188,10 @@ def _pairs(given: Sequence[str]) -> Iterator[tuple[str, str]]:
         start, equals, value = option.partition("=")
         name = _LONG.get(start, start)
         if name in _VALUED:
-            found = value if equals else next(rest, "")
-            if not found:
+            setting = value if equals else next(rest, "")
+            if not setting:
                 fail(INVALID_OPTION, f"the option {option} lacks its value")
-            yield name, found
+            yield name, setting
         elif name in _OPTIONAL or (not equals and (name in _PLAIN or name in _REFUSED)):
             yield name, value
         else:

@@ -86,12 +86,12 @@ class Program:
             compiler = choose()
         except CompileError as error:
             fail(_NUMBERS["BUILTIN_OPERATION_FAILURE"], str(error))
-        words = options.words
+        words_of_options = options.words
         if self._folder is not None:
-            words = (f"-I{self._folder.name}/{_DEEP}", *words)
+            words_of_options = (f"-I{self._folder.name}/{_DEEP}", *words_of_options)
         if compiler.name == "clang":
-            words = ("-D__CUDACC_RTC__", *words)
-        source = CppSource(self._code, words, self._name, tuple(self.expressions))
+            words_of_options = ("-D__CUDACC_RTC__", *words_of_options)
+        source = CppSource(self._code, words_of_options, self._name, tuple(self.expressions))
         self._go_on()
         try:
             cpp = compile_cpp(source)
@@ -123,14 +123,14 @@ class Program:
                 return self.cubin
             text = Artifact("cuda", "ptx", ptx, self._name, (), 0)
             try:
-                made = assemble(text, Target("cuda", processor=self.target), KernelOptions())
+                artifact = assemble(text, Target("cuda", processor=self.target), KernelOptions())
             except GridlaneError as error:
                 fail(
                     _INPUT,
                     f"{error}: compile with --gpu-architecture=compute_{self.target[3:]}, and take "
                     "the PTX, which runs on every device",
                 )
-            self.cubin = cubins.with_text(made.code, ptx)
+            self.cubin = cubins.with_text(artifact.code, ptx)
         return self.cubin
 
     def end(self) -> None:
@@ -221,12 +221,14 @@ def archs() -> list[int]:
 
 
 @_of_nvrtc("nvrtcCreateProgram")
-def create(source: bytes | None, name: bytes | None, count: int, texts: int, names: int) -> int:
+def create(
+    source: bytes | None, name: bytes | None, count: int, texts_address: int, names: int
+) -> int:
     """Create a program with headers of its own."""
-    if source is None or count < 0 or (count and not (texts and names)):
+    if source is None or count < 0 or (count and not (texts_address and names)):
         fail(_INPUT, f"no source, or {count} headers without texts or names")
     headers: dict[str, bytes] = {}
-    for text, called in zip(raw.words(texts, count), raw.words(names, count)):
+    for text, called in zip(raw.words(texts_address, count), raw.words(names, count)):
         if not text or not called:
             fail(_INPUT, "a header without a text or a name")
         headers[_decoded(raw.text(called))] = raw.text(text)

@@ -151,20 +151,20 @@ def prefetch_batch(
     count: int,
     first: Struct | None,
     starts: int,
-    places: int,
+    place_count: int,
     flags: int,
     stream: int,
 ) -> None:
     """Ask for several ranges of memory at places."""
-    made = _batch(addresses, sizes, count, flags, stream)
-    if first is None or not starts or not 0 < places <= count:
-        fail(INVALID_VALUE, f"{places} places for {count} ranges")
-    begin = raw.words(starts, places)
+    ranges = _batch(addresses, sizes, count, flags, stream)
+    if first is None or not starts or not 0 < place_count <= count:
+        fail(INVALID_VALUE, f"{place_count} places for {count} ranges")
+    begin = raw.words(starts, place_count)
     if begin[0] or begin[-1] >= count or any(a >= b for a, b in pairwise(begin)):
         fail(INVALID_VALUE, f"places begin at the ranges {begin}; the first is 0, and they rise")
     step = layout("CUmemLocation").size
-    given = [_place(Struct("CUmemLocation", first.address + n * step)) for n in range(places)]
-    for n, (address, size) in enumerate(made):
+    given = [_place(Struct("CUmemLocation", first.address + n * step)) for n in range(place_count)]
+    for n, (address, size) in enumerate(ranges):
         which = sum(each <= n for each in begin) - 1
         _prefetch(address, size, given[which], stream)
 

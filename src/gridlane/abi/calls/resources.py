@@ -54,14 +54,14 @@ def of_runtime(desc: Struct | None, context: Context) -> Resource:
 
 def _of_array(kind: int, handle: int, context: Context) -> Resource:
     if kind == ARRAY:
-        found = array(handle)
-        resource = Resource(found.form, array=found)
+        array_object = array(handle)
+        resource = Resource(array_object.form, array=array_object)
     else:
         whole = mipmapped(handle)
-        found = whole.levels[0]
-        resource = Resource(found.form, levels=whole)
-    if found.context.device is not context.device:
-        fail(INVALID_VALUE, f"the array is on the device {found.context.device.name}")
+        array_object = whole.levels[0]
+        resource = Resource(array_object.form, levels=whole)
+    if array_object.context.device is not context.device:
+        fail(INVALID_VALUE, f"the array is on the device {array_object.context.device.name}")
     return resource
 
 

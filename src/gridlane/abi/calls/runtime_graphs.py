@@ -66,8 +66,8 @@ def box(params: Struct) -> Struct:
     struct = linear_box(params.dstPtr.ptr, params.srcPtr.ptr, size.width, params.kind)
     struct.Height, struct.Depth = size.height, size.depth
     for end in ("src", "dst"):
-        at, memory = getattr(params, f"{end}Pos"), getattr(params, f"{end}Ptr")
-        for name, value in (("XInBytes", at.x), ("Y", at.y), ("Z", at.z)):
+        position, memory = getattr(params, f"{end}Pos"), getattr(params, f"{end}Ptr")
+        for name, value in (("XInBytes", position.x), ("Y", position.y), ("Z", position.z)):
             setattr(struct, end + name, value)
         setattr(struct, f"{end}Pitch", memory.pitch)
         setattr(struct, f"{end}Height", memory.ysize)
@@ -78,20 +78,25 @@ def params_of_box(struct: Struct) -> Struct:
     """The runtime's description of a copy."""
     if ARRAY in (struct.srcMemoryType, struct.dstMemoryType):
         fail(NOT_SUPPORTED, "copies of arrays in graphs: copy linear memory")
-    found = Struct("cudaMemcpy3DParms")
+    runtime_params = Struct("cudaMemcpy3DParms")
     for end in ("src", "dst"):
-        at, memory = getattr(found, f"{end}Pos"), getattr(found, f"{end}Ptr")
+        position, memory = (
+            getattr(runtime_params, f"{end}Pos"),
+            getattr(runtime_params, f"{end}Ptr"),
+        )
         is_host = getattr(struct, f"{end}MemoryType") == HOST
-        at.x, at.y, at.z = (getattr(struct, end + name) for name in ("XInBytes", "Y", "Z"))
+        position.x, position.y, position.z = (
+            getattr(struct, end + name) for name in ("XInBytes", "Y", "Z")
+        )
         memory.ptr = getattr(struct, f"{end}Host" if is_host else f"{end}Device")
         memory.pitch = memory.xsize = getattr(struct, f"{end}Pitch")
         memory.ysize = getattr(struct, f"{end}Height")
-    size = found.extent
+    size = runtime_params.extent
     size.width, size.height, size.depth = struct.WidthInBytes, struct.Height, struct.Depth
     ends = struct.srcMemoryType, struct.dstMemoryType
     default = _KINDS["cudaMemcpyDefault"]
-    found.kind = next((kind for kind, each in _ENDS.items() if each == ends), default)
-    return found
+    runtime_params.kind = next((kind for kind, each in _ENDS.items() if each == ends), default)
+    return runtime_params
 
 
 def node_params(params: Struct) -> Struct:

@@ -33,9 +33,9 @@ class _Operation:
     compare: Callable[[int, int, int], bool] | None = None
 
 
-def _at_least(found: int, value: int, bits: int) -> bool:
+def _at_least(word: int, value: int, bits: int) -> bool:
     """Whether a word is at least a value, in a circle."""
-    return not (found - value) >> bits - 1 & 1
+    return not (word - value) >> bits - 1 & 1
 
 
 _COMPARISONS: tuple[Callable[[int, int, int], bool], ...] = (

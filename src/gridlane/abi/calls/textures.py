@@ -27,20 +27,20 @@ def _object(kind: ObjectKind, handle: int) -> Object:
 @implements("cuTexObjectCreate")
 def create(resource: Struct | None, how: Struct | None, view: Struct | None) -> int:
     """Create a texture; its handle is what kernels take."""
-    found = resources.of_driver(resource, contexts.current())
+    of_resource = resources.of_driver(resource, contexts.current())
     sampling = resources.sampling_of_driver(how)
     # Integers of 32 bits are read as they are, whatever the flag says.
-    whole = found.form.kind != ChannelKind.FLOAT and found.form.bits == 32
+    whole = of_resource.form.kind != ChannelKind.FLOAT and of_resource.form.bits == 32
     read = replace(sampling, as_numbers=False) if whole else sampling
-    return _texture(found, sampling, read, view)
+    return _texture(of_resource, sampling, read, view)
 
 
 @implements("cudaCreateTextureObject")
 def create_by_runtime(resource: Struct | None, how: Struct | None, view: Struct | None) -> int:
     """Create a texture; its handle is what kernels take."""
-    found = resources.of_runtime(resource, contexts.current())
+    of_resource = resources.of_runtime(resource, contexts.current())
     sampling = resources.sampling_of_runtime(how)
-    return _texture(found, sampling, sampling, view)
+    return _texture(of_resource, sampling, sampling, view)
 
 
 def _texture(resource: Resource, given: Sampling, read: Sampling, view: Struct | None) -> int:
@@ -146,11 +146,11 @@ def get_view_by_runtime(handle: int) -> Struct:
 
 
 def _view(handle: int, name: str) -> Struct:
-    found = _object("texture", handle)
-    if not found.view:
+    texture = _object("texture", handle)
+    if not texture.view:
         fail(INVALID_VALUE, "the texture was made without a view")
     struct = Struct(name)
-    struct.fill(found.view)
+    struct.fill(texture.view)
     return struct
 
 

@@ -20,12 +20,12 @@ def best(images: Sequence[Image], capability: tuple[int, int], any_newer: bool) 
     Raises:
         Failure: NO_BINARY_FOR_GPU, there is none; the message names what there is.
     """
-    texts = [each for each in images if each.is_ptx]
-    fitting = [each for each in texts if _fits(each, capability)]
+    ptx_images = [each for each in images if each.is_ptx]
+    fitting = [each for each in ptx_images if _fits(each, capability)]
     if fitting:
         return max(fitting, key=lambda each: (each.arch, each.suffix))
-    if texts and any_newer:
-        return min(texts, key=lambda each: (each.arch, each.suffix))
+    if ptx_images and any_newer:
+        return min(ptx_images, key=lambda each: (each.arch, each.suffix))
     inside = ", ".join(dict.fromkeys(map(str, images))) or "no image"
     fail(
         NO_BINARY_FOR_GPU,

@@ -108,45 +108,48 @@ def images(data: bytes) -> tuple[Image, ...]:
     Raises:
         Failure: INVALID_IMAGE, the bytes are no whole fatbin.
     """
-    found: list[Image] = []
-    at = 0
+    collected: list[Image] = []
+    begin = 0
     while True:
-        if len(data) - at < HEAD:
+        if len(data) - begin < HEAD:
             fail(INVALID_IMAGE, f"the fatbin ends at byte {len(data)} in a header")
-        end = at + region_size(data[at : at + HEAD])
+        end = begin + region_size(data[begin : begin + HEAD])
         if end > len(data):
             fail(INVALID_IMAGE, f"the fatbin has {len(data)} bytes, and its header says {end}")
-        _region(data, at + struct.unpack_from("<H", data, at + 6)[0], end, found)
-        at = end
-        if data[at : at + 4] != MAGIC.to_bytes(4, "little"):
-            return tuple(found)
+        _region(data, begin + struct.unpack_from("<H", data, begin + 6)[0], end, collected)
+        begin = end
+        if data[begin : begin + 4] != MAGIC.to_bytes(4, "little"):
+            return tuple(collected)
 
 
-def _region(data: bytes, at: int, end: int, found: list[Image]) -> None:
-    while at < end:
-        if end - at < _IMAGE.size or len(found) >= _MOST_IMAGES:
+def _region(data: bytes, begin: int, end: int, collected: list[Image]) -> None:
+    while begin < end:
+        if end - begin < _IMAGE.size or len(collected) >= _MOST_IMAGES:
             fail(INVALID_IMAGE, f"the fatbin's images do not end at byte {end}, as its header says")
-        made, at = _image(data, at, end)
-        found.append(made)
+        image, begin = _image(data, begin, end)
+        collected.append(image)
 
 
-def _image(data: bytes, at: int, end: int) -> tuple[Image, int]:
+def _image(data: bytes, begin: int, end: int) -> tuple[Image, int]:
     kind, _, start, padded, packed, arch, name_at, name_size, flags, size = _IMAGE.unpack_from(
-        data, at
+        data, begin
     )
-    if start < _IMAGE.size or start + padded > end - at or packed > padded:
+    if start < _IMAGE.size or start + padded > end - begin or packed > padded:
         fail(
             INVALID_IMAGE,
-            f"the image at byte {at} has a header of {start} bytes and a content of {padded}, "
-            f"{packed} of them compressed; {end - at} are left",
+            f"the image at byte {begin} has a header of {start} bytes and a content of {padded}, "
+            f"{packed} of them compressed; {end - begin} are left",
         )
     packing = "lz4" if flags & _LZ4 else "zstd" if flags & _ZSTD else ""
     if packed and not packing:
-        fail(INVALID_IMAGE, f"the image at byte {at} is compressed in an unknown way: {flags:#x}")
-    first = at + start
+        fail(
+            INVALID_IMAGE,
+            f"the image at byte {begin} is compressed in an unknown way: {flags:#x}",
+        )
+    first = begin + start
     content = data[first : first + (packed if packing else padded)]
     inside = name_at >= _IMAGE.size and name_at + name_size <= start
-    name = data[at + name_at : at + name_at + name_size] if inside else b""
+    name = data[begin + name_at : begin + name_at + name_size] if inside else b""
     suffix = "a" if flags & _EXACT else "f" if flags & _FAMILY else ""
     image = Image(
         kind,

@@ -48,9 +48,9 @@ def _zstd(image: Image) -> bytes:
     module = _unpacker("zstandard")
     # A frame says how large it is, and the library allocates as much.
     try:
-        told = module.frame_content_size(image.content)
-        if told not in (-1, image.size):
-            fail(INVALID_IMAGE, f"the image for {image} has {told} bytes, not {image.size}")
+        stated_size = module.frame_content_size(image.content)
+        if stated_size not in (-1, image.size):
+            fail(INVALID_IMAGE, f"the image for {image} has {stated_size} bytes, not {image.size}")
         unpack = module.ZstdDecompressor()
         return unpack.decompress(image.content, max_output_size=max(1, image.size))
     except module.ZstdError as error:

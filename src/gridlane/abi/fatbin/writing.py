@@ -11,14 +11,14 @@ _IMAGE = struct.Struct("<HHIQIIHHIIIQQQ")
 _64_BIT, _LINUX = 0x1, 0x10
 
 
-def written(texts: Mapping[int, str]) -> bytes:
+def written(ptx_by_arch: Mapping[int, str]) -> bytes:
     """A fatbin with the PTX for each architecture, not compressed.
 
     >>> len(written({80: ".version 8.0"})) % 8
     0
     """
-    made = b"".join(_image(arch, text) for arch, text in texts.items())
-    return struct.pack("<IHHQ", MAGIC, 1, HEAD, len(made)) + made
+    images_data = b"".join(_image(arch, text) for arch, text in ptx_by_arch.items())
+    return struct.pack("<IHHQ", MAGIC, 1, HEAD, len(images_data)) + images_data
 
 
 def _image(arch: int, text: str) -> bytes:

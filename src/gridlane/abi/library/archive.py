@@ -25,9 +25,9 @@ RUNTIME = "libcudart.so.13"
 
 def text() -> str:
     """The C text of its functions: those of the runtime."""
-    found = rows("runtime", 13)
-    lines = ['#include "forwards.h"', "", *structs(found), ""]
-    for row in found:
+    runtime_rows = rows("runtime", 13)
+    lines = ['#include "forwards.h"', "", *structs(runtime_rows), ""]
+    for row in runtime_rows:
         lines += _forward(row, "")
         if row.per_thread:
             lines += _forward(row, f"_{row.per_thread}")

@@ -117,9 +117,9 @@ def archiver() -> list[str]:
 
 
 def _command(name: str) -> list[str]:
-    found = shutil.which(name)
-    if found:
-        return [found]
+    path = shutil.which(name)
+    if path:
+        return [path]
     try:
         import ziglang  # noqa: F401  # pyright: ignore  # an extra
     except ImportError:
@@ -137,8 +137,8 @@ def build_all(folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     sysconfig.get_config_vars()  # made at the first call; other threads could see a part of it
     with TemporaryDirectory(dir=folder) as room, ThreadPoolExecutor() as pool:
-        made = pool.map(lambda name: _object(name, Path(room)), _ALIKE)
-        objects = dict(zip(_ALIKE, made, strict=True))
+        built = pool.map(lambda name: _object(name, Path(room)), _ALIKE)
+        objects = dict(zip(_ALIKE, built, strict=True))
         return list(pool.map(lambda each: _built(each, folder, (), objects), LIBRARIES))
 
 
@@ -242,10 +242,10 @@ def _initialise_first(library: Path) -> None:
     kernels. Not all linkers have the option, so the bit is set in the file's flags."""
     data = bytearray(library.read_bytes())
     flags_1, initfirst = struct.pack("<Q", 0x6FFFFFFB), 0x20
-    places = [n for n in range(0, len(data) - 8, 8) if data.startswith(flags_1, n)]
-    if len(places) != 1:
+    offsets = [n for n in range(0, len(data) - 8, 8) if data.startswith(flags_1, n)]
+    if len(offsets) != 1:
         raise CompileError(f"{library.name}: the linker wrote no flags of the dynamic section")
-    data[places[0] + 8] |= initfirst
+    data[offsets[0] + 8] |= initfirst
     library.write_bytes(data)
 
 

@@ -123,15 +123,15 @@ class Elf:
 
     def _dynamic(self, wanted: int) -> tuple[str, ...]:
         """The texts of a tag of the dynamic section."""
-        found: list[str] = []
+        values: list[str] = []
         with self._reading():
             for each in self.sections:
                 if each.kind == _DYNAMIC:
-                    texts = self.contents(self.sections[each.link])
+                    strings = self.contents(self.sections[each.link])
                     for tag, value in _WORDS.iter_unpack(self.contents(each)):
                         if tag == wanted:
-                            found.append(_text(texts, value))
-        return tuple(found)
+                            values.append(_text(strings, value))
+        return tuple(values)
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -152,11 +152,11 @@ class Elf:
         with self._reading():
             for each in self.sections:
                 if each.kind == kind:
-                    texts = self.contents(self.sections[each.link])
+                    strings = self.contents(self.sections[each.link])
                     for row in _SYMBOL.iter_unpack(self.contents(each)):
                         name, _, _, place, address, size = row
                         if bool(place) == defined and name:
-                            yield Symbol(_text(texts, name), address, size)
+                            yield Symbol(_text(strings, name), address, size)
 
     def contents(self, section: Section) -> bytes:
         """The bytes of a section.
@@ -168,8 +168,8 @@ class Elf:
             return self._bytes(section.start, section.size)
 
 
-def _folders(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(each for text in texts for each in text.split(":") if each)
+def _folders(lists: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(each for text in lists for each in text.split(":") if each)
 
 
 def _text(table: bytes, start: int) -> str:

@@ -154,11 +154,13 @@ _OWN: dict[str, Entry] = {
 def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
     api = row.api
     call = calls(api).get(row.name)
-    places = {each.name: n for n, each in enumerate(row.parameters)}
-    read = _arguments(row, places, per_thread)
-    writers = [(places[name], _writer(row.parameters[places[name]], symbol)) for name in row.given]
+    numbers = {each.name: n for n, each in enumerate(row.parameters)}
+    read = _arguments(row, numbers, per_thread)
+    writers = [
+        (numbers[name], _writer(row.parameters[numbers[name]], symbol)) for name in row.given
+    ]
     result = _writer_of_result(row) if row.result else None
-    needed = [(places[name], name) for name in row.given if name not in row.optional]
+    needed = [(numbers[name], name) for name in row.given if name not in row.optional]
     enter = way_in(row, call)
 
     def enter_call(*given: int) -> int:
@@ -168,10 +170,10 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
                 if not given[place]:
                     way = way_in(row, call and partial(_null, name))
                     break
-            number, made = way(*read(*given))
+            number, results = way(*read(*given))
             if result is not None:
-                return result(made[0] if made else None, given)
-            for (n, write), value in zip(writers, made):
+                return result(results[0] if results else None, given)
+            for (n, write), value in zip(writers, results):
                 if given[n]:
                     write(given[n], value)
         except Exception as error:  # no exception of Python may reach a program in C
@@ -187,12 +189,12 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
 
     def enter_for_one(*given: int) -> int:
         try:
-            place = given[at]
+            place = given[position]
             if not place:
                 return enter_call(*given)
-            number, made = enter(*read(*given))
-            if made:
-                write(place, made[0])
+            number, results = enter(*read(*given))
+            if results:
+                write(place, results[0])
             return number
         except Exception as error:
             return _broken(row, error)
@@ -201,7 +203,7 @@ def _entry(symbol: str, row: Function, per_thread: bool) -> Entry:
     if result is None and not writers:
         chosen = enter_plain
     elif result is None and len(writers) == 1:
-        at, write = writers[0]
+        position, write = writers[0]
         chosen = enter_for_one
     name = symbol.partition(":")[2]
     return tracing.traced(name, row, chosen) if trace.enabled() else chosen
@@ -219,27 +221,29 @@ def _null(name: str, *values: object) -> NoReturn:
     fail(INVALID_VALUE, f"{name} is a null pointer")
 
 
-def _arguments(row: Function, places: dict[str, int], per_thread: bool) -> Callable[..., Any]:
+def _arguments(row: Function, numbers: dict[str, int], per_thread: bool) -> Callable[..., Any]:
     """Compile one expression that makes the arguments of a call from the words that C passes.
     Hot."""
-    arrays = [places[name] for name in row.given if name not in row.both]
+    arrays = [numbers[name] for name in row.given if name not in row.both]
     known: dict[str, Any] = {"__builtins__": {}}
-    texts: list[str] = []
+    expressions: list[str] = []
     for n, each in enumerate(row.parameters):
         if each.name in row.both:
             known[f"r{n}"] = _room(n, arrays)
-            texts.append(f"r{n}(({_words(row)}))")
+            expressions.append(f"r{n}(({_words(row)}))")
         elif each.name not in row.given:
             kind = ctype(each.type)
             if per_thread and each.type in _STREAMS:
-                texts.append(f"a{n} or {_PER_THREAD}")
+                expressions.append(f"a{n} or {_PER_THREAD}")
             elif kind.kind in ("pointer", "struct", "float"):
                 known[f"r{n}"] = _reader(kind)
-                texts.append(f"r{n}(a{n})" if known[f"r{n}"] else f"a{n}")
+                expressions.append(f"r{n}(a{n})" if known[f"r{n}"] else f"a{n}")
             else:
-                texts.append(_number(kind, f"a{n}"))
-    made = eval(f"lambda {_words(row)}*_: ({''.join(f'{text}, ' for text in texts)})", known)
-    return cast(Callable[..., Any], made)
+                expressions.append(_number(kind, f"a{n}"))
+    compiled = eval(
+        f"lambda {_words(row)}*_: ({''.join(f'{text}, ' for text in expressions)})", known
+    )
+    return cast(Callable[..., Any], compiled)
 
 
 def _words(row: Function) -> str:

@@ -75,14 +75,14 @@ def functions_of(api: Api, major: int) -> str:
 def _of_threads(api: Api, major: int) -> Iterator[str]:
     """The forms for the default stream of a thread, and the macros that replace the other forms by
     them."""
-    found = [row for row in rows(api, major) if row.per_thread]
-    if not found:
+    threaded = [row for row in rows(api, major) if row.per_thread]
+    if not threaded:
         return
     yield "#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM"
-    for row in found:
+    for row in threaded:
         given = ", ".join(_declared(each.type, each.name) for each in row.parameters)
         yield f"{row.result or _ERRORS[api]} {row.name}_{row.per_thread}({given});"
-    for row in found:
+    for row in threaded:
         yield f"#define {row.name} {row.name}_{row.per_thread}"
     yield "#endif"
 
@@ -146,14 +146,14 @@ def _structs(with_shapes: bool) -> Iterator[str]:
 @cache
 def _shaped() -> frozenset[str]:
     """The tags of structures that contain the shape of a launch, directly or nested."""
-    found = {*_VECTORS}
+    shaped = {*_VECTORS}
     before = 0
-    while before < len(found):
-        before = len(found)
+    while before < len(shaped):
+        before = len(shaped)
         for node, names in nodes().values():
-            if any(each in found for each in _words(node)):
-                found |= {*names}
-    return frozenset(found)
+            if any(each in shaped for each in _words(node)):
+                shaped |= {*names}
+    return frozenset(shaped)
 
 
 def _words(node: Node) -> Iterator[str]:
@@ -163,10 +163,10 @@ def _words(node: Node) -> Iterator[str]:
 
 
 def _members(node: Node, tag: str, indent: str) -> Iterator[str]:
-    words = node.text.split()
-    stated = next((each for each in words if each.startswith("align(")), "")
+    tokens = node.text.split()
+    stated = next((each for each in tokens if each.startswith("align(")), "")
     attribute = f"__attribute__((aligned{stated.removeprefix('align')})) " if stated else ""
-    yield f"{indent}{words[0]} {attribute}{tag}{' ' if tag else ''}{{"
+    yield f"{indent}{tokens[0]} {attribute}{tag}{' ' if tag else ''}{{"
     for member in node.members:
         if member.members:
             yield from _members(member, "", f"{indent}    ")

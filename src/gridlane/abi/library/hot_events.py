@@ -23,10 +23,10 @@ class _Functions:
 
     def __init__(self, address: int, marks: Marks) -> None:
         self._marks = marks
-        places = (_u64 * 3).from_address(address)
-        self.offer = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _u64, _pointer, _i64, _u32)(places[0])
-        self._take = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(places[1])
-        self._adopt = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(places[2])
+        addresses = (_u64 * 3).from_address(address)
+        self.offer = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _u64, _pointer, _i64, _u32)(addresses[0])
+        self._take = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(addresses[1])
+        self._adopt = ctypes.PYFUNCTYPE(ctypes.c_int, _u64, _pointer)(addresses[2])
 
     def take(self, handle: int) -> Mark | None:
         """Take an event back; return the mark of its recording, if C recorded it."""

@@ -60,26 +60,26 @@ class Lanes:
 
     def __init__(self, address: int, marks: Marks, raising: Raising) -> None:
         self.marks, self.raising = marks, raising
-        places = (_u64 * 16).from_address(address)
+        addresses = (_u64 * 16).from_address(address)
         make = ctypes.PYFUNCTYPE(_pointer, _u64, _u64)
         change = ctypes.PYFUNCTYPE(None, _pointer)
         waiting = ctypes.CFUNCTYPE(None, _pointer)
         run = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, ctypes.POINTER(Failure))
-        self.make = make(places[0])
-        self.open = ctypes.PYFUNCTYPE(_pointer, _pointer)(places[1])
-        self.run = run(places[3])
-        self.end_batch = ctypes.PYFUNCTYPE(None, _pointer, _pointer)(places[4])
-        self.close = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(places[2])
-        self.end, self.release = waiting(places[5]), change(places[6])
-        self.rest = change(places[7])
-        self.settle = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(places[8])
-        self.wait = waiting(places[9])
-        self.adopt = ctypes.PYFUNCTYPE(_pointer, _u64, _pointer)(places[10])
-        self.first_ended = ctypes.PYFUNCTYPE(_u64)(places[11])
-        self.forget_ended = ctypes.PYFUNCTYPE(None, _u64)(places[12])
-        self.withdraw = change(places[14])
-        self.is_open = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(places[15])
-        count: int = ctypes.PYFUNCTYPE(_u64)(places[13])()
+        self.make = make(addresses[0])
+        self.open = ctypes.PYFUNCTYPE(_pointer, _pointer)(addresses[1])
+        self.run = run(addresses[3])
+        self.end_batch = ctypes.PYFUNCTYPE(None, _pointer, _pointer)(addresses[4])
+        self.close = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(addresses[2])
+        self.end, self.release = waiting(addresses[5]), change(addresses[6])
+        self.rest = change(addresses[7])
+        self.settle = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(addresses[8])
+        self.wait = waiting(addresses[9])
+        self.adopt = ctypes.PYFUNCTYPE(_pointer, _u64, _pointer)(addresses[10])
+        self.first_ended = ctypes.PYFUNCTYPE(_u64)(addresses[11])
+        self.forget_ended = ctypes.PYFUNCTYPE(None, _u64)(addresses[12])
+        self.withdraw = change(addresses[14])
+        self.is_open = ctypes.PYFUNCTYPE(ctypes.c_int, _pointer)(addresses[15])
+        count: int = ctypes.PYFUNCTYPE(_u64)(addresses[13])()
         self.ended = _u32.from_address(count)
 
 
@@ -134,9 +134,9 @@ class Lane:
         if not batches:  # there was no memory for a batch, or it has run
             return
         batch = batches.pop()
-        functions, found, failure = self._functions, queue(), Failure()
+        functions, queue_object, failure = self._functions, queue(), Failure()
         try:
-            while found is not None and found.error is None:
+            while queue_object is not None and queue_object.error is None:
                 why = functions.run(self._address, batch, failure)
                 if why != _WAITS:
                     break
@@ -148,7 +148,7 @@ class Lane:
                 try:
                     functions.raising(failure)
                 except BaseException as error:
-                    found.fail(error)  # before C sees that all is done
+                    queue_object.fail(error)  # before C sees that all is done
                     raise
                 finally:
                     functions.release(failure.plan)

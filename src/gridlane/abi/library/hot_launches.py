@@ -116,13 +116,13 @@ def _plan(launches: int, api: int, number: int, block: tuple[int, ...]) -> None:
     add, remove = map(_Change, changes)
     function = (registered.function if api else libraries.function_of)(number, context)
     plan = _Plan(number, context.handle, code, api, (_u32 * 3)(*block))
-    made = _Known(plan, context, remove)
+    known = _Known(plan, context, remove)
     x, y, z = block
-    _fill(made, function, (x, y, z))
+    _fill(known, function, (x, y, z))
     if plan.usable and api == _RUNTIME:
-        _keep(make_names, made, function)
+        _keep(make_names, known, function)
     with _lock:
-        _known[ctypes.addressof(plan)] = made
+        _known[ctypes.addressof(plan)] = known
         add(ctypes.addressof(plan))
     if code != epochs.code.number:
         _forget_old()
@@ -151,10 +151,10 @@ def _forget_old() -> None:
 epochs.code.then(_forget_old)
 
 
-def _fill(made: _Known, function: Function, block: Dim3) -> None:
+def _fill(known: _Known, function: Function, block: Dim3) -> None:
     """Describe how C launches a function, if it can."""
-    device, kernel = made.context.device, function.kernel
-    if function.module.context is not made.context:
+    device, kernel = known.context.device, function.kernel
+    if function.module.context is not known.context:
         return
     _, plan = kernel.plan(block, device)
     bound, artifact = plan.kernel, plan.kernel.artifact
@@ -171,17 +171,17 @@ def _fill(made: _Known, function: Function, block: Dim3) -> None:
     ):
         return
     assert isinstance(bound, HostKernel)
-    made.code = bound
-    told = made.plan
-    told.parameters = count
-    told.most_grid[:] = limits.max_grid
+    known.code = bound
+    record = known.plan
+    record.parameters = count
+    record.most_grid[:] = limits.max_grid
     most = attributes(function).read(MAX_DYNAMIC_SHARED)
-    told.most_shared = max(0, min(most, limits.max_dynamic_shared - static))
-    _fill_block(made, function, plan, code)
-    told.usable = 1
+    record.most_shared = max(0, min(most, limits.max_dynamic_shared - static))
+    _fill_block(known, function, plan, code)
+    record.usable = 1
 
 
-def _fill_block(made: _Known, function: Function, plan: Plan, code: MachineCode) -> None:
+def _fill_block(known: _Known, function: Function, plan: Plan, code: MachineCode) -> None:
     """Write the offsets of parameters in the block of the code, and the constants of the block."""
     artifact, count = plan.kernel.artifact, len(function.params)
     further = function.kernel.further(artifact, plan.device)
@@ -196,29 +196,29 @@ def _fill_block(made: _Known, function: Function, plan: Plan, code: MachineCode)
             path = slot.path[0] if slot.path else 0
             assert isinstance(path, int)
             pieces += (slot.argument, path, slot.offset, slot.size)
-    told, array = made.plan, (_u32 * max(1, len(pieces)))(*pieces)
-    told.pieces, told.bytes = len(pieces) // 4, artifact.param_bytes
-    told.piece, told.constants = ctypes.addressof(array), ctypes.addressof(constants)
-    told.launch, told.native = code.launch, code.plan
-    made.keep = array, constants, further, function, plan
+    record, array = known.plan, (_u32 * max(1, len(pieces)))(*pieces)
+    record.pieces, record.bytes = len(pieces) // 4, artifact.param_bytes
+    record.piece, record.constants = ctypes.addressof(array), ctypes.addressof(constants)
+    record.launch, record.native = code.launch, code.plan
+    known.keep = array, constants, further, function, plan
 
 
-def _keep(make_names: int, made: _Known, function: Function) -> None:
+def _keep(make_names: int, known: _Known, function: Function) -> None:
     """Store a plan for later processes, which have no Python."""
-    plan = made.plan
+    plan = known.plan
     pieces = ctypes.string_at(plan.piece, 16 * plan.pieces)
     constants = ctypes.string_at(plan.constants, plan.bytes)
     x, y, z = plan.most_grid
     limits = x, y, z, plan.most_shared
-    ready.keep(make_names, plan.function, function, made.code, limits, pieces, constants)
+    ready.keep(make_names, plan.function, function, known.code, limits, pieces, constants)
 
 
 def _known_of(address: int) -> _Known:
     """The record of a plan; of one that C made ahead of Python, the record that Python would have
     made."""
-    found = _known.get(address)
-    if found is not None:
-        return found
+    known = _known.get(address)
+    if known is not None:
+        return known
     plan = _Plan.from_address(address)
     assert plan.context == ready.AHEAD
     context = ready.first_context()

@@ -22,10 +22,10 @@ class Marks:
     """
 
     def __init__(self, address: int) -> None:
-        places = (ctypes.c_uint64 * 3).from_address(address)
-        self._is_passed = ctypes.PYFUNCTYPE(_int, _pointer, ctypes.POINTER(_i64))(places[0])
-        self.wait = ctypes.CFUNCTYPE(_int, _pointer, _i64)(places[1])
-        self.drop = ctypes.PYFUNCTYPE(None, _pointer)(places[2])
+        addresses = (ctypes.c_uint64 * 3).from_address(address)
+        self._is_passed = ctypes.PYFUNCTYPE(_int, _pointer, ctypes.POINTER(_i64))(addresses[0])
+        self.wait = ctypes.CFUNCTYPE(_int, _pointer, _i64)(addresses[1])
+        self.drop = ctypes.PYFUNCTYPE(None, _pointer)(addresses[2])
         self.queues: weakref.WeakValueDictionary[int, HostQueue] = weakref.WeakValueDictionary()
 
     def is_passed(self, address: int) -> bool:

@@ -129,16 +129,16 @@ class _Blocks:
     """
 
     def __init__(self, address: int) -> None:
-        places = (_u64 * len(_FUNCTIONS)).from_address(address)
-        results = [kind(place) for kind, place in zip(_FUNCTIONS, places)]
+        addresses = (_u64 * len(_FUNCTIONS)).from_address(address)
+        results = [kind(place) for kind, place in zip(_FUNCTIONS, addresses)]
         self._begin, self.add_range, self.remove_range, self._adopt, *rest = results
         self._release, self.end_context, *turn, self._move_context, large, free_large = rest
         self._large, self._free_large = large, free_large
-        told = (_u64 * 3)()
-        self.begun = bool(self._begin(ctypes.addressof(told)))
+        address_range = (_u64 * 3)()
+        self.begun = bool(self._begin(ctypes.addressof(address_range)))
         if self.begun:
             TURNS.lock = _Turn(*turn)
-        self.start, self.end, _ = told
+        self.start, self.end, _ = address_range
         self._watched: set[object] = set()
 
     def watch(self, device: HostDevice) -> None:

@@ -161,7 +161,7 @@ def _write(prefix: Path) -> list[Path]:
         link.unlink(missing_ok=True)
         link.symlink_to(target)
         written.append(link)
-    texts = {
+    contents = {
         include / "gridlane_types.h": headers.types(),
         include / "gridlane_shapes.h": headers.shapes(),
         include / "cuda.h": headers.functions_of("driver", 13),
@@ -171,14 +171,14 @@ def _write(prefix: Path) -> list[Path]:
         lib / "pkgconfig" / "gridlane-cuda.pc": _PACKAGE.format(prefix=prefix),
     }
     for each in sorted(path for path in _HEADERS.rglob("*.h")):
-        texts[include / each.relative_to(_HEADERS)] = each.read_text()
+        contents[include / each.relative_to(_HEADERS)] = each.read_text()
     for name in _SHARED:
-        texts[include / HOST / name] = (INCLUDE / name).read_text()
+        contents[include / HOST / name] = (INCLUDE / name).read_text()
     for name in _PARTS:
-        texts[include / name] = (INCLUDE / name).read_text()
+        contents[include / name] = (INCLUDE / name).read_text()
     for name in _SAME:
-        texts[include / name] = '#pragma once\n#include "cuda_runtime.h"\n'
-    for path, text in texts.items():
+        contents[include / name] = '#pragma once\n#include "cuda_runtime.h"\n'
+    for path, text in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         written.append(path)
@@ -217,11 +217,11 @@ def _built() -> list[str]:
 def _links() -> dict[str, str]:
     """The names that linkers look for: ``libcuda.so`` for the newest ``libcuda.so.N``, and the name
     of the static runtime in CUDA's own tools."""
-    found = {"libcudart_static.a": ARCHIVE}
+    links = {"libcudart_static.a": ARCHIVE}
     for each in sorted(LIBRARIES, key=lambda each: each.major):
         if each.api:
-            found[each.file.partition(".so")[0] + ".so"] = each.file
-    return found
+            links[each.file.partition(".so")[0] + ".so"] = each.file
+    return links
 
 
 def uninstall(prefix: Path) -> list[Path]:

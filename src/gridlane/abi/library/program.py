@@ -37,26 +37,26 @@ class Images:
 
 def images_in(elf: Elf) -> list[Images]:
     """The images of each section with fatbins."""
-    found: list[Images] = []
+    collected: list[Images] = []
     for name in SECTIONS:
         section = elf.section(name)
         if section is None:
             continue
         try:
-            found.append(_images(name, elf.contents(section)))
+            collected.append(_images(name, elf.contents(section)))
         except ArgumentError as error:
-            found.append(Images(name, (), str(error)))
-    return found
+            collected.append(Images(name, (), str(error)))
+    return collected
 
 
 def _images(section: str, data: bytes) -> Images:
-    made: list[fatbin.Image] = []
+    images: list[fatbin.Image] = []
     try:
         for region in _regions(data):
-            made += fatbin.images(region)
+            images += fatbin.images(region)
     except Failure as failure:
-        return Images(section, tuple(made), failure.what)
-    return Images(section, tuple(made))
+        return Images(section, tuple(images), failure.what)
+    return Images(section, tuple(images))
 
 
 def regions_in(elf: Elf) -> list[bytes]:
@@ -72,11 +72,11 @@ def regions_in(elf: Elf) -> list[bytes]:
 
 def _regions(data: bytes) -> Iterator[bytes]:
     """The fatbins of a section, with zeros between them."""
-    at = 0
-    while at < len(data):
-        if not any(data[at : at + _STEP]):
-            at += _STEP
+    offset = 0
+    while offset < len(data):
+        if not any(data[offset : offset + _STEP]):
+            offset += _STEP
             continue
-        size = fatbin.region_size(data[at : at + fatbin.HEAD].ljust(fatbin.HEAD, b"\0"))
-        yield data[at : at + size]
-        at += -(-size // _STEP) * _STEP
+        size = fatbin.region_size(data[offset : offset + fatbin.HEAD].ljust(fatbin.HEAD, b"\0"))
+        yield data[offset : offset + size]
+        offset += -(-size // _STEP) * _STEP

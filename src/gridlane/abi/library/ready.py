@@ -77,8 +77,8 @@ def keep(
     assert block is not None
     names = _Names()
     shape = (ctypes.c_uint32 * 3)(*block)
-    made = _MakeNames(make_names)(number, ctypes.addressof(shape), ctypes.addressof(names))
-    if not made or not _is_ours(names):
+    has_names = _MakeNames(make_names)(number, ctypes.addressof(shape), ctypes.addressof(names))
+    if not has_names or not _is_ours(names):
         return
     code = pool().object
     device = _DEVICE.pack(_DEVICE_FILE, devices.count(), pool().threads, len(code)) + code

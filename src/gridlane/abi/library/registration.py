@@ -78,15 +78,15 @@ def _take(kind: int, binary: int, host: int, name: int, size: int, _: int) -> No
 def _loader(wrapper: int) -> Image:
     """A reader of the image that a fatbin's wrapper points to. It prints a failure once: programs
     seldom read the errors of launches."""
-    told: set[str] = set()
+    reported: set[str] = set()
 
     def load(device: Device) -> PtxModule:
         try:
             return images.module(images.at(wrapper), device)
         except (Failure, GridlaneError) as error:
             what = error.what if isinstance(error, Failure) else str(error).partition("\n")[0]
-            notices.note_image(_file_of(wrapper), what, error, what not in told)
-            told.add(what)
+            notices.note_image(_file_of(wrapper), what, error, what not in reported)
+            reported.add(what)
             raise
 
     return load
@@ -104,9 +104,9 @@ def _file_of(address: int) -> str:
 
 
 def _records(address: int, count: int) -> Iterator[tuple[int, ...]]:
-    words = raw.words(address, _WORDS * count)
-    for start in range(0, len(words), _WORDS):
-        yield words[start : start + _WORDS]
+    numbers = raw.words(address, _WORDS * count)
+    for start in range(0, len(numbers), _WORDS):
+        yield numbers[start : start + _WORDS]
 
 
 def initialise(binary: int) -> int:
@@ -126,7 +126,7 @@ def initialise(binary: int) -> int:
             f"managed variables: the device {context.device.name} has memory of its own",
         )
     for each in waiting:
-        found = registered.image_variable(_images[binary], each.name, context)
-        raw.put_words(each.pointer, (found.address,))
-        registered.add_variable(found.address, each.size, _images[binary], each.name)
+        memory = registered.image_variable(_images[binary], each.name, context)
+        raw.put_words(each.pointer, (memory.address,))
+        registered.add_variable(memory.address, each.size, _images[binary], each.name)
     return 0

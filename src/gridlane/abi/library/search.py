@@ -51,11 +51,11 @@ def cached() -> Cache:
     """The loader's cache, as ``ldconfig -p`` prints it; empty where there is no such program."""
     command = shutil.which("ldconfig") or "/sbin/ldconfig"
     try:
-        told = subprocess.run([command, "-p"], capture_output=True, text=True, timeout=30).stdout
+        output = subprocess.run([command, "-p"], capture_output=True, text=True, timeout=30).stdout
     except (OSError, subprocess.TimeoutExpired):
         return {}
     cache: dict[str, tuple[Path, ...]] = {}
-    for line in told.splitlines():
+    for line in output.splitlines():
         name, _, path = line.strip().partition(" => ")
         if path:
             title = name.partition(" (")[0]
@@ -86,10 +86,10 @@ class Search:
             for name in elf.needed:
                 if name not in known:
                     known.add(name)
-                    made = self.find(name, program, elf, owner)
-                    found.append(made)
-                    if made.elf is not None:
-                        waiting.append((made.elf, made))
+                    library = self.find(name, program, elf, owner)
+                    found.append(library)
+                    if library.elf is not None:
+                        waiting.append((library.elf, library))
         return found
 
     def find(self, name: str, program: Elf, asks: Elf, by: Found | None = None) -> Found:
@@ -122,12 +122,12 @@ class Search:
 
 def _owners(program: Elf, asks: Elf, by: Found | None) -> list[Elf]:
     """The file that asks, the one that loaded it and so on, and the program at last."""
-    found = [asks]
+    owners = [asks]
     owner = by.by if by else None
     while owner is not None and owner.elf is not None:
-        found.append(owner.elf)
+        owners.append(owner.elf)
         owner = owner.by
-    return list(dict.fromkeys([*found, program]))
+    return list(dict.fromkeys([*owners, program]))
 
 
 def _in(folder: str, name: str, owner: Elf) -> Path:

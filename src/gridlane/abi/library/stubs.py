@@ -110,12 +110,12 @@ WRITTEN = frozenset(
 
 def rows(api: Api, major: int) -> list[Function]:
     """The functions that a library of a major version of CUDA exports."""
-    found: dict[str, Function] = {}
+    rows_by_name: dict[str, Function] = {}
     for key, row in functions(api).items():
         wanted = row.since[0] <= major and (row.until is None or major <= row.until)
-        if wanted and (row.name not in found or "@" in key):
-            found[row.name] = row
-    return list(found.values())
+        if wanted and (row.name not in rows_by_name or "@" in key):
+            rows_by_name[row.name] = row
+    return list(rows_by_name.values())
 
 
 def stubs(api: Api, major: int) -> str:
@@ -185,10 +185,10 @@ def words_of(kind: CType) -> int:
     return -(-layout(kind.name).size // 4)
 
 
-def structs(found: list[Function]) -> Iterator[str]:
+def structs(rows_of_library: list[Function]) -> Iterator[str]:
     """The structures that functions take or return by value, without their members."""
-    kinds = [ctype(each.type) for row in found for each in row.parameters]
-    kinds += [ctype(row.result) for row in found if row.result]
+    kinds = [ctype(each.type) for row in rows_of_library for each in row.parameters]
+    kinds += [ctype(row.result) for row in rows_of_library if row.result]
     for count in sorted({words_of(kind) for kind in kinds if kind.kind == "struct"}):
         yield f"struct words_{count} {{ uint32_t words[{count}]; }};"
 
@@ -215,9 +215,9 @@ def _errors(api: Api) -> Iterator[str]:
     yield "const int gl_error_count = sizeof gl_errors / sizeof *gl_errors;"
 
 
-def _symbols(found: list[Function]) -> Iterator[str]:
+def _symbols(rows_of_library: list[Function]) -> Iterator[str]:
     """The table of ``cuGetProcAddress``, sorted by name and version."""
-    ordered = sorted(found, key=lambda row: (row.base, row.since))
+    ordered = sorted(rows_of_library, key=lambda row: (row.base, row.since))
     written = (f"{row.name}()" for row in ordered if row.name in WRITTEN)
     yield f"extern int {', '.join(written)};"
     yield "const struct gl_symbol gl_symbols[] = {"

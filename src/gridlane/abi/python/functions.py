@@ -66,13 +66,15 @@ Reader = Callable[[Any], tuple[Any, Any]]
 @cache
 def names_of(api: Api) -> frozenset[str]:
     """What a module of this library has: functions, types and constants."""
-    found = set(_rows(api))
+    names_of_module = set(_rows(api))
     for names in (enums(), aliases(), callbacks(), constants(), nodes(), _VERSIONS[api]):
-        found |= {each for each in names if each.startswith(_PREFIXES[api]) and "@" not in each}
+        names_of_module |= {
+            each for each in names if each.startswith(_PREFIXES[api]) and "@" not in each
+        }
     if api != "nvrtc":
         for one in enums().values():
-            found |= set(one.values) if one.names[0].startswith(_PREFIXES[api]) else set()
-    return frozenset(found)
+            names_of_module |= set(one.values) if one.names[0].startswith(_PREFIXES[api]) else set()
+    return frozenset(names_of_module)
 
 
 def resolve(api: Api, name: str) -> Any:
@@ -84,9 +86,9 @@ def resolve(api: Api, name: str) -> Any:
     row = _rows(api).get(name)
     if row is not None:
         return _function(api, row)
-    found = class_of(name)
-    if found is not None:
-        return found
+    class_object = class_of(name)
+    if class_object is not None:
+        return class_object
     if name in _VERSIONS[api]:
         return VERSION
     if name in constants():
@@ -100,11 +102,11 @@ def resolve(api: Api, name: str) -> Any:
 @cache
 def _rows(api: Api) -> dict[str, Function]:
     """The functions that Python knows, by the names that programs use."""
-    found: dict[str, Function] = {}
+    functions_by_name: dict[str, Function] = {}
     for row in functions(api).values():
         if row.outs is not None:
-            found[_NAMES.get(row.name, row.base)] = row
-    return found
+            functions_by_name[_NAMES.get(row.name, row.base)] = row
+    return functions_by_name
 
 
 def _function(api: Api, row: Function) -> Callable[..., Any]:
@@ -137,14 +139,14 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
         if len(args) != len(readers):
             raise TypeError(f"{row.base} takes ({', '.join(names)}), not {len(args)} arguments")
         read = [reader(value) for reader, value in zip(readers, args)]
-        number, made = enter(*[value for value, _ in read])
+        number, results = enter(*[value for value, _ in read])
         if number:
             return (error(number), *failed)
         if row.base in _KEPT:
-            _kept[made[0]] = read
+            _kept[results[0]] = read
         elif row.base in _KEPT.values():
             _kept.pop(read[0][0], None)
-        return (error(number), *(write(each) for write, each in zip(writers, made)))
+        return (error(number), *(write(each) for write, each in zip(writers, results)))
 
     function.__name__ = function.__qualname__ = row.base
     function.__doc__ = _doc(row, names, call)
@@ -158,14 +160,14 @@ def _is_given(row: Function, parameter: Parameter) -> bool:
 
 def _counts(parameters: list[Parameter]) -> list[tuple[int, int]]:
     """The places of the arrays of handles and structures that are given, and of their counts."""
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     arrays: list[int] = []
     for place, each in enumerate(parameters):
         if each.type == "size_t" and each.name == "numDependencies":
-            found += [(array, place) for array in arrays]
+            pairs += [(array, place) for array in arrays]
         elif ctype(each.type).kind == "pointer":
             arrays.append(place)
-    return found
+    return pairs
 
 
 def _doc(row: Function, names: list[str], call: Call | None) -> str:

@@ -64,8 +64,8 @@ class Record:
     __slots__ = ("_held", "_struct")
 
     def __init__(self, _ptr: int = 0, _struct: Struct | None = None) -> None:
-        made = _struct if _struct is not None else Struct(type(self).__name__, _ptr)
-        object.__setattr__(self, "_struct", made)
+        struct = _struct if _struct is not None else Struct(type(self).__name__, _ptr)
+        object.__setattr__(self, "_struct", struct)
         object.__setattr__(self, "_held", {})
 
     def getPtr(self) -> int:
@@ -133,8 +133,8 @@ def stored(value: Any, field: Field) -> Any:
 
 def record_of(value: Struct, name: str) -> Record:
     """A structure with the class of its name; one without a name has a class of its own."""
-    made = record_class(name) if name else Record
-    return made(_struct=value)
+    record_type = record_class(name) if name else Record
+    return record_type(_struct=value)
 
 
 def wrapped(value: Any, kind: CType) -> Any:

@@ -137,14 +137,14 @@ def destroy(array: Array) -> None:
     _owned(array.context, "arrays", arrays).discard(array.handle)
 
 
-def destroy_mipmapped(found: Mipmapped) -> None:
+def destroy_mipmapped(array_object: Mipmapped) -> None:
     """End an array with levels after the work that may use it."""
-    found.context.finish()
-    mipmapped.remove(found.handle)
-    _owned(found.context, "mipmapped arrays", mipmapped).discard(found.handle)
-    for each in found.levels:
+    array_object.context.finish()
+    mipmapped.remove(array_object.handle)
+    _owned(array_object.context, "mipmapped arrays", mipmapped).discard(array_object.handle)
+    for each in array_object.levels:
         arrays.discard(each.handle)
-        _owned(found.context, "arrays", arrays).discard(each.handle)
+        _owned(array_object.context, "arrays", arrays).discard(each.handle)
 
 
 # --- for copies ---

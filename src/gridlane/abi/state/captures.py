@@ -53,10 +53,10 @@ class Place:
     def append(self, work: Work) -> None:
         """Make a node of work."""
         self.capture.check()
-        made = self.capture.graph.add(work, self.after)
-        self.capture.made.add(made)
-        self.seen.add(made)
-        self.after = {made: None}
+        node = self.capture.graph.add(work, self.after)
+        self.capture.made.add(node)
+        self.seen.add(node)
+        self.after = {node: None}
 
     def refuse(self) -> NoReturn:
         """Invalidate the capture, and raise STREAM_CAPTURE_UNSUPPORTED."""
@@ -212,9 +212,9 @@ def begin(
 
 def place(stream: Stream) -> Place | None:
     """The place of a stream in its capture, if it is captured."""
-    found = stream.capture
-    assert found is None or isinstance(found, Place)
-    return found
+    capture_place = stream.capture
+    assert capture_place is None or isinstance(capture_place, Place)
+    return capture_place
 
 
 def end(stream: Stream) -> Graph:
@@ -224,10 +224,10 @@ def end(stream: Stream) -> Graph:
         Failure: ILLEGAL_STATE, STREAM_CAPTURE_UNMATCHED or STREAM_CAPTURE_WRONG_THREAD, it cannot
             be ended here; and those of ``Capture.finish``.
     """
-    found = place(stream)
-    if found is None:
+    capture_place = place(stream)
+    if capture_place is None:
         fail(ILLEGAL_STATE, "no capture began on this stream")
-    capture = found.capture
+    capture = capture_place.capture
     if capture.origin is not stream:
         capture.valid = False
         fail(STREAM_CAPTURE_UNMATCHED, "end the capture on the stream that it began on")
@@ -248,12 +248,14 @@ def of_context(context: Context) -> list[Capture]:
 
 def record(stream: Stream, event: Event) -> None:
     """Record an event after the work of a stream, which may be captured."""
-    found = place(stream)
-    if found is None:
+    capture_place = place(stream)
+    if capture_place is None:
         event.record(stream)
     else:
-        found.capture.check()
-        event.capture(Mark(found.capture, dict(found.after), frozenset(found.seen)))
+        capture_place.capture.check()
+        event.capture(
+            Mark(capture_place.capture, dict(capture_place.after), frozenset(capture_place.seen))
+        )
 
 
 def wait(stream: Stream, event: Event) -> None:

@@ -58,8 +58,8 @@ def condition(handle: int) -> Condition:
     Raises:
         Failure: INVALID_VALUE, there is none.
     """
-    found = _conditions.get(handle)
-    return found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no condition")
+    known = _conditions.get(handle)
+    return known if known is not None else fail(INVALID_VALUE, f"{handle:#x} is no condition")
 
 
 class Conditional:
@@ -75,8 +75,8 @@ class Conditional:
 
     def handles(self) -> int:
         """The address of the handles of its graphs, which lives as long as the node."""
-        found = [each.handle for each in self.bodies]
-        self._handles = (ctypes.c_uint64 * len(found))(*found)
+        graph_handles = [each.handle for each in self.bodies]
+        self._handles = (ctypes.c_uint64 * len(graph_handles))(*graph_handles)
         return ctypes.addressof(self._handles)
 
     @property
@@ -87,8 +87,10 @@ class Conditional:
     def copies(self, named: bool) -> tuple[Conditional, dict[Node, Node]]:
         """The same of copies of its graphs, and the copy of each node."""
         results = [body.copies(named, True) for body in self.bodies]
-        found = {node: copy for _, each in results for node, copy in each.items()}
-        return Conditional(self.condition, self.type, tuple(body for body, _ in results)), found
+        copies_by_node = {node: copy for _, each in results for node, copy in each.items()}
+        return Conditional(
+            self.condition, self.type, tuple(body for body, _ in results)
+        ), copies_by_node
 
     def run(self, stream: Stream) -> None:
         """Append the chosen work to a stream. The caller waits for what sets the number."""

@@ -56,14 +56,14 @@ class Capture(Protocol):
 def refuse_all(refusals: Iterable[Callable[[], object]]) -> None:
     """Call what may refuse something and invalidates a capture then, each of it; raise one of the
     failures."""
-    found: Failure | None = None
+    first_failure: Failure | None = None
     for each in refusals:
         try:
             each()
         except Failure as failure:
-            found = failure
-    if found is not None:
-        raise found
+            first_failure = failure
+    if first_failure is not None:
+        raise first_failure
 
 
 class Context:
@@ -300,10 +300,10 @@ def current() -> Context:
     Raises:
         Failure: INVALID_CONTEXT, there is none; CONTEXT_IS_DESTROYED; or the fault of a kernel.
     """
-    found = top()
-    if found is None:
+    context = top()
+    if context is None:
         fail(INVALID_CONTEXT, "no context is current on this thread")
-    return found.check()
+    return context.check()
 
 
 def make_current(context: Context | None) -> None:

@@ -42,12 +42,12 @@ def identity(ordinal: int) -> bytes:
 
 
 def _identity(number: int) -> bytes:
-    found = current.numbered(number)
-    told = str(found.describe().get("uuid", "")).removeprefix("GPU-")
+    device = current.numbered(number)
+    uuid_text = str(device.describe().get("uuid", "")).removeprefix("GPU-")
     try:
-        first = uuid.UUID(told)
+        first = uuid.UUID(uuid_text)
     except ValueError:
-        first = uuid.uuid5(uuid.NAMESPACE_OID, f"{told} {found.name}")
+        first = uuid.uuid5(uuid.NAMESPACE_OID, f"{uuid_text} {device.name}")
     return first.bytes if not number else uuid.uuid5(first, str(number)).bytes
 
 
@@ -70,13 +70,13 @@ def _named(setting: str, there: int, kind: str) -> tuple[int, ...]:
     Args:
         there: how many there are; ``kind``: of which kind.
     """
-    found: list[int] = []
+    numbers: list[int] = []
     for each in setting.split(","):
         number = _one(each.strip(), there)
-        if number is None or number in found:
+        if number is None or number in numbers:
             break
-        found.append(number)
-    return tuple(found)
+        numbers.append(number)
+    return tuple(numbers)
 
 
 def _one(name: str, there: int) -> int | None:

@@ -119,10 +119,10 @@ class Executable:
 
     def _enabled(self) -> Graph:
         """A copy of the graph for a node of another, without the work that is disabled."""
-        made, copies = self.graph.copies(named=True, embedded=True)
+        enabled, copies = self.graph.copies(named=True, embedded=True)
         for each in self.disabled:
             copies[each].work = Empty()
-        return made
+        return enabled
 
     def end(self) -> None:
         """End it. Launches that run go on, and the user objects live until then."""
@@ -180,9 +180,9 @@ def unordered(graph: Graph) -> Node | None:
         if node not in order:
             return node
         for each in node.work.graphs if isinstance(node.work, Compound) else ():
-            found = unordered(each)
-            if found is not None:
-                return found
+            culprit = unordered(each)
+            if culprit is not None:
+                return culprit
     return None
 
 

@@ -93,13 +93,13 @@ class Graph:
     def order(self) -> list[Node]:
         """The nodes, each behind all that it follows; without those that a cycle keeps from it."""
         waiting = {node: len(node.dependencies) for node in self.nodes}
-        found = [node for node, count in waiting.items() if not count]
-        for node in found:  # which grows
+        ordered = [node for node, count in waiting.items() if not count]
+        for node in ordered:  # which grows
             for each in node.dependents:
                 waiting[each] -= 1
                 if not waiting[each]:
-                    found.append(each)
-        return found
+                    ordered.append(each)
+        return ordered
 
     def copied(self, named: bool, embedded: bool = False) -> Graph:
         """A graph with copies of the nodes, which holds references of its own to user objects."""
@@ -107,24 +107,24 @@ class Graph:
 
     def copies(self, named: bool, embedded: bool = False) -> tuple[Graph, dict[Node, Node]]:
         """``copied``, and the copy of each node, also of those of graphs in this one."""
-        new_graph, found = Graph(named, embedded), dict[Node, Node]()
+        new_graph, copies_by_node = Graph(named, embedded), dict[Node, Node]()
         inner = dict[Node, Node]()
         for node in self.nodes:
             work = node.work
             if isinstance(work, Compound):
                 work, further = work.copies(named)
                 inner |= further
-            found[node] = new_graph.add(work)
-        for node, copy in found.items():
-            copy.dependencies = {found[each]: None for each in node.dependencies}
-            copy.dependents = {found[each]: None for each in node.dependents}
-        new_graph.sinks = {found[each]: None for each in self.sinks}
+            copies_by_node[node] = new_graph.add(work)
+        for node, copy in copies_by_node.items():
+            copy.dependencies = {copies_by_node[each]: None for each in node.dependencies}
+            copy.dependents = {copies_by_node[each]: None for each in node.dependents}
+        new_graph.sinks = {copies_by_node[each]: None for each in self.sinks}
         new_graph.conditions = dict(self.conditions)
-        new_graph.origins = {node.handle: copy for node, copy in (found | inner).items()}
+        new_graph.origins = {node.handle: copy for node, copy in (copies_by_node | inner).items()}
         for each, count in self.objects.items():
             each.retain(count)
             new_graph.objects[each] = count
-        return new_graph, found | inner
+        return new_graph, copies_by_node | inner
 
     def end(self) -> None:
         """End its nodes, and let go what it holds."""
@@ -171,8 +171,8 @@ class Child:
 
     def copies(self, named: bool) -> tuple[Child, dict[Node, Node]]:
         """The work of a copy of the graph, and the copy of each node."""
-        graph, found = self.graph.copies(named, True)
-        return Child(graph), found
+        graph, copies_by_node = self.graph.copies(named, True)
+        return Child(graph), copies_by_node
 
     def run(self, stream: Stream) -> None:
         """Append the work of the graph to a stream."""

@@ -41,10 +41,10 @@ class Handles(Generic[T]):
         self.outside: Outside | None = None
         self._objects: dict[int, T] = {}
 
-    def add(self, made: T) -> int:
+    def add(self, target: T) -> int:
         """A new handle of an object."""
         number = next(_numbers)
-        self._objects[number] = made
+        self._objects[number] = target
         return number
 
     def get(self, number: int) -> T:
@@ -53,10 +53,10 @@ class Handles(Generic[T]):
         Raises:
             Failure: INVALID_HANDLE, there is none, or it was destroyed.
         """
-        found = self.find(number)
-        if found is None:
+        target = self.find(number)
+        if target is None:
             fail(INVALID_HANDLE, f"{number:#x} is no {self._kind}")
-        return found
+        return target
 
     def find(self, number: int) -> T | None:
         """The object with a handle, if there is one."""
@@ -73,9 +73,9 @@ class Handles(Generic[T]):
         """The object with a handle, if it is here."""
         return self._objects.get(number)
 
-    def put(self, number: int, made: T) -> bool:
+    def put(self, number: int, target: T) -> bool:
         """Let a handle of another's be that of an object, unless it has one already."""
-        return self._objects.setdefault(number, made) is made
+        return self._objects.setdefault(number, target) is target
 
     def remove(self, number: int) -> T:
         """End a handle, and return its object.
@@ -83,10 +83,10 @@ class Handles(Generic[T]):
         Raises:
             Failure: INVALID_HANDLE, there is none.
         """
-        found = self._objects.pop(number, None)
-        if found is None:
+        target = self._objects.pop(number, None)
+        if target is None:
             fail(INVALID_HANDLE, f"{number:#x} is no {self._kind}")
-        return found
+        return target
 
     def discard(self, number: int) -> None:
         """End a handle, if it lives."""

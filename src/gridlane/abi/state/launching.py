@@ -88,8 +88,8 @@ class Launch:
 
     def with_attributes(self, attributes: Mapping[int, bytes]) -> Launch:
         """The launch with these attributes."""
-        made = self.function, self.grid, self.block, self.shared, self.params
-        return Launch(*made, dict(attributes), self.waits, self.cluster)
+        arguments = self.function, self.grid, self.block, self.shared, self.params
+        return Launch(*arguments, dict(attributes), self.waits, self.cluster)
 
     def pointers(self) -> int:
         """The address of an array with the address of each parameter. They live as long as this."""

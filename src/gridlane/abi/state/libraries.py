@@ -64,12 +64,12 @@ class Library:
     def module(self, context: Context) -> Module:
         """The module of a context; loaded at the first call."""
         with _lock:
-            found = self._modules.get(context)
-            if found is None or modules.modules.find(found.handle) is not found:
+            known = self._modules.get(context)
+            if known is None or modules.modules.find(known.handle) is not known:
                 alive = {each: made for each, made in self._modules.items() if each.handle}
-                found = modules.load(context, self.text(context.ordinal))
-                self._modules = alive | {context: found}
-            return found
+                known = modules.load(context, self.text(context.ordinal))
+                self._modules = alive | {context: known}
+            return known
 
     def code(self, ordinal: int) -> Code:
         """The code on a device: of a context that has it, else of none."""

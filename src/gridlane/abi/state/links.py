@@ -49,8 +49,8 @@ class Link:
         """What the libraries add; a unit of one may need another."""
         ptx_modules: list[PtxModule] = []
         while self.libraries and (wanted := undefined([*self.units, *ptx_modules])):
-            found = (each.taken(wanted) for each in self.libraries)
-            unit = next((each for each in found if each is not None), None)
+            additions = (each.taken(wanted) for each in self.libraries)
+            unit = next((each for each in additions if each is not None), None)
             if unit is None:
                 break
             ptx_modules.append(unit)

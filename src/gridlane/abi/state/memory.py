@@ -104,9 +104,9 @@ def add(allocation: Allocation) -> Allocation:
 
 def _end(context: Context) -> None:
     """Forget all memory of a context that ends."""
-    for made in list(context.kept.get("memory", {}).values()):
+    for allocation in list(context.kept.get("memory", {}).values()):
         with suppress(Failure, GridlaneError):
-            remove(made)
+            remove(allocation)
 
 
 Freed = tuple[protocol.Stream, protocol.Event]
@@ -139,12 +139,12 @@ def find(address: int, size: int = 1, ordinal: int = 0) -> Allocation | None:
         for each in outside:
             each(address)
         own = _of_devices.get(ordinal)
-        found = own.find(address, size) if own is not None else None
-        if found is None:
+        entry = own.find(address, size) if own is not None else None
+        if entry is None:
             for number, each in _of_devices.items():
-                found = found or (each.find(address, size) if number != ordinal else None)
-            found = found or _host.find(address, size)
-    return found[0] if found is not None else None
+                entry = entry or (each.find(address, size) if number != ordinal else None)
+            entry = entry or _host.find(address, size)
+    return entry[0] if entry is not None else None
 
 
 def starting_at(address: int, ordinal: int, *kinds: Kind) -> Allocation:
@@ -197,5 +197,5 @@ hidden: weakref.WeakSet[Buffer] = weakref.WeakSet()
 
 def variable(address: int, context: Context) -> Buffer | None:
     """Memory of a context's device that no program allocated: the variables of a module."""
-    found = context.device.memory.find(address, 1)
-    return None if found is None or found in hidden else found
+    buffer = context.device.memory.find(address, 1)
+    return None if buffer is None or buffer in hidden else buffer

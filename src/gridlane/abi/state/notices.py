@@ -131,8 +131,8 @@ def _words(error: BaseException) -> str:
         place = ", ".join(_place(error.loc)) or "at an unknown line"
         return f"it ran longer than {error.limit:g} s ({place}); {TIMEOUT_ADVICE}"
     if isinstance(error, CompileError):
-        places = [*(loc for _, loc in error.related), error.loc]
-        place = ", ".join(_place(places[0]))
+        locations = [*(loc for _, loc in error.related), error.loc]
+        place = ", ".join(_place(locations[0]))
         return f"{_line(error.message)}{f' ({place})' if place else ''}"
     return _line(failure_of(error).what) or f"error {failure_of(error).number}"
 
@@ -147,10 +147,10 @@ def _line(text: str) -> str:
     return " ".join(" ".join(lines).split())
 
 
-def _one_of(places: tuple[Loc, ...]) -> str:
+def _one_of(locations: tuple[Loc, ...]) -> str:
     """A few places, of which it is one."""
-    named = [place for each in places[:_MOST_PLACES] for place in _place(each)]
-    more = ", ..." if len(places) > _MOST_PLACES else ""
+    named = [place for each in locations[:_MOST_PLACES] for place in _place(each)]
+    more = ", ..." if len(locations) > _MOST_PLACES else ""
     return f"in one of {', '.join(named)}{more}" if named else "at an unknown line"
 
 

@@ -224,32 +224,32 @@ def default(device: protocol.Device) -> Pool:
 
 def chosen(device: protocol.Device) -> Pool:
     """The pool that streams of a device allocate from."""
-    found = _chosen.get(device.memory)
-    return found if found is not None and not found.destroyed else default(device)
+    pool = _chosen.get(device.memory)
+    return pool if pool is not None and not pool.destroyed else default(device)
 
 
-def choose(device: protocol.Device, found: Pool) -> None:
+def choose(device: protocol.Device, pool: Pool) -> None:
     """Let streams of a device allocate from a pool.
 
     Raises:
         Failure: INVALID_VALUE, it is another device's.
     """
-    if device is not found.device:
-        fail(INVALID_VALUE, f"the pool is of {found.device.name}, not of {device.name}")
-    _chosen[device.memory] = found
+    if device is not pool.device:
+        fail(INVALID_VALUE, f"the pool is of {pool.device.name}, not of {device.name}")
+    _chosen[device.memory] = pool
 
 
-def destroy(found: Pool) -> None:
+def destroy(pool: Pool) -> None:
     """End a pool.
 
     Raises:
         Failure: INVALID_VALUE, it is the one that a device has from the beginning.
     """
-    if found in _defaults.values():
+    if pool in _defaults.values():
         fail(INVALID_VALUE, "the default pool of a device cannot be destroyed")
-    pools.remove(found.handle)
-    _leaving.add(found)
-    found.destroy()
+    pools.remove(pool.handle)
+    _leaving.add(pool)
+    pool.destroy()
 
 
 _leaving: set[Pool] = set()

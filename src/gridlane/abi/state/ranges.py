@@ -47,12 +47,12 @@ def pages(address: int, size: int, context: Context) -> tuple[Pages, slice]:
     Raises:
         Failure: INVALID_VALUE, the bytes are in no managed memory.
     """
-    found = memory.find(address, size, context.ordinal) if size else None
-    if found is None or found.kind != "managed":
+    allocation = memory.find(address, size, context.ordinal) if size else None
+    if allocation is None or allocation.kind != "managed":
         fail(INVALID_VALUE, f"{size} bytes at {address:#x} are not managed memory")
-    if found.advice is None:
-        found.advice = Pages(found)
-    return found.advice, found.advice.part(address, size)
+    if allocation.advice is None:
+        allocation.advice = Pages(allocation)
+    return allocation.advice, allocation.advice.part(address, size)
 
 
 def place_of(values: NDArray[np.int32]) -> int:

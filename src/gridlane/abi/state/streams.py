@@ -208,9 +208,9 @@ def stream(handle: int) -> Stream:
         Failure: INVALID_HANDLE, there is none; the fault of its context.
     """
     if handle > PER_THREAD:
-        found = streams.get(handle)
-        found.context.check()
-        return found
+        stream_object = streams.get(handle)
+        stream_object.context.check()
+        return stream_object
     return default(contexts.current(), handle)
 
 
@@ -226,11 +226,13 @@ def default(context: Context, handle: int = 0) -> Stream:
         return own.stream
     if context.captures:
         contexts.refuse_all(each.check_legacy for each in tuple(context.captures))
-    found = context.kept.get("legacy stream")
-    if found is None:
+    stream_object = context.kept.get("legacy stream")
+    if stream_object is None:
         native = context.device.stream_at(LEGACY)
-        found = context.kept["legacy stream"] = Stream(native, context, 0, 0, LEGACY, LEGACY)
-    return found
+        stream_object = context.kept["legacy stream"] = Stream(
+            native, context, 0, 0, LEGACY, LEGACY
+        )
+    return stream_object
 
 
 class _OfThread(threading.local):
@@ -260,9 +262,9 @@ def existing_event(context: Context, flags: int, point: protocol.Event) -> Event
     return result
 
 
-def own(made: Stream | Event) -> None:
+def own(owned: Stream | Event) -> None:
     """Let something end with its context."""
-    _owned(made.context, "streams" if isinstance(made, Stream) else "events").add(made.handle)
+    _owned(owned.context, "streams" if isinstance(owned, Stream) else "events").add(owned.handle)
 
 
 def event(handle: int) -> Event:
@@ -271,24 +273,24 @@ def event(handle: int) -> Event:
     Raises:
         Failure: INVALID_HANDLE, there is none; the fault of its context.
     """
-    found = events.get(handle)
-    found.take_back()
-    found.context.check()
-    return found
+    event_object = events.get(handle)
+    event_object.take_back()
+    event_object.context.check()
+    return event_object
 
 
-def forget(found: Stream | Event) -> None:
+def forget(ending: Stream | Event) -> None:
     """End a stream or event. Work that is in a stream is still done, and its error is told."""
-    if isinstance(found, Stream):
-        if found.capture is not None:
-            found.capture.abandon()
-        if isinstance(found.queue, OwnHostStream):
-            _leave(found.queue, found.context)
-        streams.remove(found.handle)
-        _owned(found.context, "streams").discard(found.handle)
+    if isinstance(ending, Stream):
+        if ending.capture is not None:
+            ending.capture.abandon()
+        if isinstance(ending.queue, OwnHostStream):
+            _leave(ending.queue, ending.context)
+        streams.remove(ending.handle)
+        _owned(ending.context, "streams").discard(ending.handle)
     else:
-        events.remove(found.handle)
-        _owned(found.context, "events").discard(found.handle)
+        events.remove(ending.handle)
+        _owned(ending.context, "events").discard(ending.handle)
 
 
 def _leave(own: OwnHostStream, context: Context) -> None:
@@ -311,10 +313,10 @@ def _left(own: OwnHostStream, context: Context) -> None:
         context.kept.setdefault("streams that failed", []).append(own)
 
 
-def close_lane(found: Stream) -> None:
+def close_lane(stream_object: Stream) -> None:
     """Let C append nothing more to a stream: its work changes its meaning."""
-    if isinstance(found.queue, OwnHostStream):
-        found.queue.queue.close_lane()
+    if isinstance(stream_object.queue, OwnHostStream):
+        stream_object.queue.queue.close_lane()
 
 
 def _owned(context: Context, kind: str) -> set[int]:
@@ -335,7 +337,7 @@ def _end_event(handle: int) -> None:
     events.discard(handle)
 
 
-def wait(found: Stream) -> None:
+def wait(stream_object: Stream) -> None:
     """Wait for the work of a stream.
 
     Raises:
@@ -343,17 +345,17 @@ def wait(found: Stream) -> None:
             one cannot wait, as in a capture.
     """
     try:
-        found.native.synchronize()
+        stream_object.native.synchronize()
     except GridlaneError as error:
-        raise faulted(found.context, error) from None
-    contexts.waited(found.context.device)
+        raise faulted(stream_object.context, error) from None
+    contexts.waited(stream_object.context.device)
 
 
-def status(found: Stream) -> int:
+def status(stream_object: Stream) -> int:
     """The number of the error that the work of a stream, or its context, is known to have met."""
-    if found.context.failed is not None:
-        return found.context.failed.number
-    error = found.queue.failure
+    if stream_object.context.failed is not None:
+        return stream_object.context.failed.number
+    error = stream_object.queue.failure
     return failure_of(error).number if isinstance(error, GridlaneError) else 0
 
 

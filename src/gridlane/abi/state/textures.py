@@ -143,20 +143,20 @@ def find(kind: ObjectKind, handle: int, context: Context) -> Object:
     Raises:
         Failure: INVALID_VALUE, there is none of this kind on the context's device.
     """
-    found = _objects.get((context.device, handle))
-    if found is None or found.kind != kind:
+    known = _objects.get((context.device, handle))
+    if known is None or known.kind != kind:
         fail(INVALID_VALUE, f"{handle:#x} is no {kind} object of the device {context.device.name}")
-    found.context.check()
-    return found
+    known.context.check()
+    return known
 
 
-def destroy(found: Object) -> None:
+def destroy(ending: Object) -> None:
     """End an object after the work that may use it. Kernels that have its handle of elsewhere
     report an error while its memory is not another's."""
-    device = found.context.device
-    found.context.finish()
+    device = ending.context.device
+    ending.context.finish()
     with _lock:
-        if _objects.pop((device, found.handle), None) is None:
-            fail(INVALID_VALUE, f"{found.handle:#x} was destroyed")
-        found.context.kept["textures"].discard(found.handle)
-    device.fill(found.handle, 0, found.record.size)
+        if _objects.pop((device, ending.handle), None) is None:
+            fail(INVALID_VALUE, f"{ending.handle:#x} was destroyed")
+        ending.context.kept["textures"].discard(ending.handle)
+    device.fill(ending.handle, 0, ending.record.size)

@@ -39,11 +39,11 @@ def ready() -> Context:
 
 def bind(ordinal: int) -> Context:
     """Make the primary context of a device current."""
-    made = contexts.primary(ordinal).for_runtime()
-    if contexts.top() is not made or _thread.device != ordinal:
-        contexts.make_current(made)  # which changes the epoch
+    context = contexts.primary(ordinal).for_runtime()
+    if contexts.top() is not context or _thread.device != ordinal:
+        contexts.make_current(context)  # which changes the epoch
         _thread.device = ordinal
-    return made.check()
+    return context.check()
 
 
 def device() -> int:

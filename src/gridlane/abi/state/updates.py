@@ -36,10 +36,10 @@ def update(graph: Graph, by: Graph, context: Context) -> None:
     Raises:
         Mismatch: the graphs have two forms, or a node's work cannot be replaced by its pair's.
     """
-    found = replacements(graph, by)
-    for _, work in found:
+    pairs = replacements(graph, by)
+    for _, work in pairs:
         check_work(work, context)
-    for node, work in found:
+    for node, work in pairs:
         put(node, work)
 
 
@@ -49,18 +49,18 @@ def replacements(graph: Graph, by: Graph) -> list[tuple[Node, Work]]:
     Raises:
         Mismatch: see ``update``.
     """
-    found: list[tuple[Node, Work]] = []
+    pairs: list[tuple[Node, Work]] = []
     for new, old in _pairs(graph, by).items():
         if new.work.kind != old.work.kind:
             raise Mismatch(TYPE, new)
         if isinstance(new.work, Child) and isinstance(old.work, Child):
-            found += replacements(old.work.graph, new.work.graph)
+            pairs += replacements(old.work.graph, new.work.graph)
             continue
         result = change(old.work, new.work)
         if result:
             raise Mismatch(result, new)
-        found.append((old, new.work))
-    return found
+        pairs.append((old, new.work))
+    return pairs
 
 
 def _pairs(graph: Graph, by: Graph) -> dict[Node, Node]:

@@ -55,5 +55,5 @@ def user_object(handle: int) -> UserObject:
     Raises:
         Failure: INVALID_VALUE, there is none, or its last reference was let go.
     """
-    found = objects.find(handle)
-    return found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no user object")
+    known = objects.find(handle)
+    return known if known is not None else fail(INVALID_VALUE, f"{handle:#x} is no user object")

@@ -83,7 +83,7 @@ def functions(api: Api) -> Mapping[str, Function]:
     >>> row.base, row.since, row.outs, row.parameters[0]
     ('cuMemAlloc', (3, 2), ('dptr',), Parameter(type='CUdeviceptr *', name='dptr'))
     """
-    found: dict[str, Function] = {}
+    rows_by_name: dict[str, Function] = {}
     heading: re.Match[str] | None = None
     for line in lines(api):
         if line.startswith("["):
@@ -93,20 +93,20 @@ def functions(api: Api) -> Mapping[str, Function]:
         if row is None or heading is None:
             raise ValueError(f"{api}.txt has no function here: {line}")
         function_object = _function(api, heading, row)
-        found[
+        rows_by_name[
             function_object.name
-            if function_object.name not in found
+            if function_object.name not in rows_by_name
             else f"{function_object.name}@12"
         ] = function_object
-    kin = {row.base: row for row in found.values() if row.outs is not None}
-    for key, row in found.items():
+    kin = {row.base: row for row in rows_by_name.values() if row.outs is not None}
+    for key, row in rows_by_name.items():
         if row.outs is None and not row.given and row.base in kin:
             like = kin[row.base]
             given, both, optional = (
                 _shared(row, each) for each in (like.given, like.both, like.optional)
             )
-            found[key] = replace(row, given=given, both=both, optional=optional)
-    return found
+            rows_by_name[key] = replace(row, given=given, both=both, optional=optional)
+    return rows_by_name
 
 
 def _shared(row: Function, given: tuple[str, ...]) -> tuple[str, ...]:

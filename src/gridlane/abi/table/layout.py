@@ -72,13 +72,13 @@ def _laid_out(node: Node, name: str, names: tuple[str, ...]) -> Layout:
         of = inner or (layout(kind.name) if kind.kind == "struct" else None)
         own_align = of.align if of else kind.size
         own_size = (of.size if of else kind.size) * (kind.count or 1)
-        at = 0 if is_union else -(-size // own_align) * own_align
+        offset = 0 if is_union else -(-size // own_align) * own_align
         if title:
-            fields[title] = Field(title, kind, at, of)
+            fields[title] = Field(title, kind, offset, of)
         elif of is not None:
             for each in of.fields.values():
-                fields[each.name] = Field(each.name, each.type, at + each.offset, each.inner)
-        size, align = max(size, at + own_size), max(align, own_align)
+                fields[each.name] = Field(each.name, each.type, offset + each.offset, each.inner)
+        size, align = max(size, offset + own_size), max(align, own_align)
     return Layout(name, names, is_union, -(-size // align) * align, align, fields)
 
 

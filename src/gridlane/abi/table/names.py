@@ -37,7 +37,7 @@ def enums() -> Mapping[str, Enum]:
     >>> enums()["CUresult"].values["CUDA_ERROR_NOT_FOUND"]
     500
     """
-    found: dict[str, Enum] = {}
+    enums_by_name: dict[str, Enum] = {}
     values: dict[str, int] = {}
     for line in lines("enums"):
         if line.startswith("  "):
@@ -46,8 +46,8 @@ def enums() -> Mapping[str, Enum]:
         else:
             values = {}
             enum = Enum(tuple(line.split()[1:]), values)
-            found.update(dict.fromkeys(enum.names, enum))
-    return found
+            enums_by_name.update(dict.fromkeys(enum.names, enum))
+    return enums_by_name
 
 
 @cache

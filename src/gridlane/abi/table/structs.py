@@ -20,15 +20,15 @@ class Node:
 @cache
 def nodes() -> Mapping[str, tuple[Node, tuple[str, ...]]]:
     """The structures by each of their names, with all names that one has."""
-    found: dict[str, tuple[Node, tuple[str, ...]]] = {}
+    nodes_by_name: dict[str, tuple[Node, tuple[str, ...]]] = {}
     rows = [(len(line) - len(line.lstrip()), line.strip()) for line in lines("structs")]
     place = 0
     while place < len(rows):
         node, place = _node(rows, place)
         names = tuple(each for each in node.text.split()[1:] if "(" not in each)
         for name in names:
-            found.setdefault(name, (node, names))
-    return found
+            nodes_by_name.setdefault(name, (node, names))
+    return nodes_by_name
 
 
 def _node(rows: list[tuple[int, str]], place: int) -> tuple[Node, int]:

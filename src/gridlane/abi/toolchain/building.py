@@ -41,20 +41,20 @@ class Build:
     include: Path
     lib: Path
 
-    def run(self, words: Sequence[str], text: str = "", patience: float = 1) -> str:
+    def run(self, command: Sequence[str], text: str = "", patience: float = 1) -> str:
         """Run a command of a compiler; what it says goes to stderr, unless it is returned.
 
         Raises:
             CompileError: the compiler's own messages.
         """
         if self.command.is_dry or self.command.is_verbose:
-            print(shlex.join(words), file=sys.stderr)
+            print(shlex.join(command), file=sys.stderr)
         if self.command.is_dry:
             return ""
-        status, told = run_compiler(words, text, patience)
+        status, output = run_compiler(command, text, patience)
         if status:
-            raise CompileError(told.strip() or f"{words[0]} ended with status {status}")
-        return told
+            raise CompileError(output.strip() or f"{command[0]} ended with status {status}")
+        return output
 
     def kept(self, path: Path, suffix: str) -> Path:
         """Where what is made of an input goes."""
@@ -83,42 +83,42 @@ def build(command: Command, prefix: Path | None = None) -> None:
             _each(new_build)
 
 
-def _each(made: Build) -> None:
-    for path, language in made.command.inputs:
+def _each(build: Build) -> None:
+    for path, language in build.command.inputs:
         if not language:
             raise ArgumentError(f"{path} is linked, and no program is asked for")
-        if made.command.what == OBJECT:
-            _object(made, path, language, made.kept(path, ".o"))
+        if build.command.what == OBJECT:
+            _object(build, path, language, build.kept(path, ".o"))
         else:
-            _PRODUCTS[made.command.what](made, path, language)
+            _PRODUCTS[build.command.what](build, path, language)
 
 
-def _program(made: Build) -> None:
+def _program(build: Build) -> None:
     objects: list[Path] = []
-    for number, (path, language) in enumerate(made.command.inputs):
+    for number, (path, language) in enumerate(build.command.inputs):
         if language:
-            objects.append(made.room / f"{number}-{path.stem}.o")
-            _object(made, path, language, objects[-1])
+            objects.append(build.room / f"{number}-{path.stem}.o")
+            _object(build, path, language, objects[-1])
         else:
             objects.append(path)
-    parts = {} if made.command.is_dry else _parts(objects)
-    if not made.command.is_dry:
-        of_libraries = _parts(list(link.archives(made.command.linker)))
+    parts = {} if build.command.is_dry else _parts(objects)
+    if not build.command.is_dry:
+        of_libraries = _parts(list(link.archives(build.command.linker)))
         objects += of_libraries
         parts |= of_libraries
-    texts: dict[str, str] = {}
+    sources: dict[str, str] = {}
     if parts:
-        texts["registered"] = link.registration(n for names in parts.values() for n in names)
-    if made.command.is_checked:
-        texts["checked"] = _CHECKED
-    for name, text in texts.items():
-        objects.append(made.room / f"{name}.o")
-        words = [*made.host.c, "-O2", "-fPIC", "-c", "-", "-o", str(objects[-1])]
-        made.run(words, text)
-    output = Path(made.command.output or "a.out")
-    words = link.words(made.command, made.host, objects, parts, output, made.lib)
+        sources["registered"] = link.registration(n for names in parts.values() for n in names)
+    if build.command.is_checked:
+        sources["checked"] = _CHECKED
+    for name, text in sources.items():
+        objects.append(build.room / f"{name}.o")
+        command_line = [*build.host.c, "-O2", "-fPIC", "-c", "-", "-o", str(objects[-1])]
+        build.run(command_line, text)
+    output = Path(build.command.output or "a.out")
+    command_line = link.words(build.command, build.host, objects, parts, output, build.lib)
     try:
-        _say(made.run(words, patience=made.host.patience))
+        _say(build.run(command_line, patience=build.host.patience))
     except CompileError as error:
         raise CompileError(f"{error}{link.advice(str(error))}") from None
 
@@ -137,35 +137,35 @@ def _parts(objects: Sequence[Path]) -> dict[Path, tuple[str, ...]]:
         raise ArgumentError(f"{error.filename}: {error.strerror}") from None
 
 
-def _object(made: Build, path: Path, language: str, output: Path) -> None:
-    command = made.command
+def _object(build: Build, path: Path, language: str, output: Path) -> None:
+    command = build.command
     if language != "cu":
         if not path.is_file():
             raise ArgumentError(f"{path}: no such file")
-        words = host.plain(path, language, command, made.host, made.include)
+        command_line = host.plain(path, language, command, build.host, build.include)
         rule = _rule(command, path, output)
-        _say(made.run([*words, *rule, "-c", "-o", str(output)]))
+        _say(build.run([*command_line, *rule, "-c", "-o", str(output)]))
         return
-    words = _host_part(made, path)
+    command_line = _host_part(build, path)
     rule = _rule(command, path, output)
-    _say(made.run([*words, *rule, "-c", "-o", str(output)]))
+    _say(build.run([*command_line, *rule, "-c", "-o", str(output)]))
     if "-MF" in rule and not command.is_dry:
         written = Path(rule[rule.index("-MF") + 1])
-        written.write_text(_named(written.read_text(), words[-1], path))
+        written.write_text(_named(written.read_text(), command_line[-1], path))
 
 
-def _host_part(made: Build, path: Path) -> list[str]:
+def _host_part(build: Build, path: Path) -> list[str]:
     """The command that compiles the host's part of CUDA C++, with the device's part inside."""
-    command = made.command
-    given = device.unit(path, command, made.include)
-    file = made.room / "device.fatbin"
-    has_managed = device.has_managed(given, made.include)
+    command = build.command
+    given = device.unit(path, command, build.include)
+    file = build.room / "device.fatbin"
+    has_managed = device.has_managed(given, build.include)
     if not command.is_dry:
-        found = device.compiled(given, command, made.host)
-        file.write_bytes(device.fatbin(found))
-        headers = {path for each in found.values() for path in each.headers or ()}
-        has_managed = device.has_managed(given, made.include, headers)
-    return host.cuda(given, command, made.host, made.room, file, has_managed)
+        products = device.compiled(given, command, build.host)
+        file.write_bytes(device.fatbin(products))
+        headers = {path for each in products.values() for path in each.headers or ()}
+        has_managed = device.has_managed(given, build.include, headers)
+    return host.cuda(given, command, build.host, build.room, file, has_managed)
 
 
 def _rule(command: Command, path: Path, output: Path) -> list[str]:
@@ -184,54 +184,54 @@ def _named(text: str, read: str, path: Path) -> str:
     return text.replace(f" {read}", f" {path}")
 
 
-def _preprocessed(made: Build, path: Path, language: str) -> None:
+def _preprocessed(build: Build, path: Path, language: str) -> None:
     if language == "cu":
-        given = device.unit(path, made.command, made.include)
-        words = host.cuda(given, made.command, made.host, made.room)
+        given = device.unit(path, build.command, build.include)
+        command_line = host.cuda(given, build.command, build.host, build.room)
     else:
-        words = host.plain(path, language, made.command, made.host, made.include)
-    _give(made, made.run([*words, "-E"]))
+        command_line = host.plain(path, language, build.command, build.host, build.include)
+    _give(build, build.run([*command_line, "-E"]))
 
 
-def _dependencies(made: Build, path: Path, language: str) -> None:
-    rule = [*made.command.dependencies, "-MT", f"{path.stem}.o"]
+def _dependencies(build: Build, path: Path, language: str) -> None:
+    rule = [*build.command.dependencies, "-MT", f"{path.stem}.o"]
     if language == "cu":
-        given = device.unit(path, made.command, made.include)
-        words = host.cuda(given, made.command, made.host, made.room)
-        _give(made, _named(made.run([*words, *rule]), words[-1], path))
+        given = device.unit(path, build.command, build.include)
+        command_line = host.cuda(given, build.command, build.host, build.room)
+        _give(build, _named(build.run([*command_line, *rule]), command_line[-1], path))
     else:
-        words = host.plain(path, language, made.command, made.host, made.include)
-        _give(made, made.run([*words, *rule]))
+        command_line = host.plain(path, language, build.command, build.host, build.include)
+        _give(build, build.run([*command_line, *rule]))
 
 
-def _code(made: Build, path: Path, language: str) -> None:
-    command = made.command
+def _code(build: Build, path: Path, language: str) -> None:
+    command = build.command
     if language != "cu":
         raise ArgumentError(f"{path} has no device code: it is {language}")
-    given = device.unit(path, command, made.include)
-    found = device.compiled(given, command, made.host)
+    given = device.unit(path, command, build.include)
+    products = device.compiled(given, command, build.host)
     if command.what == FATBIN:
-        made.kept(path, ".fatbin").write_bytes(device.fatbin(found))
+        build.kept(path, ".fatbin").write_bytes(device.fatbin(products))
         return
-    if len(found) != 1:
-        raise ArgumentError(f"-ptx is of one architecture, and {len(found)} are asked for")
-    text = next(iter(found.values())).ptx
+    if len(products) != 1:
+        raise ArgumentError(f"-ptx is of one architecture, and {len(products)} are asked for")
+    text = next(iter(products.values())).ptx
     if command.output == "-":
         print(text, end="")
     else:
-        made.kept(path, ".ptx").write_text(text)
+        build.kept(path, ".ptx").write_text(text)
 
 
-def _host_cpp(made: Build, path: Path, language: str) -> None:
+def _host_cpp(build: Build, path: Path, language: str) -> None:
     """Write C++ that any compiler of the host makes the same object of: assembly in one statement,
     as no other compiler reads CUDA C++."""
     if language != "cu":
         raise ArgumentError(f"{path} has no device code: it is {language}")
-    text = made.room / "host.s"
-    _say(made.run([*_host_part(made, path), "-S", "-fno-addrsig", "-o", str(text)]))
-    if not made.command.is_dry:
+    text = build.room / "host.s"
+    _say(build.run([*_host_part(build, path), "-S", "-fno-addrsig", "-o", str(text)]))
+    if not build.command.is_dry:
         cpp = f'asm(R"gridlane(\n{text.read_text()})gridlane");\n'
-        made.kept(path, ".cu.cpp.ii").write_text(cpp)
+        build.kept(path, ".cu.cpp.ii").write_text(cpp)
 
 
 _PRODUCTS = {
@@ -243,9 +243,9 @@ _PRODUCTS = {
 }
 
 
-def _give(made: Build, text: str) -> None:
-    if made.command.output:
-        Path(made.command.output).write_text(text)
+def _give(build: Build, text: str) -> None:
+    if build.command.output:
+        Path(build.command.output).write_text(text)
     else:
         print(text, end="")
 

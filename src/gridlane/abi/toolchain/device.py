@@ -72,20 +72,20 @@ def compiled(given: Unit, command: Command, host: Host) -> dict[int, Compiled]:
         ArgumentError: a name is of no architecture.
         CompileError: the compiler's own messages.
     """
-    made: dict[int, Compiled] = {}
+    products: dict[int, Compiled] = {}
     for arch in command.archs or [f"compute_{ARCH}"]:
         match = _ARCH.match(arch)
         if match is None:
             raise ArgumentError(f"{arch}: an architecture, such as compute_80 or sm_90")
         source = given.source
         options = (*source.options, f"-arch=compute_{match[1]}")
-        made[int(match[1])] = host.clang.compile(CppSource(source.code, options, source.name))
-    return made
+        products[int(match[1])] = host.clang.compile(CppSource(source.code, options, source.name))
+    return products
 
 
-def fatbin(made: Mapping[int, Compiled]) -> bytes:
+def fatbin(products: Mapping[int, Compiled]) -> bytes:
     """The fatbin of what was compiled."""
-    return writing.written({arch: each.ptx for arch, each in made.items()})
+    return writing.written({arch: each.ptx for arch, each in products.items()})
 
 
 _MANAGED = re.compile(r"\b__managed__\b")

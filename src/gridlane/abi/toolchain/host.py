@@ -45,10 +45,10 @@ PER_THREAD = "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"
 """The macro by which headers name the functions for the default stream of a thread."""
 
 
-def optimised(words: Sequence[str]) -> list[str]:
+def optimised(options: Sequence[str]) -> list[str]:
     """The host's options, with an optimisation unless they choose one or are for a debugger."""
-    has = any(word.startswith("-O") or word == "-g" for word in words)
-    return [*words] if has else ["-O2", *words]
+    has = any(word.startswith("-O") or word == "-g" for word in options)
+    return [*options] if has else ["-O2", *options]
 
 
 def cuda(
@@ -72,7 +72,7 @@ def cuda(
     text = room / f"{given.mark}.cu"
     text.write_bytes(with_table(source).encode(errors="surrogateescape"))
     folders = for_clang(source.options).folders
-    words = [
+    command_line = [
         *host.clang.words,
         *language,
         *_ALWAYS,
@@ -95,15 +95,17 @@ def cuda(
         *(["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fatbin)] if fatbin else []),
         str(text),
     ]
-    return words
+    return command_line
 
 
 def plain(path: Path, language: str, command: Command, host: Host, include: Path) -> list[str]:
     """The command that compiles C or C++, without what it makes."""
-    words = [word for word in command.both if language == "c++" or not word.startswith("-std=c++")]
+    options = [
+        word for word in command.both if language == "c++" or not word.startswith("-std=c++")
+    ]
     return [
         *(host.c if language == "c" else host.plain),
-        *words,
+        *options,
         *optimised(command.host),
         *(["-fopenmp"] if command.is_parallel else []),
         *([PER_THREAD] if command.per_thread else []),
@@ -113,6 +115,6 @@ def plain(path: Path, language: str, command: Command, host: Host, include: Path
     ]
 
 
-def _other(words: Sequence[str]) -> list[str]:
+def _other(options: Sequence[str]) -> list[str]:
     """Options that are neither macros nor folders, which stand in front of them."""
-    return [word for word in words if word[:2] not in ("-D", "-U", "-I")]
+    return [word for word in options if word[:2] not in ("-D", "-U", "-I")]

@@ -63,12 +63,12 @@ def choose(asked: str) -> Host:
         asked = str(Path(asked, "g++"))
     if asked and not re.fullmatch(r"(?:.*/)?[\w-]*(?:g\+\+|gcc)(?:-[\d.]+)?", asked):
         raise ArgumentError(f"--host {asked}: zig, or g++ by its name or path")
-    found = shutil.which(asked or "g++")
-    if found is None:
+    path = shutil.which(asked or "g++")
+    if path is None:
         if asked:
             raise CompileError(f"there is no {asked}: install it, or leave out --host {asked}")
         return _zig()
-    return _gnu(re.sub(r"gcc(?=[^/]*$)", "g++", found))
+    return _gnu(re.sub(r"gcc(?=[^/]*$)", "g++", path))
 
 
 def _clang(host: tuple[str, ...]) -> Clang:
@@ -95,10 +95,10 @@ _SEARCHED = re.compile(r"search starts here:\n(.*?)End of search list", re.DOTAL
 
 
 def _gnu(program: str) -> Host:
-    status, told = run_compiler((program, "-E", "-x", "c++", "-v", "-o", "/dev/null", "-"))
-    parts = _SEARCHED.findall(told)
+    status, output = run_compiler((program, "-E", "-x", "c++", "-v", "-o", "/dev/null", "-"))
+    parts = _SEARCHED.findall(output)
     if status or not parts:
-        raise CompileError(f"{program} does not say where its headers are:\n{told}")
+        raise CompileError(f"{program} does not say where its headers are:\n{output}")
     folders = [line.strip() for part in parts for line in part.splitlines() if line[:1] == " "]
     package = ziglang()
     host = ["--target=x86_64-linux-gnu"]

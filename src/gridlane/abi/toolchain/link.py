@@ -56,8 +56,8 @@ def asked(paths: Sequence[Path]) -> dict[Path, tuple[str, ...]]:
         ArgumentError: a file is damaged.
         OSError: a file cannot be read.
     """
-    found = {path: tuple(_asked(path)) for path in paths}
-    return {path: names for path, names in found.items() if names}
+    names_by_path = {path: tuple(_asked(path)) for path in paths}
+    return {path: names for path, names in names_by_path.items() if names}
 
 
 def registration(names: Iterable[str]) -> str:
@@ -66,11 +66,11 @@ def registration(names: Iterable[str]) -> str:
     return _TEXT % len(each) + "".join(f"PART({name})\n" for name in each)
 
 
-def archives(words: Sequence[str]) -> Iterator[Path]:
+def archives(options: Sequence[str]) -> Iterator[Path]:
     """The static libraries that ``-l`` names: the first that the folders of ``-L`` have, unless a
     shared one is beside it."""
-    folders = [Path(word[2:]) for word in words if word.startswith("-L")]
-    for word in dict.fromkeys(words):
+    folders = [Path(word[2:]) for word in options if word.startswith("-L")]
+    for word in dict.fromkeys(options):
         files = [folder / f"lib{word[2:]}.a" for folder in folders if word.startswith("-l")]
         file = next((each for each in files if each.is_file()), None)
         if file is not None and not file.with_suffix(".so").is_file():
@@ -106,13 +106,13 @@ def _asked(path: Path) -> Iterator[str]:
 
 def _members(data: bytes, path: Path) -> Iterator[bytes]:
     """The files in a static library."""
-    at = len(_ARCHIVE)
-    while at + _MEMBER <= len(data):
-        size = data[at + 48 : at + 58].strip()
+    position = len(_ARCHIVE)
+    while position + _MEMBER <= len(data):
+        size = data[position + 48 : position + 58].strip()
         if not size.isdigit():
             raise ArgumentError(f"{path} is a damaged static library")
-        yield data[at + _MEMBER : at + _MEMBER + int(size)]
-        at += _MEMBER + int(size) + int(size) % 2
+        yield data[position + _MEMBER : position + _MEMBER + int(size)]
+        position += _MEMBER + int(size) + int(size) % 2
 
 
 def words(

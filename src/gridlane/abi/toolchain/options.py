@@ -122,7 +122,7 @@ _MODES = {
 }
 
 
-def parse(words: Sequence[str]) -> Command:
+def parse(arguments: Sequence[str]) -> Command:
     """Read a command line.
 
     Raises:
@@ -131,9 +131,9 @@ def parse(words: Sequence[str]) -> Command:
     >>> parse(["-arch=sm_80", "-c", "a.cu", "-o", "a.o"]).output
     'a.o'
     """
-    words = list(_with_files(words))
-    command = Command(forwards=any(LONG.get(word, word) == _FORWARD for word in words))
-    for name, value in _options(words):
+    arguments = list(_with_files(arguments))
+    command = Command(forwards=any(LONG.get(word, word) == _FORWARD for word in arguments))
+    for name, value in _options(arguments):
         if not name:
             command.inputs.append((Path(value), _language(value, command.language)))
         else:
@@ -159,13 +159,13 @@ def _language(name: str, given: str) -> str:
     )
 
 
-def _with_files(words: Sequence[str]) -> Iterator[str]:
+def _with_files(arguments: Sequence[str]) -> Iterator[str]:
     """The words, with those of the files that ``-optf`` names in its place.
 
     Raises:
         ArgumentError: a file cannot be read.
     """
-    rest = iter(words)
+    rest = iter(arguments)
     for word in rest:
         name, equals, value = word.partition("=")
         if LONG.get(name, name) != "-optf" and word[:1] != "@":
@@ -180,9 +180,9 @@ def _with_files(words: Sequence[str]) -> Iterator[str]:
             yield from _with_files(shlex.split(text))
 
 
-def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Each option by its short name with its value; inputs by none."""
-    rest = iter(words)
+    rest = iter(arguments)
     for word in rest:
         if not word.startswith("-") or word == "-":
             yield "", word
@@ -277,16 +277,18 @@ def _kind(command: Command, value: str) -> None:
 
 
 def _of_host(command: Command, value: str) -> None:
-    words: list[str] = []
+    options: list[str] = []
     for part in shlex.split(value):
-        words += [part] if part.startswith("-Wl,") else filter(None, part.split(","))
-    for word in words:
+        options += [part] if part.startswith("-Wl,") else filter(None, part.split(","))
+    for word in options:
         command.is_parallel |= word.startswith("-fopenmp")
-    words = [word for word in words if not word.startswith("-fopenmp")]
-    of_both = [word for word in words if word[:2] in ("-D", "-U", "-I")]
+    options = [word for word in options if not word.startswith("-fopenmp")]
+    of_both = [word for word in options if word[:2] in ("-D", "-U", "-I")]
     command.both += of_both
-    command.host += [word for word in words if word not in of_both and not word.startswith("-Wl,")]
-    command.linker += [word for word in words if word.startswith("-Wl,") or word == "-pthread"]
+    command.host += [
+        word for word in options if word not in of_both and not word.startswith("-Wl,")
+    ]
+    command.linker += [word for word in options if word.startswith("-Wl,") or word == "-pthread"]
 
 
 def _of_linker(command: Command, value: str) -> None:

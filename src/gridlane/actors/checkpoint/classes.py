@@ -49,8 +49,8 @@ def difference(saved: Layout, given: Layout) -> str:
     for name, field in there.items():
         if name not in here:
             return f"its field {name} ({_words(field)}) is missing in the class that is given"
-        if (found := _field(field, here[name])) is not None:
-            return f"its field {name} is {found}"
+        if (problem := _field(field, here[name])) is not None:
+            return f"its field {name} is {problem}"
     for name, field in here.items():
         if name not in there:
             return f"its field {name} ({_words(field)}) is not in the checkpoint"

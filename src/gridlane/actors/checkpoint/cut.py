@@ -41,13 +41,13 @@ def cut(home: Home, timeout: float) -> Generator[list[Instance]]:
         while True:
             home.require_open()
             with ExitStack() as stack:
-                found = _held(home, stack, until)
-                unsettled = [each for each in found or () if _is_unsettled(each)]
-                if found is not None and not unsettled:
+                instances = _held(home, stack, until)
+                unsettled = [each for each in instances or () if _is_unsettled(each)]
+                if instances is not None and not unsettled:
                     _hold_lattices(home, stack, until)
-                    _keep(found, stack, until)
-                    _pause(found, stack, until)
-                    yield found
+                    _keep(instances, stack, until)
+                    _pause(instances, stack, until)
+                    yield instances
                     return
             _settle(home, unsettled, until)
 
@@ -59,8 +59,8 @@ def _held(home: Home, stack: ExitStack, until: float) -> list[Instance] | None:
     Lock order: the locks follow the holds, because the watchdog needs them to stop a hung step.
     """
     stack.enter_context(fork_waits())
-    found = home.directory.all()
-    for each in found:
+    instances = home.directory.all()
+    for each in instances:
         while not each.there.hold(SLICE):
             _verify_time(until, f"{each.name} is in a step that has not ended")
             if each.residence is not None:
@@ -68,11 +68,11 @@ def _held(home: Home, stack: ExitStack, until: float) -> list[Instance] | None:
                     home.directory.channels.relieve(each)
         stack.callback(each.there.release)
     stack.enter_context(home.directory.lock)
-    if found != home.directory.all():
+    if instances != home.directory.all():
         return None
-    for each in found:
+    for each in instances:
         stack.enter_context(each.lock)
-    return found
+    return instances
 
 
 def _hold_lattices(home: Home, stack: ExitStack, until: float) -> None:

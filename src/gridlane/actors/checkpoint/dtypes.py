@@ -23,11 +23,11 @@ def to_table(dtype: np.dtype[Any]) -> Any:
     if dtype.fields is None:
         return dtype.str
     fields: Any = dtype.fields
-    places = [fields[name] for name in dtype.names or ()]
+    members = [fields[name] for name in dtype.names or ()]
     return {
         "names": list(dtype.names or ()),
-        "formats": [to_table(each[0]) for each in places],
-        "offsets": [each[1] for each in places],
+        "formats": [to_table(each[0]) for each in members],
+        "offsets": [each[1] for each in members],
         "itemsize": dtype.itemsize,
         "aligned": dtype.isalignedstruct,
     }

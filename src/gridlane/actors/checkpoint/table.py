@@ -196,22 +196,22 @@ def _actor(table: Any, data: memoryview) -> SavedActor:
 
 
 def _lattice(table: Any, data: memoryview) -> SavedLattice:
-    texts: dict[str, Any] = {
+    settings: dict[str, Any] = {
         name: _text(table[name]) for name in ("name", "handler", "boundary", "lifecycle")
     }
     numbers: dict[str, Any] = {
         name: _number(table[name])
         for name in ("number", "state", "neighbours", "halo", "steps", "posted", "epoch")
     }
-    _require(texts["lifecycle"] in LIFECYCLES, "a state of the lifecycle")
-    _require(texts["boundary"] in ("zero", "fixed"), "a boundary")
+    _require(settings["lifecycle"] in LIFECYCLES, "a state of the lifecycle")
+    _require(settings["boundary"] in ("zero", "fixed"), "a boundary")
     _require(all(isinstance(each, bool) for each in table["periodic"]), "an axis")
     args = [_array(each) if isinstance(each, dict) else _argument(each) for each in table["args"]]
     fields = tuple([(_text(name), _text(kind)) for name, kind in table["fields"]])
     values = tuple([_bytes(each, data) for each in table["values"]])
     _require(len(fields) == len(values), "the number of fields")
     return SavedLattice(
-        **texts,
+        **settings,
         **numbers,
         fields=fields,
         values=values,
@@ -244,13 +244,13 @@ def _array(table: Any) -> SavedArray:
 
 
 def _items(place: Any, data: memoryview) -> list[bytes]:
-    whole, at, found = _bytes(place, data), 0, list[bytes]()
-    while at < len(whole):
-        (size,) = _SIZE.unpack_from(whole, at) if at + 8 <= len(whole) else (1 << 63,)
-        at += _SIZE.size + size
-        _require(at <= len(whole), "a message that is cut short")
-        found.append(whole[at - size : at])
-    return found
+    whole, position, items = _bytes(place, data), 0, list[bytes]()
+    while position < len(whole):
+        (size,) = _SIZE.unpack_from(whole, position) if position + 8 <= len(whole) else (1 << 63,)
+        position += _SIZE.size + size
+        _require(position <= len(whole), "a message that is cut short")
+        items.append(whole[position - size : position])
+    return items
 
 
 def _bytes(place: Any, data: memoryview) -> bytes:

@@ -147,8 +147,8 @@ def _queues(home: Home, instance: Instance) -> SavedQueues:
     outputs, handled, headers, subscriber, code = there.held_back()
     error = ""
     if code:
-        found = home.supervisor.error_of(instance, code)
-        error = f"{type(found).__name__}: {found}"
+        failure = home.supervisor.error_of(instance, code)
+        error = f"{type(failure).__name__}: {failure}"
     _, _, high, out_high = there.lengths
     left = outputs, handled, headers, subscriber, code
     return SavedQueues(inbox, outbox, *left, error, (high, out_high))
@@ -156,12 +156,12 @@ def _queues(home: Home, instance: Instance) -> SavedQueues:
 
 def _dead(data: bytes) -> list[tuple[int, bytes]]:
     """The dead letters of the engine's bytes."""
-    found: list[tuple[int, bytes]] = []
-    at = 0
-    while at < len(data):
-        actor, begin = int.from_bytes(data[at : at + 8], "little"), at + 8
+    letters: list[tuple[int, bytes]] = []
+    position = 0
+    while position < len(data):
+        actor, begin = int.from_bytes(data[position : position + 8], "little"), position + 8
         length = begin + _LENGTH.offset
         size = int.from_bytes(data[length : length + _LENGTH.size], "little")
-        at = begin + MessageHeader.size + size
-        found.append((actor, data[begin:at]))
-    return found
+        position = begin + MessageHeader.size + size
+        letters.append((actor, data[begin:position]))
+    return letters

@@ -61,8 +61,10 @@ def come_near(thread: Any, block: Any, rings: Any, region: Any) -> Any:
     here, own = shared.array(0, uint32), rings + block * region
     n = thread - READERS
     while n >= 0 and n < region // wire.CHUNK:
-        at = uint32(4 * n)
-        here[at], here[at + 1], here[at + 2], here[at + 3] = load_words(own + wire.CHUNK * n)
+        index = uint32(4 * n)
+        here[index], here[index + 1], here[index + 2], here[index + 3] = load_words(
+            own + wire.CHUNK * n
+        )
         n += blockDim.x - READERS
     cluster_sync()
 
@@ -74,6 +76,8 @@ def go_away(thread: Any, block: Any, rings: Any, region: Any) -> Any:
     here, own = shared.array(0, uint32), rings + block * region
     n = thread - READERS
     while n >= 0 and n < region // wire.CHUNK:
-        at = uint32(4 * n)
-        store_words(own + wire.CHUNK * n, here[at], here[at + 1], here[at + 2], here[at + 3])
+        index = uint32(4 * n)
+        store_words(
+            own + wire.CHUNK * n, here[index], here[index + 1], here[index + 2], here[index + 3]
+        )
         n += blockDim.x - READERS

@@ -102,10 +102,10 @@ def context_class(rules: Rules) -> Any:
         _emit(ctx, PUBLISH, uint64(_key_of(topic)), uint64(number_of(message.dtype)), message)
 
     names = "info outputs message base now thread block"
-    made: Any = namedtuple("Context", names)  # pyright: ignore[reportUntypedNamedTuple]  # any
+    context_type: Any = namedtuple("Context", names)  # pyright: ignore[reportUntypedNamedTuple]  # any
     for method in (reply, send, send_to, publish):
-        setattr(made, method.__name__, jit(device=True)(method))
-    return made
+        setattr(context_type, method.__name__, jit(device=True)(method))
+    return context_type
 
 
 def next_tier(size: int) -> int:

@@ -37,10 +37,12 @@ def slot_dtype(payload: np.dtype, tier: int) -> np.dtype:
 def slot_type(record: RecordType, tier: int) -> ArrayType:
     """The type of an inbox's slots whose payload is a message of a class."""
     dtype = slot_dtype(record.numpy, tier)
-    made = numpy_types.from_numpy(dtype)
-    assert isinstance(made, RecordType)
-    first, (name, _, offset) = made.fields
-    return ArrayType(dataclasses.replace(made, fields=(first, (name, record, offset))), 1, "C")
+    slot_record = numpy_types.from_numpy(dtype)
+    assert isinstance(slot_record, RecordType)
+    first, (name, _, offset) = slot_record.fields
+    return ArrayType(
+        dataclasses.replace(slot_record, fields=(first, (name, record, offset))), 1, "C"
+    )
 
 
 def output_dtype(tier: int) -> np.dtype:

@@ -108,7 +108,7 @@ def arrival_record(message: RecordType, shape: Shape) -> RecordType:
     """A place: the header on the wire, and the payload."""
     names = [name for name in wire.HEADER.names or () if wire.HEADER[name].itemsize == 8]
     size = wire.HEADER.itemsize
-    made = np.dtype(
+    dtype = np.dtype(
         {
             "names": [*names, "payload"],
             "formats": [*[np.int64] * len(names), message.numpy],
@@ -117,10 +117,10 @@ def arrival_record(message: RecordType, shape: Shape) -> RecordType:
         },
         align=True,
     )
-    found = numpy_types.from_numpy(made)
-    assert isinstance(found, RecordType)
-    *fields, (name, _, offset) = found.fields
-    return dataclasses.replace(found, fields=(*fields, (name, message, offset)))
+    slot_record = numpy_types.from_numpy(dtype)
+    assert isinstance(slot_record, RecordType)
+    *fields, (name, _, offset) = slot_record.fields
+    return dataclasses.replace(slot_record, fields=(*fields, (name, message, offset)))
 
 
 # The types of their fields are those of a kernel's variables.
@@ -138,8 +138,8 @@ next ticket; log2 of its capacity; the number of the host's messages that preced
 @jit(device=True)
 def ring_of(sources: Any, came: Any, number: Any) -> Any:
     """The ring of a source."""
-    at = sources.at[number]
-    slots = at + wire.INBOX_HEAD if at != 0 else at
+    address = sources.at[number]
+    slots = address + wire.INBOX_HEAD if address != 0 else address
     return Ring(slots, came.next[number], int32(sources.shift[number]), sources.after[number])
 
 
@@ -183,7 +183,9 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
     first = (1 << lanes) - 1
     """The lanes that read the first message."""
 
-    def keep(lane: Any, box: Any, at: Any, count: Any, missing: Any, most: Any, abc: Any) -> Any:
+    def keep(
+        lane: Any, box: Any, position: Any, count: Any, missing: Any, most: Any, abc: Any
+    ) -> Any:
         """Store the messages of one volley behind ``count`` others; returns how many are
         complete."""
         part, chunk = lane // lanes, lane & (lanes - 1)
@@ -192,14 +194,21 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
             whole = int32((ffs(missing) - 1) // lanes)
         whole = int32(min(whole, most - count))
         if part < whole and chunk < chunks:
-            to = (at[0] + ((at[1] + count + part) & (depth - 1))) * words + 3 * chunk
+            to = (position[0] + ((position[1] + count + part) & (depth - 1))) * words + 3 * chunk
             box.words[to], box.words[to + 1], box.words[to + 2] = abc
         return whole
 
     _keep = jit(device=True)(keep)
 
     def single(
-        lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any, looks: Any
+        lane: Any,
+        box: Any,
+        ring: Any,
+        ticket: Any,
+        shift: Any,
+        position: Any,
+        most: Any,
+        looks: Any,
     ) -> Any:
         """As a volley of one read, but poll again, up to ``looks`` times, while there is no message
         and no request of the other warps. Such a poll takes little more than the latency of the
@@ -217,9 +226,9 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
             if looks <= 0 or missing & first == 0 or signals & wanted != 0:
                 break
             rest(0)
-        return _keep(lane, box, at, int32(0), missing, most, (a, b, c)), heard
+        return _keep(lane, box, position, int32(0), missing, most, (a, b, c)), heard
 
-    def volley(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any):
+    def volley(lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, position: Any, most: Any):
         """Store messages from a ticket on into the places ``at[0]`` and on, of which ``at[1]`` is
         the number; returns how many are complete in a row, up to ``most``."""
         mask = (int64(1) << shift) - 1
@@ -236,7 +245,7 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
         for n in range(reads):
             missing = ~ballot_sync(ALL, there[n] != 0)
             if count == n * together:
-                count += _keep(lane, box, at, count, missing, most, (a[n], b[n], c[n]))
+                count += _keep(lane, box, position, count, missing, most, (a[n], b[n], c[n]))
                 count = int32(count)
         return count, heard
 
@@ -258,12 +267,19 @@ def reads_of(shape: Shape, reads: int, load: Any) -> tuple[Any, Any]:
     _keep_rest = jit(device=True)(keep_rest)
 
     def one(
-        lane: Any, box: Any, ring: Any, ticket: Any, shift: Any, at: Any, most: Any, looks: Any
+        lane: Any,
+        box: Any,
+        ring: Any,
+        ticket: Any,
+        shift: Any,
+        position: Any,
+        most: Any,
+        looks: Any,
     ) -> Any:
-        count, heard = _single(lane, box, ring, ticket, shift, at, most, looks)
+        count, heard = _single(lane, box, ring, ticket, shift, position, most, looks)
         if long and count != 0:
             syncwarp()
-            first = at[0] + (at[1] & (depth - 1))
+            first = position[0] + (position[1] & (depth - 1))
             _keep_rest(lane, box, ring, ticket, shift, first)
         return count, heard
 
@@ -291,11 +307,11 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
         now = int64(nanoseconds())
         count = int32(0)
         if free > 0:
-            at = (0, int32(arrived) & (depth - 1))
+            position = (0, int32(arrived) & (depth - 1))
             if deep_far and last >= together and free > 1:
-                count, heard = far(lane, box, place.inbox, arrived, place.shift, at, free)
+                count, heard = far(lane, box, place.inbox, arrived, place.shift, position, free)
             else:
-                count, heard = one(lane, box, place.inbox, arrived, place.shift, at, free, 1)
+                count, heard = one(lane, box, place.inbox, arrived, place.shift, position, free, 1)
         else:
             heard = _all_told(lane, box)
         syncwarp()
@@ -335,12 +351,14 @@ def receivers_of(shape: Shape) -> tuple[Any, Any]:
                     ready = d == uint32((ticket >> shift) + 1)
                 others = ballot_sync(ALL, ready)
             if ring.slots != 0 and head >= ring.after:
-                at = (depth if apart else 0, int32(before) & (depth - 1))
+                position = (depth if apart else 0, int32(before) & (depth - 1))
                 if deep_near and last >= together and free > 1:
-                    count, heard = near(lane, box, ring.slots, ring.ticket, ring.shift, at, free)
+                    count, heard = near(
+                        lane, box, ring.slots, ring.ticket, ring.shift, position, free
+                    )
                 else:
                     count, heard = one_near(
-                        lane, box, ring.slots, ring.ticket, ring.shift, at, free, looks
+                        lane, box, ring.slots, ring.ticket, ring.shift, position, free, looks
                     )
                 if lane < count:
                     came.origin[(int32(before) + lane) & (depth - 1)] = first

@@ -134,7 +134,7 @@ def output_record(tier: int) -> RecordType:
     """An emitted message: as ``layout.output_dtype``, but with room for the message's header on the
     wire in front of the payload, so that one store sends both."""
     names = ["kind", "message", "type", "key", "payload_bytes", "payload"]
-    made = np.dtype(
+    dtype = np.dtype(
         {
             "names": names,
             "formats": [np.uint32, np.uint32, np.int64, np.int64, np.uint32, (np.uint8, (tier,))],
@@ -143,9 +143,9 @@ def output_record(tier: int) -> RecordType:
         },
         align=True,
     )
-    found = numpy_types.from_numpy(made)
-    assert isinstance(found, RecordType)
-    return found
+    record = numpy_types.from_numpy(dtype)
+    assert isinstance(record, RecordType)
+    return record
 
 
 def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
@@ -253,9 +253,9 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
             source, last, where, there = int32(-1), int32(-1), int32(0), int32(1)
             several, reason, news = int32(1), int32(0), int32(0)
             while True:
-                found, done, did = int32(0), int32(1), int32(0)
+                outcome, done, did = int32(0), int32(1), int32(0)
                 if not wide or thread < 32:
-                    while found == 0 or (found == END and news > 0):
+                    while outcome == 0 or (outcome == END and news > 0):
                         # Status is published when there is time, or after many messages.
                         if news >= _OLD:
                             news = int32(0)
@@ -275,7 +275,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                                     answered,
                                 ),
                             )
-                            if found == END:
+                            if outcome == END:
                                 break
                         if news > 0:
                             news = int32(news + _LATER)
@@ -306,7 +306,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                             if moved:
                                 taken, way = int64(0), no_way()
                         elif orders.order & 3 == wire.RUN and new & 3 != 0:
-                            found = int32(MESSAGE)
+                            outcome = int32(MESSAGE)
                             source, where, there = first_of(
                                 lane, came, heard, new, head, taken, last, depth
                             )
@@ -315,14 +315,14 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                             news = int32(_OLD)
                         wish = orders.order & 3
                         if (wish == wire.STOP or wish == wire.LEAVE) and orders.version >= 0:
-                            found = int32(END)
+                            outcome = int32(END)
                             news = int32(_OLD)
-                    if found == MESSAGE:
+                    if outcome == MESSAGE:
                         several, reason, now, clock = take(
                             lane, place, box, came, messages, source, where, there, clock
                         )
                         if reason != 0:
-                            found = int32(REFUSED)
+                            outcome = int32(REFUSED)
                         elif not lazy and source >= 0:  # from where it is, in case that it fails
                             tail = uint32(out_tail >> 32)
                             low = uint32(out_tail)
@@ -330,16 +330,16 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         if together:
                             syncwarp()
                     if wide and thread == 0:
-                        info[WHAT] = found
+                        info[WHAT] = outcome
                         time[0] = clock.physical
                 if wide:
                     syncthreads()
-                    found = info[WHAT]
+                    outcome = info[WHAT]
                     clock = Clock(clock.since, time[0], clock.logical)
                 first = behind if source >= 0 else 0
-                if found == END:
+                if outcome == END:
                     break
-                if found == MESSAGE:
+                if outcome == MESSAGE:
                     times = Times(counts, place.latencies, clock.since, source)
                     begin = int64(0)
                     if together:
@@ -412,7 +412,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     one = first + int32((where + done - 1) & (depth - 1))
                     header = arrivals[one * words :]
                     physical, logical = clock.physical, clock.logical + (done - 1)
-                    if found == REFUSED:
+                    if outcome == REFUSED:
                         sent = 0
                         out_head = room(place, out_tail, out_head)
                         refuse(place, lane, out_tail, header, reason)
@@ -421,14 +421,14 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                         if now > physical:
                             physical = now
                             logical = int64(-1)
-                        at = Position(
+                        position = Position(
                             orders.order, beats, head, out_tail, out_head, physical, logical
                         )
                         beats, out_tail, out_head, way = deliver(
                             place,
                             lane,
                             routes,
-                            at,
+                            position,
                             header,
                             outputs,
                             emitted,
@@ -443,7 +443,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                     else:
                         taken += done
                     give_back(lane, info, box, sources, source, head, taken, done)
-                    if found == MESSAGE:
+                    if outcome == MESSAGE:
                         received += done
                         answered += sent
                     news = int32((news & (_LATER - 1)) + done)
@@ -456,7 +456,7 @@ def resident_of(handler: Any, context: Any, form: Form) -> FunctionType:
                 threadfence_system()
                 syncwarp()
                 if lane == 1:  # the first lane has ended if its handler has failed
-                    failed = 1 if found == MESSAGE else 0
+                    failed = 1 if outcome == MESSAGE else 0
                     store_words(place.status + wire.ENDED_AT, row.launch, failed, 0, 0)
         if clustered:
             go_away(thread, block, row.rings, row.region)

@@ -42,7 +42,9 @@ def refuser_of(message_words: int, out_slot: int) -> Any:
 
 
 @jit(device=True)
-def _letter_word(place: Any, lane: Any, at: Any, header: Any, kind: Any, key: Any, one: Any) -> Any:
+def _letter_word(
+    place: Any, lane: Any, position: Any, header: Any, kind: Any, key: Any, one: Any
+) -> Any:
     """A word of the header of an emitted message for the host, without the event; each lane has
     one. The call's number and the trace are those of the handled message."""
     asked = header[uint32(min(lane, wire.HEADER_WORDS - 1))]
@@ -57,7 +59,7 @@ def _letter_word(place: Any, lane: Any, at: Any, header: Any, kind: Any, key: An
         elif kind == REPLY:
             mine = False
     if field == wire.PHYSICAL:
-        whole, mine = at.physical, True
+        whole, mine = position.physical, True
     if field == wire.NODE or field == wire.SPAN:
         whole, mine = int64(place.number), True
     if field == wire.DEADLINE or field == wire.TOPIC:
@@ -82,7 +84,14 @@ def _asked(lane: Any, header: Any) -> Any:
 
 @jit(device=True)
 def _letter_chunk(
-    lane: Any, number: Any, span: Any, at: Any, asked: Any, is_reply: Any, kind: Any, size: Any
+    lane: Any,
+    number: Any,
+    span: Any,
+    position: Any,
+    asked: Any,
+    is_reply: Any,
+    kind: Any,
+    size: Any,
 ) -> Any:
     """A chunk of the header of an emitted message for another actor; each of eight lanes has one.
     The words with the event, in the fourth, are added later."""
@@ -98,10 +107,10 @@ def _letter_chunk(
         a, b, c = (
             uint32(0 if is_reply else low),
             uint32(0 if is_reply else high),
-            uint32(at.physical),
+            uint32(position.physical),
         )
     if lane == 3:
-        a = uint32(at.physical >> 32)
+        a = uint32(position.physical >> 32)
     if lane == 4:
         a, b = low, high
     if lane == 6:
@@ -117,13 +126,13 @@ def _waiter_of(clustered: bool) -> Any:
     route may end."""
     look_for_room = room_seer_of(clustered)
 
-    def wait_for_room(place: Any, at: Any, way: Any, beats: Any) -> Any:
+    def wait_for_room(place: Any, position: Any, way: Any, beats: Any) -> Any:
         number, free = way.number, look_for_room(way)
         while free <= 0 and number >= 0:
             wanted, _, _, _ = load_words(place.orders)
             beats += 1
-            low, high = uint32(at.head), uint32(at.head >> 32)
-            store_words(place.status, at.order, beats, low, high)
+            low, high = uint32(position.head), uint32(position.head >> 32)
+            store_words(place.status, position.order, beats, low, high)
             if wanted & 3 == wire.STOP or not is_open(place, number):
                 number = -1
             else:
@@ -164,7 +173,7 @@ def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool, clustere
         place: Any,
         lane: Any,
         routes: Any,
-        at: Any,
+        position: Any,
         asked: Any,
         one: Any,
         emitted: Any,
@@ -175,8 +184,8 @@ def _sender_of(payload_at: int, tier: int, out_words: int, timed: bool, clustere
         is_reply, kind, size = one
         number = int64(place.number)
         span = int64(nanoseconds()) if timed else number
-        a, b, c = _letter_chunk(lane, number, span, at, asked, is_reply, kind, size)
-        event, start = at.logical + 1 + int64(first), uint32(first * out_words + payload_at)
+        a, b, c = _letter_chunk(lane, number, span, position, asked, is_reply, kind, size)
+        event, start = position.logical + 1 + int64(first), uint32(first * out_words + payload_at)
         b = uint32(event) if lane == 3 else b
         c = uint32(event >> 32) if lane == 3 else c
         _put(lane, way.to, way.lap, size, emitted, start, (a, b, c))
@@ -232,14 +241,21 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
     _run_of = jit(device=True)(run_of)
 
     def to_host(
-        place: Any, lane: Any, at: Any, header: Any, one: Any, emitted: Any, n: Any, out_tail: Any
+        place: Any,
+        lane: Any,
+        position: Any,
+        header: Any,
+        one: Any,
+        emitted: Any,
+        n: Any,
+        out_tail: Any,
     ) -> Any:
         """Send an output to the host, which has room."""
         kind, start = int32(one.kind), n * out_words + letter_at
         name = header.view(int64)[wire.SOURCE] if kind == REPLY else one.key
-        word = _letter_word(place, lane, at, header, kind, name, one)
+        word = _letter_word(place, lane, position, header, kind, name, one)
         if lane >> 1 == wire.LOGICAL:
-            event = at.logical + 1 + n
+            event = position.logical + 1 + n
             word = uint32(event >> 32) if lane & 1 != 0 else uint32(event)
         if lane < wire.HEADER_WORDS:
             emitted[uint32(start + lane)] = word
@@ -253,7 +269,7 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
         place: Any,
         lane: Any,
         routes: Any,
-        at: Any,
+        position: Any,
         header: Any,
         outputs: Any,
         emitted: Any,
@@ -263,7 +279,7 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
         """Send what the handler has emitted, with events after the clock of ``at``. Returns
         heartbeats, messages to the host, how many of them it took, and the route that was found
         last."""
-        beats, out_tail, out_head = at.beats, at.out_tail, at.out_head
+        beats, out_tail, out_head = position.beats, position.out_tail, position.out_head
         asked, reply_to = _asked(lane, header), header.view(int64)[wire.REPLY_TO]
         n, has_place = int32(0), True
         while n < sent:
@@ -280,8 +296,8 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
                         lane,
                         uint32(((reply_to >> wire.NUMBER_BITS) & _GENERATIONS) + 1),
                         numbered,
-                        at.physical,
-                        at.logical + 1 + n,
+                        position.physical,
+                        position.logical + 1 + n,
                         place.number,
                         size,
                         emitted,
@@ -296,16 +312,16 @@ def deliverer_of(tier: int, out_slot: int, answer_slot: int, timed: bool, cluste
                         if way.key != key or way.kind != numbered:
                             way = way_to(lane, routes, key, numbered)
                         if way.number >= 0 and way.free <= 0:
-                            way, beats = wait_for_room(place, at, way, beats)
+                            way, beats = wait_for_room(place, position, way, beats)
                         number = way.number
                 if number >= 0:
                     if n + 1 < sent:
                         run = int32(_run_of(lane, outputs, n, sent, way.free))
                     letter = (kind == REPLY, numbered, size)
-                    way = send(place, lane, routes, at, asked, letter, emitted, n, run, way)
+                    way = send(place, lane, routes, position, asked, letter, emitted, n, run, way)
                 else:
                     out_head = room(place, out_tail, out_head)
-                    _to_host(place, lane, at, header, one, emitted, n, out_tail)
+                    _to_host(place, lane, position, header, one, emitted, n, out_tail)
                     out_tail += 1
             n = int32(n + run)
         syncwarp()

@@ -80,13 +80,13 @@ def putter_of(most: int) -> Any:
         chunk = uint32(lane)
         if long:
             while 3 * chunk < words:
-                at = uint32(start + 3 * chunk)
-                a, b, c = body[at], body[uint32(at + 1)], body[uint32(at + 2)]
+                index = uint32(start + 3 * chunk)
+                a, b, c = body[index], body[uint32(index + 1)], body[uint32(index + 2)]
                 store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
                 chunk = uint32(chunk + 32)
         elif 3 * chunk < words:
-            at = uint32(start + 3 * chunk)
-            a, b, c = body[at], body[uint32(at + 1)], body[uint32(at + 2)]
+            index = uint32(start + 3 * chunk)
+            a, b, c = body[index], body[uint32(index + 1)], body[uint32(index + 2)]
             store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
 
     return jit(device=True)(put)
@@ -111,10 +111,10 @@ def answerer_of(most: int) -> Any:
         body_words: Any,
     ) -> Any:
         count = int32(wire.ANSWER_CHUNKS + (body_words + 2) // 3)
-        at = uint32(start + max(3 * (lane - wire.ANSWER_CHUNKS), 0))
+        index = uint32(start + max(3 * (lane - wire.ANSWER_CHUNKS), 0))
         a, b, c = uint32(0), uint32(0), uint32(0)
         if lane < count:
-            a, b, c = body[at], body[uint32(at + 1)], body[uint32(at + 2)]
+            a, b, c = body[index], body[uint32(index + 1)], body[uint32(index + 2)]
         a = uint32(kind) if lane == 0 else a
         b = uint32(kind >> 32) if lane == 0 else b
         c = uint32(physical) if lane == 0 else c
@@ -129,8 +129,8 @@ def answerer_of(most: int) -> Any:
         if long:
             chunk = lane + 32
             while chunk < count:
-                at = uint32(start + 3 * (chunk - wire.ANSWER_CHUNKS))
-                a, b, c = body[at], body[uint32(at + 1)], body[uint32(at + 2)]
+                index = uint32(start + 3 * (chunk - wire.ANSWER_CHUNKS))
+                a, b, c = body[index], body[uint32(index + 1)], body[uint32(index + 2)]
                 store_words(target + wire.CHUNK * chunk, a, b, c, sequence)
                 chunk += 32
 
@@ -212,9 +212,9 @@ def learner_of(clustered: bool) -> Any:
                 a, b, _, _ = load(sources.at[lane] + 16)
                 sources.head[lane] = int64(a) | int64(b) << 32
                 there = 1
-        found = ballot_sync(ALL, there != 0)
+        present = ballot_sync(ALL, there != 0)
         syncwarp()
-        return 32 - int32(clz(found))
+        return 32 - int32(clz(present))
 
     return jit(device=True)(learn)
 
@@ -237,10 +237,10 @@ def no_way() -> Any:
 
 
 @jit(device=True)
-def _next_of(lane: Any, at: Any, slot: Any, shift: Any, tail: Any) -> Any:
+def _next_of(lane: Any, address: Any, slot: Any, shift: Any, tail: Any) -> Any:
     """The address of the lane's chunk of a message, and its sequence word."""
     place = tail & ((int64(1) << shift) - 1)
-    return at + wire.CHUNK * lane + place * slot, uint32((tail >> shift) + 1)
+    return address + wire.CHUNK * lane + place * slot, uint32((tail >> shift) + 1)
 
 
 @jit(device=True)
@@ -251,9 +251,9 @@ def way_to(lane: Any, routes: Any, key: Any, kind: Any) -> Any:
     shift, tail = int32(routes.shift[some]), routes.tail[some]
     free = int32((int64(1) << shift) - (tail - routes.seen[some]))
     free = free if number >= 0 else int32(0)
-    at, slot = routes.at[some] + wire.INBOX_HEAD, int32(routes.slot[some])
-    to, lap = _next_of(lane, at, slot, shift, tail)
-    return Way(key, kind, number, at, slot, shift, tail, free, to, lap)
+    address, slot = routes.at[some] + wire.INBOX_HEAD, int32(routes.slot[some])
+    to, lap = _next_of(lane, address, slot, shift, tail)
+    return Way(key, kind, number, address, slot, shift, tail, free, to, lap)
 
 
 def room_seer_of(clustered: bool) -> Any:

@@ -57,8 +57,8 @@ def looker_of(shape: Shape) -> Any:
         head, free = receiving.told(box, receiving.HANDLED), int32(1 - (before - taken))
         turn = (many, first, before)
         ring = receiving.ring_of(sources, came, first)
-        found, _, _ = from_actors(lane, sources, box, came, turn, ring, free, head, 0, 1)
-        return found
+        count, _, _ = from_actors(lane, sources, box, came, turn, ring, free, head, 0, 1)
+        return count
 
     _from_actors = jit(device=True)(actors)
 
@@ -70,8 +70,8 @@ def looker_of(shape: Shape) -> Any:
             got = _from_actors(lane, box, came, sources)
         if got == 0:
             arrived = receiving.told(box, receiving.ARRIVED)
-            found, _ = from_host(lane, place, box, arrived, int32(1 - (arrived - head)), 0)
-            got = int32(arrived - head) + found
+            arrivals, _ = from_host(lane, place, box, arrived, int32(1 - (arrived - head)), 0)
+            got = int32(arrived - head) + arrivals
         if last >= 0 and takes and got == 0:
             _from_actors(lane, box, came, sources)
 
@@ -313,8 +313,8 @@ def givers_of(clustered: bool) -> tuple[Any, Any]:
     def free_slots(sources: Any, source: Any, count: Any) -> Any:
         ticket = sources.head[source] + count
         sources.head[source] = ticket
-        at = sources.at[source] + 16
-        store(at, uint32(ticket), uint32(ticket >> 32), 0, 0)
+        address = sources.at[source] + 16
+        store(address, uint32(ticket), uint32(ticket >> 32), 0, 0)
 
     _free_slots = jit(device=True)(free_slots)
 

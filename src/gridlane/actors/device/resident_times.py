@@ -36,20 +36,20 @@ def bucket_of(time: Any) -> Any:
 
 
 @jit(device=True)
-def load_counts(thread: Any, threads: Any, counts: Any, at: Any) -> Any:
+def load_counts(thread: Any, threads: Any, counts: Any, address: Any) -> Any:
     """Continue the counts that the host has; for all threads."""
     n = int32(thread)
     while n < WORDS // 2:
-        a, b, c, d = load_words(at + 16 * n)
+        a, b, c, d = load_words(address + 16 * n)
         counts[2 * n] = int64(a) | int64(b) << 32
         counts[2 * n + 1] = int64(c) | int64(d) << 32
         n += threads
 
 
 @jit(device=True)
-def _tell(counts: Any, at: Any, first: Any) -> Any:
+def _tell(counts: Any, address: Any, first: Any) -> Any:
     one, two = counts[first], counts[first + 1]
-    store_words(at + 8 * first, uint32(one), uint32(one >> 32), uint32(two), uint32(two >> 32))
+    store_words(address + 8 * first, uint32(one), uint32(one >> 32), uint32(two), uint32(two >> 32))
 
 
 @jit(device=True)

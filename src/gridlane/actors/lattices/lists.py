@@ -142,8 +142,8 @@ def _halo(tiles: Tiles, owners: Array, fixed: Array, block: int) -> _Halo:
         )
         ways.append((sender, entry, first, count))
         first += count
-    places, senders, cells, targets = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return _Halo(places, senders, cells, targets, ways)
+    indices, senders, cells, targets = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return _Halo(indices, senders, cells, targets, ways)
 
 
 def _side(by: int, extent: int, halo: int) -> Array:

@@ -121,8 +121,8 @@ class Memory:
         kernel = self._handlers.get(cls)
         if kernel is None:
             around = {"handler": self._lattice.handlers[cls], "Handling": Handling}
-            made = (_HANDLER, "lattice_handle", around, self._lattice, self._device, (1, 1, 1))
-            kernel = self._handlers[cls] = Compiled(*made)
+            arguments = (_HANDLER, "lattice_handle", around, self._lattice, self._device, (1, 1, 1))
+            kernel = self._handlers[cls] = Compiled(*arguments)
         record = numpy_dtype(cls.__gridlane_shape__.layout)
         packed = np.frombuffer(bytearray(b"".join(map(bytes, messages))), record)
         kernel.launch((1, 1, 1), (self.state[0], cuda.to_device(packed), step))

@@ -35,22 +35,22 @@ def reads_of(function: Any, fields: tuple[str, ...], axes: int, halo: int, corne
     source = source_of(function)
     nodes = [node for statement in source.body for node in ast.walk(statement)]
     subscripts = [node for node in nodes if isinstance(node, ast.Subscript)]
-    found: dict[str, set[Offset]] = {name: set() for name in fields}
+    offsets_by_field: dict[str, set[Offset]] = {name: set() for name in fields}
     seen: set[ast.AST] = set()
     for node in subscripts:
-        if isinstance(node.value, ast.Name) and node.value.id in found:
+        if isinstance(node.value, ast.Name) and node.value.id in offsets_by_field:
             seen.add(node.value)
             offset = _offset(source, node, axes)
             _verify(source, node, offset, halo, corners)
-            found[node.value.id].add(offset)
+            offsets_by_field[node.value.id].add(offset)
     for node in nodes:
-        if isinstance(node, ast.Name) and node.id in found and node not in seen:
+        if isinstance(node, ast.Name) and node.id in offsets_by_field and node not in seen:
             raise TypingError(
                 f"{node.id} is a field of cells: read {node.id}[{', '.join(['0'] * axes)}] or a "
                 "neighbour by constant offsets, and return the new value",
                 source.locate(node),
             )
-    offsets = {name: frozenset(each) for name, each in found.items()}
+    offsets = {name: frozenset(each) for name, each in offsets_by_field.items()}
     return Reads(offsets, _kept(source, fields, offsets))
 
 
@@ -95,19 +95,19 @@ def _kept(
     both."""
     nodes = [node for statement in source.body for node in ast.walk(statement)]
     returns = [node for node in nodes if isinstance(node, ast.Return)]
-    found: dict[str, str] = {}
+    kept: dict[str, str] = {}
     if len(returns) != 1 or not isinstance(returns[0].value, ast.Tuple):
-        return found
+        return kept
     for name, value in zip(fields, returns[0].value.elts, strict=False):
         if not isinstance(value, ast.Subscript) or not isinstance(value.value, ast.Name):
             continue
         of = value.value.id
         is_centre = of in offsets and not any(ast.literal_eval(value.slice))
-        if not is_centre or of in found.values() or has_neighbours(offsets[name]):
+        if not is_centre or of in kept.values() or has_neighbours(offsets[name]):
             continue
         if has_neighbours(offsets[of]):
-            found[name] = of
-    return found
+            kept[name] = of
+    return kept
 
 
 def has_neighbours(offsets: frozenset[Offset]) -> bool:

@@ -34,8 +34,8 @@ class LatticeRef(Running):
     @property
     def blocks(self) -> tuple[int, ...] | None:
         """The resident blocks along each axis; None where there are none."""
-        found = self._resident
-        return None if found is None else found.tiles.blocks[3 - self.lattice.axes :]
+        resident = self._resident
+        return None if resident is None else resident.tiles.blocks[3 - self.lattice.axes :]
 
     def metrics(self) -> dict[str, int]:
         """Counters, with the names of actors' and ``"steps"``, the requested steps. It waits for
@@ -193,7 +193,7 @@ class LatticeRef(Running):
             TypeError: the values do not fit the field's type.
         """
         kinds = dict(self.lattice.fields)
-        made: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
         for name, values in fields.items():
             if name not in kinds:
                 raise ValueError(f"{self.lattice.name} has the fields {', '.join(kinds)}: {name}")
@@ -203,13 +203,13 @@ class LatticeRef(Running):
             if not np.can_cast(given.dtype, kinds[name].numpy, "same_kind"):
                 raise TypeError(f"{name} has values of {kinds[name]}, not of {given.dtype}")
             whole = np.broadcast_to(given.astype(kinds[name].numpy), self.shape)
-            made[name] = whole.reshape(self.space.extents)
+            arrays[name] = whole.reshape(self.space.extents)
         with fork_waits(), self._lock, using(self.device):
             self._require(State.LAUNCHED, State.ACTIVE, State.SUSPENDED, State.DEACTIVATED)
             # Fields that share a buffer come last: they take the boundary of the other.
             self._settle()
-            for name in sorted(made, key=lambda each: each in self.lattice.reads.kept):
-                self._memory.write(name, made[name])
+            for name in sorted(arrays, key=lambda each: each in self.lattice.reads.kept):
+                self._memory.write(name, arrays[name])
 
     def read(self, name: str) -> np.ndarray[Any, Any]:
         """A field after all steps so far, as a new array of the lattice's shape.

@@ -44,9 +44,9 @@ class Register(Generic[T]):
     def all(self) -> list[T]:
         """The lattices that have not ended."""
         with self._lock:
-            found = [each() for each in self._found]
+            known = [each() for each in self._found]
             self._restored = [each for each in self._restored if not each.has_ended]
-        return [each for each in found if each is not None and not each.has_ended]
+        return [each for each in known if each is not None and not each.has_ended]
 
     def find(self, name: str) -> T | None:
         """The lattice of a name."""

@@ -75,8 +75,8 @@ class Design:
         best, least = 1, 0.0
         for height in range(1, min(most, 2 if self.lockstep else MOST_COLUMN) + 1):
             rows, left = divmod(most, height)
-            turns = -(-rows * others // self.threads)
-            cost = turns * (height * 5 + 4) + left * -(-others // self.threads) * 9
+            iterations = -(-rows * others // self.threads)
+            cost = iterations * (height * 5 + 4) + left * -(-others // self.threads) * 9
             if height == 1 or cost < least:
                 best, least = height, cost
         return best
@@ -210,10 +210,10 @@ def _lists(design: Design) -> list[str]:
     """Each thread's cells of the shell, their targets, and its values of the halo."""
     lines = [f"arrives = block * {design.halo * design.threads} + t", "table = routes[block]"]
     for k in range(design.shell):
-        at = f"block, t + {k * design.threads}"
-        lines.append(f"s_{k} = shell[{at}]")
+        index = f"block, t + {k * design.threads}"
+        lines.append(f"s_{k} = shell[{index}]")
         for d in range(design.targets):
-            lines.append(f"d_{k}_{d} = targets[{at}, {d}]")
+            lines.append(f"d_{k}_{d} = targets[{index}, {d}]")
             lines.append(f"if d_{k}_{d} >= 0:")
             lines.append(
                 f"    d_{k}_{d} = cuda.int32(table.entries[d_{k}_{d} // {ENTRY}].inbox) + "
@@ -351,18 +351,18 @@ def _arrivals(design: Design) -> list[str]:
     lines: list[str] = []
     for number in range(len(design.moving)):
         for k in range(design.halo):
-            at = f"cuda.uint64(kind + arrives + {number * design.words + k * design.threads})"
-            lines.append(f"w_{number}_{k} = load_volatile(slots, {at})")
+            index = f"cuda.uint64(kind + arrives + {number * design.words + k * design.threads})"
+            lines.append(f"w_{number}_{k} = load_volatile(slots, {index})")
     for number, name in enumerate(design.moving):
         kind = dict(design.lattice.fields)[name]
         for k in range(design.halo):
-            at = f"cuda.uint64(kind + arrives + {number * design.words + k * design.threads})"
+            index = f"cuda.uint64(kind + arrives + {number * design.words + k * design.threads})"
             word = f"w_{number}_{k}"
             there = f"cuda.uint64({design.target(name)} + h_{k})"
             lines += [
                 f"if h_{k} >= 0:",
                 f"    while number_of({word}) != number:",
-                f"        {word} = load_volatile(slots, {at})",
+                f"        {word} = load_volatile(slots, {index})",
                 f"    {_memory(design, name)}[{there}] = from_bits(value_of({word}), {kind})",
             ]
     return lines

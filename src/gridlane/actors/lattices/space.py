@@ -69,12 +69,12 @@ class Space:
 
     def with_padding(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """An array of the extents with the values of its padding."""
-        made = values
+        padded = values
         for axis in range(3):
             width = [(0, 0)] * 3
             width[axis] = (self.pads[axis], self.pads[axis])
-            made = np.pad(made, width, mode="wrap" if self.periodic[axis] else "constant")
-        return np.ascontiguousarray(made)
+            padded = np.pad(padded, width, mode="wrap" if self.periodic[axis] else "constant")
+        return np.ascontiguousarray(padded)
 
     def is_fixed(self) -> np.ndarray[Any, Any]:
         """Of each cell, whether it keeps its value: bools of the extents."""

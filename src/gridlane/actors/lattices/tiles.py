@@ -88,10 +88,10 @@ class Tiles:
     def neighbour(self, block: int, direction: Triple) -> int | None:
         """The block in a direction, or None at the end of an axis."""
         results: list[int] = []
-        for at, by, count, around in zip(
+        for coordinate, by, count, around in zip(
             self.place(block), direction, self.blocks, self.space.periodic, strict=True
         ):
-            there = at + by
+            there = coordinate + by
             if not around and not 0 <= there < count:
                 return None
             results.append(there % count)
@@ -138,7 +138,7 @@ def best_tiles(space: Space, most: int, words: int, fields: int) -> Tiles | None
         words: of shared memory that a block has.
         fields: buffers that a tile has.
     """
-    found: Tiles | None = None
+    best: Tiles | None = None
     nz, ny, nx = space.extents
     for z in range(1, min(most, nz) + 1):
         for y in range(1, min(most // z, ny) + 1):
@@ -146,6 +146,6 @@ def best_tiles(space: Space, most: int, words: int, fields: int) -> Tiles | None
                 tiles = Tiles(space, (z, y, x))
                 if not tiles.fits_halo or tiles.size * fields > words:
                     continue
-                if found is None or tiles.cost < found.cost:
-                    found = tiles
-    return found
+                if best is None or tiles.cost < best.cost:
+                    best = tiles
+    return best

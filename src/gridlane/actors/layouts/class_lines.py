@@ -21,17 +21,17 @@ def line_of(cls: type, name: str = "") -> Loc:
     except (OSError, TypeError, SyntaxError, IndexError):
         return Loc(f"<{cls.__module__}.{cls.__qualname__}>", 0)
     margin = len(lines[0]) - len(lines[0].lstrip())
-    found: ast.AST = _annotation(node, name) or node
-    line, column = getattr(found, "lineno", 1), getattr(found, "col_offset", 0)
-    end = getattr(found, "end_col_offset", column) if found is not node else 0
+    place: ast.AST = _annotation(node, name) or node
+    line, column = getattr(place, "lineno", 1), getattr(place, "col_offset", 0)
+    end = getattr(place, "end_col_offset", column) if place is not node else 0
     behind = end + margin + 1 if end else 0
     return Loc(file, first + line - 1, column + margin + 1, behind, cls.__qualname__)
 
 
 def _annotation(node: ast.AST, name: str) -> ast.AST | None:
     """The last annotation of a name in a class's body."""
-    found = None
+    annotation = None
     for each in getattr(node, "body", ()):
         if isinstance(each, ast.AnnAssign) and getattr(each.target, "id", None) == name:
-            found = each
-    return found
+            annotation = each
+    return annotation

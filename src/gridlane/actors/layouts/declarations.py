@@ -59,5 +59,5 @@ def declarations(language: str, layouts: Iterable[Layout | type]) -> str:
     """
     if language not in _TEXTS:
         raise ArgumentError(f"no layouts for {language!r}: one of {', '.join(LANGUAGES)}")
-    found = [each if isinstance(each, Layout) else from_class(each) for each in layouts]
-    return _TEXTS[language](found)
+    shapes = [each if isinstance(each, Layout) else from_class(each) for each in layouts]
+    return _TEXTS[language](shapes)

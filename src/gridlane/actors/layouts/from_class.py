@@ -67,8 +67,8 @@ def array(element: Any, *shape: int) -> Array | ArrayOfClass:
     is_class = isinstance(element, type) and element not in _PYTHON
     if is_class and _numpy_dtype(element) is None:
         return ArrayOfClass(cast("type", element), shape)
-    made = _type_of(element, {}, ())
-    return Array(made, shape)  # type: ignore[arg-type]  # Array verifies it
+    element_type = _type_of(element, {}, ())
+    return Array(element_type, shape)  # type: ignore[arg-type]  # Array verifies it
 
 
 def from_class(cls: type, names: Mapping[str, object] | None = None) -> Layout:
@@ -132,16 +132,16 @@ def _member(
 ) -> Member | None:
     """The field of an annotation; None for a ClassVar."""
     try:
-        made = _value(cls, annotation, names)
-        if made is ClassVar or get_origin(made) is ClassVar:
+        kind = _value(cls, annotation, names)
+        if kind is ClassVar or get_origin(kind) is ClassVar:
             return None
         verify_name(name, "field")
         meaning = ""
-        if get_origin(made) is Annotated:
-            made, *notes = get_args(made)
+        if get_origin(kind) is Annotated:
+            kind, *notes = get_args(kind)
             meaning = next((note for note in notes if isinstance(note, str)), "")
-            made = _value(cls, getattr(made, "__forward_arg__", made), names)
-        return (name, _type_of(made, names, outer), meaning)
+            kind = _value(cls, getattr(kind, "__forward_arg__", kind), names)
+        return (name, _type_of(kind, names, outer), meaning)
     except CompileError as error:
         if error.loc.line:
             raise  # of a class that is nested
@@ -191,8 +191,8 @@ def _dialect() -> dict[str, object]:
     """The names of the dialect's types: float32, f4, uint8 …"""
     from gridlane.cuda import types
 
-    found = {name: each for name, each in vars(types).items() if isinstance(each, ArgType)}
-    return {**found, "array": array}
+    kinds = {name: each for name, each in vars(types).items() if isinstance(each, ArgType)}
+    return {**kinds, "array": array}
 
 
 def _type_of(value: Any, names: Mapping[str, object], outer: tuple[type, ...]) -> FieldType:

@@ -30,12 +30,12 @@ class Names:
         ('half_', 'half_2', 'price')
         """
         suffix = "" if wanted.endswith("_") else "_"  # GLSL reserves two underscores in a row
-        made, number = wanted, 1
-        while not self.is_free(made):
-            made = f"{wanted}{suffix}{number if number > 1 else ''}"
+        candidate, number = wanted, 1
+        while not self.is_free(candidate):
+            candidate = f"{wanted}{suffix}{number if number > 1 else ''}"
             number += 1
-        self._taken.add(made)
-        return made
+        self._taken.add(candidate)
+        return candidate
 
     def take_all(self, wanted: Iterable[str]) -> dict[str, str]:
         """The name of each; those that need no change are assigned first."""
@@ -83,14 +83,14 @@ def in_order(layouts: Iterable[Layout]) -> list[Layout]:
     Raises:
         ArgumentError: two different layouts have one name.
     """
-    found: dict[str, Layout] = {}
+    layouts_by_name: dict[str, Layout] = {}
 
     def visit(layout: Layout) -> None:
-        known = found.get(layout.name)
+        known = layouts_by_name.get(layout.name)
         if known is None:
             for each in layout.nested():
                 visit(each)
-            found[layout.name] = layout
+            layouts_by_name[layout.name] = layout
         elif known != layout:
             raise ArgumentError(
                 f"two layouts have the name {layout.name}: one of {known.size} bytes, another of "
@@ -99,7 +99,7 @@ def in_order(layouts: Iterable[Layout]) -> list[Layout]:
 
     for each in layouts:
         visit(each)
-    return list(found.values())
+    return list(layouts_by_name.values())
 
 
 def joined(*parts: str) -> str:
@@ -119,6 +119,6 @@ def comment(*parts: str) -> str:
     """
     # A line must not end in a backslash or its trigraph, which would join the next one to it.
     plain = (re.sub(r"\?\?+/", "?/", " ".join(part.split())) for part in parts)
-    told = [part.rstrip("\\ ") for part in plain]
-    text = ": ".join(part for part in told if part)
+    stripped = [part.rstrip("\\ ") for part in plain]
+    text = ": ".join(part for part in stripped if part)
     return f"// {text}" if text else ""

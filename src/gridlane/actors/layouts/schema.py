@@ -155,10 +155,10 @@ def lay_out(name: str, *members: Member, meaning: str = "") -> Layout:
     (16, [0, 8])
     """
     fields: list[Field] = []
-    for title, type_, *told in members:
+    for title, type_, *notes in members:
         _verify_type(type_)
         end = fields[-1].end if fields else 0
-        fields.append(Field(title, type_, up(end, align_of(type_)), *told))
+        fields.append(Field(title, type_, up(end, align_of(type_)), *notes))
     return Layout(name, tuple(fields), meaning)
 
 

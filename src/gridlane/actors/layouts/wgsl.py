@@ -110,8 +110,8 @@ def _struct(layout: Layout, scope: Scope) -> Iterator[str]:
             words, start = inner.take(f"words_{fields[0].offset}"), fields[0].offset
             held = [_Packed(*leaf, words, start) for each in fields for leaf in _leaves(each)]
             count = (up(fields[-1].end, WORD) - start) // WORD
-            told = comment(f"byte {start}", ", ".join(each.name for each in fields))
-            yield f"    {words}: array<u32, {count}>, {told}"
+            remark = comment(f"byte {start}", ", ".join(each.name for each in fields))
+            yield f"    {words}: array<u32, {count}>, {remark}"
             packed += held
         else:
             yield from (f"    {_member(each, names[each.name], scope)}" for each in fields)
@@ -131,12 +131,12 @@ def _is_packed(type_: FieldType) -> bool:
 def _member(field: Field, name: str, scope: Scope) -> str:
     shape = field.type.shape if isinstance(field.type, Array) else ()
     element = field.type.element if isinstance(field.type, Array) else field.type
-    made = scope.struct(element) if isinstance(element, Layout) else SCALARS[element.name]
+    type_text = scope.struct(element) if isinstance(element, Layout) else SCALARS[element.name]
     for extent in reversed(shape):
-        made = f"array<{made}, {extent}>"
-    told = note(field, name)
+        type_text = f"array<{type_text}, {extent}>"
+    remark = note(field, name)
     extra = _NOTES.get(element.name, "")
-    return f"{name}: {made}, {told}{f'; {extra}' if extra else ''}"
+    return f"{name}: {type_text}, {remark}{f'; {extra}' if extra else ''}"
 
 
 _Leaf = tuple[ScalarType, tuple[str, ...], int, tuple[tuple[int, int], ...]]
@@ -173,7 +173,7 @@ def _functions(packed: _Packed, title: str, names: Names, meaning: str) -> Itera
     terms += [
         f"min(i{n}, {extent - 1}u) * {stride}u" for n, (extent, stride) in zip(numbers, packed.axes)
     ]
-    at = f"    let at = {' + '.join(terms)};"
+    sum_line = f"    let at = {' + '.join(terms)};"
     word = f"(*it).{packed.words}[at / 4u]"
     place = f"(at % 4u) * 8u, {8 * scalar.itemsize}u"
     source = f"bitcast<i32>({word})" if value == "i32" else word
@@ -183,10 +183,10 @@ def _functions(packed: _Packed, title: str, names: Names, meaning: str) -> Itera
         f"{'.'.join(packed.path)}{indices}", _NOTES.get(scalar.name, scalar.name), meaning
     )
     yield f"fn {names.take(joined(title, 'get', own))}({pointer}) -> {value} {{"
-    yield at
+    yield sum_line
     yield f"    return {of_bits.format(f'extractBits({source}, {place})')};"
     yield "}"
     yield f"fn {names.take(joined(title, 'set', own))}({pointer}, value: {value}) {{"
-    yield at
+    yield sum_line
     yield f"    {word} = insertBits({word}, {to_bits}, {place});"
     yield "}"

@@ -35,7 +35,7 @@ def write_facts(path: Path, facts: dict[str, Any]) -> None:
 
 def read_all() -> list[dict[str, Any]]:
     """The published records of this user's running programs; files of killed ones are removed."""
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for path in sorted(verified_folder().iterdir()):
         pid = path.name.partition("-")[0]
         if path.suffix not in (".json", ".part") or not pid.isdigit():
@@ -51,8 +51,8 @@ def read_all() -> list[dict[str, Any]]:
             with suppress(OSError):
                 path.unlink()
         elif facts is not None and facts.get("version") == VERSION:
-            found.append(facts)
-    return found
+            records.append(facts)
+    return records
 
 
 def _is_of(pid: int, facts: dict[str, Any] | None) -> bool:

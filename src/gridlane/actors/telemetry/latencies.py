@@ -81,11 +81,11 @@ class Latency:
 def read_latencies(data: bytes | memoryview) -> dict[str, Latency]:
     """The latencies in the bytes of a ``Latencies``, by their names."""
     whole: Any = np.frombuffer(bytes(data), _DTYPE)[0]
-    found: dict[str, Latency] = {}
+    latencies: dict[str, Latency] = {}
     for name in NAMES:
         one = whole[name]
         buckets = one["buckets"].copy()
         count = int(buckets.sum())
         mean = int(one["total"]) * 1e-9 / count if count else 0.0
-        found[name] = Latency(count, mean, int(one["largest"]) * 1e-9, buckets)
-    return found
+        latencies[name] = Latency(count, mean, int(one["largest"]) * 1e-9, buckets)
+    return latencies

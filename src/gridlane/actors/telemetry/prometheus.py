@@ -63,8 +63,8 @@ class _Collector:
 
         kinds = {"counter": core.CounterMetricFamily, "gauge": core.GaugeMetricFamily}
         facts = self._home.engine.facts()
-        for fact, (kind, name, words) in RUNTIME.items():
-            family = kinds[kind](f"gridlane_actors_{name}", words, labels=["device"])
+        for fact, (kind, name, meaning) in RUNTIME.items():
+            family = kinds[kind](f"gridlane_actors_{name}", meaning, labels=["device"])
             family.add_metric([self._home.device.name], facts[fact])
             yield family
         instances = self._home.directory.all()
@@ -72,8 +72,8 @@ class _Collector:
         lattices = [(each.name, each.metrics()) for each in self._home.lattices.all()]
         metrics += lattices
         for table, kind in ((COUNTERS, "counter"), (GAUGES, "gauge")):
-            for name, words in table.items():
-                family = kinds[kind](f"gridlane_actor_{name}", words, labels=["actor"])
+            for name, meaning in table.items():
+                family = kinds[kind](f"gridlane_actor_{name}", meaning, labels=["actor"])
                 for actor, numbers in metrics:
                     family.add_metric([actor], numbers[name])
                 yield family
@@ -87,12 +87,12 @@ class _Collector:
         yield family
         latencies = [(each.name, read_latencies(each.there.latencies)) for each in instances]
         for name in NAMES:
-            words = f"Seconds: {Latencies[name].meaning}."
+            meaning = f"Seconds: {Latencies[name].meaning}."
             family = core.HistogramMetricFamily(
-                f"gridlane_actor_{name}_seconds", words, labels=["actor"]
+                f"gridlane_actor_{name}_seconds", meaning, labels=["actor"]
             )
-            for actor, found in latencies:
-                buckets, total = _buckets(found[name])
+            for actor, by_name in latencies:
+                buckets, total = _buckets(by_name[name])
                 family.add_metric([actor], buckets, total)
             yield family
 
@@ -100,5 +100,5 @@ class _Collector:
 def _buckets(latency: Latency) -> tuple[list[tuple[str, float]], float]:
     """The cumulative counts by their bounds in seconds, and the sum of all times."""
     below = np.cumsum(latency.buckets)
-    found = [(repr(float(ENDS[n - 1]) * 1e-9), float(below[n - 1])) for n in BOUNDS]
-    return [*found, ("+Inf", float(latency.count))], latency.mean * latency.count
+    bounds = [(repr(float(ENDS[n - 1]) * 1e-9), float(below[n - 1])) for n in BOUNDS]
+    return [*bounds, ("+Inf", float(latency.count))], latency.mean * latency.count

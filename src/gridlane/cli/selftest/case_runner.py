@@ -90,8 +90,8 @@ def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterat
         return
     wanted = _run(kernel.plan(case.block, device=reference), case, kernel)
     if got.raised != wanted.raised or got.lines != wanted.lines:
-        told = f"{got.raised or 'no error'}, {len(got.lines)} lines"
-        yield from all_rows(WRONG, f"{told}; not {wanted.raised}, {len(wanted.lines)} lines")
+        outcome = f"{got.raised or 'no error'}, {len(got.lines)} lines"
+        yield from all_rows(WRONG, f"{outcome}; not {wanted.raised}, {len(wanted.lines)} lines")
         return
     inputs = case.arrays()[:2]
     for number, row in enumerate(case.rows):
@@ -185,6 +185,6 @@ def ulps(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def _example(
     got: np.ndarray, wanted: np.ndarray, inputs: list[np.ndarray], apart: np.ndarray
 ) -> str:
-    at = int(apart[0])
-    of = ", ".join(str(each[at]) for each in inputs if at < len(each))
-    return f"{len(apart)} of {got.size}: {got[at]}, not {wanted[at]}, of {of}"
+    index = int(apart[0])
+    of = ", ".join(str(each[index]) for each in inputs if index < len(each))
+    return f"{len(apart)} of {got.size}: {got[index]}, not {wanted[index]}, of {of}"

@@ -49,12 +49,12 @@ class Case:
 
     def arguments(self) -> tuple[ArrayType, ...]:
         """The kernel's argument types."""
-        made = []
+        types = []
         for array in self.arrays():
             element = from_numpy(array.dtype)
             assert isinstance(element, ScalarType)
-            made.append(element[(slice(None),) * (array.ndim - 1) + (slice(None, None, 1),)])
-        return tuple(made)
+            types.append(element[(slice(None),) * (array.ndim - 1) + (slice(None, None, 1),)])
+        return tuple(types)
 
 
 def operands(name: str, small: bool = False) -> tuple[np.ndarray, np.ndarray]:

@@ -50,8 +50,8 @@ def verify(path: str) -> int:
         text = sys.stdin.read() if path == "-" else Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
         fail(f"selftest: cannot read {path!r}: {error}")
-    whole, told = check(text)
-    print(f"{'whole' if whole else 'NOT WHOLE'}: {told}")
+    whole, verdict = check(text)
+    print(f"{'whole' if whole else 'NOT WHOLE'}: {verdict}")
     return 0 if whole else 1
 
 
@@ -60,15 +60,15 @@ def run(request: Request) -> int:
     check_settings()
     device = _device(request)
     reference = get_device("interp")
-    found: list[Row] = []
+    rows_so_far: list[Row] = []
     for row in _every(request, device, reference):
         print(f"{row.verdict:>14}  {row.case}, {row.row} {row.types}  {row.detail}".rstrip())
-        found.append(row)
-    text = table(_head(request, device), found)
+        rows_so_far.append(row)
+    text = table(_head(request, device), rows_so_far)
     if request.out is not None:
         Path(request.out).write_text(text)
     print(f"\n{text}", end="")
-    return int(any(row.verdict in (WRONG, FAILED) for row in found) or not found)
+    return int(any(row.verdict in (WRONG, FAILED) for row in rows_so_far) or not rows_so_far)
 
 
 def _every(request: Request, device: Any, reference: Any) -> Iterator[Row]:

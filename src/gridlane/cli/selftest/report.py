@@ -56,8 +56,8 @@ def check(text: str) -> tuple[bool, str]:
     ends = [number for number, line in enumerate(lines) if line.startswith(_DIGEST)]
     if not ends:
         return False, f"there is no line that begins with {_DIGEST.strip()!r}: the end is missing"
-    lines, told = lines[: ends[0]], lines[ends[0]].removeprefix(_DIGEST)
-    if _digest(lines) != told:
+    lines, digest = lines[: ends[0]], lines[ends[0]].removeprefix(_DIGEST)
+    if _digest(lines) != digest:
         return False, "the digest is not that of the table: it was changed"
     counts = Counter(
         verdict for line in lines for verdict in line.split(_MARK)[3:4] if verdict in VERDICTS

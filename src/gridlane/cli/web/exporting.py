@@ -53,8 +53,8 @@ def export(request: Request) -> None:
         one_of("way to compute float64", request.fp64, FP64)
     signatures, blocks = _by_name("--sig", request.signatures), _by_name("--block", request.blocks)
     chosen = _kernels(request.places, signatures)
-    for option, texts in (("--sig", signatures), ("--block", blocks)):
-        for name in texts.keys() - chosen.keys() - {""}:
+    for option, options in (("--sig", signatures), ("--block", blocks)):
+        for name in options.keys() - chosen.keys() - {""}:
             there = f"{likely(name, chosen)}; there are: {', '.join(chosen)}"
             fail(f"export: {option} {name}=...: no kernel {name!r} is exported{there}")
     page = None if request.page is None else _read(request.page)
@@ -70,44 +70,44 @@ def export(request: Request) -> None:
     print(f"to see it: python -m http.server -d {request.output}, http://localhost:8000")
 
 
-def _by_name(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+def _by_name(option: str, assignments: tuple[str, ...]) -> dict[str, str]:
     """Texts by their kernel; "" is all others."""
-    found: dict[str, str] = {}
-    for text in texts:
+    by_kernel: dict[str, str] = {}
+    for text in assignments:
         named = _NAMED.fullmatch(text)
         name, rest = (named[1], named[2]) if named else ("", text)
-        if name in found:
+        if name in by_kernel:
             whom = name or "all kernels"
             fail(f"export: {option} is given twice for {whom}; name one, as in {option} KERNEL=...")
-        found[name] = rest
-    return found
+        by_kernel[name] = rest
+    return by_kernel
 
 
 def _kernels(
-    places: tuple[str, ...], signatures: dict[str, str]
+    files: tuple[str, ...], signatures: dict[str, str]
 ) -> dict[str, tuple[Dispatcher, tuple[ArgType, ...]]]:
     """Each kernel with its types, by name."""
     alone = "" in signatures
-    if alone and (len(places) > 1 or len(signatures) > 1):
+    if alone and (len(files) > 1 or len(signatures) > 1):
         fail("export: --sig is for one kernel; say for which, as in --sig KERNEL=f32[:],i32")
     chosen: dict[str, tuple[Dispatcher, tuple[ArgType, ...]]] = {}
-    for place in places:
-        found = FileKernels.of(place, named=alone, command="export", given=signatures.keys())
-        for name, kernel in found.chosen.items():
+    for place in files:
+        kernels = FileKernels.of(place, named=alone, command="export", given=signatures.keys())
+        for name, kernel in kernels.chosen.items():
             if name in chosen:
                 fail(f"export: two kernels are called {name}")
             text = signatures.get(name, signatures.get(""))
-            chosen[name] = kernel, _types(found, name, text)
+            chosen[name] = kernel, _types(kernels, name, text)
     return chosen
 
 
-def _types(found: FileKernels, name: str, text: str | None) -> tuple[ArgType, ...]:
+def _types(kernels: FileKernels, name: str, text: str | None) -> tuple[ArgType, ...]:
     """The given types, or the kernel's own."""
     if text is not None:
         types = argument_types(text)
-        check_count(name, found.chosen[name], types, "export")
+        check_count(name, kernels.chosen[name], types, "export")
         return types
-    several = found.types_of(name)
+    several = kernels.types_of(name)
     if len(several) > 1:
         shown = "".join(f"\n  {', '.join(map(str, types))}" for types in several)
         fail(f"export: {name} has several types; choose with --sig {name}=...:{shown}")
@@ -139,12 +139,12 @@ def _entry(
     except NotForPagesError as refused:
         shown = f"{name}({', '.join(parameters)})"
         fail(f"export: {shown}: {refused}", 1)
-    texts = {entry["wgsl"]: artifact.code.decode()}
+    code_by_file = {entry["wgsl"]: artifact.code.decode()}
     # A page has one table of slots, errors and prints for both.
     if compact != artifact and replace(compact, code=artifact.code) == artifact:
         entry["compact"] = f"{name}.compact.wgsl"
-        texts[entry["compact"]] = compact.code.decode()
-    return entry, texts
+        code_by_file[entry["compact"]] = compact.code.decode()
+    return entry, code_by_file
 
 
 def _axes(module: Module) -> int:
@@ -196,8 +196,8 @@ def _write_all(
         written["index.html"] = page
     whole = {"format": FORMAT, "kernels": [entry for entry, _ in entries]}
     written["manifest.json"] = (json.dumps(whole, indent=1) + "\n").encode()
-    for _, texts in entries:
-        written.update({name: text.encode() for name, text in texts.items()})
+    for _, code_by_file in entries:
+        written.update({name: text.encode() for name, text in code_by_file.items()})
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, octets in written.items():

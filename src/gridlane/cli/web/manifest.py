@@ -81,8 +81,8 @@ def _type(type_: ArgType) -> Json:
         case ComplexType():
             return {"kind": "complex"}
         case ArrayType():
-            made: Json = {"kind": "array", "element": _element(type_.element)}
-            return {**made, "ndim": type_.ndim, "layout": type_.layout}
+            description: Json = {"kind": "array", "element": _element(type_.element)}
+            return {**description, "ndim": type_.ndim, "layout": type_.layout}
         case TupleType():
             return {"kind": "tuple", "items": [_type(item) for item in type_.items]}
         case NoneType():

@@ -60,19 +60,19 @@ def compare_and_swap(state: Emission, op: atomic.AtomicCas) -> None:
     desired = state.let(raw, bits_of(state, dtype, state.name(op.desired)))
     _ordered(state, op, _BEFORE)
     if place.space is Space.LOCAL:
-        found = state.let(raw, bits_of(state, dtype, state.dialect.load(state, place, dtype)))
-        with state.block_of(f"if ({found} == {wanted}) {{"):
+        current = state.let(raw, bits_of(state, dtype, state.dialect.load(state, place, dtype)))
+        with state.block_of(f"if ({current} == {wanted}) {{"):
             state.dialect.store(state, place, raw, desired)
     else:
         _require(state, op, dtype)
-        found = state.variable(state.dialect.types[raw], state.literal(0, raw))
+        current = state.variable(state.dialect.types[raw], state.literal(0, raw))
         word = _Word(state, place, dtype)
         with word.attempts() as (seen, old):
-            state.line(f"{found} = {old};")
+            state.line(f"{current} = {old};")
             with state.block_of(f"if ({old} != {wanted}) {{"):
                 state.line("break;")
             word.replace(seen, desired)
-    state.give(op.results[0], from_bits(state, dtype, found))
+    state.give(op.results[0], from_bits(state, dtype, current))
     _ordered(state, op, _AFTER)
 
 
@@ -158,10 +158,10 @@ class _Word:
             kept = f"({seen} & ~({self.mask} << {self.shift}))"
             moved = f"({state.dialect.convert(u32, raw)} << {self.shift})"
             desired = state.let(u32, hidden_bits(state, f"{kept} | {moved}"))
-        found, done = state.dialect.exchange_if(state, self.place, seen, desired)
+        current, done = state.dialect.exchange_if(state, self.place, seen, desired)
         with state.block_of(f"if ({done}) {{"):
             state.line("break;")
-        state.line(f"{self.current} = {found};")
+        state.line(f"{self.current} = {current};")
 
 
 _BEFORE = frozenset((MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST))

@@ -66,8 +66,10 @@ def _saturated(state: Emission, text: str, target: DType) -> str:
     zero = state.literal(0.0, f32)
     choose = state.dialect.choose
     safe = state.let(f32, choose(f"({big} || {small} || {nan})", zero, text))
-    made = state.let(target, state.dialect.convert(target, safe))
-    least = state.let(target, choose(f"({small} && !{nan})", _int(state, target.min, target), made))
+    integer = state.let(target, state.dialect.convert(target, safe))
+    least = state.let(
+        target, choose(f"({small} && !{nan})", _int(state, target.min, target), integer)
+    )
     return choose(f"({big} && !{nan})", _int(state, target.max, target), least)
 
 
@@ -130,5 +132,5 @@ def bitcast(state: Emission, op: arith.Bitcast) -> None:
         state.set(op.results[0], text)
         return
     assert isinstance(source, DType) and isinstance(target, DType)
-    made = from_bits(state, target, bits_of(state, source, text))
-    state.give(op.results[0], hidden_once(state, op, made))
+    bits = from_bits(state, target, bits_of(state, source, text))
+    state.give(op.results[0], hidden_once(state, op, bits))

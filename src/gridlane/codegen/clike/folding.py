@@ -184,8 +184,8 @@ _HEAD = re.compile(r"[\w.]*(<\w+>)?")
 def _closing(text: str, start: int) -> int:
     """Where the parenthesis is closed that opens at ``start``."""
     depth = 0
-    for at in range(start, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
+    for index in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[index], 0)
         if not depth:
-            return at
+            return index
     return -1

@@ -48,23 +48,23 @@ def call(state: Emission, op: control.Call) -> None:
     # The text of a library function is for one buffer of memory.
     assert not any(isinstance(v.type, PointerType) and v.type.buffer for v in op.arguments)
     arguments = [hidden_zero(state, value) for value in op.arguments]
-    made = f"{function_name(op.callee)}({', '.join(arguments)})"
+    call_text = f"{function_name(op.callee)}({', '.join(arguments)})"
     if len(op.results) > 1:
-        whole = state.named(_result_type(state, op.results), made)
+        whole = state.named(_result_type(state, op.results), call_text)
         for n, value in enumerate(op.results):
             state.set(value, f"{whole}.p{n}")
         return
     for value in op.results:
-        state.give(value, made)
+        state.give(value, call_text)
 
 
 @emits(control.Return)
 def leave(state: Emission, op: control.Return) -> None:
     """End the function, or the thread: the kernel has no results."""
-    texts = [hidden_result(state, value) for value in op.values]
-    if len(texts) > 1:
-        texts = [state.dialect.construct(_result_type(state, op.values), texts)]
-    state.line(f"return {texts[0]};" if texts else "return;")
+    values = [hidden_result(state, value) for value in op.values]
+    if len(values) > 1:
+        values = [state.dialect.construct(_result_type(state, op.values), values)]
+    state.line(f"return {values[0]};" if values else "return;")
 
 
 def declare(state: Emission, name: str) -> None:

@@ -140,9 +140,9 @@ class Glsl(Words):
             head.append(f"{where} {name.capitalize()} {{ uint {name}[]; }};")
         if any(_WITHIN in line for line in (*state.declarations.values(), *state.lines)):
             head.append(f"#define {_WITHIN}array, at) array[min(at, uint(array.length()) - 1u)]")
-        words, is_dynamic = shared_bytes(state) // 4, "dynamic" in state.uses
-        if words or is_dynamic:  # an array has at least one element
-            count = f"{words or 1} + DYNAMIC_WORDS" if is_dynamic else f"{words}"
+        word_count, is_dynamic = shared_bytes(state) // 4, "dynamic" in state.uses
+        if word_count or is_dynamic:  # an array has at least one element
+            count = f"{word_count or 1} + DYNAMIC_WORDS" if is_dynamic else f"{word_count}"
             head.append(f"shared uint shared_words[{count}];")
         if state.local:
             head.append(f"uint local_words[{state.local // 4}];")

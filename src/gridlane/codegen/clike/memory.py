@@ -91,10 +91,10 @@ def offset(state: Emission, op: memory.Offset) -> None:
 def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
     """Emit the address of a field."""
     whole = _element(op.pointer)
-    at = whole.offsets[op.index] if isinstance(whole, StructType) else 0
+    offset = whole.offsets[op.index] if isinstance(whole, StructType) else 0
     state.set(op.results[0], state.name(op.pointer))
-    if at:
-        moved = _moved(state, place_of(state, op.pointer), at)
+    if offset:
+        moved = _moved(state, place_of(state, op.pointer), offset)
         state.give(op.results[0], moved.pointer)
 
 

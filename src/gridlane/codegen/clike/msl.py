@@ -96,13 +96,13 @@ class Metal(Pointers):
             return "int(launch.dynamic_bytes)"
         assert isinstance(op, grid.GridQuery)
         n, axis = op.axis.value, "xyz"[op.axis.value]
-        texts: dict[type[Op], str] = {
+        queries: dict[type[Op], str] = {
             grid.ThreadIdx: f"thread_index.{axis}",
             grid.BlockIdx: f"block_index.{axis} + launch.base[{n}]",
             grid.BlockDim: f"block_shape.{axis}",
             grid.GridDim: f"launch.grid[{n}]",
         }
-        return f"int({texts[type(op)]})"
+        return f"int({queries[type(op)]})"
 
     def barrier(self, state: Emission) -> None:
         state.line(f"threadgroup_barrier({_FLAGS});")

@@ -107,8 +107,8 @@ class Pointers(Dialect):
         if dtype.bits != 32 or dtype.is_float or kind not in _NATIVE:
             return ""
         call = "atomic_exchange" if kind == "exchange" else f"atomic_fetch_{kind}"
-        at = self._atomic(place, f"atomic_{self.types[dtype]}")
-        return f"{call}_explicit({at}, {value}, {_RELAXED})"
+        pointer = self._atomic(place, f"atomic_{self.types[dtype]}")
+        return f"{call}_explicit({pointer}, {value}, {_RELAXED})"
 
     def exchange_if(self, state: Emission, place: Place, expected: str, desired: str) -> Pair:
         seen = state.variable("uint", expected)

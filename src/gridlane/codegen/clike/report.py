@@ -49,13 +49,13 @@ def print_line(state: Emission, op: control.Print) -> None:
     state.prints.append(op)
     size = abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * len(op.arguments)
     head = _field(state, block, f"{abi.PRINT_HEAD_OFFSET}u")
-    at = state.let(u32, dialect.atomic(state, head, u32, "add", f"{size}u"))
+    position = state.let(u32, dialect.atomic(state, head, u32, "add", f"{size}u"))
     capacity = _field(state, block, f"{abi.PRINT_CAPACITY_OFFSET}u")
     room = state.let(u32, dialect.load(state, capacity, u32))
     # A head that has wrapped would be small again.
-    fits = state.let(b1, f"({at} + {size}u) <= {room} && {at} < ({at} + {size}u)")
+    fits = state.let(b1, f"({position} + {size}u) <= {room} && {position} < ({position} + {size}u)")
     with state.block_of(f"if ({fits}) {{"):
-        start = state.let(u32, f"{at} + {abi.RECORDS_OFFSET}u")
+        start = state.let(u32, f"{position} + {abi.RECORDS_OFFSET}u")
         record = _field(state, block, start)
         for n, argument in enumerate(op.arguments):
             assert isinstance(argument.type, DType)

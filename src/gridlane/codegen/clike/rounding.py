@@ -167,8 +167,8 @@ def _hidden(state: Emission, text: str, symbol: str = "^") -> str:
     if text[0] in "-(.0123456789" and state.dialect.names_constants:  # a literal, maybe
         text = state.let(f32, text)
     raw = f"{state.dialect.bits(f32, u32, text)} {symbol} zero"
-    made = state.dialect.bits(u32, f32, raw)
-    return made if state.dialect.folds else state.let(f32, made)
+    number = state.dialect.bits(u32, f32, raw)
+    return number if state.dialect.folds else state.let(f32, number)
 
 
 def _may_be_known_zero(value: Value) -> bool:

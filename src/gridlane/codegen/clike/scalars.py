@@ -230,13 +230,13 @@ def _counted(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
     wide = computing(dtype)
     filled = resized(state, operands[0], dtype, dtype.unsigned)
     filled = resized(state, filled, dtype.unsigned, wide)
-    made = state.dialect.functions[type(op)].format(filled)
+    counted = state.dialect.functions[type(op)].format(filled)
     extra = wide.bits - dtype.bits
     if extra and isinstance(op, arith.Clz):
-        made = f"({made} - {extra}u)"
+        counted = f"({counted} - {extra}u)"
     if extra and isinstance(op, arith.Brev):
-        made = f"({made} >> {extra}u)"
-    return state.dialect.convert(dtype, made)
+        counted = f"({counted} >> {extra}u)"
+    return state.dialect.convert(dtype, counted)
 
 
 def _function(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
@@ -311,12 +311,12 @@ def scalar(state: Emission, op: Op) -> None:
     operands = [kept_apart(state, op, number) for number in range(len(values))]
     first = values[0].type
     if isinstance(first, PointerType):
-        texts = [state.dialect.number(text) for text in operands]
-        state.give(op.results[0], SCALARS[type(op)](state, op, u32, texts))
+        numbers = [state.dialect.number(text) for text in operands]
+        state.give(op.results[0], SCALARS[type(op)](state, op, u32, numbers))
         return
     assert isinstance(first, DType)
-    made = hidden_select(state, op, _through(state, SCALARS[type(op)], op, first, operands))
-    state.give(op.results[0], hidden_once(state, op, made))
+    scalar_text = hidden_select(state, op, _through(state, SCALARS[type(op)], op, first, operands))
+    state.give(op.results[0], hidden_once(state, op, scalar_text))
 
 
 def _through(state: Emission, emit: Emit, op: Op, dtype: DType, operands: list[str]) -> str:
@@ -350,5 +350,5 @@ def const(state: Emission, op: arith.Const) -> None:
 def select(state: Emission, op: arith.Select) -> None:
     """Select between scalars or pointers."""
     a, b = hidden_choice(state, op), state.name(op.on_false)
-    made = state.dialect.choose(state.name(op.condition), a, b)
-    state.give(op.results[0], hidden_once(state, op, made))
+    chosen = state.dialect.choose(state.name(op.condition), a, b)
+    state.give(op.results[0], hidden_once(state, op, chosen))

@@ -92,8 +92,8 @@ def shuffle(state: Emission, op: warp.Shuffle) -> None:
     # What an inactive lane gives is undefined in the language, and zero in the IR.
     is_here = state.let(b1, f"(({state.dialect.together(state)} >> {number}) & 1u) != 0u")
     peers = [state.let(u32, state.dialect.peer(state, word, number)) for word in words]
-    found = [state.let(u32, state.dialect.choose(is_here, word, "0u")) for word in peers]
-    state.give(op.results[0], of_words(state, found, dtype))
+    received = [state.let(u32, state.dialect.choose(is_here, word, "0u")) for word in peers]
+    state.give(op.results[0], of_words(state, received, dtype))
     state.set(op.results[1], inside)
 
 
@@ -140,8 +140,8 @@ def _equals(state: Emission, value: Value, to: str = "") -> str:
         words = [state.let(u32, state.dialect.peer(state, word, to)) for word in own]
 
     def same(number: str) -> str:
-        found = [state.let(u32, state.dialect.peer(state, word, number)) for word in own]
-        test = " && ".join(f"{a} == {b}" for a, b in zip(found, words, strict=True))
+        received = [state.let(u32, state.dialect.peer(state, word, number)) for word in own]
+        test = " && ".join(f"{a} == {b}" for a, b in zip(received, words, strict=True))
         return state.dialect.choose(f"({test})", "1u", "0u")
 
     return _gathered(state, same)
@@ -180,8 +180,8 @@ def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
     empty = state.variable(state.dialect.types[b1], "true")
 
     def body(number: str) -> None:
-        found = [state.let(u32, state.dialect.peer(state, word, number)) for word in words]
-        item = state.let(dtype, of_words(state, found, dtype))
+        received = [state.let(u32, state.dialect.peer(state, word, number)) for word in words]
+        item = state.let(dtype, of_words(state, received, dtype))
         with state.block_of(f"if ((({part} >> {number}) & 1u) != 0u) {{"):
             both = state.let(dtype, combined(state, _REDUCTIONS[op.kind], dtype, [total, item]))
             state.line(f"{total} = {state.dialect.choose(empty, item, both)};")

@@ -124,21 +124,21 @@ class Words(Dialect):
         return f"{shared_bytes(state)}u"
 
     def local_array(self, state: Emission, size: int) -> str:
-        at = state.local
+        offset = state.local
         state.local += _rounded(size)
-        return f"{at}u"
+        return f"{offset}u"
 
     # ---- the grid
 
     def parameter(self, state: Emission, number: int) -> str:
-        at, type_ = state.offsets[number], state.module.kernel.params[number].value.type
-        word = f"params[{at // 4}]"
+        offset, type_ = state.offsets[number], state.module.kernel.params[number].value.type
+        word = f"params[{offset // 4}]"
         if not isinstance(type_, DType):
             return word
         if type_.bits == 64:
-            return self.construct(state.type_name(PAIR), [word, f"params[{at // 4 + 1}]"])
+            return self.construct(state.type_name(PAIR), [word, f"params[{offset // 4 + 1}]"])
         if type_.size < 4:
-            return self._part(word, 8 * (at % 4), type_)
+            return self._part(word, 8 * (offset % 4), type_)
         return self.bits(u32, type_, word)
 
     def _part(self, word: str, shift: int, dtype: DType) -> str:
@@ -157,13 +157,13 @@ class Words(Dialect):
             return f"{self._int()}(launch[{DYNAMIC}])"
         assert isinstance(op, grid.GridQuery) and state.block
         n, axis = op.axis.value, "xyz"[op.axis.value]
-        texts: dict[type[Op], str] = {
+        queries: dict[type[Op], str] = {
             grid.ThreadIdx: f"{self.thread}.{axis}",
             grid.BlockIdx: f"{self.group}.{axis} + launch[{BASE + n}]",
             grid.BlockDim: f"{state.block[n]}",
             grid.GridDim: f"launch[{GRID + n}]",
         }
-        return f"{self._int()}({texts[type(op)]})"
+        return f"{self._int()}({queries[type(op)]})"
 
     def _int(self) -> str:
         return next(name for dtype, name in self.types.items() if dtype.name == "i32")
@@ -184,8 +184,10 @@ class Words(Dialect):
     def atomic(self, state: Emission, place: Place, dtype: DType, kind: str, value: str) -> str:
         if kind == "exchange" or (not dtype.is_float and kind in _NATIVE):
             name = f"atomic{kind.capitalize()}"
-            made = self.call_atomic(name, self._element(state, place), self.bits(dtype, u32, value))
-            return self.bits(u32, dtype, made)
+            old_bits = self.call_atomic(
+                name, self._element(state, place), self.bits(dtype, u32, value)
+            )
+            return self.bits(u32, dtype, old_bits)
         if dtype is u32 and kind in _UNSIGNED:
             return self.call_atomic(
                 f"atomic{kind.capitalize()}", self._element(state, place), value

@@ -37,7 +37,7 @@ class _Helper:
         self.process: subprocess.Popen[bytes] | None = None
         self.left = 0
 
-    def code(self, text: str, made: machine.Machine, level: int) -> bytes:
+    def code(self, text: str, target_machine: machine.Machine, level: int) -> bytes:
         """Object code by the helper, which is started if there is none.
 
         Raises:
@@ -50,7 +50,7 @@ class _Helper:
                 self.process, self.left = _started(), EACH
             self.left -= 1
             try:
-                kind, answer = _exchanged(self.process, _request(text, made, level))
+                kind, answer = _exchanged(self.process, _request(text, target_machine, level))
             except BaseException:  # an interrupted exchange would leave half an answer in the pipe
                 self.end()
                 raise
@@ -74,7 +74,7 @@ _helper = _Helper()
 _compiled = 0
 
 
-def object_code(text: str, made: machine.Machine, level: int = 2) -> bytes:
+def object_code(text: str, target_machine: machine.Machine, level: int = 2) -> bytes:
     """As ``machine.object_code``, in a helper process once this one has compiled its first modules.
 
     Raises:
@@ -84,9 +84,9 @@ def object_code(text: str, made: machine.Machine, level: int = 2) -> bytes:
     if _compiled >= FIRST and _may_start():
         for _ in range(2):
             with contextlib.suppress(OSError, EOFError):
-                return _helper.code(text, made, level)
+                return _helper.code(text, target_machine, level)
     _compiled += 1
-    return machine.object_code(text, made, level)
+    return machine.object_code(text, target_machine, level)
 
 
 def _may_start() -> bool:
@@ -105,8 +105,8 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _request(text: str, made: machine.Machine, level: int) -> bytes:
-    fields = asdict(made) | {"has": sorted(made.has)}
+def _request(text: str, target_machine: machine.Machine, level: int) -> bytes:
+    fields = asdict(target_machine) | {"has": sorted(target_machine.has)}
     return json.dumps([text, fields, level]).encode()
 
 
@@ -127,10 +127,10 @@ def _read(pipe: IO[bytes]) -> tuple[int, bytes]:
     if len(head) < _HEAD.size:
         raise EOFError
     kind, size = _HEAD.unpack(head)
-    found = pipe.read(size)
-    if len(found) < size:
+    content = pipe.read(size)
+    if len(content) < size:
         raise EOFError
-    return kind, found
+    return kind, content
 
 
 def serve() -> None:
@@ -150,9 +150,9 @@ def serve() -> None:
 
 def _answered(request: Any) -> tuple[int, bytes]:
     text, fields, level = request
-    made = machine.Machine(**fields | {"has": frozenset(fields["has"])})
+    target_machine = machine.Machine(**fields | {"has": frozenset(fields["has"])})
     try:
-        return _DONE, machine.object_code(text, made, level)
+        return _DONE, machine.object_code(text, target_machine, level)
     except GridlaneError as error:
         return _REFUSED, str(error).encode()
 

@@ -15,8 +15,8 @@ def _bytes(condition: str) -> bytes:
     """A regular expression's class of the bytes that match ``condition``: bits 0, 1, or x."""
     ones = int(condition.replace("x", "0"), 2)
     known = int(condition.replace("0", "1").replace("x", "0"), 2)
-    found = (b"\\x%02x" % byte for byte in range(256) if byte & known == ones)
-    return b"[" + b"".join(found) + b"]"
+    members = (b"\\x%02x" % byte for byte in range(256) if byte & known == ones)
+    return b"[" + b"".join(members) + b"]"
 
 
 _PREFIX = b"\x62" + _bytes("xxxxx011") + _bytes("xxxxx101")
@@ -51,25 +51,25 @@ def hidden_choices(text: str) -> str:
     return "\n".join([*lines, f"{_ZERO} = internal global i64 0"])
 
 
-def _hidden(found: re.Match[str], name: str) -> str:
+def _hidden(match: re.Match[str], name: str) -> str:
     """A select whose first operand, or the second if that is a constant, is combined with a zero
     that LLVM cannot fold."""
-    one, other, type_, kind = (found[key] for key in ("one", "other", "type", "kind"))
+    one, other, type_, kind = (match[key] for key in ("one", "other", "type", "kind"))
     source = one if one.startswith("%") else other
     if not source.startswith("%"):
-        return found[0]
+        return match[0]
     word = _WORDS[kind]
-    words = f"<{found['lanes']} x {word}>"
-    made = f"{name}.made"
+    vector = f"<{match['lanes']} x {word}>"
+    rebuilt = f"{name}.made"
     lines = [
         f"{name}.zero = load volatile {word}, ptr {_ZERO}",
-        f"{name}.first = insertelement {words} poison, {word} {name}.zero, i64 0",
-        f"{name}.zeros = shufflevector {words} {name}.first, {words} poison, "
-        f"<{found['lanes']} x i32> zeroinitializer",
-        f"{name}.bits = bitcast {type_} {source} to {words}",
-        f"{name}.same = xor {words} {name}.bits, {name}.zeros",
-        f"{made} = bitcast {words} {name}.same to {type_}",
+        f"{name}.first = insertelement {vector} poison, {word} {name}.zero, i64 0",
+        f"{name}.zeros = shufflevector {vector} {name}.first, {vector} poison, "
+        f"<{match['lanes']} x i32> zeroinitializer",
+        f"{name}.bits = bitcast {type_} {source} to {vector}",
+        f"{name}.same = xor {vector} {name}.bits, {name}.zeros",
+        f"{rebuilt} = bitcast {vector} {name}.same to {type_}",
     ]
-    one, other = (made, other) if source == one else (one, made)
-    lines.append(f"{found['head']}, {type_} {one}, {type_} {other}")
+    one, other = (rebuilt, other) if source == one else (one, rebuilt)
+    lines.append(f"{match['head']}, {type_} {one}, {type_} {other}")
     return "\n".join(f"  {line}" for line in lines)

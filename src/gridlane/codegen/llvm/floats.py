@@ -172,11 +172,11 @@ def split(body: Body, value: str, wide: DType, lanes: int) -> tuple[str, str]:
     is_zero = body.op(f"fcmp oeq {real} {value}, {zero}")
     not_zero = body.op(f"xor {mask} {is_zero}, {splat('true', 'i1', lanes)}")
     plain = body.op(f"and {mask} {is_finite}, {not_zero}")
-    made = body.op(f"select {mask} {plain}, {real} {fraction}, {real} {value}")
+    chosen_fraction = body.op(f"select {mask} {plain}, {real} {fraction}, {real} {value}")
     power32 = power if wide is f32 else body.op(f"trunc {whole} {power} to {widen('i32', lanes)}")
     ints = widen("i32", lanes)
     chosen = body.op(f"select {mask} {plain}, {ints} {power32}, {ints} {splat('0', 'i32', lanes)}")
-    return made, chosen
+    return chosen_fraction, chosen
 
 
 _QUIET_NAN = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8000000000000}

@@ -50,9 +50,9 @@ def extended(body: Body, value: str, lanes: int) -> str:
     finite = w.less(size, 0x7C00)
     bias = w.select(finite, w.const(112 << 23), w.const(224 << 23))
     large = w.op("add", w.op("shl", size, _STEP), bias)
-    made = w.select(w.less(size, 0x400), small, large)
+    magnitude = w.select(w.less(size, 0x400), small, large)
     sign = w.op("shl", w.op("and", bits, 0x8000), 16)
-    return w.cast("bitcast", w.op("or", made, sign), w.word, w.real)
+    return w.cast("bitcast", w.op("or", magnitude, sign), w.word, w.real)
 
 
 def rounded(body: Body, value: str, lanes: int) -> str:
@@ -60,20 +60,20 @@ def rounded(body: Body, value: str, lanes: int) -> str:
     w = _Words(body, lanes)
     bits = w.cast("bitcast", value, w.real, w.word)
     size = w.op("and", bits, 0x7FFFFFFF)
-    made = w.select(w.less(size, 0x38800000), _subnormal(w, size), _normal(w, size))
+    magnitude = w.select(w.less(size, 0x38800000), _subnormal(w, size), _normal(w, size))
     # A NaN stays a NaN, and becomes quiet.
     nan = w.op("or", w.op("lshr", w.op("and", size, 0x7FFFFF), _STEP), 0x7E00)
-    made = w.select(w.less(size, 0x7F800001), made, nan)
+    magnitude = w.select(w.less(size, 0x7F800001), magnitude, nan)
     sign = w.op("and", w.op("lshr", bits, 16), 0x8000)
-    return w.cast("trunc", w.op("or", made, sign), w.word, w.half)
+    return w.cast("trunc", w.op("or", magnitude, sign), w.word, w.half)
 
 
 def _normal(w: _Words, size: str) -> str:
     """The bits of a magnitude from 2**-14 on; one that is too large becomes infinite."""
     odd = w.op("and", w.op("lshr", size, _STEP), 1)
     moved = w.op("add", w.op("add", size, 0xFFF), odd)
-    made = w.op("sub", w.op("lshr", moved, _STEP), 112 << 10)
-    return w.select(w.less(made, 0x7C00), made, w.const(0x7C00))
+    rounded_bits = w.op("sub", w.op("lshr", moved, _STEP), 112 << 10)
+    return w.select(w.less(rounded_bits, 0x7C00), rounded_bits, w.const(0x7C00))
 
 
 def _subnormal(w: _Words, size: str) -> str:

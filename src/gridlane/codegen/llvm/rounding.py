@@ -38,8 +38,8 @@ class _Size:
     def select(self, test: str, a: str, b: str) -> str:
         return self.body.op(f"select {self.mask} {test}, {self.type_} {a}, {self.type_} {b}")
 
-    def signed(self, made: str) -> str:
-        return self.body.intrinsic("copysign", self.name, self.lanes, [made, self.value])
+    def signed(self, magnitude: str) -> str:
+        return self.body.intrinsic("copysign", self.name, self.lanes, [magnitude, self.value])
 
     def truncated(self) -> str:
         """The magnitude without its fraction."""

@@ -89,11 +89,11 @@ def _through_f32(body: Body, op: Op, lanes: int, operands: list[str], function: 
         else name
         for value, name in zip(op.operands(), operands, strict=True)
     ]
-    made = _FLOAT_NAME.set("float")
+    token = _FLOAT_NAME.set("float")
     try:
         result = function(body, op, lanes, from_bits)
     finally:
-        _FLOAT_NAME.reset(made)
+        _FLOAT_NAME.reset(token)
     made_type = op.results[0].type
     if isinstance(made_type, DType) and held_as_bits(made_type):
         return round_to_bits(body, result, made_type, lanes)

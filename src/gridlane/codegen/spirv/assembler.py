@@ -91,9 +91,9 @@ class Assembler:
     def spec_constant(self, type_: int, number: int, default: int) -> int:
         """A constant that the pipeline sets, by its number."""
         if number not in self._spec_constants:
-            made = self._spec_constants[number] = self.fresh()
-            self.globals.append((Opcode.SpecConstant, type_, made, default))
-            self.decorate(made, Decoration.SpecId, number)
+            constant_id = self._spec_constants[number] = self.fresh()
+            self.globals.append((Opcode.SpecConstant, type_, constant_id, default))
+            self.decorate(constant_id, Decoration.SpecId, number)
         return self._spec_constants[number]
 
     def spec_op(self, type_: int, opcode: Opcode, *ids: int) -> int:
@@ -123,9 +123,9 @@ class Assembler:
 
     def result(self, opcode: Opcode, type_: int, *words: int) -> int:
         """Append an instruction to the function; its result's id."""
-        made = self.fresh()
-        self.body.append((opcode, type_, made, *words))
-        return made
+        identifier = self.fresh()
+        self.body.append((opcode, type_, identifier, *words))
+        return identifier
 
     def do(self, opcode: Opcode, *words: int) -> None:
         """Append an instruction without a result."""

@@ -186,8 +186,8 @@ def word_pointer(state: Emission, spot: Spot) -> int:
     array = array_of(state, place)
     if not place.quads:
         return code.result(Opcode.AccessChain, type_, array, index)
-    quad, at = code.shifted_down(u32, index, 2), code.masked(u32, index, 3)
-    return code.result(Opcode.AccessChain, type_, array, quad, at)
+    quad, lane = code.shifted_down(u32, index, 2), code.masked(u32, index, 3)
+    return code.result(Opcode.AccessChain, type_, array, quad, lane)
 
 
 def load_quad(state: Emission, spot: Spot) -> list[int]:
@@ -203,9 +203,9 @@ def load_quad(state: Emission, spot: Spot) -> list[int]:
         array_of(state, place),
         code.shifted_down(u32, index, 2),
     )
-    made = code.result(Opcode.Load, type_, pointer, *_flags(spot))
+    quad = code.result(Opcode.Load, type_, pointer, *_flags(spot))
     word = code.scalar(u32)
-    return [code.result(Opcode.CompositeExtract, word, made, at) for at in range(4)]
+    return [code.result(Opcode.CompositeExtract, word, quad, at) for at in range(4)]
 
 
 def _quad(code: Code) -> int:
@@ -283,10 +283,10 @@ def _constant(state: Emission, place: Place, array: int) -> int:
     """The words of constant data."""
     code, word = state.code, unsigned(place.bits)
     data = bytearray(place.size)
-    for root, at in place.offsets.items():
+    for root, offset in place.offsets.items():
         assert isinstance(root, str)
         own = state.module.globals[root].data or b""
-        data[at : at + len(own)] = own
+        data[offset : offset + len(own)] = own
     step = word.size
     words = [
         code.const(int.from_bytes(data[at : at + step], "little"), word)

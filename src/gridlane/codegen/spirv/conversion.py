@@ -163,8 +163,8 @@ def _saturated(code: Code, value: int, source: DType, target: DType) -> int:
 
 def through_f64(code: Code, dtype: DType, operands: list[int], compute: Callable[..., int]) -> int:
     """Compute a quotient or root of any float in f64."""
-    made = compute(*[convert(code, value, dtype, f64) for value in operands])
-    return convert(code, made, f64, dtype)
+    wide_result = compute(*[convert(code, value, dtype, f64) for value in operands])
+    return convert(code, wide_result, f64, dtype)
 
 
 def fused_through_f64(code: Code, dtype: DType, operands: list[int]) -> int:

@@ -39,52 +39,54 @@ def disassembled(code: bytes) -> str:
     if len(words) < 5 or words[0] != MAGIC or len(code) % 4:
         raise ValueError("this is not a SPIR-V module")
     lines = [f"; SPIR-V {words[1] >> 16}.{words[1] >> 8 & 0xFF}, ids below {words[3]}"]
-    at = 5
-    while at < len(words):
-        length = words[at] >> 16
-        if not length or at + length > len(words):
-            raise ValueError(f"word {at}: an instruction of {length} words")
-        lines.append(_line(Opcode(words[at] & 0xFFFF), words[at + 1 : at + length]))
-        at += length
+    position = 5
+    while position < len(words):
+        length = words[position] >> 16
+        if not length or position + length > len(words):
+            raise ValueError(f"word {position}: an instruction of {length} words")
+        lines.append(
+            _line(Opcode(words[position] & 0xFFFF), words[position + 1 : position + length])
+        )
+        position += length
     return "\n".join((*lines, ""))
 
 
 def _line(opcode: Opcode, words: tuple[int, ...]) -> str:
     """``%result = Name %type operands``."""
     result = ""
-    texts: list[str] = []
+    operand_texts: list[str] = []
     layout = LAYOUTS.get(opcode, "trn")
     for letter, text in _operands(opcode, layout, words):
         if letter == "r":
             result = f"{text} = "
         else:
-            texts.append(text)
-    return " ".join((f"{result}{opcode.name}", *texts))
+            operand_texts.append(text)
+    return " ".join((f"{result}{opcode.name}", *operand_texts))
 
 
 def _operands(opcode: Opcode, layout: str, words: tuple[int, ...]) -> Iterator[tuple[str, str]]:
     """(letter of the layout, text) of each operand."""
-    at = 0
+    position = 0
     for letter in layout:
         if letter in "nw":
-            for word in words[at:]:
+            for word in words[position:]:
                 yield letter, f"%{word}" if letter == "n" else str(word)
             return
         if letter == "s":
-            text, used = _string(words[at:])
+            text, used = _string(words[position:])
             yield letter, text
-            at += used
+            position += used
             continue
-        yield letter, _operand(opcode, letter, at, words[at])
-        at += 1
+        yield letter, _operand(opcode, letter, position, words[position])
+        position += 1
 
 
-def _operand(opcode: Opcode, letter: str, at: int, word: int) -> str:
+def _operand(opcode: Opcode, letter: str, position: int, word: int) -> str:
     if letter == "g":
         return Glsl(word).name
     if letter != "l":
         return f"%{word}"
-    names = _NAMED.get((opcode, at))
+    names = _NAMED.get((opcode, position))
     return names(word).name if names else str(word)
 
 
@@ -117,10 +119,10 @@ def assembled(text: str) -> bytes:
         if not line.strip():
             continue
         try:
-            made = _instruction(_TOKEN.findall(line))
+            instruction = _instruction(_TOKEN.findall(line))
         except (KeyError, ValueError) as error:
             raise ParseError(f"no instruction of gridlane's: {error}", number, 1, line) from None
-        words += made
+        words += instruction
     results = (int(each[1]) for line in lines if (each := re.match(r"\s*%(\d+) =", line)))
     bound = max([bound, *(each + 1 for each in results)])
     words = [MAGIC, major << 16 | minor << 8, 0, bound, 0, *words]
@@ -153,7 +155,7 @@ def _instruction(tokens: list[str]) -> list[int]:
     return [len(words) + 1 << 16 | opcode, *words]
 
 
-def _words(opcode: Opcode, letter: str, at: int, token: str) -> list[int]:
+def _words(opcode: Opcode, letter: str, position: int, token: str) -> list[int]:
     """The words of an operand."""
     if letter == "s":
         octets = token.strip('"').encode() + b"\0"
@@ -163,7 +165,7 @@ def _words(opcode: Opcode, letter: str, at: int, token: str) -> list[int]:
         return [Glsl[token]]
     if letter != "l":
         return [_number(token, "%")]
-    names = _NAMED.get((opcode, at))
+    names = _NAMED.get((opcode, position))
     return [names[token] if names else _number(token, "")]
 
 

@@ -122,9 +122,9 @@ def const(state: Emission, op: Const) -> None:
     type_ = op.type
     dtype = address_type(type_) if isinstance(type_, PointerType) else type_
     assert isinstance(dtype, DType)
-    made = state.code.const(op.value, dtype)
+    constant = state.code.const(op.value, dtype)
     if op.is_negative_zero:
-        made = state.code.hidden_minus_zero(made, dtype)
+        constant = state.code.hidden_minus_zero(constant, dtype)
     if is_misread(op, state.users):
-        made = state.code.hidden_unit(made, dtype)
-    state.set(op.results[0], made)
+        constant = state.code.hidden_unit(constant, dtype)
+    state.set(op.results[0], constant)

@@ -17,9 +17,9 @@ def fused(state: Emission, op: arith.Fma) -> None:
     assert isinstance(dtype, DType)
     operands = [state.name(value) for value in op.operands()]
     if state.has("fma") and dtype.name != "bf16":
-        made = state.code.ext(Glsl.Fma, dtype, *operands)
+        fused_id = state.code.ext(Glsl.Fma, dtype, *operands)
     else:
         assert dtype.bits < 64, op
         operands = scalars.hidden_zeros(state.code, op, operands)
-        made = conversion.fused_through_f64(state.code, dtype, operands)
-    state.set(op.results[0], made)
+        fused_id = conversion.fused_through_f64(state.code, dtype, operands)
+    state.set(op.results[0], fused_id)

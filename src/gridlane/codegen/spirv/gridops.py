@@ -58,8 +58,8 @@ def _push_block(state: Emission) -> int:
     code.globals.append((Opcode.TypeStruct, block, *members))
     code.decorate(block, Decoration.Block)
     for member, offset in enumerate(_OFFSETS):
-        words = (Opcode.MemberDecorate, block, member, Decoration.Offset, offset)
-        code.decorations.append(words)
+        decoration = (Opcode.MemberDecorate, block, member, Decoration.Offset, offset)
+        code.decorations.append(decoration)
     return code.global_variable(Storage.PushConstant, block)
 
 
@@ -80,8 +80,8 @@ def _component(state: Emission, builtin: BuiltIn, axis: int) -> int:
         code = state.code
         whole = _input(state, builtin, code.type(Opcode.TypeVector, code.scalar(u32), 3))
         with code.at_entry():
-            made = code.op(Opcode.CompositeExtract, u32, whole, axis)
-        state.inputs[key] = made
+            component = code.op(Opcode.CompositeExtract, u32, whole, axis)
+        state.inputs[key] = component
     return state.inputs[key]
 
 
@@ -128,14 +128,14 @@ def index(state: Emission, op: grid.GridQuery) -> None:
     """Emit a grid query."""
     axis = op.axis.value
     if isinstance(op, grid.ThreadIdx):
-        made = thread_index(state, axis)
+        query = thread_index(state, axis)
     elif isinstance(op, grid.BlockIdx):
-        made = block_index(state, axis)
+        query = block_index(state, axis)
     elif isinstance(op, grid.BlockDim):
-        made = block_size(state, axis)
+        query = block_size(state, axis)
     else:
-        made = push_constant(state, "grid", axis)
-    state.set(op.results[0], made)
+        query = push_constant(state, "grid", axis)
+    state.set(op.results[0], query)
 
 
 @emits(grid.LaneId)

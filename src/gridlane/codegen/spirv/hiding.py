@@ -41,12 +41,12 @@ def settled_operands(code: Code, op: Op, operands: list[int]) -> list[int]:
     ]
 
 
-def settled_result(code: Code, op: Op, made: int) -> int:
+def settled_result(code: Code, op: Op, result: int) -> int:
     """The result, hidden: compilers take a 64-bit min(x, c) - x for a saturating difference."""
     type_ = op.results[0].type
     if isinstance(op, arith.Min | arith.Max) and isinstance(type_, DType) and type_ in (i64, u64):
-        return code.settled_integer(made, type_)
-    return made
+        return code.settled_integer(result, type_)
+    return result
 
 
 def _knows_too_much(op: Op, value: Value) -> bool:

@@ -126,8 +126,8 @@ def _load_param(state: Emission, param: Param, slot: ParamSlot) -> int:
     with code.at_entry():
         address = code.plus(u64, block, slot.offset)
         pointer = global_pointer(state, address, code.scalar(held))
-        made = code.op(Opcode.Load, held, pointer, Access.Aligned, held.size)
-        return code.from_bits(made, dtype) if dtype.is_bool else made
+        loaded = code.op(Opcode.Load, held, pointer, Access.Aligned, held.size)
+        return code.from_bits(loaded, dtype) if dtype.is_bool else loaded
 
 
 def _declare_variables(state: Emission, kernel: Function) -> None:

@@ -52,8 +52,8 @@ def _load(state: Emission, spot: Spot, type_: Type) -> int:
         return code.resized(load_bits(state, spot, 64), u64, address_type(type_))
     if spot.place is not None and spot.place.quads and is_quad(type_):
         assert isinstance(type_, VectorType)
-        words = [code.from_bits(word, type_.element) for word in load_quad(state, spot)]
-        return code.result(Opcode.CompositeConstruct, state.register_type(type_), *words)
+        elements = [code.from_bits(word, type_.element) for word in load_quad(state, spot)]
+        return code.result(Opcode.CompositeConstruct, state.register_type(type_), *elements)
     parts = [_load(state, spot.further(state.code, at), part) for at, part in fields(type_)]
     return code.result(Opcode.CompositeConstruct, state.register_type(type_), *parts)
 
@@ -83,9 +83,9 @@ def _store(state: Emission, spot: Spot, value: int, type_: Type) -> None:
     if isinstance(type_, PointerType):
         store_bits(state, spot, code.resized(value, address_type(type_), u64), 64)
         return
-    for index, (at, part_type) in enumerate(fields(type_)):
+    for index, (offset, part_type) in enumerate(fields(type_)):
         item = code.result(Opcode.CompositeExtract, state.register_type(part_type), value, index)
-        _store(state, spot.further(state.code, at), item, part_type)
+        _store(state, spot.further(state.code, offset), item, part_type)
 
 
 def fields(type_: Type) -> list[tuple[int, Type]]:
@@ -123,9 +123,9 @@ def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
     """Emit the address of a field."""
     assert isinstance(op.pointer.type, PointerType)
     whole = op.pointer.type.element
-    at = whole.offsets[op.index] if isinstance(whole, StructType) else 0
+    offset = whole.offsets[op.index] if isinstance(whole, StructType) else 0
     dtype = _address_type(state, op.pointer)
-    state.set(op.results[0], state.code.plus(dtype, state.name(op.pointer), at))
+    state.set(op.results[0], state.code.plus(dtype, state.name(op.pointer), offset))
 
 
 @emits(memory.Recast)
@@ -186,9 +186,9 @@ def _start(state: Emission, value: Value, root: Root) -> None:
 def global_address(state: Emission, op: memory.GlobalAddress) -> None:
     """Emit the address of a shared array, or of constant data, which long tables have in memory."""
     if op.type.space is Space.GLOBAL:
-        at = state.module.constants_at + state.module.offset_of(op.symbol)
+        address = state.module.constants_at + state.module.offset_of(op.symbol)
         block = push_constant(state, "params")
-        state.set(op.results[0], state.code.plus(u64, block, at))
+        state.set(op.results[0], state.code.plus(u64, block, address))
         return
     _start(state, op.results[0], op.symbol)
 
@@ -254,8 +254,8 @@ def part(state: Emission, op: memory.Part) -> None:
 def select(state: Emission, op: arith.Select) -> None:
     """Emit a select between values of any type, part by part."""
     sides = state.name(op.on_true), state.name(op.on_false)
-    made = _chosen(state, state.name(op.condition), *sides, op.on_true.type)
-    state.set(op.results[0], made)
+    chosen = _chosen(state, state.name(op.condition), *sides, op.on_true.type)
+    state.set(op.results[0], chosen)
 
 
 def _chosen(state: Emission, condition: int, a: int, b: int, type_: Type) -> int:
@@ -310,8 +310,8 @@ def _pieces(state: Emission, value: int, type_: Type, unit: int) -> list[int]:
     pieces: list[int] = []
     for item in items:
         raw = code.bits(item, element)
-        for at in range(0, element.bits, unit):
-            down = code.shifted_down(unsigned(element.bits), raw, at)
+        for shift in range(0, element.bits, unit):
+            down = code.shifted_down(unsigned(element.bits), raw, shift)
             pieces.append(code.unsigned_resized(down, element.bits, unit))
     return pieces
 

@@ -89,8 +89,8 @@ def root_of(pointer: Value) -> Root | None:
 def leaves(type_: Type, align: int) -> Iterator[tuple[int, int]]:
     """(bits, alignment in bytes) of each scalar in memory of a value."""
     if isinstance(type_, StructType):
-        for at, part in zip(type_.offsets, type_.types, strict=True):
-            yield from leaves(part, shared_factor(align, at))
+        for offset, part in zip(type_.offsets, type_.types, strict=True):
+            yield from leaves(part, shared_factor(align, offset))
     elif isinstance(type_, VectorType):
         yield type_.element.size * 8, shared_factor(align, type_.element.size)
     else:

@@ -27,8 +27,8 @@ def _block(state: Emission) -> int:
 
 def _put(state: Emission, address: int, offset: int, value: int, bits: int = 32) -> None:
     """Store into the block."""
-    at = state.code.plus(u64, address, offset)
-    store_bits(state, Spot(None, at, bits // 8, volatile=True), value, bits)
+    place = state.code.plus(u64, address, offset)
+    store_bits(state, Spot(None, place, bits // 8, volatile=True), value, bits)
 
 
 def _atomic(state: Emission, opcode: Opcode, address: int, offset: int, value: int) -> int:
@@ -67,15 +67,15 @@ def print_line(state: Emission, op: control.Print) -> None:
     state.prints.append(op)
     size = abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * len(op.arguments)
     taken = code.const(size, u32)
-    at = _atomic(state, Opcode.AtomicIAdd, block, abi.PRINT_HEAD_OFFSET, taken)
-    end = code.plus(u32, at, size)
+    offset = _atomic(state, Opcode.AtomicIAdd, block, abi.PRINT_HEAD_OFFSET, taken)
+    end = code.plus(u32, offset, size)
     where = code.plus(u64, block, abi.PRINT_CAPACITY_OFFSET)
     room = load_bits(state, Spot(None, where, 4, volatile=True), 32)
     inside = code.compare(Opcode.ULessThanEqual, end, room)
     # A head that has wrapped would be small again.
-    fits = code.both(inside, code.compare(Opcode.ULessThan, at, end))
+    fits = code.both(inside, code.compare(Opcode.ULessThan, offset, end))
     with code.when(fits):
-        _fill(state, op, code.add(u64, block, code.resized(at, u32, u64)))
+        _fill(state, op, code.add(u64, block, code.resized(offset, u32, u64)))
 
 
 def _fill(state: Emission, op: control.Print, record: int) -> None:

@@ -30,8 +30,8 @@ def emit(code: Code, op: Op, operands: list[int]) -> int | None:
     function = TABLE.get(type(op))
     if function is None:
         return None
-    made = settled_result(code, op, function(code, op, settled_operands(code, op, operands)))
-    return code.settled_bits(type_of(op), made) if may_select_bits(op) else made
+    emitted = settled_result(code, op, function(code, op, settled_operands(code, op, operands)))
+    return code.settled_bits(type_of(op), emitted) if may_select_bits(op) else emitted
 
 
 def type_of(op: Op) -> DType:
@@ -270,8 +270,8 @@ def _shift(left: bool) -> Emit:
         last = code.const(dtype.bits - 1, raw)
         past = code.compare(Opcode.UGreaterThan, amount, last)
         small = code.select(raw, past, last, amount)
-        made = code.op(opcode, dtype, value, code.resized(small, raw, u32))
-        return made if arithmetic else code.select(dtype, past, code.const(0, dtype), made)
+        shifted = code.op(opcode, dtype, value, code.resized(small, raw, u32))
+        return shifted if arithmetic else code.select(dtype, past, code.const(0, dtype), shifted)
 
     return emit_shift
 
@@ -460,8 +460,8 @@ def _round(code: Code, op: Op, operands: list[int]) -> int:
         rest = code.ext(Glsl.FAbs, dtype, code.real(Opcode.FSub, dtype, value, whole))
         up = code.compare(Opcode.FOrdGreaterThanEqual, rest, code.const(0.5, dtype))
         next_ = code.real(Opcode.FAdd, dtype, whole, code.from_bits(one, dtype))
-        made = code.bits(code.select(dtype, up, next_, whole), dtype)
-        size = code.masked(raw, made, (1 << (dtype.bits - 1)) - 1)
+        rounded_bits = code.bits(code.select(dtype, up, next_, whole), dtype)
+        size = code.masked(raw, rounded_bits, (1 << (dtype.bits - 1)) - 1)
         return code.from_bits(code.joined(raw, size, sign), dtype)
 
     dtype = type_of(op)

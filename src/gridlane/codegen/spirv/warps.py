@@ -33,8 +33,8 @@ def _ballot(state: Emission, op: Op, flag: int) -> int:
     code.capabilities |= {Capability.GroupNonUniform, Capability.GroupNonUniformBallot}
     scope = code.const(Scope.Subgroup, u32)
     type_ = code.type(Opcode.TypeVector, code.scalar(u32), 4)
-    words = code.result(Opcode.GroupNonUniformBallot, type_, scope, flag)
-    return code.op(Opcode.CompositeExtract, u32, words, 0)
+    ballot = code.result(Opcode.GroupNonUniformBallot, type_, scope, flag)
+    return code.op(Opcode.CompositeExtract, u32, ballot, 0)
 
 
 def _members(state: Emission, op: Op, mask: Value) -> int:
@@ -55,8 +55,8 @@ def _from_lane(state: Emission, op: Op, value: int, dtype: DType, lane: int) -> 
 
     raw, own = unsigned(8 * dtype.size), code.bits(value, dtype)
     if raw is not u64:
-        made = code.resized(word(code.resized(own, raw, u32)), u32, raw)
-        return code.from_bits(made, dtype)
+        received = code.resized(word(code.resized(own, raw, u32)), u32, raw)
+        return code.from_bits(received, dtype)
     low = word(code.resized(own, u64, u32))
     high = word(code.resized(code.shifted_down(u64, own, 32), u64, u32))
     wide = [code.resized(half, u32, u64) for half in (low, high)]
@@ -79,13 +79,13 @@ def vote(state: Emission, op: warp.Vote) -> None:
     true = code.op(Opcode.BitwiseAnd, u32, said, members)
     none = code.compare(Opcode.IEqual, true, code.const(0, u32))
     every = code.compare(Opcode.IEqual, true, members)
-    made = {
+    verdict = {
         VoteMode.BALLOT: lambda: true,
         VoteMode.ANY: lambda: code.negated(none),
         VoteMode.ALL: lambda: every,
         VoteMode.EQ: lambda: code.either(every, none),
     }[op.mode]()
-    state.set(op.results[0], made)
+    state.set(op.results[0], verdict)
 
 
 @emits(warp.Shuffle)
@@ -95,12 +95,12 @@ def shuffle(state: Emission, op: warp.Shuffle) -> None:
     own = code.masked(u32, thread_number(state), WARP - 1)
     source, inside = _source(state, op, own)
     lane = code.select(u32, inside, source, own)
-    found = _from_lane(state, op, state.name(op.value), dtype, lane)
+    received = _from_lane(state, op, state.name(op.value), dtype, lane)
     # What an inactive lane gives is undefined in SPIR-V, and zero in the IR.
     here = _ballot(state, op, code.const(True, b1))
     bit = code.masked(u32, code.op(Opcode.ShiftRightLogical, u32, here, lane), 1)
     is_here = code.compare(Opcode.INotEqual, bit, code.const(0, u32))
-    state.set(op.results[0], code.select(dtype, is_here, found, code.const(0, dtype)))
+    state.set(op.results[0], code.select(dtype, is_here, received, code.const(0, dtype)))
     state.set(op.results[1], inside)
 
 
@@ -142,12 +142,12 @@ def _equal_lanes(state: Emission, op: Op, value: Value, wanted: int) -> int:
     raw = u8 if dtype.is_bool else unsigned(dtype.bits)
     own, bits = (code.bits(x, dtype) for x in (state.name(value), wanted))
 
-    def look(found: int, lane: int) -> int:
+    def look(lanes: int, lane: int) -> int:
         other = _from_lane(state, op, own, raw, lane)
         same = code.compare(Opcode.IEqual, other, bits)
         one = code.select(u32, same, code.const(1, u32), code.const(0, u32))
         bit = code.op(Opcode.ShiftLeftLogical, u32, one, lane)
-        return code.op(Opcode.BitwiseOr, u32, found, bit)
+        return code.op(Opcode.BitwiseOr, u32, lanes, bit)
 
     return _each_lane(state, code.const(0, u32), u32, look)
 
@@ -188,9 +188,9 @@ def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
         return code.select(dtype, takes_part, _combined(state, op.kind, dtype, total, other), total)
 
     neutral = code.const(_NEUTRAL[op.kind](dtype), dtype)
-    made = _each_lane(state, neutral, dtype, combine)
+    reduced = _each_lane(state, neutral, dtype, combine)
     nobody = code.compare(Opcode.IEqual, members, zero)
-    state.set(op.results[0], code.select(dtype, nobody, code.const(0, dtype), made))
+    state.set(op.results[0], code.select(dtype, nobody, code.const(0, dtype), reduced))
 
 
 def _combined(state: Emission, kind: WarpReduction, dtype: DType, a: int, b: int) -> int:

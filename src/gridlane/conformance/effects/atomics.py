@@ -22,8 +22,8 @@ def atomics() -> Iterator[Case]:
     for kind in atomic.AtomicKind:
         for dtype in ALL:
 
-            def make(at: Value, value: Value) -> Op:
-                return atomic.Atomic(kind, at, value)
+            def make(pointer: Value, value: Value) -> Op:
+                return atomic.Atomic(kind, pointer, value)
 
             if dtype.is_bool or not takes(make, pointer(dtype), dtype):
                 continue
@@ -31,8 +31,8 @@ def atomics() -> Iterator[Case]:
             def apart(kernel: Kernel) -> list[np.ndarray]:
                 """Each thread on its own element: the old and the new values."""
                 b = kernel.builder
-                at, value = kernel.own(kernel.array(dtype)), kernel.load(dtype)
-                kernel.store(b.value(atomic.Atomic(kind, at, value)))
+                address, value = kernel.own(kernel.array(dtype)), kernel.load(dtype)
+                kernel.store(b.value(atomic.Atomic(kind, address, value)))
                 memory_, operand = stretched(dtype), np.roll(stretched(dtype), 5)
                 return [memory_, operand, out(dtype)]
 
@@ -57,14 +57,14 @@ def atomics() -> Iterator[Case]:
             b = kernel.builder
             cell = Global("cell", i32, 1, Space.SHARED)
             kernel.module.globals["cell"] = cell
-            at = b.value(memory.GlobalAddress("cell", pointer(i32, Space.SHARED)))
+            address = b.value(memory.GlobalAddress("cell", pointer(i32, Space.SHARED)))
             if space is Space.LOCAL:
-                at = b.value(memory.LocalArray(i32, 1))
-            b.store(at, b.const(5, i32))
+                address = b.value(memory.LocalArray(i32, 1))
+            b.store(address, b.const(5, i32))
             b.emit(grid.Barrier())
-            b.value(atomic.Atomic(atomic.AtomicKind.ADD, at, kernel.local))
+            b.value(atomic.Atomic(atomic.AtomicKind.ADD, address, kernel.local))
             b.emit(grid.Barrier())
-            kernel.store(b.load(at))
+            kernel.store(b.load(address))
             return [out(i32)]
 
         yield case("atomic", space.name.lower(), elsewhere)
@@ -75,9 +75,9 @@ def atomics() -> Iterator[Case]:
 
         def compare(kernel: Kernel) -> list[np.ndarray]:
             b = kernel.builder
-            at = kernel.own(kernel.array(dtype))
+            address = kernel.own(kernel.array(dtype))
             expected, desired = kernel.load(dtype), kernel.load(dtype)
-            kernel.store(b.value(atomic.AtomicCas(at, expected, desired)))
+            kernel.store(b.value(atomic.AtomicCas(address, expected, desired)))
             expected_ = stretched(dtype)
             expected_[::3] = expected_[0]
             return [stretched(dtype), expected_, np.roll(expected_, 7), out(dtype)]
@@ -87,10 +87,10 @@ def atomics() -> Iterator[Case]:
     def pairs(kernel: Kernel) -> list[np.ndarray]:
         """Pairs that differ in no word, one of them or both."""
         b = kernel.builder
-        at = kernel.own(kernel.array(u64), 2)
+        address = kernel.own(kernel.array(u64), 2)
         expected = kernel.load(u64), kernel.load(u64)
         desired = kernel.load(u64), kernel.load(u64)
-        op = atomic.AtomicCasPair(at, *expected, *desired)
+        op = atomic.AtomicCasPair(address, *expected, *desired)
         b.emit(op)
         for result in op.results:
             kernel.store(result)

@@ -231,6 +231,6 @@ def function(
     return new_function
 
 
-def inside(module: Module, made: Function):
+def inside(module: Module, function: Function):
 
-    return Builder(module, made), [param.value for param in made.params]
+    return Builder(module, function), [param.value for param in function.params]

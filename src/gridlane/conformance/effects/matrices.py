@@ -61,8 +61,8 @@ def _case(matrix: FragmentType, by_columns: bool, masked: bool, stores: bool) ->
                 values = tuple([b.load(each) for each in own])
                 b.emit(MmaStore(start, stride, values, matrix, by_columns))
                 return
-            made = b.emit(MmaLoad(start, stride, matrix, by_columns)).results
-            for each, value in zip(own, made, strict=True):
+            registers = b.emit(MmaLoad(start, stride, matrix, by_columns)).results
+            for each, value in zip(own, registers, strict=True):
                 b.store(each, value)
 
         if masked:

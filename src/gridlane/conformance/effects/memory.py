@@ -61,8 +61,8 @@ def loads_and_stores() -> Iterator[Case]:
         odd = b.eq(b.and_(kernel.thread, b.const(1, i32)), b.const(1, i32))
         null = b.const(0, pointer(i32))
         with b.if_(odd):
-            at = b.select(odd, kernel.own(source), null)
-            b.store(b.select(odd, kernel.own(target), null), b.load(at))
+            address = b.select(odd, kernel.own(source), null)
+            b.store(b.select(odd, kernel.own(target), null), b.load(address))
         return [stretched(i32), out(i32)]
 
     yield case("load", "masked", masked)
@@ -85,9 +85,9 @@ def addresses() -> Iterator[Case]:
 
     def fields(kernel: Kernel) -> list[np.ndarray]:
         b = kernel.builder
-        at = kernel.own(kernel.array(RECORD))
+        address = kernel.own(kernel.array(RECORD))
         for number in range(len(RECORD.types)):
-            field = b.field_pointer(at, number)
+            field = b.field_pointer(address, number)
             kernel.store(b.load(field))
         return [np.ones((2 * THREADS, RECORD.size), np.uint8) * 3, *map(out, RECORD.types)]
 
@@ -104,9 +104,9 @@ def addresses() -> Iterator[Case]:
 
     def recast(kernel: Kernel) -> list[np.ndarray]:
         b = kernel.builder
-        at = kernel.own(kernel.array(f32))
-        octet = b.offset(b.recast(at, pointer(u8)), b.const(3, i32))
-        generic = b.recast(at, pointer(u32, Space.GENERIC))
+        address = kernel.own(kernel.array(f32))
+        octet = b.offset(b.recast(address, pointer(u8)), b.const(3, i32))
+        generic = b.recast(address, pointer(u32, Space.GENERIC))
         kernel.store(b.load(octet))
         kernel.store(b.load(generic))
         return [stretched(f32), out(u8), out(u32)]
@@ -115,13 +115,13 @@ def addresses() -> Iterator[Case]:
 
     def through_integers(kernel: Kernel) -> list[np.ndarray]:
         b = kernel.builder
-        at = kernel.own(kernel.array(i32))
-        whole = b.value(memory.Address(at))
+        address = kernel.own(kernel.array(i32))
+        whole = b.value(memory.Address(address))
         other = b.value(memory.FromAddress(whole, pointer(i32, Space.GENERIC)))
         kernel.store(b.load(other))
         start = b.value(memory.Address(kernel.function.params[0].value))
         kernel.store(b.sub(whole, start))
-        kernel.store(b.eq(at, kernel.function.params[0].value))
+        kernel.store(b.eq(address, kernel.function.params[0].value))
         return [stretched(i32), out(i32), out(u64), out(b1)]
 
     yield case("address", "", through_integers)
@@ -134,8 +134,8 @@ def arrays_of_the_kernel() -> Iterator[Case]:
         data = np.arange(256, dtype=np.int16).tobytes()
         table = Global("table", dtypes.i16, 256, Space.CONSTANT, data=data)
         kernel.module.globals["table"] = table
-        at = b.value(memory.GlobalAddress("table", pointer(dtypes.i16, Space.CONSTANT)))
-        kernel.store(b.load(b.offset(at, kernel.thread)))
+        address = b.value(memory.GlobalAddress("table", pointer(dtypes.i16, Space.CONSTANT)))
+        kernel.store(b.load(b.offset(address, kernel.thread)))
         return [out(dtypes.i16)]
 
     yield case("global", "constant", constant)

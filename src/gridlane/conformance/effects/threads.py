@@ -303,8 +303,8 @@ def asynchronous() -> Iterator[Case]:
             own = b.mul(kernel.local, b.const(2 * each, i32))
             for number in range(2):
                 into = b.add(own, b.const(number * each, i32))
-                at = kernel.own(source, 2 * each, number * each)
-                b.emit(copies.AsyncCopy(b.offset(tile, into), at, bytes_))
+                address = kernel.own(source, 2 * each, number * each)
+                b.emit(copies.AsyncCopy(b.offset(tile, into), address, bytes_))
                 b.emit(copies.AsyncCommit())
             first = b.mul(other, b.const(2 * each, i32))
             last = b.add(first, b.const(2 * each - 1, i32))

@@ -59,13 +59,13 @@ def shuffles() -> Iterator[Case]:
                 condition = b.eq(third, b.const(1, i32))
                 mask = taking_part(b, condition)
                 ways = SOME_WAYS if dtype is i32 else FEW_WAYS
-                places = [kernel.own(kernel.array(dtype)) for _ in ways]
+                targets = [kernel.own(kernel.array(dtype)) for _ in ways]
                 with b.if_(condition):
-                    for place, (width, lane) in zip(places, ways, strict=True):
+                    for place, (width, lane) in zip(targets, ways, strict=True):
                         ends = b.const(lane, i32), b.const(width, i32)
-                        made = b.emit(warp.Shuffle(mode, mask, value, *ends))
-                        b.store(place, made.results[0])
-                return [stretched(dtype), *(out(dtype) for _ in places)]
+                        results = b.emit(warp.Shuffle(mode, mask, value, *ends))
+                        b.store(place, results.results[0])
+                return [stretched(dtype), *(out(dtype) for _ in targets)]
 
             yield case("shuffle", f"{mode.value}-{dtype}-from-inactive", move_in_a_branch)
 
@@ -79,9 +79,9 @@ def shuffles() -> Iterator[Case]:
                 number = b.read(way)
                 b.break_if(b.value(Ge(number, b.const(len(EVERY_WAY), i32))))
                 ends = (b.load(b.offset(each, b.cast(number, i64))) for each in (lanes, widths))
-                made = b.emit(warp.Shuffle(mode, mask, value, *ends)).results
+                results = b.emit(warp.Shuffle(mode, mask, value, *ends)).results
                 place = b.add(b.mul(number, b.const(2 * THREADS, i32)), kernel.thread)
-                for array, result in zip((moved, valid), made, strict=True):
+                for array, result in zip((moved, valid), results, strict=True):
                     b.store(b.offset(array, b.cast(place, i64)), result)
                 with b.inside(loop.step):
                     b.write(way, b.add(b.read(way), b.const(1, i32)))
@@ -128,10 +128,10 @@ def products() -> Iterator[Case]:
                 )
                 sums = rows // 4 // (2 if kind is u32 else 1)
                 start = tuple(b.const(0 if kind is u32 else n, kind) for n in range(sums))
-                made = b.emit(Mma(rows, depth, left, right, limited, a, c, start)).results
-                for result in made:
+                results = b.emit(Mma(rows, depth, left, right, limited, a, c, start)).results
+                for result in results:
                     kernel.store(result)
-                return [out(kind) for _ in made]
+                return [out(kind) for _ in results]
 
             label = f"{left.value}-{right.value}-{rows}-{depth}-{kind}"
             yield case("mma", label + "-limited" * limited, multiply)

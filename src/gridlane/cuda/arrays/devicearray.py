@@ -130,14 +130,14 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         chosen, owner = stream or self.stream, self.buffer.device
         if not chosen and owner is not None:  # not the current device, if there are several
             return owner.default_stream
-        found = as_stream(chosen).native
-        if owner is not None and kind_of(found.device) != kind_of(owner):
+        native = as_stream(chosen).native
+        if owner is not None and kind_of(native.device) != kind_of(owner):
             fail(
                 INVALID_HANDLE,
-                f"the stream is of the device {found.device.name!r}, and the array is on "
+                f"the stream is of the device {native.device.name!r}, and the array is on "
                 f"{owner.name!r}",
             )
-        return found
+        return native
 
     def _returns_early(self, host: Any, stream: Any, queue: Any) -> bool:
         """Whether a copy from or to ``host`` may go on after the call, as with CUDA: the caller

@@ -34,10 +34,10 @@ def _only(device: Device, name: str, why: str) -> Callable[..., Any]:
     """
     if sys.platform != "linux":
         fail(NOT_SUPPORTED, f"{why}: this system is not Linux", _INSTEAD)
-    found = getattr(device, name, None)
-    if found is None:
+    method = getattr(device, name, None)
+    if method is None:
         fail(NOT_SUPPORTED, f"{why}: the device {device.name} shares no memory", _INSTEAD)
-    return found
+    return method
 
 
 _INSTEAD = "pass copy_to_host() to the other process, and cuda.to_device there"

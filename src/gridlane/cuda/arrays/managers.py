@@ -258,12 +258,12 @@ class PluginResource:
         plugin = type(self.manager).__name__
         there = getattr(pointer, "device_pointer", None)
         if there is None or not isinstance(getattr(pointer, "size", None), int):
-            found = f"{plugin}.memalloc({size}) returned a {type(pointer).__name__}"
-            fail(INVALID_VALUE, found, "return a MemoryPointer that owns the memory")
+            problem = f"{plugin}.memalloc({size}) returned a {type(pointer).__name__}"
+            fail(INVALID_VALUE, problem, "return a MemoryPointer that owns the memory")
         address = pointers.address_of(there)
         if pointer.size < size or (size and not address):
-            found = f"{plugin}.memalloc({size}) returned {pointer.size} bytes at {address:#x}"
-            fail(INVALID_VALUE, found, "return a pointer to as many bytes, or raise MemoryError")
+            problem = f"{plugin}.memalloc({size}) returned {pointer.size} bytes at {address:#x}"
+            fail(INVALID_VALUE, problem, "return a pointer to as many bytes, or raise MemoryError")
         return address
 
     @contextmanager

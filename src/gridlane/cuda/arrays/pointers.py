@@ -154,8 +154,8 @@ class _HostBytes:
 
     def __new__(cls, context: Any, pointer: Any, size: int, *_: Any, **__: Any) -> Any:
         """The pointer over the bytes at its address."""
-        made = _with_bytes(cls, size) if not issubclass(cls, ctypes.Array) else cls
-        return made.from_address(address_of(pointer))
+        pointer_class = _with_bytes(cls, size) if not issubclass(cls, ctypes.Array) else cls
+        return pointer_class.from_address(address_of(pointer))
 
 
 class _SharedMemory(_HostBytes, AutoFreePointer):

@@ -23,10 +23,10 @@ class Intrinsic:
         EXTENSIONS.add(self, Lowered(self._choose, prefer_literal, check_target(target)))
 
     def _choose(self, *types: Any, **named: Any) -> tuple[Signature, Emit] | None:
-        found = self._defn(TYPING_CONTEXT, *types, **named)
-        if found is None:
+        choice = self._defn(TYPING_CONTEXT, *types, **named)
+        if choice is None:
             return None
-        signature, codegen = found
+        signature, codegen = choice
         return signature, emission(codegen)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -44,10 +44,10 @@ class Intrinsic:
 
 def _by_name(module: str, name: str) -> Any:
     """An intrinsic of a module, in another process."""
-    found: Any = importlib.import_module(module)
+    attribute: Any = importlib.import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        attribute = getattr(attribute, part)
+    return attribute
 
 
 def intrinsic(*args: Any, **options: Any) -> Any:

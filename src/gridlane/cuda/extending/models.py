@@ -101,10 +101,10 @@ def register_model(kind: type[ArgType]) -> Any:
 
     def add(model: Any) -> Any:
         def structure(own: ArgType) -> tuple[tuple[str, ArgType], ...]:
-            made = model(default_manager, own)
-            if not isinstance(made, DataModel):
+            data_model = model(default_manager, own)
+            if not isinstance(data_model, DataModel):
                 raise UnsupportedError(f"the model of {own} is derived from none of models'")
-            return made.members
+            return data_model.members
 
         EXTENSIONS.models[kind] = structure
         return model

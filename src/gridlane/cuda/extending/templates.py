@@ -97,10 +97,10 @@ def add_attribute(kind: Any, name: str, type_of: Any) -> None:
     """Register an attribute by the function that gives its type; ``lower_getattr`` has its code."""
 
     def choose(base: ArgType) -> tuple[Signature, Emit | None] | None:
-        found = type_of(base)
-        if found is None:
+        type_of_attribute = type_of(base)
+        if type_of_attribute is None:
             return None
-        return Signature(found, (base,)), code_of_attribute(base, name)
+        return Signature(type_of_attribute, (base,)), code_of_attribute(base, name)
 
     EXTENSIONS.members.setdefault(name, []).append(Member(kind, False, Lowered(choose)))
 
@@ -110,25 +110,25 @@ def add_callable(function: Any, template: type[Template], key: Any = None) -> No
     that is given."""
 
     def choose(*types: ArgType, **named: ArgType) -> tuple[Signature, Emit | None] | None:
-        made: Any = template()
-        if isinstance(made, CallableTemplate):
-            found = made.generic()(*types, **named)
+        typing_template: Any = template()
+        if isinstance(typing_template, CallableTemplate):
+            typing_result = typing_template.generic()(*types, **named)
         else:
-            found = made.generic(types, named)
-        return typed_call(key or function, found, (*types, *named.values()))
+            typing_result = typing_template.generic(types, named)
+        return typed_call(key or function, typing_result, (*types, *named.values()))
 
     EXTENSIONS.add(function, Lowered(choose))
 
 
 def typed_call(
-    function: Any, found: Any, types: tuple[ArgType, ...]
+    function: Any, typing_result: Any, types: tuple[ArgType, ...]
 ) -> tuple[Signature, Emit | None] | None:
     """A signature with its code, from what a function of types returned: a signature or a type."""
-    if found is None:
+    if typing_result is None:
         return None
-    if not isinstance(found, Signature):
-        found = Signature(found, tuple(map(unliteral, types)))
-    return found, code_of(function, found)
+    if not isinstance(typing_result, Signature):
+        typing_result = Signature(typing_result, tuple(map(unliteral, types)))
+    return typing_result, code_of(function, typing_result)
 
 
 def type_callable(function: Any) -> Any:
@@ -137,8 +137,8 @@ def type_callable(function: Any) -> Any:
 
     def add(typing_function: Any) -> Any:
         def choose(*types: ArgType, **named: ArgType) -> tuple[Signature, Emit | None] | None:
-            found = typing_function(TYPING_CONTEXT)(*types, **named)
-            return typed_call(function, found, (*types, *named.values()))
+            typing_result = typing_function(TYPING_CONTEXT)(*types, **named)
+            return typed_call(function, typing_result, (*types, *named.values()))
 
         EXTENSIONS.add(function, Lowered(choose))
         return typing_function

@@ -165,11 +165,11 @@ class Context(ProcessBound):
     def memory_manager(self) -> Any:
         """What allocates the memory: the device's own manager, or a plugin."""
         native = self.device.native
-        found = managers.manager_of(native)
-        if found is None:
-            found = NumbaCUDAMemoryManager(context=self)
-            managers.install(native, found)
-        return found
+        manager = managers.manager_of(native)
+        if manager is None:
+            manager = NumbaCUDAMemoryManager(context=self)
+            managers.install(native, manager)
+        return manager
 
     @memory_manager.setter
     def memory_manager(self, manager: BaseCUDAMemoryManager) -> None:

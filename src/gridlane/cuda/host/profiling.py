@@ -131,6 +131,6 @@ def profile_start() -> None:
 def profile_stop() -> None:
     """End the profile of ``profile_start``, if there is one, and print it to stderr."""
     with _lock:
-        found = _running.pop() if _running else None
-    if found is not None:
-        _end(found, Profile(found), True, None, None)
+        profile = _running.pop() if _running else None
+    if profile is not None:
+        _end(profile, Profile(profile), True, None, None)

@@ -68,13 +68,13 @@ def device_of(array: Any) -> tuple[int, int]:
         BufferError: DLPack has no kind for the memory of this device.
     """
     owner = array.buffer.device or current.device()
-    found = owner.dlpack_device(array.address if array.size else 0)
-    if found is None:
+    device_pair = owner.dlpack_device(array.address if array.size else 0)
+    if device_pair is None:
         raise BufferError(
             f"DLPack has no kind of device for the memory of {owner.name!r}; copy the array to the "
             "host with copy_to_host, or give __dlpack__ dl_device=(1, 0)"
         )
-    return found
+    return device_pair
 
 
 def export(

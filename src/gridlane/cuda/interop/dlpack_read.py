@@ -137,9 +137,9 @@ def _taken(value: Any, place: tuple[int, int], **wanted: Any) -> Shown:
     tensor = dlpack.capsules.Tensor(capsule)
     del capsule
     if (tensor.device_type, tensor.device_id) != place:
-        told = device_name(tensor.device_type, tensor.device_id)
+        place_name = device_name(tensor.device_type, tensor.device_id)
         raise BufferError(
-            f"the DLPack capsule is of memory of {told}, and __dlpack_device__ of "
+            f"the DLPack capsule is of memory of {place_name}, and __dlpack_device__ of "
             f"{type(value).__name__} says {device_name(*place)}"
         )
     return _described(tensor, value)
@@ -171,8 +171,8 @@ def _described(tensor: Any, value: Any) -> Shown:
 
 
 def _dtype(code: int, bits: int, lanes: int) -> np.dtype:
-    found = dlpack.DTYPES.get((code, bits))
-    if found is None or lanes != 1:
+    dtype = dlpack.DTYPES.get((code, bits))
+    if dtype is None or lanes != 1:
         name = TYPES.get(code, f"type {code}")
         known = ", ".join(map(str, dlpack.DTYPES.values()))
         vector = f" in vectors of {lanes}" if lanes != 1 else ""
@@ -180,7 +180,7 @@ def _dtype(code: int, bits: int, lanes: int) -> np.dtype:
             f"DLPack elements of {bits} bits of {name}{vector} are not among those of kernels: "
             f"{known}"
         )
-    return found
+    return dtype
 
 
 def _is_read_only(value: Any, address: int) -> bool:

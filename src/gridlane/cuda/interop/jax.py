@@ -69,8 +69,8 @@ def operator(
 
     def call(*arguments: Any) -> Any:
         """Launch on JAX's arrays."""
-        made = result(*arguments) if callable(result) else result
-        target = ffi.ffi_call(_TARGET, made, **options)
+        results = result(*arguments) if callable(result) else result
+        target = ffi.ffi_call(_TARGET, results, **options)
         return target(*arguments, **{_ATTRIBUTE: np.int64(number)})
 
     call.__name__ = call.__qualname__ = getattr(launch, "__name__", "operator")

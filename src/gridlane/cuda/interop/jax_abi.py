@@ -192,15 +192,15 @@ def _array(kind: int, item: Any, place: int, writable: bool) -> np.ndarray:
     what = f"{'result' if writable else 'argument'} {place}"
     if kind != BUFFER:
         raise TypeError(f"{what} is no array")
-    found = item[0]
-    dtype = DTYPES.get(found.dtype)
+    buffer = item[0]
+    dtype = DTYPES.get(buffer.dtype)
     if dtype is None:
         known = ", ".join(str(each) for each in DTYPES.values())
         raise TypeError(
-            f"{what} has XLA's element type {found.dtype}, which kernels lack; they have {known}"
+            f"{what} has XLA's element type {buffer.dtype}, which kernels lack; they have {known}"
         )
-    shape = tuple(found.dims[: found.rank])
-    result = np.empty(shape, dtype) if 0 in shape else _view(found.data, shape, dtype)
+    shape = tuple(buffer.dims[: buffer.rank])
+    result = np.empty(shape, dtype) if 0 in shape else _view(buffer.data, shape, dtype)
     result.flags.writeable = writable
     return result
 

@@ -193,16 +193,16 @@ _BY_KIND: tuple[tuple[Any, str], ...] = (
 
 def _instead(value: Any) -> str:
     """What to pass instead of an object that has or could be an array."""
-    found = _INSTEAD.get(type(value).__module__.partition(".")[0])
+    advice = _INSTEAD.get(type(value).__module__.partition(".")[0])
     if isinstance(value, (str, bytes)):
-        found = _TEXT
-    elif found is None and isinstance(value, (list, range)):
-        found = "pass np.array(x)"
-    elif found is None and hasattr(type(value), "__array__"):
-        found = "pass np.array(x), the copy of it that numpy makes"
-    elif found is None:
-        found = next((words for kind, words in _BY_KIND if isinstance(value, kind)), _PARTS)
-    return f": {found}"
+        advice = _TEXT
+    elif advice is None and isinstance(value, (list, range)):
+        advice = "pass np.array(x)"
+    elif advice is None and hasattr(type(value), "__array__"):
+        advice = "pass np.array(x), the copy of it that numpy makes"
+    elif advice is None:
+        advice = next((words for kind, words in _BY_KIND if isinstance(value, kind)), _PARTS)
+    return f": {advice}"
 
 
 def is_in_place(value: np.ndarray) -> bool:

@@ -218,17 +218,17 @@ class Dispatcher(Inspection, Named):
             raise ArgumentError(
                 f"{self.__name__}({names}) takes {wanted} arguments, {len(args)} were given"
             )
-        found = []
+        arguments = []
         for n, arg in enumerate(args):
             try:
-                found.append(resolved(arg, stream))
-                typeof(found[n])
-                check_alignment(found[n])
+                arguments.append(resolved(arg, stream))
+                typeof(arguments[n])
+                check_alignment(arguments[n])
             except ArgumentError as error:
                 raise ArgumentError(
                     f"{self.__name__}: argument {n + 1}, {self._parameters[n]!r}: {error}"
                 ) from error.__cause__
-        return tuple(found)
+        return tuple(arguments)
 
     def user_exception(self, error: KernelStop) -> Exception:
         """The exception of a stopped kernel: the user's own class if it is one."""
@@ -270,12 +270,12 @@ class Dispatcher(Inspection, Named):
         if types == kernel.argtypes:
             return kernel
         with self._lock:
-            found = self._reading.get(types)
-            if found is None:
-                found = self._reading[types] = Kernel(
+            kernel_of_types = self._reading.get(types)
+            if kernel_of_types is None:
+                kernel_of_types = self._reading[types] = Kernel(
                     self._source_func, types, self.options, self._links
                 )
-            return found
+            return kernel_of_types
 
     def kernel_of(self, types: Types) -> Kernel:
         """The kernel that a launch looked up by types."""
@@ -351,14 +351,14 @@ class Dispatcher(Inspection, Named):
         if self._specialized:
             raise RuntimeError("Dispatcher already specialized")
         types = tuple(map(typeof, args))
-        found = self.specializations.get(types)
-        if found is None:
-            found = Dispatcher(self.py_func, self.options, self.targetoptions)
-            found.compile(types)
-            found.disable_compile()
-            found._specialized = True
-            self.specializations[types] = found
-        return found
+        dispatcher = self.specializations.get(types)
+        if dispatcher is None:
+            dispatcher = Dispatcher(self.py_func, self.options, self.targetoptions)
+            dispatcher.compile(types)
+            dispatcher.disable_compile()
+            dispatcher._specialized = True
+            self.specializations[types] = dispatcher
+        return dispatcher
 
     @property
     def specialized(self) -> bool:
@@ -393,10 +393,10 @@ class Dispatcher(Inspection, Named):
     def _repr_html_(self) -> str:
         return showing.kernel_html(self)
 
-    def _made_again(self, found: Any) -> Any:
+    def _made_again(self, original: Any) -> Any:
         """Recreate a specialised dispatcher from its kernel and types."""
-        if self._specialized and getattr(found, "py_func", None) is self.py_func:
-            return Dispatcher.specialize, (found, *next(iter(self.overloads)))
+        if self._specialized and getattr(original, "py_func", None) is self.py_func:
+            return Dispatcher.specialize, (original, *next(iter(self.overloads)))
         return None
 
 
@@ -423,8 +423,8 @@ def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception]
     for value in (*seen.nonlocals.values(), *seen.globals.values()):
         if isinstance(value, type) and (value.__module__, value.__qualname__) == (module, path):
             return value if issubclass(value, Exception) else None
-    found = object_named(module, path)
-    return found if isinstance(found, type) and issubclass(found, Exception) else None
+    exception = object_named(module, path)
+    return exception if isinstance(exception, type) and issubclass(exception, Exception) else None
 
 
 def _first(bounds: Any) -> int | None:

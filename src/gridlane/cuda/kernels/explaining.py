@@ -24,8 +24,8 @@ def told(title: str, decisions: Iterable[Decision], files: set[str]) -> str:
     for each in decisions:
         loc = users_place(each.loc, files)
         if loc is not None:
-            found = lines.setdefault((loc.file, loc.line), {})
-            found.setdefault(each.what, {})[each.how] = None
+            by_decision = lines.setdefault((loc.file, loc.line), {})
+            by_decision.setdefault(each.what, {})[each.how] = None
     parts = [title]
     for (file, line), about in sorted(lines.items()):
         text = linecache.getline(file, line).strip()

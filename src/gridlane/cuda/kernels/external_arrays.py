@@ -47,17 +47,17 @@ def resolved(value: Any, stream: Any = None) -> Any:
         return _taken_apart(value, users, stream)
     try:
         _check_plain(value)
-        found = as_device(value, consumer=stream)
-        host = as_host(value) if found is value else None
+        device_array = as_device(value, consumer=stream)
+        host = as_host(value) if device_array is value else None
     except GridlaneError:
         raise
     except Exception as error:
         raise ArgumentError(
             f"the {cls.__name__} does not show its memory ({type(error).__name__}: {error})"
         ) from error
-    if isinstance(found, DeviceNDArray):
-        return _reached(found)
-    return found if host is None else host
+    if isinstance(device_array, DeviceNDArray):
+        return _reached(device_array)
+    return device_array if host is None else host
 
 
 def _taken_apart(value: Any, kind: ArgType, stream: Any) -> UserArgument:

@@ -227,11 +227,11 @@ class Kernel(ProcessBound, launch.Kernel):
         target = replace(target, variant=Variant(compact=True, coarse=True))
         with fork_waits():
             module = self.module
-            found = explanation(module, target, self.options)
+            decided = explanation(module, target, self.options)
         files = {each.loc.file for each in module.functions.values() if not each.is_library}
         types = ", ".join(map(str, self.types))
         on = f"{target.name}, blocks of {shape[0]}x{shape[1]}x{shape[2]}"
-        return told(f"{self.name}({types}) on {on}:", found, files)
+        return told(f"{self.name}({types}) on {on}:", decided, files)
 
     def _shown(self, cc: tuple[Any, ...] | None) -> Target:
         """The target of the readable code: a GPU's, on the host for its nominal capability."""

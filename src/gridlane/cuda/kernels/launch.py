@@ -252,12 +252,12 @@ class Launching(ProcessBound):
 
     def _plan_of(self, variant: Variant, reading: Reading, place: Hashable) -> Reading:
         """The same plan for launches of another kind."""
-        found = self._plans.get(place)
-        if found is None:
+        known = self._plans.get(place)
+        if known is None:
             plan = self._planned(self.dispatcher.kernel_of(reading.argtypes), variant)
-            found = replace(reading, plan=plan)
-            self._plans[place] = found
-        return found
+            known = replace(reading, plan=plan)
+            self._plans[place] = known
+        return known
 
     def _planned(self, kernel: Kernel, variant: Variant) -> Plan:
         plan = kernel.plan(self.blockdim, variant)

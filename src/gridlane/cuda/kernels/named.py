@@ -10,10 +10,10 @@ from typing import Any, Self
 
 def object_named(module: str, path: str) -> Any:
     """The object with a qualified name in a loaded module, or None."""
-    found: Any = sys.modules.get(module)
+    item: Any = sys.modules.get(module)
     for part in path.split("."):
-        found = getattr(found, part, None)
-    return found
+        item = getattr(item, part, None)
+    return item
 
 
 def _imported(module: str, path: str) -> Any:
@@ -31,17 +31,17 @@ class Named:
 
     py_func: Any
 
-    def _made_again(self, found: Any) -> Any:
+    def _made_again(self, original: Any) -> Any:
         """How another process recreates this object from the object with its name there, in the
         form of ``__reduce__``; None if it cannot."""
         return None
 
     def __reduce__(self) -> Any:
         module, name = self.py_func.__module__, self.py_func.__qualname__
-        found = object_named(module, name)
-        if found is self:
+        original = object_named(module, name)
+        if original is self:
             return _imported, (module, name)
-        made_again = self._made_again(found)
+        made_again = self._made_again(original)
         if made_again is None:
             raise pickle.PicklingError(
                 f"{name} cannot be pickled: another process finds a kernel by its name, and "

@@ -62,12 +62,12 @@ def _matchers(
     """One matcher per argument; None if an argument has none."""
     matchers: list[Matcher] = []
     for number, (value, theirs) in enumerate(zip(args, given)):
-        found = matcher(plan.parameters, number, value, plan.variant.compact)
-        if theirs is not value and found is not None:
-            found = _foreign(found, value, theirs, entry)
-        if found is None:
+        test = matcher(plan.parameters, number, value, plan.variant.compact)
+        if theirs is not value and test is not None:
+            test = _foreign(test, value, theirs, entry)
+        if test is None:
             return None
-        matchers.append(found)
+        matchers.append(test)
     return tuple(matchers)
 
 

@@ -39,13 +39,13 @@ def typed_at_prompt(function: FunctionType) -> Iterator[str]:
     first = max(1, count - _MOST_LINES)
     lines = [history.get_history_item(n) or "" for n in range(first, count + 1)]
     mark = "lambda" if function.__name__ == "<lambda>" else f"def {function.__name__}"
-    for at in range(len(lines) - 1, -1, -1):
-        if mark not in lines[at]:
+    for index in range(len(lines) - 1, -1, -1):
+        if mark not in lines[index]:
             continue
-        start = at
+        start = index
         while start and lines[start - 1].lstrip().startswith("@"):
             start -= 1
-        end = at + 1
+        end = index + 1
         while end < len(lines) and (not lines[end].strip() or lines[end][0] in " \t"):
             end += 1
         yield "\n".join(lines[start:end]) + "\n"
@@ -54,10 +54,10 @@ def typed_at_prompt(function: FunctionType) -> Iterator[str]:
 def code_in(text: str, file: str, flags: int, fits: Callable[[CodeType], bool]) -> CodeType | None:
     """The code of a function in a text, which need not compile; None where it has no such code."""
     try:
-        made = compile(text, file, "exec", flags, dont_inherit=True)
+        module_code = compile(text, file, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    return next(filter(fits, nested(made)), None)
+    return next(filter(fits, nested(module_code)), None)
 
 
 def same_code(one: CodeType, other: CodeType) -> bool:

@@ -89,18 +89,20 @@ def with_text(function: Any, text: str) -> Any:
     def fits(code_type: CodeType) -> bool:
         return source_candidates.same_code(code_type, code)
 
-    made = source_candidates.code_in(whole, file, flags, fits)
-    if made is None and code.co_freevars:
-        made = source_candidates.code_in(
+    copied_code = source_candidates.code_in(whole, file, flags, fits)
+    if copied_code is None and code.co_freevars:
+        copied_code = source_candidates.code_in(
             source_candidates.enclosed(whole, code.co_freevars), file, flags, fits
         )
-        made = made and made.replace(co_firstlineno=made.co_firstlineno - 1)
-    if made is None:
+        copied_code = copied_code and copied_code.replace(
+            co_firstlineno=copied_code.co_firstlineno - 1
+        )
+    if copied_code is None:
         raise ValueError(
             f"cuda.jit: source= has no function {name} whose code is that of {function!r}: give "
             "the text from its decorators or its def to its end, as it is"
         )
-    return _copy(function, made)
+    return _copy(function, copied_code)
 
 
 def _has_no_file(function: FunctionType) -> bool:

@@ -108,9 +108,9 @@ def is_direct(array: np.ndarray) -> bool:
 
 
 def _record(value: np.void, back: Writebacks) -> DeviceNDArray:
-    found = back.shared.get(id(value))
-    if found is not None:
-        return DeviceRecord(value.dtype, 0, *found)
+    copy = back.shared.get(id(value))
+    if copy is not None:
+        return DeviceRecord(value.dtype, 0, *copy)
     if value.flags.writeable and is_direct(array := record_array(value)):
         memory = allocation.borrowed(geometry.address_of(array), array.nbytes, value)
         back.append(_written_in_place)
@@ -149,10 +149,10 @@ def _upload(array: np.ndarray, back: Writebacks, copy_in: bool, copy_out: bool) 
 
 def _shared(array: np.ndarray, back: Writebacks, copy_in: bool, copy_out: bool) -> DeviceNDArray:
     """A device array for a host array, or its part of a shared copy."""
-    found = back.shared.get(id(array))
-    if found is None:
+    copy = back.shared.get(id(array))
+    if copy is None:
         return _upload(array, back, copy_in, copy_out)
-    return DeviceNDArray(array.shape, array.strides, array.dtype, 0, *found)
+    return DeviceNDArray(array.shape, array.strides, array.dtype, 0, *copy)
 
 
 def _copied(array: np.ndarray, copy_in: bool) -> tuple[DeviceNDArray, Callable[[], object]]:

@@ -124,8 +124,8 @@ def device_extents(devmem: Any) -> tuple[int, int]:
         DeviceError: INVALID_VALUE, the device knows no such allocation.
     """
     address, device = device_pointer(devmem), _device_of(devmem)
-    found = device.memory.find(address, 1) or device.adopt(address, 1)
-    return found.address, found.address + found.size
+    allocation = device.memory.find(address, 1) or device.adopt(address, 1)
+    return allocation.address, allocation.address + allocation.size
 
 
 def device_memory_size(devmem: Any) -> int:

@@ -130,11 +130,11 @@ class HostFunction:
     @property
     def overloads(self) -> dict[Types, Overload]:
         """The device functions, for each of the signatures that compiles."""
-        found: dict[Types, Overload] = {}
+        compiled: dict[Types, Overload] = {}
         for types in self.signatures:
             with suppress(GridlaneError):
-                found[types] = Overload(self._device, types)
-        return found
+                compiled[types] = Overload(self._device, types)
+        return compiled
 
     def compile(self, sig: Any) -> Overload:
         """Compile the device function for a signature.
@@ -176,11 +176,11 @@ class HostFunction:
         return {types: Overload(self._device, types)}
 
     def _inspected(self, stage: str, signature: Any) -> Any:
-        made = {
+        texts_by_signature = {
             types: overload.kernel.inspect_native(stage)
             for types, overload in self._chosen(signature).items()
         }
-        return made if signature is None else next(iter(made.values()))
+        return texts_by_signature if signature is None else next(iter(texts_by_signature.values()))
 
 
 class Overload:

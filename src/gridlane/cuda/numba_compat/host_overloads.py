@@ -38,8 +38,8 @@ def _cell(cell: CellType) -> CellType:
         value = cell.cell_contents
     except ValueError:
         return cell
-    found = _replaced(value)
-    return cell if found is value else CellType(found)
+    replacement = _replaced(value)
+    return cell if replacement is value else CellType(replacement)
 
 
 def _replaced(value: Any) -> Any:
@@ -55,9 +55,9 @@ def _replaced(value: Any) -> Any:
         named = {name: typeof(each) for name, each in kwargs.items()}
         for target in TARGETS:
             for entry in entries:
-                found = _chosen(entry, types, named) if entry.target == target else None
-                if found is not None:
-                    return with_overloads(found)(*args, **kwargs)
+                implementation = _chosen(entry, types, named) if entry.target == target else None
+                if implementation is not None:
+                    return with_overloads(implementation)(*args, **kwargs)
         shown = ", ".join(map(str, (*types, *named.values())))
         raise TypingError(
             f"No implementation of function {value.__qualname__} found for the types ({shown}) on "
@@ -69,8 +69,8 @@ def _replaced(value: Any) -> Any:
 
 def _chosen(entry: Overload, types: list[Any], named: dict[str, Any]) -> Any:
     try:
-        found = entry.choose(*types, **named)
+        implementation = entry.choose(*types, **named)
     except CompileError:
         return None
-    found = found[1] if isinstance(found, tuple) else found
-    return getattr(found, "py_func", found)
+    implementation = implementation[1] if isinstance(implementation, tuple) else implementation
+    return getattr(implementation, "py_func", implementation)

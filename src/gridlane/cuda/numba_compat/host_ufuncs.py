@@ -29,8 +29,8 @@ def vectorize(ftylist_or_function: Any = (), target: str | None = None, **option
     chosen = options | ({} if target is None else {"target": target})
     if callable(ftylist_or_function):
         return _made("vectorize", ftylist_or_function, [], chosen)
-    words = [_listed(ftylist_or_function)]
-    return lambda function: _made("vectorize", function, words, chosen)
+    arguments = [_listed(ftylist_or_function)]
+    return lambda function: _made("vectorize", function, arguments, chosen)
 
 
 def guvectorize(*args: Any, **options: Any) -> Callable[[_Decorated], Any]:
@@ -40,8 +40,8 @@ def guvectorize(*args: Any, **options: Any) -> Callable[[_Decorated], Any]:
     """
     if not _numba_compiles(options.get("target"), options):
         return gufunc.guvectorize(*args, **options)
-    words = [_listed(args[0]), *args[1:]] if len(args) > 1 else args
-    return lambda function: _made("guvectorize", function, words, options)
+    arguments = [_listed(args[0]), *args[1:]] if len(args) > 1 else args
+    return lambda function: _made("guvectorize", function, arguments, options)
 
 
 def _listed(signatures: Any) -> list[Any]:
@@ -60,6 +60,6 @@ def _numba_compiles(target: str | None, options: dict[str, Any]) -> bool:
         return False
 
 
-def _made(decorator: str, function: _Decorated, words: Any, options: dict[str, Any]) -> Any:
+def _made(decorator: str, function: _Decorated, arguments: Any, options: dict[str, Any]) -> Any:
     plain = function.py_func if isinstance(function, HostFunction) else function
-    return installed.ufunc(decorator, plain, words, options, HostFunction)
+    return installed.ufunc(decorator, plain, arguments, options, HostFunction)

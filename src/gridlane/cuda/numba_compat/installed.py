@@ -179,12 +179,14 @@ def ufunc(
     with _placed():
         _register(package, kind)
         kept = _options(package, options)
-        words = [
+        arguments = [
             [_signature(package, one) for one in each] if isinstance(each, list) else each
             for each in args
         ]
         with _refused(package):
-            result = getattr(package, decorator)(*words, **kept)(_with_numbas(package, function))
+            result = getattr(package, decorator)(*arguments, **kept)(
+                _with_numbas(package, function)
+            )
     if isinstance(result, np.ufunc):  # of the target "parallel", which has all its loops
         return result
     for name in _OF_UFUNCS[decorator]:
@@ -220,8 +222,8 @@ def _prepare_containers(package: ModuleType) -> None:
         owner = getattr(containers, kind, None)
         if owner is None:  # there is no Set in older versions
             continue
-        made = _placing(_with_types(package, getattr(owner, maker).__func__))
-        setattr(owner, maker, classmethod(made))
+        factory = _placing(_with_types(package, getattr(owner, maker).__func__))
+        setattr(owner, maker, classmethod(factory))
         for name in others:
             setattr(owner, name, _placing(getattr(owner, name)))
     dispatcher = package.core.dispatcher.Dispatcher

@@ -45,13 +45,13 @@ def get_arch_option(major: int, minor: int, arch: str = "") -> str:
     if settings.FORCE_CUDA_CC:
         major, minor, *suffix = settings.FORCE_CUDA_CC
         return f"compute_{major}{minor}{''.join(suffix)}"
-    found = find_closest_arch((major, minor))
-    if arch and found != (major, minor):
+    closest = find_closest_arch((major, minor))
+    if arch and closest != (major, minor):
         raise ValueError(
             f"Can't use arch-specific compute_{major}{minor}{arch} with closest found compute "
-            f"capability compute_{found[0]}{found[1]}"
+            f"capability compute_{closest[0]}{closest[1]}"
         )
-    return f"compute_{found[0]}{found[1]}{arch}"
+    return f"compute_{closest[0]}{closest[1]}{arch}"
 
 
 def __getattr__(name: str) -> Any:

@@ -136,10 +136,10 @@ class CheckWarningsMixin:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
-        found = [str(each.message) for each in caught if issubclass(each.category, category)]
+        warned = [str(each.message) for each in caught if issubclass(each.category, category)]
         for message in messages:
-            if not any(message in text for text in found):
-                raise AssertionError(f"no warning says {message!r}; there were {found}")
+            if not any(message in text for text in warned):
+                raise AssertionError(f"no warning says {message!r}; there were {warned}")
 
 
 _BITS = {"single": 24, "double": 53}

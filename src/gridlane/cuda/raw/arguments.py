@@ -52,10 +52,10 @@ def on_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
             check_device(value)
     if all(type(value) in _AS_THEY_ARE for value in args):
         return args
-    found = tuple(_with_gaps(resolved(value)) for value in args)
-    share(found, back, is_direct)
+    arguments = tuple(_with_gaps(resolved(value)) for value in args)
+    share(arguments, back, is_direct)
     results: list[Any] = []
-    for value in found:
+    for value in arguments:
         convert = converter(value, _UNKNOWN) if _is_array(value) else None
         results.append(convert(value, back) if convert else value)
     return tuple(results)
@@ -93,12 +93,12 @@ def structs_as_bytes(args: tuple[Any, ...], sizes: Mapping[int, int]) -> tuple[A
     """
     if not sizes:
         return args
-    made = list(args)
+    arguments = list(args)
     for number, size in sizes.items():
         value = args[number] if number < len(args) else None
         if isinstance(value, np.ndarray) and value.ndim and value.nbytes == size != 8:
-            made[number] = value.tobytes()
-    return tuple(made)
+            arguments[number] = value.tobytes()
+    return tuple(arguments)
 
 
 def refuse_textures(name: str, args: tuple[Any, ...]) -> None:
@@ -118,7 +118,7 @@ def _is_array(value: Any) -> bool:
 def layout(slots: tuple[ParamSlot, ...], size: int, args: tuple[Any, ...]) -> Layout | None:
     """How a parameter block is made of arguments of the same types as these, where each is a device
     array or a numpy scalar of its parameter's size; None for others, which ``packed`` takes."""
-    places: list[int] = []
+    order: list[int] = []
     text, end = "<", 0
     for slot in sorted(slots, key=lambda slot: slot.offset):
         value = args[slot.argument]
@@ -127,10 +127,10 @@ def layout(slots: tuple[ParamSlot, ...], size: int, args: tuple[Any, ...]) -> La
         if slot.path or not fits or not (is_array or type(value) in _NUMBERS):
             return None
         text += f"{slot.offset - end}x" + ("Q" if is_array else f"{slot.size}s")
-        places.append(slot.argument)
+        order.append(slot.argument)
         end = slot.end
     arrays = (place for place, value in enumerate(args) if type(value) is DeviceNDArray)
-    return Layout(struct.Struct(f"{text}{size - end}x"), tuple(places), tuple(arrays))
+    return Layout(struct.Struct(f"{text}{size - end}x"), tuple(order), tuple(arrays))
 
 
 @frozen

@@ -107,8 +107,8 @@ def compiled(
 ) -> tuple[PtxModule, dict[str, str]]:
     """The module, and the name in it of each name expression."""
     if is_cpp(text, name):
-        made = _by_compiler(text, name, options, expressions, backend)
-        return parse_ptx(made.ptx), made.names
+        product = _by_compiler(text, name, options, expressions, backend)
+        return parse_ptx(product.ptx), product.names
     if expressions and PTX.match(text):
         raise ArgumentError("name_expressions are of CUDA C++, and the code is PTX")
     return parse_ptx(text, name), {}

@@ -114,11 +114,11 @@ class RawModule:
         Raises:
             PtxError: there is no such kernel; the message lists those there are.
         """
-        found = self._kernels.get(name)
-        if found is None:
+        kernel = self._kernels.get(name)
+        if kernel is None:
             raw_kernel = RawKernel(self._code, self._lowered.get(name, name))
-            found = self._kernels[name] = raw_kernel
-        return found
+            kernel = self._kernels[name] = raw_kernel
+        return kernel
 
     def get_global(self, name: str) -> DeviceNDArray:
         """The memory of a variable on the current device: ``__device__`` and ``__constant__``
@@ -222,10 +222,10 @@ class RawKernel(ProcessBound):
         ):
             key = current.device(), grid, block, shared_mem, tuple(map(type, args))
             try:
-                found = self._ready.get(key)
+                launch_record = self._ready.get(key)
             except TypeError:  # a shape of what has no hash, which ``dim3`` looks at
-                found = key = None
-            if found is not None and _again(*found, shared_mem, args):
+                launch_record = key = None
+            if launch_record is not None and _again(*launch_record, shared_mem, args):
                 return
         names = self._kernel.source.parameters
         if len(args) != len(names):
@@ -260,9 +260,9 @@ class RawKernel(ProcessBound):
     ) -> tuple[bytes, tuple[Any, ...]]:
         """The parameter block, and the arguments with the module's memory where code needs it."""
         artifact, key = plan.kernel.artifact, (plan.device, block, tuple(map(type, args)))
-        found = self._layouts.get(key)
-        if found is not None:
-            return found.packed(args), args
+        known = self._layouts.get(key)
+        if known is not None:
+            return known.packed(args), args
         further = self._kernel.further(artifact, plan.device)
         if key not in self._layouts:
             self._layouts[key] = (
@@ -271,16 +271,18 @@ class RawKernel(ProcessBound):
         types = tuple(param.type for param in self._kernel.source.entry.params)
         types += ("u64",) * len(further)
         given = args + tuple(each.address if isinstance(each, Buffer) else each for each in further)
-        made = packed(self.name, types, artifact.params, artifact.param_bytes, given)
-        return made, args + further
+        block_bytes = packed(self.name, types, artifact.params, artifact.param_bytes, given)
+        return block_bytes, args + further
 
 
-def _again(plan: Plan, shape: Dim3, found: Layout, shared: int, args: tuple[Any, ...]) -> bool:
+def _again(
+    plan: Plan, shape: Dim3, block_layout: Layout, shared: int, args: tuple[Any, ...]
+) -> bool:
     """Launch as before, if a launch of this shape with arguments of these types was checked.
     Hot: nothing is checked again but where arrays are."""
-    if not found.are_on(plan.device, args) or trace.enabled():
+    if not block_layout.are_on(plan.device, args) or trace.enabled():
         return False
-    params = found.packed(args)
+    params = block_layout.packed(args)
     if not plan.suits(shape, params):
         return False
     plan.device.default_stream.launch(plan.kernel, params, *shape, shared, args)

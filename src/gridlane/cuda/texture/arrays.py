@@ -72,22 +72,22 @@ class CUDAarray(ProcessBound):
         Raises:
             ArgumentError: the shape or the dtype is another.
         """
-        found = as_device(in_arr)
-        if not isinstance(found, DeviceNDArray):
-            found = np.ascontiguousarray(found)
-        self.memory.copy_to_device(self._fitting(found), stream or 0)
+        source = as_device(in_arr)
+        if not isinstance(source, DeviceNDArray):
+            source = np.ascontiguousarray(source)
+        self.memory.copy_to_device(self._fitting(source), stream or 0)
 
     def copy_to(self, out_arr: Any, stream: Any = None) -> None:
         """Copy the texels to a host or device array; see ``copy_from``."""
-        found = as_device(out_arr)
-        if isinstance(found, DeviceNDArray):
-            self._fitting(found).copy_to_device(self.memory, stream or 0)
+        destination = as_device(out_arr)
+        if isinstance(destination, DeviceNDArray):
+            self._fitting(destination).copy_to_device(self.memory, stream or 0)
             return
-        if not isinstance(found, np.ndarray):
+        if not isinstance(destination, np.ndarray):
             raise ArgumentError(f"out_arr is a {type(out_arr).__name__}, not an array")
-        self._check(found)
-        made = self.memory.copy_to_host(stream=stream or 0)
-        found[...] = made.reshape(found.shape)
+        self._check(destination)
+        texels = self.memory.copy_to_host(stream=stream or 0)
+        destination[...] = texels.reshape(destination.shape)
 
     def _fitting(self, array: Any) -> Any:
         self._check(array)

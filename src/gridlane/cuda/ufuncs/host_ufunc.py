@@ -69,10 +69,10 @@ class HostUFunc(Named):
                 f"{self.__name__} takes {self.nin} arguments, and {parsed} has {len(parsed.args)}"
             )
         result = parsed.return_type or result_type(self._core, parsed.args)
-        made = UFunc(self._core, [Signature(result, parsed.args)])
+        loop = UFunc(self._core, [Signature(result, parsed.args)])
         with self._lock:
-            (types,) = made.functions
-            return self._loops.setdefault(types, made)
+            (types,) = loop.functions
+            return self._loops.setdefault(types, loop)
 
     @property
     def types(self) -> list[str]:
@@ -106,9 +106,9 @@ class HostUFunc(Named):
 
     def _loop_for(self, have: DTypes) -> tuple[DTypes, UFunc]:
         """The loop for arguments of types, and the types that it takes."""
-        found = self._loops.get(have)
-        if found is not None:
-            return have, found
+        known_loop = self._loops.get(have)
+        if known_loop is not None:
+            return have, known_loop
         if self._can_compile:
             return have, self.add(tuple(map(from_numpy, have)))
         for types, loop in self._loops.items():

@@ -88,8 +88,10 @@ def opened(url: NSURL | None) -> tuple[MTLBinaryArchive | None, NSError | None]:
             file.extractall(folder)  # which checks each file's sum
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as failed:
         return None, NSError(DOMAIN, INVALID_FILE, str(failed))
-    found = index["functions"].items()
-    return MTLBinaryArchive({key: (folder / _member(code), n) for key, (code, n) in found}), None
+    functions = index["functions"].items()
+    return MTLBinaryArchive(
+        {key: (folder / _member(code), n) for key, (code, n) in functions}
+    ), None
 
 
 def _key(function: MTLFunction) -> str:

@@ -144,9 +144,9 @@ def _fits(argument: Any, letter: str) -> bool:
     return isinstance(argument, Object | str)
 
 
-def _hand_over(made: Object, selector: str) -> None:
+def _hand_over(proxy: Object, selector: str) -> None:
     """Record the owner of a method's result besides the proxy."""
-    ownership = made._ownership
+    ownership = proxy._ownership
     if selector.startswith("new"):
         known = _metadata.get(selector.encode(), {})
         if not known.get("retval", {}).get("already_retained"):

@@ -132,8 +132,8 @@ class MTLDevice(Object):
         require(function is not None, "a pipeline without a function")
         require(options in (0, FAIL_ON_MISS), f"pipeline options {options}")
         assert function is not None
-        found = (each._program(function) for each in descriptor._archives)
-        program = next(filter(None, found), None)
+        programs = (each._program(function) for each in descriptor._archives)
+        program = next(filter(None, programs), None)
         if program is None and options == FAIL_ON_MISS:
             return None, NSError("CompilerError", 2, "the function is in no archive")
         try:

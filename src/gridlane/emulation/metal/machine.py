@@ -233,9 +233,9 @@ _ahead: dict[str, tuple[Program, int]] = {}
 """Texts that were compiled with others, and their numbers among these."""
 
 
-def compile_ahead(texts: Sequence[str]) -> None:
+def compile_ahead(sources: Sequence[str]) -> None:
     """Compile texts together, in a fraction of the time. A Program of one of them then compiles
     nothing."""
-    program = Program(list(dict.fromkeys(texts)))
+    program = Program(list(dict.fromkeys(sources)))
     _ahead.clear()  # or a long run would keep all code
-    _ahead.update({text: (program, n) for n, text in enumerate(dict.fromkeys(texts))})
+    _ahead.update({text: (program, n) for n, text in enumerate(dict.fromkeys(sources))})

@@ -47,10 +47,10 @@ class Memory:
         with tempfile.TemporaryFile() as file:
             os.ftruncate(file.fileno(), self._room)
             self.host = mmap.mmap(file.fileno(), self._room)
-            found = _libc().mmap(None, self._room, _NONE, mmap.MAP_SHARED, file.fileno(), 0)
-        if found == _FAILED:
+            address = _libc().mmap(None, self._room, _NONE, mmap.MAP_SHARED, file.fileno(), 0)
+        if address == _FAILED:
             raise MemoryError(f"{size} bytes")
-        self.address, self.size = int(found), size
+        self.address, self.size = int(address), size
         self.open = False
         Memory.living.add(self)
 

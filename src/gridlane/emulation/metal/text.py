@@ -63,13 +63,15 @@ def as_cpp(text: str, space: str) -> tuple[str, list[Kernel]]:
         raise RefusedTextError("the text does not begin with <metal_stdlib> and its namespace")
     text = text[opening.end() :]
     source = text
-    found = [_kernel(match, text, space) for match in _KERNEL.finditer(text)]
+    kernels = [_kernel(match, text, space) for match in _KERNEL.finditer(text)]
     numbers = iter(range(OWN_ARRAYS, 10_000))
     text = re.sub(r"\[\[(?:threadgroup|buffer)\(\d+\)\]\]", "", text)
     text = _SHARED.sub(lambda match: _shared(match, next(numbers)), text)
     static = " + ".join(f"sizeof({m[2]}) * {m[3 + 1]}" for m in _SHARED.finditer(source))
-    entries = "\n".join((f"{_STATIC.format(space)} = {static or 0};", *(each for _, each in found)))
-    return f"namespace {space} {{\n{text}\n}}\n{entries}\n", [kernel for kernel, _ in found]
+    entries = "\n".join(
+        (f"{_STATIC.format(space)} = {static or 0};", *(each for _, each in kernels))
+    )
+    return f"namespace {space} {{\n{text}\n}}\n{entries}\n", [kernel for kernel, _ in kernels]
 
 
 def _shared(match: re.Match[str], number: int) -> str:
@@ -103,8 +105,8 @@ def _value(
     if argument is None:
         raise RefusedTextError(f"kernel {kernel}: the argument {part.strip()!r} has no attribute")
     type_, _, attribute, slot = argument.groups()
-    words = [word for word in type_.replace("&", " & ").replace("*", " * ").split()]
-    plain = [word for word in words if word not in ("device", "constant", "threadgroup", "const")]
+    tokens = [word for word in type_.replace("&", " & ").replace("*", " * ").split()]
+    plain = [word for word in tokens if word not in ("device", "constant", "threadgroup", "const")]
     if attribute in ("buffer", "threadgroup"):
         listed = buffers if attribute == "buffer" else groups
         source = "buffers" if attribute == "buffer" else "groups"

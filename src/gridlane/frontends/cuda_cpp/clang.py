@@ -146,8 +146,8 @@ class Clang:
             text = Path(folder, "made.cu")
             text.write_bytes(encoded(with_table(source)))
             through = Path(folder, "made.ll") if self._has_statics(source, given) else None
-            first, words = through or path, _IR_FIRST if through else ()
-            status, told = compile_behind(
+            first, of_ir = through or path, _IR_FIRST if through else ()
+            status, messages = compile_behind(
                 (*self.words, *_ALWAYS, f"--cuda-gpu-arch=sm_{given.arch}", _feature(given.arch)),
                 [word for word in given.words if not word.startswith(_MARK)],
                 ("-isystem", str(INCLUDE), *self.host, *textures(source)),
@@ -162,7 +162,7 @@ class Clang:
                     "made",
                     "-MF",
                     str(read),
-                    *words,
+                    *of_ir,
                     "-o",
                     str(first),
                     str(text),
@@ -170,10 +170,10 @@ class Clang:
             )
             if not status and through is not None:
                 status, more = self._from_ir(through, path, given)
-                told += more
+                messages += more
             if status:
                 raise CompileError(
-                    f"clang does not compile {source.name}:\n{told.strip()}{_advice(told)}"
+                    f"clang does not compile {source.name}:\n{messages.strip()}{_advice(messages)}"
                 )
             ptx, names = read_table(self._read_ptx(path, given), source.expressions)
             headers = None
@@ -182,7 +182,7 @@ class Clang:
                 headers = tuple(each for each in named if each != str(text))
         if headers is not None:
             headers = settled(source, headers, (str(INCLUDE), *_folders(self.host)))
-        return Compiled(ptx, told, names, headers)
+        return Compiled(ptx, messages, names, headers)
 
     def _has_statics(self, source: CppSource, given: ClangOptions) -> bool:
         """Whether the source or a header of the user's may have static variables of the device."""
@@ -225,9 +225,9 @@ def _feature(arch: str) -> str:
     return f"--cuda-feature=+ptx{_isa(arch)}"
 
 
-def _of_backend(words: Sequence[str]) -> Iterator[str]:
+def _of_backend(options: Sequence[str]) -> Iterator[str]:
     """The options that take part behind the IR."""
-    for before, word in pairwise(("", *words)):
+    for before, word in pairwise(("", *options)):
         if before == "-mllvm" or word == "-mllvm" or word.startswith(("-O", "-f")):
             yield word
 
@@ -246,9 +246,9 @@ def digest(source: CppSource) -> str:
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]
 
 
-def _folders(words: tuple[str, ...]) -> list[str]:
+def _folders(options: tuple[str, ...]) -> list[str]:
     """Those of options for headers of the system."""
-    return [folder for word, folder in pairwise(words) if word == "-isystem"]
+    return [folder for word, folder in pairwise(options) if word == "-isystem"]
 
 
 def textures(source: CppSource) -> tuple[str, ...]:
@@ -258,14 +258,14 @@ def textures(source: CppSource) -> tuple[str, ...]:
     may = any(word.startswith(("-I", "-i")) for word in given.words)
     named = any(_READS.search(text) for text in (source.code, *given.words))
     may = may or _OWN_HEADER.search(source.code) is not None
-    made = ("-DGRIDLANE_TEXTURES",) if may or named else ()
-    if not made:
-        return made
+    options = ("-DGRIDLANE_TEXTURES",) if may or named else ()
+    if not options:
+        return options
     own = headers(source.code, Path(source.name).parent, given.folders) if may else ()
-    texts = [source.code, *(text for _, text in own)]
-    if any(map(_REFERS.search, texts)) and not any(map(_OWN_TEMPLATE.search, texts)):
-        made += ("-DGRIDLANE_TEXTURE_REFERENCES",)
-    return made
+    sources = [source.code, *(text for _, text in own)]
+    if any(map(_REFERS.search, sources)) and not any(map(_OWN_TEMPLATE.search, sources)):
+        options += ("-DGRIDLANE_TEXTURE_REFERENCES",)
+    return options
 
 
 def _isa(arch: str) -> int:
@@ -327,14 +327,14 @@ _HEADERS = {
 def headers_of(package: Path, library: str) -> tuple[str, ...]:
     """The options for the package's headers of C and C++: with the C library ``musl`` or ``gnu``,
     of the version GLIBC."""
-    made = [f"--target=x86_64-linux-{library}", "-nostdinc", "-nostdinc++"]
-    made += [f"-D_LIBCPP_{each}" for each in _LIBCXX]
-    made.append(f"-D_LIBCPP_HAS_MUSL_LIBC={int(library == 'musl')}")
+    options = [f"--target=x86_64-linux-{library}", "-nostdinc", "-nostdinc++"]
+    options += [f"-D_LIBCPP_{each}" for each in _LIBCXX]
+    options.append(f"-D_LIBCPP_HAS_MUSL_LIBC={int(library == 'musl')}")
     if library == "gnu":
-        made.append(f"-D__GLIBC_MINOR__={GLIBC.partition('.')[2]}")
+        options.append(f"-D__GLIBC_MINOR__={GLIBC.partition('.')[2]}")
     for each in _HEADERS[library]:
-        made += ["-isystem", str(package / "lib" / each)]
-    return tuple(made)
+        options += ["-isystem", str(package / "lib" / each)]
+    return tuple(options)
 
 
 @cache
@@ -344,8 +344,8 @@ def _of_system() -> Clang | None:
         path = shutil.which(name)
         if path is None:
             continue
-        status, told = run_compiler((path, "--version"))
-        match = re.search(r"clang version (\d+)\.(\S+)", told)
+        status, version = run_compiler((path, "--version"))
+        match = re.search(r"clang version (\d+)\.(\S+)", version)
         if not status and match is not None and int(match[1]) >= OLDEST:
             return Clang((path,), int(match[1]), match[0], ())
     return None

@@ -44,17 +44,17 @@ class Nvcc:
             path, given = Path(folder, "made.ptx"), Path(folder, "given.cu")
             read = Path(folder, "made.d")
             given.write_text(text)
-            words = [self.path, "-ptx", *source.options, f"-I{beside}", str(given)]
+            command = [self.path, "-ptx", *source.options, f"-I{beside}", str(given)]
             if not any("arch" in each for each in source.options):
-                words.append(f"-arch=compute_{ARCH}")
-            status, told = run_compiler(
-                (*words, "-MD", "-MT", "made", "-MF", str(read), "-o", str(path))
+                command.append(f"-arch=compute_{ARCH}")
+            status, messages = run_compiler(
+                (*command, "-MD", "-MT", "made", "-MF", str(read), "-o", str(path))
             )
             if status:
-                raise CompileError(f"nvcc does not compile {source.name}:\n{told.strip()}")
+                raise CompileError(f"nvcc does not compile {source.name}:\n{messages.strip()}")
             ptx, names = read_table(path.read_text(), source.expressions)
             headers = [each for each in prerequisites(read.read_text()) if each != str(given)]
-        return Compiled(ptx, told, names, tuple(headers))
+        return Compiled(ptx, messages, names, tuple(headers))
 
 
 @cache
@@ -64,7 +64,7 @@ def find_nvcc() -> Nvcc | None:
     for home in (*config().toolkits, None, Path("/usr/local/cuda")):
         path = shutil.which("nvcc") if home is None else str(home / "bin" / name)
         if path and os.access(path, os.X_OK):
-            status, told = run_compiler((path, "--version"))
+            status, version = run_compiler((path, "--version"))
             if not status:
-                return Nvcc(path, told.strip())
+                return Nvcc(path, version.strip())
     return None

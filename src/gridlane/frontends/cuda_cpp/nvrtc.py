@@ -71,12 +71,12 @@ class _Program:
         given = [*options, *(f"-I{folder}" for folder in _includes())]
         if not any("arch" in each for each in options):
             given.append(f"-arch=compute_{ARCH}")
-        words = (ctypes.c_char_p * len(given))(*(each.encode() for each in given))
-        status = lib.nvrtcCompileProgram(handle, len(given), words)
+        arguments = (ctypes.c_char_p * len(given))(*(each.encode() for each in given))
+        status = lib.nvrtcCompileProgram(handle, len(given), arguments)
         log = self._text("ProgramLog")
         if status:
-            told = log.strip() or lib.nvrtcGetErrorString(status).decode()
-            raise CompileError(f"NVRTC does not compile {self._name}:\n{told}")
+            reason = log.strip() or lib.nvrtcGetErrorString(status).decode()
+            raise CompileError(f"NVRTC does not compile {self._name}:\n{reason}")
         return Compiled(self._text("PTX"), log, {each: self._lowered(each) for each in expressions})
 
     def _text(self, what: str) -> str:
@@ -102,13 +102,13 @@ def find_nvrtc() -> Nvrtc | None:
     """NVRTC, of a package or of the system; None if there is none."""
     for path in _candidates():
         try:
-            found = ctypes.CDLL(path)
+            library = ctypes.CDLL(path)
         except OSError:
             continue
-        if hasattr(found, "gl_process"):
+        if hasattr(library, "gl_process"):
             continue  # gridlane's own library, which comes here
-        found.nvrtcGetErrorString.restype = ctypes.c_char_p
-        return Nvrtc(found)
+        library.nvrtcGetErrorString.restype = ctypes.c_char_p
+        return Nvrtc(library)
     return None
 
 

@@ -110,7 +110,7 @@ def for_clang(options: Sequence[str]) -> ClangOptions:
     >>> for_clang(["-gencode", "arch=compute_86,code=sm_86", "-Xptxas", "-v"]).arch
     '86'
     """
-    arch, words, folders = str(ARCH), list[str](), list[str]()
+    arch, translated_options, folders = str(ARCH), list[str](), list[str]()
     for name, value in _pairs(options):
         if name in ("-arch", "-gencode"):
             match = _ARCH.match(_GENERATED.sub("", value) if name == "-gencode" else value)
@@ -119,14 +119,14 @@ def for_clang(options: Sequence[str]) -> ClangOptions:
             arch = match[1]
         elif name == "-I":
             folders.append(value)
-            words.append(f"-I{value}")
+            translated_options.append(f"-I{value}")
         elif name == "-include":
-            words += [name, value]
+            translated_options += [name, value]
         elif name in _SWITCHES:
-            words += _switch(name, value)
+            translated_options += _switch(name, value)
         elif name:
-            words.append(f"{name}{'=' if name == '-std' else ''}{value}")
-    return ClangOptions(arch, tuple(words), tuple(folders))
+            translated_options.append(f"{name}{'=' if name == '-std' else ''}{value}")
+    return ClangOptions(arch, tuple(translated_options), tuple(folders))
 
 
 _SWITCHES = {

@@ -23,10 +23,10 @@ def overlay(code: str, beside: Path, folders: Sequence[str], room: Path) -> list
     """
     rows: list[dict[str, str]] = []
     for path, text in headers(code, beside, folders):
-        made = translated(text)
-        if made != text:
+        new_text = translated(text)
+        if new_text != text:
             copy = room / f"header-{len(rows)}"
-            copy.write_bytes(made.encode(errors="surrogateescape"))
+            copy.write_bytes(new_text.encode(errors="surrogateescape"))
             rows.append({"type": "file", "name": path, "external-contents": str(copy)})
     if not rows:
         return []

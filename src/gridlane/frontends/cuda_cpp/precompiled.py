@@ -52,9 +52,9 @@ class Headers:
         with self._lock:
             if key in self._made:
                 self._made.move_to_end(key)
-                found = self._made[key]
-                if found is None or found.is_file():
-                    return found
+                header = self._made[key]
+                if header is None or header.is_file():
+                    return header
             if os.getpid() != self._owner:
                 return None
             path = self._made[key] = self._make(key)
@@ -73,9 +73,9 @@ class Headers:
             os.close(handle)
         except OSError:
             return None
-        words = (*command, "-Xclang", "-emit-pch", "-o", name, "-")
+        compiling = (*command, "-Xclang", "-emit-pch", "-o", name, "-")
         with suppress(CompileError):
-            if run_compiler(words, f'#include "{HEADER}"\n')[0] == 0:
+            if run_compiler(compiling, f'#include "{HEADER}"\n')[0] == 0:
                 return Path(name)
         Path(name).unlink(missing_ok=True)
         return None
@@ -114,8 +114,8 @@ def compile_behind(
         header = HEADERS.of((*command, *given, *system))
         if header is not None:
             behind = ("-Xclang", "-include-pch", "-Xclang", str(header))
-            status, told = run_compiler((*command, *behind, *given, *system, *rest))
+            status, messages = run_compiler((*command, *behind, *given, *system, *rest))
             if status == 0:
-                return status, told
+                return status, messages
     # The header is in front of what the user includes by options.
     return run_compiler((*command, "-include", HEADER, *given, *system, *rest))

@@ -27,7 +27,7 @@ def encoded(text: str) -> bytes:
         raise CompileError(f"the source is no text at its line {place}: {error}") from None
 
 
-def run_compiler(words: Sequence[str], text: str = "", patience: float = 1) -> tuple[int, str]:
+def run_compiler(command: Sequence[str], text: str = "", patience: float = 1) -> tuple[int, str]:
     """Run a compiler on a text; its exit status and its messages.
 
     Args:
@@ -38,32 +38,32 @@ def run_compiler(words: Sequence[str], text: str = "", patience: float = 1) -> t
             processes that it has started. Or the words or the text are none.
     """
     given = encoded(text)
-    for word in words:
+    for word in command:
         if "\0" in word:
             raise CompileError(f"{word!r} is no option: options are texts without NUL characters")
     try:
         process = subprocess.Popen(
-            words,
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=_POSIX,  # a group of its own, which is ended as a whole
         )
     except OSError as error:
-        raise CompileError(f"the compiler {words[0]} does not start: {error}") from error
+        raise CompileError(f"the compiler {command[0]} does not start: {error}") from error
     limit = config().compile_timeout * patience
     try:
-        told, _ = process.communicate(given, timeout=limit)
+        messages, _ = process.communicate(given, timeout=limit)
     except subprocess.TimeoutExpired:
         _end(process)
         raise CompileError(
-            f"the compiler {words[0]} was ended: it ran longer than {limit:g} s; "
+            f"the compiler {command[0]} was ended: it ran longer than {limit:g} s; "
             "GRIDLANE_COMPILE_TIMEOUT sets another limit in seconds"
         ) from None
     except BaseException:
         _end(process)
         raise
-    return process.returncode, told.decode(errors="replace")
+    return process.returncode, messages.decode(errors="replace")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

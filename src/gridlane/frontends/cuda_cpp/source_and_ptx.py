@@ -74,15 +74,15 @@ def read_table(ptx: str, expressions: Sequence[str]) -> tuple[str, dict[str, str
     Raises:
         CompileError: a name is missing in the PTX.
     """
-    found = {int(row[1]): row[2] for row in _ROW.finditer(ptx)}
+    mangled = {int(row[1]): row[2] for row in _ROW.finditer(ptx)}
     names: dict[str, str] = {}
     for place, each in enumerate(expressions):
-        if place not in found:
+        if place not in mangled:
             raise CompileError(
                 f"the compiler gives no name for the name expression {each!r}: it names a kernel "
                 "or a variable of the device, with its template arguments"
             )
-        names[each] = found[place]
+        names[each] = mangled[place]
     return _ROW.sub("", ptx) if expressions else ptx, names
 
 
@@ -95,8 +95,8 @@ _OF_TABLE = re.compile(
 
 def unknown(message: str, expressions: Sequence[str]) -> tuple[str, ...]:
     """The name expressions that a compiler's errors are about: a source has not what they name."""
-    found = {row["own"] or row["nvrtc"] for row in _OF_TABLE.finditer(message)}
-    return tuple(each for each in expressions if found & {each.strip(), _quoted(each)})
+    unknown_names = {row["own"] or row["nvrtc"] for row in _OF_TABLE.finditer(message)}
+    return tuple(each for each in expressions if unknown_names & {each.strip(), _quoted(each)})
 
 
 def defines(ptx: str, name: str) -> bool:
@@ -194,25 +194,25 @@ def with_users_lines(ptx: str, folders: Sequence[str]) -> str:
     added: list[str] = []
     parts: list[str] = []
     end = 0
-    for found, places in chains:
-        of_user = (each for each in places if not each[0].startswith(tuple(folders)))
+    for chain, call_places in chains:
+        of_user = (each for each in call_places if not each[0].startswith(tuple(folders)))
         chosen = next(of_user, None)
-        if chosen is None or chosen == places[0]:
+        if chosen is None or chosen == call_places[0]:
             continue
         file, line, column = chosen
         if file not in files:
             files[file] = last = last + 1
             added.append(f'\t.file\t{last} "{file}"\n')
         place = f"{file}:{line}:{column}"
-        parts += (ptx[end : found.start()], found[1], f"{files[file]} {line} {column}", found[3])
+        parts += (ptx[end : chain.start()], chain[1], f"{files[file]} {line} {column}", chain[3])
         parts.append(place)
-        end = found.end()
+        end = chain.end()
     return "".join((*parts, ptx[end:], *added))
 
 
 def _places(chain: str) -> list[tuple[str, int, int]]:
     """The places of a chain of calls, the innermost first. Clang writes the names of files below
     the folder that it works in without that folder."""
-    found = map(_PLACE.fullmatch, chain.rstrip(" ]").split(" @[ "))
-    known = (each for each in found if each)
+    matches = map(_PLACE.fullmatch, chain.rstrip(" ]").split(" @[ "))
+    known = (each for each in matches if each)
     return [(abspath(each[1]), int(each[2]), int(each[3])) for each in known] or [("", 0, 0)]

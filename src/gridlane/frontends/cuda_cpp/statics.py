@@ -21,9 +21,9 @@ _STATIC = re.compile(r"\bstatic\b|\bnamespace\b[^;{}=]*\{")
 _CONST = re.compile(r"\b(?:static|const)\b|\bnamespace\b[^;{}=]*\{")
 
 
-def may_define(texts: Iterable[str]) -> bool:
+def may_define(sources: Iterable[str]) -> bool:
     """Whether a source may define such variables, by the texts of itself and its headers."""
-    whole = "\n".join(texts)
+    whole = "\n".join(sources)
     is_static = _DEVICE.search(whole) and _STATIC.search(whole)
     return bool(is_static or ("constant" in whole and _CONST.search(whole)))
 
@@ -58,8 +58,8 @@ def marked(ir: str) -> str:
         kept.append(f"ptr addrspacecast (ptr addrspace({row['space']}) {name} to ptr)")
         return f"{name} = {row['before']}externally_initialized {kind} "
 
-    made = _VARIABLE.sub(mark, ir)
-    return _with_used(made, kept) if kept else ir
+    marked_ir = _VARIABLE.sub(mark, ir)
+    return _with_used(marked_ir, kept) if kept else ir
 
 
 def _annotated(ir: str) -> set[str]:

@@ -94,98 +94,98 @@ class _Reader:
         self.scopes = [(0, _Names({}, {}, {}))]
         self.line: tuple[int, ...] | None = None
         self.last_label = ""
-        found = _TARGETS.findall(self.code, function.start, function.end)
-        self.targets = {name.strip() for one, many in found for name in (one or many).split(",")}
+        targets = _TARGETS.findall(self.code, function.start, function.end)
+        self.targets = {name.strip() for one, many in targets for name in (one or many).split(",")}
         self.in_call = False
         self.decoded: dict[str, Operand] = {}
         self.opcodes: dict[str, tuple[str, tuple[str, ...]]] = {}
         names = self.scopes[0][1]
         for each in (*function.params, *function.results):
             if each.space == "reg":
-                made = self._register(each.name, each.type)
-                names.registers[each.name] = self.body.named[each] = made
+                register = self._register(each.name, each.type)
+                names.registers[each.name] = self.body.named[each] = register
             else:
                 names.variables[each.name] = each
 
     def read(self) -> Body:
         """Read all statements."""
-        at, end, code = self.function.start, self.function.end, self.code
+        position, end, code = self.function.start, self.function.end, self.code
         match = STATEMENT.match
         while True:
-            found = match(code, at, end)
-            if found is None:
-                if code[at:end].strip():
-                    at += len(code[at:end]) - len(code[at:end].lstrip())
-                    self.text.fail("no statement of PTX", at)
+            statement = match(code, position, end)
+            if statement is None:
+                if code[position:end].strip():
+                    position += len(code[position:end]) - len(code[position:end].lstrip())
+                    self.text.fail("no statement of PTX", position)
                 return self.body
-            at = found.end()
-            kind = found.lastgroup
+            position = statement.end()
+            kind = statement.lastgroup
             if kind == "loc":
-                self._loc(found["loc"])
+                self._loc(statement["loc"])
             elif kind == "label":
-                self._label(found)
+                self._label(statement)
             elif kind == "brace":
-                self._brace(found["brace"], found.start("brace"))
-            elif found["op"][0] == ".":
-                self._directive(found)
+                self._brace(statement["brace"], statement.start("brace"))
+            elif statement["op"][0] == ".":
+                self._directive(statement)
             else:
-                self._instruction(found)
+                self._instruction(statement)
 
     def _loc(self, text: str) -> None:
         if match := _LOC.match(text):
             self.line = tuple(int(each) for each in match.groups() if each)
 
-    def _label(self, found: re.Match[str]) -> None:
-        name, at = found["label"], found.start("label")
+    def _label(self, statement: re.Match[str]) -> None:
+        name, position = statement["label"], statement.start("label")
         key = self.scopes[-1][0], name
         self.last_label = name
-        if _TABLE.match(self.code, found.end()):
+        if _TABLE.match(self.code, statement.end()):
             return  # the name of a list, and no place to go to
         if key in self.body.labels:
-            self.text.fail(f"the label {name} stands twice", at, len(name))
+            self.text.fail(f"the label {name} stands twice", position, len(name))
         if name in self.targets:  # others are for debuggers, also within the code of a call
-            self._new_block(at)
+            self._new_block(position)
         self.body.labels[key] = self.body.blocks[-1].number
 
-    def _new_block(self, at: int) -> None:
+    def _new_block(self, position: int) -> None:
         if self.body.blocks[-1].instructions or len(self.body.blocks) == 1:
-            self.body.blocks.append(Block(len(self.body.blocks), at))
+            self.body.blocks.append(Block(len(self.body.blocks), position))
 
-    def _brace(self, brace: str, at: int) -> None:
+    def _brace(self, brace: str, position: int) -> None:
         if brace == "{":
             self.body.parents.append(self.scopes[-1][0])
             self.scopes.append((len(self.body.parents) - 1, _Names({}, {}, {})))
         else:
             self.scopes.pop()
             if not self.scopes:
-                self.text.fail("this brace closes nothing", at)
+                self.text.fail("this brace closes nothing", position)
         self.decoded = {}
 
     # --- declarations
 
-    def _directive(self, found: re.Match[str]) -> None:
-        word, rest, at = found["op"], found["rest"], found.start("op")
+    def _directive(self, statement: re.Match[str]) -> None:
+        word, rest, position = statement["op"], statement["rest"], statement.start("op")
         if word.startswith(".reg"):
-            self._registers(word[4:] + rest, at)
+            self._registers(word[4:] + rest, position)
         elif word.partition(".")[2].partition(".")[0] in ("shared", "local", "param"):
             space, _, more = word[1:].partition(".")
             head, _, value = rest.partition("=")
             if value:
-                self.text.fail(f"a .{space} variable has no initial value", found.start("rest"))
-            made = declared(self.text, (f".{more}" if more else "") + head, space, at)
-            self._name(made.name, made)
-            self.body.variables.append(made)
+                self.text.fail(f"a .{space} variable has no initial value", statement.start("rest"))
+            variable = declared(self.text, (f".{more}" if more else "") + head, space, position)
+            self._name(variable.name, variable)
+            self.body.variables.append(variable)
         elif re.match(r"\.(global|const)\b", word):
             space = word[1:].partition(".")[0]
-            start = at + 1 + len(space)
-            head = self.code[start : found.end("rest")].partition("=")[0]
-            made = declared(self.text, head, space, start)
-            self._name(made.name, self.module.variables[name_within(made)])
+            start = position + 1 + len(space)
+            head = self.code[start : statement.end("rest")].partition("=")[0]
+            variable = declared(self.text, head, space, start)
+            self._name(variable.name, self.module.variables[name_within(variable)])
         elif word == ".branchtargets" or word == ".calltargets":
             names_ = tuple(part for part, _ in split_operands(rest))
             self.body.tables[self.last_label] = names_
         elif word not in (".pragma", ".callprototype", ".file"):
-            self.text.fail(f"no directive of a body: {word}", at, len(word))
+            self.text.fail(f"no directive of a body: {word}", position, len(word))
 
     def _name(self, name: str, variable: Declared) -> None:
         """Declare a variable in the innermost scope."""
@@ -194,31 +194,31 @@ class _Reader:
             self.text.fail(f"{name} is declared twice", variable.at, len(name))
         names.variables[name] = variable
 
-    def _registers(self, text: str, at: int) -> None:
-        words = text.replace(",", " ").split()
-        found = _KIND.fullmatch(words[0]) if words else None
-        if found and found[1] and not found[2] and len(words) > 1:  # .v2 .u32
-            found = _KIND.fullmatch(words.pop(0) + words[0])
-        kind, width = (found[2] or "", int(found[1] or 1)) if found else ("", 1)
+    def _registers(self, text: str, position: int) -> None:
+        tokens = text.replace(",", " ").split()
+        match = _KIND.fullmatch(tokens[0]) if tokens else None
+        if match and match[1] and not match[2] and len(tokens) > 1:  # .v2 .u32
+            match = _KIND.fullmatch(tokens.pop(0) + tokens[0])
+        kind, width = (match[2] or "", int(match[1] or 1)) if match else ("", 1)
         if kind == "b128" and width == 1:  # two words, the lower one first
             kind, width = "b64", 2
         if kind not in TYPES or (width > 1 and kind == "pred"):
-            self.text.fail(f"no registers of type .{kind} are translated", at, 4)
+            self.text.fail(f"no registers of type .{kind} are translated", position, 4)
         names = self.scopes[-1][1]
-        for name in words[1:]:
-            if found := RANGE.fullmatch(name):
-                count = int(found[2], 16 if found[2][1:2] in ("x", "X") else 10)
+        for name in tokens[1:]:
+            if match := RANGE.fullmatch(name):
+                count = int(match[2], 16 if match[2][1:2] in ("x", "X") else 10)
                 if count > _MOST_REGISTERS:
-                    self.text.fail(f"{name}: more than 2^24 registers", at)
-                if found[1] in names.ranges:
-                    self.text.fail(f"{name} is declared twice", at)
-                names.ranges[found[1]] = kind, count, width
+                    self.text.fail(f"{name}: more than 2^24 registers", position)
+                if match[1] in names.ranges:
+                    self.text.fail(f"{name} is declared twice", position)
+                names.ranges[match[1]] = kind, count, width
             elif _NAME.fullmatch(name):
                 if name in names.registers:
-                    self.text.fail(f"{name} is declared twice", at)
+                    self.text.fail(f"{name} is declared twice", position)
                 names.registers[name] = self._several(name, kind, width)
             else:
-                self.text.fail(f"no name of a register: {name[:40]}", at)
+                self.text.fail(f"no name of a register: {name[:40]}", position)
 
     def _register(self, name: str, kind: str) -> Register:
         register = Register(name, TYPES[kind], len(self.body.registers))
@@ -234,20 +234,22 @@ class _Reader:
     def _part(self, name: str) -> Reg | None:
         """A part of a register that is a vector, as ``%v.x``."""
         stem, _, letter = name.rpartition(".")
-        at = "xyzwrgba".find(letter) % 4 if len(letter) == 1 and letter in "xyzwrgba" else -1
-        found = self._find(stem) if at >= 0 else None
-        if not isinstance(found, Vector) or at >= len(found.parts):
+        part_index = (
+            "xyzwrgba".find(letter) % 4 if len(letter) == 1 and letter in "xyzwrgba" else -1
+        )
+        vector = self._find(stem) if part_index >= 0 else None
+        if not isinstance(vector, Vector) or part_index >= len(vector.parts):
             return None
-        part = found.parts[at]
+        part = vector.parts[part_index]
         assert isinstance(part, Reg)
         return part
 
     def _find(self, name: str) -> Register | Vector | Declared | None:
         """The register or variable of a name, in the innermost scope that has it."""
         for _, names in reversed(self.scopes):
-            found = names.registers.get(name) or names.variables.get(name)
-            if found is not None:
-                return found
+            variable = names.registers.get(name) or names.variables.get(name)
+            if variable is not None:
+                return variable
             stem = name.rstrip("0123456789")
             known = names.ranges.get(stem)
             digits = name[len(stem) :]
@@ -255,26 +257,26 @@ class _Reader:
             if known and is_number and int(digits) < known[1]:
                 result = names.registers[name] = self._several(name, known[0], known[2])
                 return result
-        found = self.module.variables.get(name)
-        return found if found and self.module.sees(self.function.name, name) else None
+        variable = self.module.variables.get(name)
+        return variable if variable and self.module.sees(self.function.name, name) else None
 
     # --- instructions
 
-    def _instruction(self, found: re.Match[str]) -> None:
-        spelling, at = found["op"], found.start("op")
+    def _instruction(self, statement: re.Match[str]) -> None:
+        spelling, position = statement["op"], statement.start("op")
         opcode = self.opcodes.get(spelling)
         if opcode is None:
             root, *modifiers = re.split(r"(?<!:)\.(?!:)", spelling)
             opcode = self.opcodes[spelling] = root, tuple(modifiers)
         root, modifiers = opcode
-        rest, start = found["rest"], found.start("rest")
+        rest, start = statement["rest"], statement.start("rest")
         operands: list[Operand] = []
         if rest.strip():
             self.in_call = root == "call"
             for part, where in split_operands(rest):
                 operand = self.decoded.get(part)
                 if operand is None and root in INDEXED and (element := self._indexed(part)):
-                    register = self._computed(element, found)
+                    register = self._computed(element, statement)
                     operands.append(Address(register, 0) if root != "mov" else Reg(register))
                     continue
                 if operand is None:
@@ -282,51 +284,55 @@ class _Reader:
                 if root in _MEMORY and isinstance(operand, Symbol) and part[-1] == "]":
                     operand = Address(operand, 0)  # an element stands without brackets around it
                 operands.append(operand)
-        guard = self._guard(found["guard"], at) if found["guard"] else None
-        instruction = Instruction(root, modifiers, tuple(operands), guard, at, self.line)
+        guard = self._guard(statement["guard"], position) if statement["guard"] else None
+        instruction = Instruction(root, modifiers, tuple(operands), guard, position, self.line)
         if len(self.scopes) > 1:
-            self.body.scopes[at] = self.scopes[-1][0]
+            self.body.scopes[position] = self.scopes[-1][0]
         self.body.blocks[-1].instructions.append(instruction)
         if root in ("bra", "brx", "ret", "exit", "trap"):
-            self.body.blocks.append(Block(len(self.body.blocks), found.end()))
+            self.body.blocks.append(Block(len(self.body.blocks), statement.end()))
 
-    def _guard(self, text: str, at: int) -> Reg:
+    def _guard(self, text: str, position: int) -> Reg:
         name = text.lstrip("!").strip()
-        found = self._find(name)
-        if not isinstance(found, Register) or found.type is not b1:
-            self.text.fail(f"@{text}: no predicate is called {name}", at)
-        return Reg(found, text[0] == "!")
+        register = self._find(name)
+        if not isinstance(register, Register) or register.type is not b1:
+            self.text.fail(f"@{text}: no predicate is called {name}", position)
+        return Reg(register, text[0] == "!")
 
-    def _operand(self, part: str, at: int) -> Operand:
+    def _operand(self, part: str, position: int) -> Operand:
         if not part:
-            self.text.fail("an operand is missing", at)
+            self.text.fail("an operand is missing", position)
         first = part[0]
         if first == "[":
-            return self._texel(part, at) if "," in part else self._address(part, at)
+            return self._texel(part, position) if "," in part else self._address(part, position)
         is_expression = first in "-+~!.0123456789" or part.startswith("WARP_SZ")
         if (is_expression or (first == "(" and not self.in_call)) and (operand := constant(part)):
             return operand
         if first == "{" and part[-1] != "}" and "|" in part:
             left, _, right = part.rpartition("|")
-            return Pair(self._operand(left.strip(), at), self._operand(right.strip(), at))
+            return Pair(
+                self._operand(left.strip(), position), self._operand(right.strip(), position)
+            )
         if first in "{(":
             if part[-1] != {"{": "}", "(": ")"}[first]:
-                self.text.fail(f"{part[:40]} is not closed", at)
+                self.text.fail(f"{part[:40]} is not closed", position)
             inner = split_operands(part[1:-1]) if part[1:-1].strip() else []
-            parts = tuple(self._operand(each, at + 1 + where) for each, where in inner)
+            parts = tuple(self._operand(each, position + 1 + where) for each, where in inner)
             return Vector(parts) if first == "{" else Tuple(parts)
         if "|" in part:
             left, _, right = part.partition("|")
-            return Pair(self._operand(left.strip(), at), self._operand(right.strip(), at))
+            return Pair(
+                self._operand(left.strip(), position), self._operand(right.strip(), position)
+            )
         if part == "_":
             return Sink()
         if first == "!" and part[1:].strip()[:1] not in tuple("(0123456789"):
-            inner = self._operand(part[1:].strip(), at)
+            inner = self._operand(part[1:].strip(), position)
             if isinstance(inner, Reg) and inner.register.type is b1 and not inner.negated:
                 return Reg(inner.register, True)
-            self.text.fail(f"{part}: only a predicate is negated so", at, len(part))
+            self.text.fail(f"{part}: only a predicate is negated so", position, len(part))
         chosen = self._chosen(part) if first == "-" or "." in part else None
-        return chosen if chosen is not None else self._named(part, at)
+        return chosen if chosen is not None else self._named(part, position)
 
     def _chosen(self, part: str) -> Part | None:
         """Some bytes or halves of a register, or its negation."""
@@ -338,7 +344,7 @@ class _Reader:
             return None
         return Part(register, match["chosen"] or "", bool(match["sign"]))
 
-    def _named(self, part: str, at: int) -> Operand:
+    def _named(self, part: str, position: int) -> Operand:
         operand = self._find(part)
         if isinstance(operand, Register):
             return Reg(operand)
@@ -349,7 +355,7 @@ class _Reader:
         if (own := self._part(part)) is not None:
             return own
         if match := _ELEMENT.fullmatch(part):
-            return self._element(match[1], match[2], at)
+            return self._element(match[1], match[2], position)
         if part in RESERVED_PARTS:
             return Symbol(part, RESERVED_PARTS[part])
         if part[0] == "%":
@@ -361,13 +367,15 @@ class _Reader:
                 return Symbol(match[1], variable, sign * int(value.value))
         if _NAME.fullmatch(part):
             return Symbol(part, None)  # a function or a label
-        self.text.fail(f"no operand: {part[:60]}", at, min(60, len(part)))
+        self.text.fail(f"no operand: {part[:60]}", position, min(60, len(part)))
 
-    def _element(self, name: str, index: str, at: int) -> Symbol:
+    def _element(self, name: str, index: str, position: int) -> Symbol:
         """An element of an array."""
         variable, value = self._find(name), evaluate(index)
         if not isinstance(variable, Declared) or value is None or value.value < 0:
-            self.text.fail(f"no element of an array: {name[:40]}[{index[:20]}]", at, len(name))
+            self.text.fail(
+                f"no element of an array: {name[:40]}[{index[:20]}]", position, len(name)
+            )
         return Symbol(name, variable, TYPES[variable.type].size * int(value.value))
 
     def _indexed(self, part: str) -> Element | None:
@@ -384,43 +392,49 @@ class _Reader:
             return None
         return Element(match[1], variable, register, int(plus.value))
 
-    def _computed(self, element: Element, found: re.Match[str]) -> Register:
+    def _computed(self, element: Element, statement: re.Match[str]) -> Register:
         """The register with the address of an element, which instructions in front compute. They
         need no guard."""
-        at, bits = found.start("op"), 64
-        if found["op"] in ("mov.u32", "mov.b32", "mov.s32"):
+        position, bits = statement.start("op"), 64
+        if statement["op"] in ("mov.u32", "mov.b32", "mov.s32"):
             bits = 32
         register, steps = steps_to(element, bits, lambda kind: self._register("%element", kind))
         # Each has a place of its own, by which instructions are known.
-        for place, (root, modifiers, operands) in enumerate(steps, at + 1):
+        for place, (root, modifiers, operands) in enumerate(steps, position + 1):
             instruction = Instruction(root, modifiers, operands, None, place, self.line)
             self.body.blocks[-1].instructions.append(instruction)
         return register
 
-    def _texel(self, part: str, at: int) -> Texel:
+    def _texel(self, part: str, position: int) -> Texel:
         """A place in a texture or surface."""
         inner = split_operands(part[1:-1]) if part[-1] == "]" else []
         if len(inner) == 3:
-            self.text.fail("a sampler apart from its texture is not translated", at, len(part))
+            self.text.fail(
+                "a sampler apart from its texture is not translated", position, len(part)
+            )
         if len(inner) != 2:
-            self.text.fail(f"no address is translated that is written {part[:60]}", at, len(part))
-        base, place = (self._operand(each, at + 1 + where) for each, where in inner)
+            self.text.fail(
+                f"no address is translated that is written {part[:60]}", position, len(part)
+            )
+        base, place = (self._operand(each, position + 1 + where) for each, where in inner)
         return Texel((base, *(place.parts if isinstance(place, Vector) else (place,))))
 
-    def _address(self, part: str, at: int) -> Operand:
+    def _address(self, part: str, position: int) -> Operand:
         match = _ADDRESS.fullmatch(part)
         if match is None:
-            self.text.fail(f"no address is translated that is written {part[:60]}", at, len(part))
+            self.text.fail(
+                f"no address is translated that is written {part[:60]}", position, len(part)
+            )
         base, plus = match[1] or "0", match[2] or "0"
         offset = number(plus) or evaluate(plus)
         if offset is None or offset.is_float:
-            self.text.fail(f"{part}: the offset is an integer", at, len(part))
+            self.text.fail(f"{part}: the offset is an integer", position, len(part))
         known = number(base)
         if known is not None and not known.is_float:
             return Address(None, int(known.value) + int(offset.value))
-        target = self._named(base, at + 1)
+        target = self._named(base, position + 1)
         if isinstance(target, Reg):
             return Address(target.register, int(offset.value))
         if isinstance(target, Symbol) and target.variable is not None:
             return Address(target, int(offset.value))
-        self.text.fail(f"{base[:40]} is not declared", at + 1, len(base))
+        self.text.fail(f"{base[:40]} is not declared", position + 1, len(base))

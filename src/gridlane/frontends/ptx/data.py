@@ -69,9 +69,9 @@ class ModuleData:
                 if each.space != space or each.linking == "extern":
                     continue
                 step = max(16, each.align)
-                at = -(-self.size // step) * step
-                self.offsets[each.name] = at
-                self.size = at + each.size
+                offset = -(-self.size // step) * step
+                self.offsets[each.name] = offset
+                self.size = offset + each.size
             if space == "const":
                 self.constants = self.size
         self._references: dict[Reference, None] = {}
@@ -92,11 +92,11 @@ class ModuleData:
             PtxError: an initial value is malformed, or names what is not defined here.
         """
         array = np.zeros(self.size, np.uint8)  # whose pages come when they are written
-        for name, at in self.offsets.items():
+        for name, offset in self.offsets.items():
             variable = self.module.variables[name]
             if variable.value:
                 data = self.bytes_of(variable)
-                array[at : at + len(data)] = np.frombuffer(data, np.uint8)
+                array[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
         for each in self._references:
             value = self._address(each, start)
             if each.mask:
@@ -108,14 +108,14 @@ class ModuleData:
     def _address(self, reference: Reference, start: int) -> int:
         if reference.name in self.offsets:
             return start + self.offsets[reference.name] + reference.plus
-        found = code_address(self.module, reference.name)
-        if found is None:
+        code_start = code_address(self.module, reference.name)
+        if code_start is None:
             hint = self.module.hints.get(reference.name, "")
             self.module.text.fail(
                 f"an initial value names {reference.name}, which is not defined here{hint}",
                 reference.place,
             )
-        return found + reference.plus
+        return code_start + reference.plus
 
     def bytes_of(self, variable: Declared) -> bytes:
         """The initial value of a variable, padded with zeros; notes the addresses in it.
@@ -124,45 +124,45 @@ class ModuleData:
             PtxError: it is malformed, or longer than the variable.
         """
         dtype, start = TYPES[variable.type], self.offsets.get(variable.name, 0)
-        made = bytearray()
-        for at, word in self._placed(variable):
-            made.extend(bytes(at * dtype.size - len(made)))
+        data = bytearray()
+        for index, word in self._placed(variable):
+            data.extend(bytes(index * dtype.size - len(data)))
             value = number(word) or evaluate(word)
             if value is None:
-                self._refer(variable, word, start + len(made), dtype.size)
-                made += bytes(dtype.size)
+                self._refer(variable, word, start + len(data), dtype.size)
+                data += bytes(dtype.size)
             elif value.is_float:
                 bits = value.float_bits or (dtype.bits if dtype.is_float else 0)
                 if bits != dtype.bits or bits not in _FLOATS:
                     self._fail(variable, f"{word[:40]} is no .{variable.type}")
-                made += struct.pack(_FLOATS[bits], value.value)
+                data += struct.pack(_FLOATS[bits], value.value)
             elif dtype.is_float:
                 self._fail(variable, f"{word[:40]} is no .{variable.type}; write 0f or 0d and bits")
             else:
-                made += (int(value.value) & (1 << dtype.bits) - 1).to_bytes(dtype.size, "little")
-        if len(made) > variable.size:
-            self._fail(variable, f"has {variable.size} bytes, and {len(made)} are given")
-        return bytes(made.ljust(variable.size, b"\0"))
+                data += (int(value.value) & (1 << dtype.bits) - 1).to_bytes(dtype.size, "little")
+        if len(data) > variable.size:
+            self._fail(variable, f"has {variable.size} bytes, and {len(data)} are given")
+        return bytes(data.ljust(variable.size, b"\0"))
 
     def _placed(self, variable: Declared) -> Iterator[tuple[int, str]]:
         """The words of an initial value, each with the number of its element. A row that is given
         in part ends in zeros."""
-        at, ends = 0, list[int]()
+        index, ends = 0, list[int]()
         for piece in re.split(r"([{}])", variable.value):
             if piece == "{":
                 depth = len(ends) - 1
                 row = variable.rows[depth] if 0 <= depth < len(variable.rows) else 0
-                ends.append(at + row if row else ends[-1] if ends else 1 << 62)
+                ends.append(index + row if row else ends[-1] if ends else 1 << 62)
             elif piece == "}" and ends:
                 end = ends.pop()
-                at = end if len(ends) and end < 1 << 62 else at
+                index = end if len(ends) and end < 1 << 62 else index
             for word in words_of(piece) if piece not in "{}" else ():
-                if ends and at >= ends[-1]:
+                if ends and index >= ends[-1]:
                     self._fail(variable, f"a row has more than its {len(ends)}. dimension")
-                yield at, word
-                at += 1
+                yield index, word
+                index += 1
 
-    def _refer(self, variable: Declared, word: str, at: int, size: int) -> None:
+    def _refer(self, variable: Declared, word: str, position: int, size: int) -> None:
         match = _SYMBOL.fullmatch(word)
         plus = number(match["plus"]) if match and match["plus"] else None
         if match is None or (match["plus"] and (plus is None or plus.is_float)):
@@ -172,7 +172,7 @@ class ModuleData:
             self._fail(variable, f"{word[:40]} is an address, which has 8 bytes")
         added = int(plus.value) if plus else 0
         added = -added if match["sign"] == "-" else added
-        self._references[Reference(at, size, match["name"], added, mask, variable.at)] = None
+        self._references[Reference(position, size, match["name"], added, mask, variable.at)] = None
 
     def _fail(self, variable: Declared, what: str) -> NoReturn:
         self.module.text.fail(f"{variable.name}: {what}", variable.at, len(variable.name))
@@ -180,8 +180,8 @@ class ModuleData:
 
 def code_address(module: PtxModule, name: str) -> int | None:
     """The address of a function: a number that calls take, the same on every device."""
-    found = module.functions.get(name)
-    return None if found is None else CODE_START + 16 * found.number
+    function = module.functions.get(name)
+    return None if function is None else CODE_START + 16 * function.number
 
 
 def entry_at(module: PtxModule, address: int) -> str | None:

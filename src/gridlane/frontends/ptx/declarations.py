@@ -64,14 +64,14 @@ class Declared:
         return self.reference != ""
 
 
-def declared(text: Text, part: str, space: str, at: int) -> Declared:
+def declared(text: Text, part: str, space: str, position: int) -> Declared:
     """A declaration behind its state space: alignment, type, name and sizes.
 
     Raises:
         PtxError: it is malformed, or too large for any memory.
     """
     match = _DECLARED.match(part)
-    start = at + len(part) - len(part.lstrip())
+    start = position + len(part) - len(part.lstrip())
     if match is None:
         text.fail(f"a malformed declaration: {part.strip()[:60]}", start)
     kind, name = match["type"], match["name"]
@@ -87,7 +87,7 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
         elif count is not None:
             count *= _size(size) or 0
     if count is not None and count * TYPES[kind].size > _LARGEST:
-        text.fail(f"{name} has more than 2^40 bytes", at + match.start("name"), len(name))
+        text.fail(f"{name} has more than 2^40 bytes", position + match.start("name"), len(name))
     pointer = re.search(r"\.ptr\b(?:\s*\.(\w+))?", match["attributes"])
     where = "" if pointer is None or pointer[1] in (None, "align") else pointer[1]
     align, given = TYPES[kind].size * int(match["vector"] or 1), match["align"]
@@ -101,7 +101,7 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
         space,
         count,
         align,
-        at + match.start("name"),
+        position + match.start("name"),
         bool(sizes),
         None if pointer is None else where,
         rows=_rows(sizes, int(match["vector"] or 1)),

@@ -69,21 +69,21 @@ def evaluate(text: str) -> Number | None:
 
 def constant(part: str) -> Number | None:
     """A number or an expression of numbers; None if the text is none."""
-    found = number(part)
-    return evaluate(part) if found is None else found
+    plain_number = number(part)
+    return evaluate(part) if plain_number is None else plain_number
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
     """(kind, text) of each; none if there is anything else, or far too many."""
     results: list[tuple[str, str]] = []
-    at, text = 0, text.rstrip()
-    while at < len(text):
-        match = _TOKEN.match(text, at)
+    position, text = 0, text.rstrip()
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None or len(results) == _MOST_TOKENS:
             return []
         kind = match.lastgroup if match["cast"] is None else "cast"
         results.append((str(kind), match["kind"] or match.group().strip()))
-        at = match.end()
+        position = match.end()
     return results
 
 
@@ -150,8 +150,8 @@ class _Reader:
                 if operator not in "+-":
                     raise _NoneError
                 return (-value if operator == "-" else value), False
-            made = {"+": value, "-": -value, "!": int(not value), "~": ~value}[operator]
-            return _wrapped(made, is_unsigned), is_unsigned and operator != "!"
+            operated = {"+": value, "-": -value, "!": int(not value), "~": ~value}[operator]
+            return _wrapped(operated, is_unsigned), is_unsigned and operator != "!"
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "cast":

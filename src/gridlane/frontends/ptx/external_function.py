@@ -46,16 +46,18 @@ def find(module: PtxModule, name: str) -> PtxFunction:
     Raises:
         PtxError: there is none; the message lists those there are.
     """
-    found = module.functions.get(name)
-    if found is None or found.is_entry or not found.has_body:
+    function = module.functions.get(name)
+    if function is None or function.is_entry or not function.has_body:
         functions = module.functions.values()
         known = ", ".join(each.name for each in functions if each.has_body and not each.is_entry)
-        said = " is a kernel" if found is not None and found.is_entry else " is not defined here"
+        said = (
+            " is a kernel" if function is not None and function.is_entry else " is not defined here"
+        )
         hint = f"; the functions are: {known or 'none'}"
         if "_Z" in known:
             hint += ' (C++ mangles names, but those of extern "C")'
         module.text.fail(f"{name}{said}{hint}", 0)
-    return found
+    return function
 
 
 def translate_foreign(
@@ -99,14 +101,14 @@ def translate_foreign(
 
 def _refuse(module: PtxModule, function: PtxFunction, kind: str) -> NoReturn:
     names = [each.name for each in module.variables.values() if each.space in ("global", "const")]
-    told = {
+    use = {
         "data": f"variables of its module ({', '.join(names[:8])})",
         "heap": "malloc",
         "gridid": "the number of the launch",
         "launches": "launches of kernels",
     }[kind]
     module.text.fail(
-        f"{function.name} uses {told}, which a function that a Python kernel calls does not have: "
+        f"{function.name} uses {use}, which a function that a Python kernel calls does not have: "
         "hand it an array, or launch a kernel of the module by cuda.RawModule",
         function.at,
     )

@@ -172,13 +172,13 @@ class FunctionTranslation:
                     "brx.idx takes an index and a .branchtargets list", instruction.at, 7
                 )
             names = self.body.tables[table.name]
-        found: list[int] = []
+        numbers: list[int] = []
         for name in names:
             number = self.body.target(instruction, name)
             if number is None:
                 self.text.fail(f"no label {name[:60]} in {self.function.name}", instruction.at, 3)
-            found.append(number)
-        return found
+            numbers.append(number)
+        return numbers
 
     def _match(self, instruction: Instruction) -> Match:
         modifiers = instruction.modifiers
@@ -268,8 +268,8 @@ class FunctionTranslation:
 
     def _first(self) -> Instruction:
         """The first instruction."""
-        found = (each for block in self.body.blocks for each in block.instructions)
-        return next(found, Instruction("ret", (), (), None, self.function.start, None))
+        instructions = (each for block in self.body.blocks for each in block.instructions)
+        return next(instructions, Instruction("ret", (), (), None, self.function.start, None))
 
     def _take_registers(self) -> None:
         """Write the parameters that are registers."""
@@ -279,15 +279,15 @@ class FunctionTranslation:
                 t.write(Reg(self.body.named[each]), t.parameters.load(t, each, 0, TYPES[each.type]))
 
     def _return(self) -> None:
-        t, made = self.values, list[Value]()
+        t, returned = self.values, list[Value]()
         for each in self.function.results:
             if each.space == "reg":
-                made.append(t.read(Reg(self.body.named[each]), TYPES[each.type]))
+                returned.append(t.read(Reg(self.body.named[each]), TYPES[each.type]))
             else:
-                made += self.parameters.results(t, each)
+                returned += self.parameters.results(t, each)
         if self.result is not None:
-            made += self.variables.bytes_of(t, self.result[1])
-        self.builder.return_(tuple(made))
+            returned += self.variables.bytes_of(t, self.result[1])
+        self.builder.return_(tuple(returned))
 
     def _instruction(self, number: int, instruction: Instruction) -> bool:
         """Translate an instruction; whether the block goes on."""

@@ -141,9 +141,9 @@ def _uses(body: Body) -> _Word | None:
     for each in instructions:
         if each.root in (*_MOVES, "setp") or not derived & set(_registers(each.operands)):
             continue
-        at = each.operands[1] if len(each.operands) > 1 else None
+        barrier_number = each.operands[1] if len(each.operands) > 1 else None
         others = (*each.operands[:1], *each.operands[2:])
-        if not isinstance(at, Address) or derived & set(_registers(others)):
+        if not isinstance(barrier_number, Address) or derived & set(_registers(others)):
             return None
         if each.root == "ld" and each.modifiers[-1] == "u32":
             word.loads.append(each)

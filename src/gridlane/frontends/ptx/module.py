@@ -187,16 +187,16 @@ class _Index:
 
     def module(self) -> PtxModule:
         """Read everything but the bodies."""
-        version, at = self._version()
-        target, options, at = self._target(at)
-        for found in _OPEN.finditer(self.code, at):
-            if found[1]:
-                self.text.fail("this comment is not closed", found.start())
-        at = self._skip(at)
-        while at < len(self.code):
-            made = self._item(at)
-            self.items.append(made)
-            at = self._skip(made.end)
+        version, position = self._version()
+        target, options, position = self._target(position)
+        for match in _OPEN.finditer(self.code, position):
+            if match[1]:
+                self.text.fail("this comment is not closed", match.start())
+        position = self._skip(position)
+        while position < len(self.code):
+            item = self._item(position)
+            self.items.append(item)
+            position = self._skip(item.end)
         self._close_parameters()
         return PtxModule(
             self.text,
@@ -228,202 +228,206 @@ class _Index:
     def _largest_argument(self) -> int:
         """Bytes of the largest array in parameter space."""
         sizes = [4]
-        for found in _ARRAY.finditer(self.code):
-            size = TYPES[found[1]].size * int(found[2][:9]) if found[1] in TYPES else 0
+        for match in _ARRAY.finditer(self.code):
+            size = TYPES[match[1]].size * int(match[2][:9]) if match[1] in TYPES else 0
             if size % 4 or size > _MOST_OPEN:
                 message = f"beside a parameter without a size, a size is up to {_MOST_OPEN} and a "
-                self.text.fail(f"{message}multiple of 4, not {size}", found.start())
+                self.text.fail(f"{message}multiple of 4, not {size}", match.start())
             sizes.append(size)
         return max(sizes)
 
-    def _skip(self, at: int) -> int:
-        match = _SPACE.match(self.code, at)
+    def _skip(self, position: int) -> int:
+        match = _SPACE.match(self.code, position)
         assert match is not None  # it matches nothing
         return match.end()
 
     def _version(self) -> tuple[tuple[int, int], int]:
-        at = self._skip(0)
+        position = self._skip(0)
         if "\0" in self.code:
             self.text.fail("this is no text: it has a zero byte", self.code.index("\0"))
-        match = _VERSION.match(self.code, at)
+        match = _VERSION.match(self.code, position)
         if match is None:
-            self.text.fail("PTX begins with .version, as in `.version 8.0`", at)
+            self.text.fail("PTX begins with .version, as in `.version 8.0`", position)
         version = int(match[1][:9]), int(match[2][:9])
         if not (1, 0) <= version < (20, 0):
-            self.text.fail(f"there is no PTX ISA {match[1]}.{match[2]}", at, len(match[0]))
+            self.text.fail(f"there is no PTX ISA {match[1]}.{match[2]}", position, len(match[0]))
         if version > NEWEST:
             self.notes.append(f"PTX ISA {match[1]}.{match[2]} is read as {NEWEST[0]}.{NEWEST[1]}")
         return version, match.end()
 
-    def _target(self, at: int) -> tuple[str, tuple[str, ...], int]:
-        at = self._skip(at)
-        match = _TARGET.match(self.code, at)
+    def _target(self, position: int) -> tuple[str, tuple[str, ...], int]:
+        position = self._skip(position)
+        match = _TARGET.match(self.code, position)
         if match is None:
-            self.text.fail("the second directive is .target, as in `.target sm_80`", at)
-        words = [word.strip() for word in match[1].split(",")]
-        targets = [word for word in words if re.fullmatch(r"sm_\d+[af]?", word)]
+            self.text.fail("the second directive is .target, as in `.target sm_80`", position)
+        names = [word.strip() for word in match[1].split(",")]
+        targets = [word for word in names if re.fullmatch(r"sm_\d+[af]?", word)]
         if len(targets) != 1:
             said = f"{len(targets)} targets" if targets else f"the target {match[1].strip()!r}"
-            self.text.fail(f"{said}; one is named, as in `.target sm_80`", at, len(match[0]))
-        options = tuple(word for word in words if word not in targets)
+            self.text.fail(f"{said}; one is named, as in `.target sm_80`", position, len(match[0]))
+        options = tuple(word for word in names if word not in targets)
         return targets[0], options, match.end()
 
-    def _item(self, at: int) -> Item:
+    def _item(self, position: int) -> Item:
         """Read one directive."""
-        code, linking, start = self.code, "", at
-        if match := _LINKING.match(code, at):
-            linking, at = match[1], match.end()
-        if match := _FUNCTION.match(code, at):
+        code, linking, start = self.code, "", position
+        if match := _LINKING.match(code, position):
+            linking, position = match[1], match.end()
+        if match := _FUNCTION.match(code, position):
             return self._function(match, start, linking)
-        if match := _REFERENCE.match(code, at):
-            made = self._declared(f".b64 {match['rest']}", "global", match.start("rest") - 5)
-            made = self._define_variable(replace(made, reference=match["kind"]), linking, "")
-            return Item("variable", start, match.end(), made.name, linking, made)
-        if match := _SAMPLER.match(code, at):
+        if match := _REFERENCE.match(code, position):
+            variable = self._declared(f".b64 {match['rest']}", "global", match.start("rest") - 5)
+            variable = self._define_variable(
+                replace(variable, reference=match["kind"]), linking, ""
+            )
+            return Item("variable", start, match.end(), variable.name, linking, variable)
+        if match := _SAMPLER.match(code, position):
             return Item("sampler", start, match.end(), match["name"], linking)
-        if match := _VARIABLE.match(code, at):
+        if match := _VARIABLE.match(code, position):
             declared = self._declared(match["rest"], match["space"], match.start("rest"))
-            made = self._define_variable(declared, linking, (match["value"] or "").strip())
-            return Item("variable", start, match.end(), made.name, linking, made)
-        if match := _SIZE.match(code, at):
+            variable = self._define_variable(declared, linking, (match["value"] or "").strip())
+            return Item("variable", start, match.end(), variable.name, linking, variable)
+        if match := _SIZE.match(code, position):
             if match[1] != "64":
                 self.text.fail(
                     f".address_size {match[1]}: addresses of 32 bits are not translated; compile "
                     "with -m64",
-                    at,
+                    position,
                     len(match[0]),
                 )
             return Item("size", start, match.end())
-        if match := _FILE.match(code, at):
+        if match := _FILE.match(code, position):
             self.files[int(match[1][:9])] = match[2]
             return Item("file", start, match.end())
-        if match := _SKIPPED.match(code, at):
+        if match := _SKIPPED.match(code, position):
             return Item("", start, match.end())
-        if match := _ALIAS.match(code, at):
+        if match := _ALIAS.match(code, position):
             self._alias(match)
             return Item("alias", start, match.end(), match["name"], linking, of=match["of"])
-        if match := _SECTION.match(code, at):
+        if match := _SECTION.match(code, position):
             return Item("section", start, self._closed(match.end()))
-        if code.startswith((".version", ".target"), at):
-            self.text.fail("a second module in one text; give each a text of its own", at)
-        word = re.compile(r"\S{1,40}").match(code, at)
-        self.text.fail(f"no directive of a module: {word[0] if word else ''}", at)
+        if code.startswith((".version", ".target"), position):
+            self.text.fail("a second module in one text; give each a text of its own", position)
+        word = re.compile(r"\S{1,40}").match(code, position)
+        self.text.fail(f"no directive of a module: {word[0] if word else ''}", position)
 
-    def _function(self, found: re.Match[str], at: int, linking: str) -> Item:
-        name = found["name"]
-        params = self._params(found["params"], found.start("params"))
-        results = self._params(found["results"], found.start("results"))
-        tuning = self._tuning(found["tuning"], found.start("tuning"))
+    def _function(self, match: re.Match[str], position: int, linking: str) -> Item:
+        name = match["name"]
+        params = self._params(match["params"], match.start("params"))
+        results = self._params(match["results"], match.start("results"))
+        tuning = self._tuning(match["tuning"], match.start("tuning"))
         start = end = 0
-        after = found.end()
-        if found["kind"] == "entry" and any(each.space == "reg" for each in params):
-            self.text.fail(f"{name} is a kernel: its parameters are .param variables", at)
-        if found["end"] == "{":
+        after = match.end()
+        if match["kind"] == "entry" and any(each.space == "reg" for each in params):
+            self.text.fail(f"{name} is a kernel: its parameters are .param variables", position)
+        if match["end"] == "{":
             start, after = after, self._closed(after)
             end = after - 1
             self._define_within(start, end)
         known = self.functions.get(name)
         number = known.number if known else len(self.functions) + 1
         ptx_function = PtxFunction(
-            name, found["kind"] == "entry", params, results, start, end, at, number, tuning
+            name, match["kind"] == "entry", params, results, start, end, position, number, tuning
         )
         if known is not None and known.has_body and ptx_function.has_body:
-            self.text.fail(f"{name} is defined a second time", found.start("name"), len(name))
+            self.text.fail(f"{name} is defined a second time", match.start("name"), len(name))
         if ptx_function.has_body or known is None:
             self.functions[name] = ptx_function
-        return Item("function", at, after, name, linking, ptx_function)
+        return Item("function", position, after, name, linking, ptx_function)
 
     def _define_within(self, start: int, end: int) -> None:
         """Define the variables of a body whose memory is the module's."""
-        for found in _WITHIN.finditer(self.code, start - 1, end):
-            made = self._declared(found["rest"], found["space"], found.start("rest"))
-            value = (found["value"] or "").strip()
-            self._define_variable(replace(made, name=name_within(made)), "", value)
+        for match in _WITHIN.finditer(self.code, start - 1, end):
+            variable = self._declared(match["rest"], match["space"], match.start("rest"))
+            value = (match["value"] or "").strip()
+            self._define_variable(replace(variable, name=name_within(variable)), "", value)
 
-    def _alias(self, found: re.Match[str]) -> None:
+    def _alias(self, match: re.Match[str]) -> None:
         """Give a function that is declared the body of another one."""
-        known, new_function = self.functions.get(found["name"]), self.functions.get(found["of"])
+        known, new_function = self.functions.get(match["name"]), self.functions.get(match["of"])
         if new_function is None or new_function.is_entry or not new_function.has_body:
-            message = f"{found['of']} is no function that is defined in front of its alias"
-            self.text.fail(message, found.start("of"), len(found["of"]))
+            message = f"{match['of']} is no function that is defined in front of its alias"
+            self.text.fail(message, match.start("of"), len(match["of"]))
         if known is not None and known.has_body:
-            message = f"{found['name']} is defined a second time"
-            self.text.fail(message, found.start("name"), len(found["name"]))
+            message = f"{match['name']} is defined a second time"
+            self.text.fail(message, match.start("name"), len(match["name"]))
         number = known.number if known else len(self.functions) + 1
-        self.functions[found["name"]] = replace(new_function, name=found["name"], number=number)
+        self.functions[match["name"]] = replace(new_function, name=match["name"], number=number)
 
-    def _closed(self, at: int) -> int:
+    def _closed(self, position: int) -> int:
         """The end of a brace's block, behind the opening brace at ``at`` - 1."""
         depth = 1
-        for found in _BRACE.finditer(self.code, at):
-            if found[0] == "{":
+        for match in _BRACE.finditer(self.code, position):
+            if match[0] == "{":
                 depth += 1
-            elif found[0] == "}":
+            elif match[0] == "}":
                 depth -= 1
                 if not depth:
-                    return found.end()
-        self.text.fail("this brace is not closed", at - 1)
+                    return match.end()
+        self.text.fail("this brace is not closed", position - 1)
 
-    def _tuning(self, text: str, at: int) -> dict[str, tuple[int, ...]]:
-        made: dict[str, tuple[int, ...]] = {}
+    def _tuning(self, text: str, position: int) -> dict[str, tuple[int, ...]]:
+        tuning: dict[str, tuple[int, ...]] = {}
         end = 0
-        for found in _TUNING.finditer(text):
-            if text[end : found.start()].strip():
+        for match in _TUNING.finditer(text):
+            if text[end : match.start()].strip():
                 break
-            if found[1] is None:  # a pragma
-                end = found.end()
+            if match[1] is None:  # a pragma
+                end = match.end()
                 continue
-            if found[1] not in _KNOWN_TUNING:
+            if match[1] not in _KNOWN_TUNING:
                 break
-            made[found[1]] = tuple(int(each[:9]) for each in re.findall(r"\d+", found[2]))
-            end = found.end()
+            tuning[match[1]] = tuple(int(each[:9]) for each in re.findall(r"\d+", match[2]))
+            end = match.end()
         if text[end:].strip():
-            self.text.fail(f"no directive of a function: {text[end:].strip()[:40]}", at + end)
-        return made
+            self.text.fail(f"no directive of a function: {text[end:].strip()[:40]}", position + end)
+        return tuning
 
-    def _params(self, text: str | None, at: int) -> tuple[Declared, ...]:
+    def _params(self, text: str | None, position: int) -> tuple[Declared, ...]:
         results: list[Declared] = []
         if text is None or not text.strip():
             return ()
         for part in text.split(","):
-            start = at + len(part) - len(part.lstrip())
+            start = position + len(part) - len(part.lstrip())
             match = re.match(r"\s*\.(param|reg)\b", part)
             if match is None:
                 self.text.fail("a parameter is declared with .param or .reg", start)
-            results.append(self._declared(part[match.end() :], match[1], at + match.end()))
-            at += len(part) + 1
+            results.append(self._declared(part[match.end() :], match[1], position + match.end()))
+            position += len(part) + 1
         names = [each.name for each in results]
         for each in results:
             if names.count(each.name) > 1:
                 self.text.fail(f"the parameter {each.name} is declared twice", each.at)
         return tuple(results)
 
-    def _declared(self, text: str, space: str, at: int) -> Declared:
-        return declared(self.text, text, space, at)
+    def _declared(self, text: str, space: str, position: int) -> Declared:
+        return declared(self.text, text, space, position)
 
-    def _define_variable(self, made: Declared, linking: str, value: str) -> Declared:
-        known = self.variables.get(made.name)
+    def _define_variable(self, variable: Declared, linking: str, value: str) -> Declared:
+        known = self.variables.get(variable.name)
         if known is not None and known.linking != "extern" and linking != "extern":
-            self.text.fail(f"{made.name} is defined a second time", made.at, len(made.name))
-        count = made.count
+            self.text.fail(
+                f"{variable.name} is defined a second time", variable.at, len(variable.name)
+            )
+        count = variable.count
         if count is None and value:
             count = len(words_of(value))
-        made = Declared(
-            made.name,
-            made.type,
-            made.space,
+        variable = Declared(
+            variable.name,
+            variable.type,
+            variable.space,
             count,
-            made.align,
-            made.at,
-            made.is_array,
-            made.pointer,
+            variable.align,
+            variable.at,
+            variable.is_array,
+            variable.pointer,
             value,
             linking,
-            made.reference,
-            made.rows,
-            made.is_open,
-            made.is_managed,
+            variable.reference,
+            variable.rows,
+            variable.is_open,
+            variable.is_managed,
         )
         if known is None or linking != "extern":
-            self.variables[made.name] = made
-        return made
+            self.variables[variable.name] = variable
+        return variable

@@ -169,13 +169,13 @@ def split_operands(text: str) -> list[tuple[str, int]]:
             parts.append((part, start))
             start += len(part) + 1
         return [(part.strip(), at + len(part) - len(part.lstrip())) for part, at in parts]
-    for at, character in enumerate(text):
+    for index, character in enumerate(text):
         if character in "[{(":
             depth += 1
         elif character in "]})":
             depth -= 1
         elif character == "," and not depth:
-            parts.append((text[start:at], start))
-            start = at + 1
+            parts.append((text[start:index], start))
+            start = index + 1
     parts.append((text[start:], start))
     return [(part.strip(), at + len(part) - len(part.lstrip())) for part, at in parts]

@@ -47,7 +47,7 @@ class Parameters:
         """Forget what was written for calls: it stands in the block of its call."""
         self._written.clear()
 
-    def declare(self, made: Function, text: Text) -> None:
+    def declare(self, function: Function, text: Text) -> None:
         """Give an IR function its parameters and results.
 
         Raises:
@@ -65,10 +65,10 @@ class Parameters:
                 name = f"{param.name}.{offset}" if param.is_array else param.name
                 value = Value(type_, None, name.replace("$", "_").replace("%", "_"))
                 path = (offset,) if param.is_array else ()
-                made.params.append(Param(value, number, path))
+                function.params.append(Param(value, number, path))
                 self._values[param, offset] = value
         results = [*self.function.results, *(() if hidden is None else hidden[1:])]
-        made.results = tuple(dtype for param in results for _, dtype in pieces(param))
+        function.results = tuple(dtype for param in results for _, dtype in pieces(param))
 
     def load(self, t: Translating, param: Declared, offset: int, dtype: DType) -> Value:
         """The value at an offset of a parameter of this function, or of what a call returned."""
@@ -87,18 +87,20 @@ class Parameters:
             t.fail(f"{param.name} has {param.size} bytes, and {offset} to {end} are read")
         total: Value | None = None
         wide = unsigned(max(8, dtype.bits))
-        for at, piece in pieces(param):
-            if at + piece.size <= offset or at >= end:
+        for start, piece in pieces(param):
+            if start + piece.size <= offset or start >= end:
                 continue
-            value = known.get((param, at))
+            value = known.get((param, start))
             if value is None:
-                t.fail(f"bytes {at} to {at + piece.size} of {param.name} were not written whole")
+                t.fail(
+                    f"bytes {start} to {start + piece.size} of {param.name} were not written whole"
+                )
             bits = t.bits(t.as_type(value, piece))
-            if at < offset:
-                bits = t.b.binary(Shr, bits, t.b.const(8 * (offset - at), unsigned(32)))
+            if start < offset:
+                bits = t.b.binary(Shr, bits, t.b.const(8 * (offset - start), unsigned(32)))
             bits = t.b.cast(bits, wide)
-            if at > offset:
-                bits = t.b.binary(Shl, bits, t.b.const(8 * (at - offset), unsigned(32)))
+            if start > offset:
+                bits = t.b.binary(Shl, bits, t.b.const(8 * (start - offset), unsigned(32)))
             total = bits if total is None else t.b.or_(total, bits)
         assert total is not None  # pieces cover the parameter
         return t.as_type(total, dtype)
@@ -107,19 +109,21 @@ class Parameters:
         """Write a part of an argument of the next call, or of this function's result."""
         if not 0 <= offset <= offset + value.type.size <= param.size:
             t.fail(f"{param.name} has {param.size} bytes, and byte {offset} on is written")
-        for at, dtype in pieces(param):
-            inside = offset <= at and at + dtype.size <= offset + value.type.size
+        for start, dtype in pieces(param):
+            inside = offset <= start and start + dtype.size <= offset + value.type.size
             is_pointer = isinstance(value.type, PointerType)
-            if is_pointer and (at, dtype.bits) == (offset, 64) and self._is_argument(param):
-                self._written[param, at] = value  # functions of the language see what it points to
+            if is_pointer and (start, dtype.bits) == (offset, 64) and self._is_argument(param):
+                self._written[param, start] = (
+                    value  # functions of the language see what it points to
+                )
             elif inside:
                 part = t.bits(t.as_type(value, TYPES[f"b{8 * value.type.size}"]))
-                if at > offset:
-                    part = t.b.binary(Shr, part, t.b.const(8 * (at - offset), unsigned(32)))
+                if start > offset:
+                    part = t.b.binary(Shr, part, t.b.const(8 * (start - offset), unsigned(32)))
                 part = t.b.cast(part, unsigned(dtype.bits))
-                self._put(t, param, at, t.as_type(part, dtype))
-            elif at < offset + value.type.size and offset < at + dtype.size:
-                self._put_part(t, param, (at, dtype), offset, value)
+                self._put(t, param, start, t.as_type(part, dtype))
+            elif start < offset + value.type.size and offset < start + dtype.size:
+                self._put_part(t, param, (start, dtype), offset, value)
 
     def _is_argument(self, param: Declared) -> bool:
         return param not in self.function.results
@@ -128,37 +132,37 @@ class Parameters:
         self, t: Translating, param: Declared, piece: Piece, offset: int, value: Value
     ) -> None:
         """Write some bytes of a piece."""
-        at, dtype = piece
+        start, dtype = piece
         whole = unsigned(dtype.bits)
-        if offset < at or offset + value.type.size > at + dtype.size:
+        if offset < start or offset + value.type.size > start + dtype.size:
             t.fail(f"bytes {offset} on of {param.name} are written across its alignment")
-        old = self._old(t, param, at, dtype)
-        low = 8 * (offset - at)
+        old = self._old(t, param, start, dtype)
+        low = 8 * (offset - start)
         assert isinstance(value.type, DType)
         mask = (1 << value.type.bits) - 1 << low
         bits = t.b.cast(t.bits(value), whole)
         placed = t.b.binary(Shl, bits, t.b.const(low, unsigned(32)))
         kept = t.b.and_(t.bits(old), t.b.const(whole.max & ~mask, whole))
-        self._put(t, param, at, t.as_type(t.b.or_(kept, placed), dtype))
+        self._put(t, param, start, t.as_type(t.b.or_(kept, placed), dtype))
 
-    def _old(self, t: Translating, param: Declared, at: int, dtype: DType) -> Value:
+    def _old(self, t: Translating, param: Declared, start: int, dtype: DType) -> Value:
         if not self._is_argument(param):
-            return t.b.read(self._result(t, param, at, dtype))
-        found = self._written.get((param, at))
-        return t.b.zero(dtype) if found is None else t.as_type(found, dtype)
+            return t.b.read(self._result(t, param, start, dtype))
+        written = self._written.get((param, start))
+        return t.b.zero(dtype) if written is None else t.as_type(written, dtype)
 
-    def _put(self, t: Translating, param: Declared, at: int, value: Value) -> None:
+    def _put(self, t: Translating, param: Declared, start: int, value: Value) -> None:
         if not self._is_argument(param):
             assert isinstance(value.type, DType)
-            t.b.write(self._result(t, param, at, value.type), value)
+            t.b.write(self._result(t, param, start, value.type), value)
         else:
-            self._written[param, at] = value
+            self._written[param, start] = value
 
-    def _result(self, t: Translating, param: Declared, at: int, dtype: DType) -> Var:
-        found = self._results.get((param, at))
-        if found is None:
-            found = self._results[param, at] = t.b.variable(f"result.{at}", dtype)
-        return found
+    def _result(self, t: Translating, param: Declared, start: int, dtype: DType) -> Var:
+        variable = self._results.get((param, start))
+        if variable is None:
+            variable = self._results[param, start] = t.b.variable(f"result.{start}", dtype)
+        return variable
 
     def results(self, t: Translating, param: Declared) -> list[Value]:
         """The pieces of a result of this function."""
@@ -171,21 +175,21 @@ class Parameters:
         if given.size != wanted.size and not (wanted.is_open and given.size < wanted.size):
             t.fail(f"{given.name} has {given.size} bytes, and {wanted.name} has {wanted.size}")
         written = self.stored.get(given, [])
-        for at, dtype in pieces(given):
-            if (given, at) not in self._written and not any(
-                each.start < at + dtype.size and at < each.stop for each in written
+        for start, dtype in pieces(given):
+            if (given, start) not in self._written and not any(
+                each.start < start + dtype.size and start < each.stop for each in written
             ):
-                self._written[given, at] = t.b.zero(dtype)
+                self._written[given, start] = t.b.zero(dtype)
         return [
             self.load(t, given, at, dtype) if at < given.size else t.b.zero(dtype)
             for at, dtype in pieces(wanted)
         ]
 
-    def keep(self, param: Declared, at: int, value: Value) -> None:
+    def keep(self, param: Declared, start: int, value: Value) -> None:
         """Keep a piece of what a call returned."""
-        self._written[param, at] = value
+        self._written[param, start] = value
 
     def returned(self, given: Declared, wanted: Declared, values: list[Value]) -> None:
         """Keep what a call returned, for ld.param."""
-        for (at, _), value in zip(pieces(wanted), values, strict=True):
-            self._written[given, at] = value
+        for (start, _), value in zip(pieces(wanted), values, strict=True):
+            self._written[given, start] = value

@@ -21,10 +21,10 @@ def pieces(param: Declared) -> list[Piece]:
     if not param.is_array:
         return [(0, TYPES[param.type])]
     new_pieces: list[Piece] = []
-    at, step = 0, min(4 if param.is_open else 8, param.align)
-    while at < param.size:
-        while at + step > param.size or at % step:
+    offset, step = 0, min(4 if param.is_open else 8, param.align)
+    while offset < param.size:
+        while offset + step > param.size or offset % step:
             step //= 2
-        new_pieces.append((at, unsigned(8 * step)))
-        at += step
+        new_pieces.append((offset, unsigned(8 * step)))
+        offset += step
     return new_pieces

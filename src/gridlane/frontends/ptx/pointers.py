@@ -51,23 +51,23 @@ class Types:
 
 def results_of(instruction: Instruction, match: Match) -> list[Register]:
     """The registers that an instruction writes."""
-    made: list[Register] = []
+    written: list[Register] = []
     for number in match.form.results():
         if number < len(instruction.operands):
-            made += _registers(instruction.operands[number])
-    return made
+            written += _registers(instruction.operands[number])
+    return written
 
 
 def sources_of(instruction: Instruction, match: Match) -> list[Register]:
     """The registers that an instruction reads, its guard included."""
     results = set(match.form.results())
-    made: list[Register] = []
+    read: list[Register] = []
     for number, operand in enumerate(instruction.operands):
         if number not in results:
-            made += _registers(operand)
+            read += _registers(operand)
     if instruction.guard is not None:
-        made.append(instruction.guard.register)
-    return made
+        read.append(instruction.guard.register)
+    return read
 
 
 def registers_of(operands: Sequence[Operand]) -> list[Register]:
@@ -153,7 +153,7 @@ def infer(
     params: Mapping[Declared, Space],
     handed: set[Register],
     numbering: Numbering,
-    found: Numbering,
+    numbering_so_far: Numbering,
     spaces: Mapping[str, Space],
     given: Collection[Declared] = (),
     result: tuple[Declared, Declared] | None = None,
@@ -188,13 +188,13 @@ def infer(
     }
     roots |= {(param, 0) for param in given}  # pointers of the caller's
     live = _live(sources, users, lambda source: roots.issuperset(source.roots))
-    places = _spaces(sources, users, live, params)
+    spaces_of_registers = _spaces(sources, users, live, params)
     types: dict[Register, Type] = {}
     floats = {each: type_ for each, type_ in _floats(reads).items() if each not in handed}
     for register in sources:
-        several = places.get(register, frozenset[Space]())
+        several = spaces_of_registers.get(register, frozenset[Space]())
         if len(several) > 1:
-            found.spaces |= several - {Space.GLOBAL}
+            numbering_so_far.spaces |= several - {Space.GLOBAL}
         if several:
             types[register] = pointer(unsigned(8), min(several))
         else:
@@ -205,13 +205,13 @@ def infer(
 def _sources(
     reads: list[Read], numbers: _Addresses, result: tuple[Declared, Declared] | None
 ) -> dict[Register, _Source]:
-    made: dict[Register, _Source] = defaultdict(_Source)
+    sources_by_register: dict[Register, _Source] = defaultdict(_Source)
     for instruction, match in reads:
         for number, register in enumerate(results_of(instruction, match)):
-            _note(made[register], instruction, match, number, numbers)
+            _note(sources_by_register[register], instruction, match, number, numbers)
             if result is not None:
-                _replace(made[register], *result, numbers)
-    return made
+                _replace(sources_by_register[register], *result, numbers)
+    return sources_by_register
 
 
 def _replace(source: _Source, param: Declared, variable: Declared, numbers: _Addresses) -> None:
@@ -270,14 +270,14 @@ def _copy(source: _Source, operand: Operand, numbers: _Addresses) -> None:
 
 def _bases(source: _Source, maybe: set[Register]) -> list[Register] | None:
     """The registers that the sums' bases are; None if a sum has no one base."""
-    made: list[Register] = []
+    bases: list[Register] = []
     for first, second in source.sums:
         pair = [each.register for each in (first, second) if isinstance(each, Reg)]
         known = [register for register in pair if register in maybe]
         if len(known) != 1 or (len(pair) == 2 and pair[0] is pair[1]):
             return None
-        made += known
-    return made
+        bases += known
+    return bases
 
 
 def _users(sources: dict[Register, _Source]) -> dict[Register, set[Register]]:
@@ -326,14 +326,14 @@ def _anchored(
     sources: dict[Register, _Source], maybe: set[Register], users: dict[Register, set[Register]]
 ) -> set[Register]:
     """The registers that a parameter's or a variable's address reaches by copies and sums."""
-    found = {each for each in maybe if sources[each].roots or sources[each].spaces}
-    work = list(found)
+    anchored = {each for each in maybe if sources[each].roots or sources[each].spaces}
+    work = list(anchored)
     while work:
         for user in users[work.pop()]:
-            if user in maybe and user not in found:
-                found.add(user)
+            if user in maybe and user not in anchored:
+                anchored.add(user)
                 work.append(user)
-    return found
+    return anchored
 
 
 def _wanted(
@@ -386,7 +386,7 @@ def _spaces(
 
 def _floats(reads: list[Read]) -> dict[Register, DType]:
     """The registers of bits that hold floats alone, as compilers of today declare them."""
-    found: dict[Register, set[DType]] = defaultdict(set)
+    types_by_register: dict[Register, set[DType]] = defaultdict(set)
     for instruction, match in reads:
         if instruction.root in ("mov", "selp", "ld", "shfl", "call") or not match.types:
             continue
@@ -394,10 +394,10 @@ def _floats(reads: list[Read]) -> dict[Register, DType]:
         if instruction.root == "setp":
             continue
         for register in results_of(instruction, match):
-            found[register].add(type_)
+            types_by_register[register].add(type_)
     return {
         register: next(iter(types))
-        for register, types in found.items()
+        for register, types in types_by_register.items()
         if types in ({f32}, {f64})
         and register.type.is_integer
         and register.type.bits == next(iter(types)).bits

@@ -55,14 +55,16 @@ def registers(
     handed = {*returned, *given}
     accesses: _Accesses = {}
     for number in tree.order:
-        accesses[number] = made = list[_Access]()
+        accesses[number] = accesses_of_block = list[_Access]()
         for each in body.blocks[number].instructions:
             match = matches.get(each.at)
-            made.append(_of_control(each, returned) if match is None else _of(each, match))
+            accesses_of_block.append(
+                _of_control(each, returned) if match is None else _of(each, match)
+            )
             if match is None:
-                handed.update(made[-1].writes)
+                handed.update(accesses_of_block[-1].writes)
         if number + 1 == len(body.blocks):  # the end of a function returns
-            made.append(_Access(returned, [], False))
+            accesses_of_block.append(_Access(returned, [], False))
     where = _definitions(accesses)
     changing = _changing(accesses, where, tree)
     written_first = given.union(register for register in where if register not in changing)
@@ -103,21 +105,21 @@ def _changing(
     accesses: _Accesses, where: Mapping[Register, tuple[int, int]], tree: Dominators
 ) -> set[Register]:
     """The registers that are written twice or under a guard, or may be read before."""
-    found: set[Register] = set()
+    changing: set[Register] = set()
     for number, block in accesses.items():
         for index, each in enumerate(block):
             for register in each.writes:
                 if each.is_guarded or where[register] != (number, index):
-                    found.add(register)
+                    changing.add(register)
     for number, block in accesses.items():
         for index, each in enumerate(block):
             for register in each.reads:
-                if register in found or register not in where:
+                if register in changing or register not in where:
                     continue
                 home, place = where[register]
                 if (home == number and place >= index) or not tree.dominates(home, number):
-                    found.add(register)
-    return found
+                    changing.add(register)
+    return changing
 
 
 def _unwritten(
@@ -127,10 +129,10 @@ def _unwritten(
     to be written first."""
     exposed: dict[int, set[Register]] = {}
     for number, block in accesses.items():
-        exposed[number] = found = set[Register]()
+        exposed[number] = unwritten = set[Register]()
         written: set[Register] = set()
         for each in block:
-            found.update(
+            unwritten.update(
                 register
                 for register in each.reads
                 if register not in written and register not in written_first

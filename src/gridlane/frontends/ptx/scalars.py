@@ -60,8 +60,8 @@ def _exact(t: Translating, operand: Number, dtype: DType) -> Value:
 
 def width(dtype: DType, bits: int) -> DType:
     """The integer of a width that has the sign of another one."""
-    made = unsigned(bits)
-    return made.signed if dtype.is_signed else made
+    unsigned_integer = unsigned(bits)
+    return unsigned_integer.signed if dtype.is_signed else unsigned_integer
 
 
 def shown(dtype: DType) -> str:

@@ -44,52 +44,52 @@ class Text:
         """All that places and meaning depend on."""
         return f"{self.name}\0{self.text}"
 
-    def origin(self, at: int) -> tuple[Text, int]:
+    def origin(self, position: int) -> tuple[Text, int]:
         """The text that a user wrote, and the place in it of a character."""
-        return self, at
+        return self, position
 
-    def line(self, at: int) -> int:
+    def line(self, position: int) -> int:
         """The number of the line with a character, from 1."""
         if not self._starts:
             self._starts = [0, *(found.end() for found in re.finditer("\n", self.code))]
-        return bisect_right(self._starts, at)
+        return bisect_right(self._starts, position)
 
-    def loc(self, at: int, length: int = 1) -> Loc:
+    def loc(self, position: int, length: int = 1) -> Loc:
         """The place of some characters of a line, in the text that a user wrote."""
-        text, at = self.origin(at)
-        line = text.line(at)
-        column = at - text._starts[line - 1] + 1
+        text, position = self.origin(position)
+        line = text.line(position)
+        column = position - text._starts[line - 1] + 1
         return Loc(text.name, line, column, column + length)
 
-    def fail(self, message: str, at: int, length: int = 1) -> NoReturn:
+    def fail(self, message: str, position: int, length: int = 1) -> NoReturn:
         """Raise PtxError with the line and a caret.
 
         Raises:
             PtxError: always.
         """
-        loc = self.loc(min(at, max(0, len(self.code) - 1)), length)
+        loc = self.loc(min(position, max(0, len(self.code) - 1)), length)
         if loc.file.startswith("<"):
-            text, _ = self.origin(at)
+            text, _ = self.origin(position)
             lines = text.text.splitlines(keepends=True)
             linecache.cache[loc.file] = (len(text.text), None, lines, loc.file)
-        source = self._source(at)
+        source = self._source(position)
         raise PtxError(message, loc, (("compiled from", source),) if source else ())
 
-    def _source(self, at: int) -> Loc | None:
+    def _source(self, position: int) -> Loc | None:
         """The line that the code at a place was compiled from, if the PTX says it."""
-        start = max(self.code.rfind(each, 0, at) for each in (".entry", ".func"))
-        lines = list(_LINE.finditer(self.code, max(0, start), at))
+        start = max(self.code.rfind(each, 0, position) for each in (".entry", ".func"))
+        lines = list(_LINE.finditer(self.code, max(0, start), position))
         if start < 0 or not lines:
             return None
         file, line, column = map(int, lines[-1].groups())
-        for found in _FILE.finditer(self.code):
-            if int(found[1]) == file and line:
-                return Loc(found[2], line, column)
+        for match in _FILE.finditer(self.code):
+            if int(match[1]) == file and line:
+                return Loc(match[2], line, column)
         return None
 
 
-def _blanked(found: re.Match[str]) -> str:
-    text = found.group()
+def _blanked(match: re.Match[str]) -> str:
+    text = match.group()
     return text if text[0] == '"' else _NOT_NEWLINE.sub(" ", text)
 
 

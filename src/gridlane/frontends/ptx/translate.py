@@ -82,10 +82,14 @@ class _Translation:
     @property
     def is_settled(self) -> bool:
         """Whether another attempt would be the same."""
-        known, found = self.numbering, self.found
-        same = found.spaces == known.spaces and (not found.spaces or found.places == known.places)
-        same = same and (found.asks, found.size) == (known.asks, known.size)
-        return same and found.cycles == known.cycles and found.frames == known.frames
+        known, next_numbering = self.numbering, self.found
+        same = next_numbering.spaces == known.spaces and (
+            not next_numbering.spaces or next_numbering.places == known.places
+        )
+        same = same and (next_numbering.asks, next_numbering.size) == (known.asks, known.size)
+        return (
+            same and next_numbering.cycles == known.cycles and next_numbering.frames == known.frames
+        )
 
     def run(self) -> Module:
         """Translate the kernel, then what it calls."""
@@ -162,16 +166,18 @@ class _Translation:
                     self._receive(part, kind)
 
     def _receive(self, part: FunctionTranslation, kind: str) -> None:
-        value, made = part.variables.handed(kind), part.made
+        value, function = part.variables.handed(kind), part.made
         if kind in FURTHER or not part.is_root:
             number = FURTHER.index(kind) if kind in FURTHER else len(FURTHER)
-            made.params.append(Param(value, len(part.function.params) + number, ()))
+            function.params.append(Param(value, len(part.function.params) + number, ()))
             return
-        array = memory.LocalArray(unsigned(64), 2 * self.segments.words(Place.LOCAL), loc=made.loc)
+        array = memory.LocalArray(
+            unsigned(64), 2 * self.segments.words(Place.LOCAL), loc=function.loc
+        )
         assert isinstance(value.type, PointerType)
-        start = memory.Recast(array.result, value.type, loc=made.loc)
+        start = memory.Recast(array.result, value.type, loc=function.loc)
         start.results, value.op = (value,), start
-        (whole,) = made.body.ops
+        (whole,) = function.body.ops
         assert isinstance(whole, graph.Graph)
         (first, *_) = whole.body.ops
         assert isinstance(first, graph.Block)

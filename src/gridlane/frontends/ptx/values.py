@@ -78,8 +78,10 @@ class Values:
         Raises:
             PtxError: always.
         """
-        made = self.instruction
-        self.text.fail(f"{made.spelling}: {message}", made.at, len(made.spelling))
+        instruction = self.instruction
+        self.text.fail(
+            f"{instruction.spelling}: {message}", instruction.at, len(instruction.spelling)
+        )
 
     def begin(self, unwritten: Sequence[Register]) -> None:
         """Note at the function's entry that registers have no value yet. An address begins as 0,
@@ -247,14 +249,14 @@ class Values:
         """
         if _is_constant(operand):
             self.fail("constant memory is not written")
-        found = self.pointer(operand, element, space)
-        if _space(found) is Space.CONSTANT:
+        address = self.pointer(operand, element, space)
+        if _space(address) is Space.CONSTANT:
             self.fail(
                 "a variable of its module is written, which a function that a Python kernel calls "
                 "does not have: hand it an array, or launch a kernel of the module by "
                 "cuda.RawModule"
             )
-        return found
+        return address
 
     def pointer(self, operand: Operand, element: DType | VectorType, space: Space) -> Value:
         """The address of an operand as a pointer to an element.
@@ -288,10 +290,10 @@ class Values:
         value = self.of(register)
         if isinstance(value.type, PointerType):
             return self.offset(value, operand.offset)
-        places = self._candidates(space)
-        if self.place not in places and len(places) > 1:
-            raise Split(operand, places)
-        place = places[0] if self.place not in places else self.place
+        candidates = self._candidates(space)
+        if self.place not in candidates and len(candidates) > 1:
+            raise Split(operand, candidates)
+        place = candidates[0] if self.place not in candidates else self.place
         return self.at(self.number_of(operand), place)
 
     def local(self, value: Value) -> Value:
@@ -361,12 +363,12 @@ class Values:
             return self.b.not_(is_dynamic)  # static memory is asked for first, and alone
         tag = self.b.binary(Shr, number, self.b.const(TAG_SHIFT, u32))
         start = place.start >> TAG_SHIFT
-        found = self.b.binary(Eq, tag, self.b.const(start, u64))
+        is_tagged = self.b.binary(Eq, tag, self.b.const(start, u64))
         if place is Place.DYNAMIC:
-            return self.b.and_(found, is_dynamic)
+            return self.b.and_(is_tagged, is_dynamic)
         if place is Place.SHARED and Place.DYNAMIC in self.variables.whole.numbering.places:
-            return self.b.and_(found, self.b.not_(is_dynamic))
-        return found
+            return self.b.and_(is_tagged, self.b.not_(is_dynamic))
+        return is_tagged
 
     def change(self, registers: Sequence[Register]) -> None:
         """Make registers variables, which several branches write."""

@@ -71,12 +71,12 @@ class Segments:
 
     def offset(self, place: Place, variable: Declared) -> int:
         """Where a variable lies in the array of its memory."""
-        found = self._offsets.get(variable)
-        if found is None:
+        start = self._offsets.get(variable)
+        if start is None:
             step = max(16, variable.align)
-            found = self._offsets[variable] = -(-self.sizes[place] // step) * step
-            self.sizes[place] = found + max(1, variable.size)
-        return found
+            start = self._offsets[variable] = -(-self.sizes[place] // step) * step
+            self.sizes[place] = start + max(1, variable.size)
+        return start
 
     def words(self, place: Place) -> int:
         """The size of an array in words of 16 bytes."""
@@ -145,11 +145,11 @@ class Variables:
 
     def top(self, t: Translating) -> Var | None:
         """Where the next alloca begins; None where the next attempt has memory for it."""
-        found = self.whole.found
+        next_numbering = self.whole.found
         self.made.stack = f"{self.function} allocates memory by alloca", t.b.loc
-        found.frames = True
-        found.spaces.add(Space.LOCAL)
-        found.places.add(Place.LOCAL)
+        next_numbering.frames = True
+        next_numbering.spaces.add(Space.LOCAL)
+        next_numbering.places.add(Place.LOCAL)
         return self._top
 
     def next_frame(self, b: Builder) -> Value:
@@ -176,9 +176,9 @@ class Variables:
                 self._local[each] = self._array(t.b, each)
         for each in self.addressed:
             start = self.pointer(t, Symbol(each.name, each))
-            for at, dtype in pieces(each):
-                value = t.as_type(t.parameters.load(t, each, at, dtype), dtype)
-                target = t.b.recast(t.offset(start, at), pointer(dtype, Space.LOCAL))
+            for start_of_piece, dtype in pieces(each):
+                value = t.as_type(t.parameters.load(t, each, start_of_piece, dtype), dtype)
+                target = t.b.recast(t.offset(start, start_of_piece), pointer(dtype, Space.LOCAL))
                 t.b.store(target, value)
 
     def _check_frame(self, t: Translating) -> None:
@@ -212,10 +212,10 @@ class Variables:
         with its tag; the address of a function as its number."""
         variable = symbol.variable
         if variable is None:
-            found = code_address(self.module, symbol.name)
-            if found is None or not self.module.sees(self.function, symbol.name):
+            code_start = code_address(self.module, symbol.name)
+            if code_start is None or not self.module.sees(self.function, symbol.name):
                 t.fail(f"{symbol.name} is no variable")
-            return t.b.const(found + symbol.offset, unsigned(64))
+            return t.b.const(code_start + symbol.offset, unsigned(64))
         if variable.is_reference:
             there = t.b.recast(self.pointer(t, symbol), pointer(unsigned(64), Space.GLOBAL))
             return t.b.load(there)
@@ -283,11 +283,11 @@ class Variables:
         if place is Place.DYNAMIC:
             return self.segment(t, place)
         if variable in self._in_frame and self.frame is not None:
-            at = t.b.add(self.frame, t.b.const(self._in_frame[variable], u32))
-            return t.b.offset(self.segment(t, place), at)
+            offset = t.b.add(self.frame, t.b.const(self._in_frame[variable], u32))
+            return t.b.offset(self.segment(t, place), offset)
         if place is not Place.GLOBAL and self._space(variable) in numbered:
-            at = self.whole.segments.offset(place, variable)
-            return t.offset(self.segment(t, place), at)
+            offset = self.whole.segments.offset(place, variable)
+            return t.offset(self.segment(t, place), offset)
         if place is Place.LOCAL:
             if variable not in self._local:
                 message = "in a call's argument" if variable.space == "param" else "of a module"
@@ -342,8 +342,8 @@ class Variables:
             kind, count = self._element(variable)
             result.globals[name] = Global(name, kind, count, Space.SHARED, variable.align, None)
             names[variable] = name
-        found = result.globals[name]
-        start = t.emit(memory.GlobalAddress(name, pointer(found.element, Space.SHARED)))
+        shared_array = result.globals[name]
+        start = t.emit(memory.GlobalAddress(name, pointer(shared_array.element, Space.SHARED)))
         return t.b.recast(start, pointer(_BYTE, Space.SHARED))
 
     def _constant(self, t: Translating, variable: Declared) -> Value:

@@ -141,9 +141,9 @@ def layout_of(kind: argtypes.ArgType) -> Layout:
 def _struct(members: list[Layout]) -> Layout:
     end, align, scalars = 0, 1, list[tuple[int, DType]]()
     for each in members:
-        at = -(-end // each.align) * each.align
-        scalars += [(at + offset, dtype) for offset, dtype in each.scalars]
-        end, align = at + each.size, max(align, each.align)
+        start = -(-end // each.align) * each.align
+        scalars += [(start + offset, dtype) for offset, dtype in each.scalars]
+        end, align = start + each.size, max(align, each.align)
     return Layout(-(-end // align) * align, align, tuple(scalars))
 
 
@@ -177,8 +177,8 @@ def result_operand(kind: argtypes.ArgType, values: Iterator[Value]) -> Operand:
 def store_result(b: Builder, there: Value, layout: Layout, values: list[Value]) -> None:
     """Store the scalars of a result at an address of bytes."""
     assert isinstance(there.type, type(pointer(u8, Space.GENERIC)))
-    for (at, dtype), value in zip(layout.scalars, values, strict=True):
-        place = b.offset(there, b.const(at, i64)) if at else there
+    for (offset, dtype), value in zip(layout.scalars, values, strict=True):
+        place = b.offset(there, b.const(offset, i64)) if offset else there
         b.store(b.recast(place, pointer(dtype, there.type.space)), value)
 
 

@@ -56,8 +56,8 @@ def require_apart(t: Translator, view: ArrayView, source: ArrayView, in_place: b
         between = _are_between(b, (view, target), (source, own))
         fails = control.If(b.not_(between), Region(), Region())
         b.emit(fails)
-    told = _STORED.format(view.type)
-    t.unit.checks[check] = Check(view.pointer, source.pointer, fails.then, told, b.loc)
+    message = _STORED.format(view.type)
+    t.unit.checks[check] = Check(view.pointer, source.pointer, fails.then, message, b.loc)
 
 
 def settle_checks(unit: Unit) -> None:
@@ -94,8 +94,8 @@ def may_overlap(unit: Unit, one: Root, other: Root) -> bool:
 
 def are_arguments(unit: Unit, one: Root, other: Root) -> bool:
     """Whether two arrays are different arguments of the kernel, which a launch may have overlap."""
-    found = [unit.arguments.get(each.source) for each in (one, other)]  # type: ignore[arg-type]
-    return one.source is not other.source and None not in found
+    sources = [unit.arguments.get(each.source) for each in (one, other)]  # type: ignore[arg-type]
+    return one.source is not other.source and None not in sources
 
 
 def raise_where_overlapping(
@@ -166,9 +166,9 @@ def _are_same(b: Builder, one: ArrayView, other: ArrayView) -> Value:
 def _are_between(b: Builder, one: tuple[ArrayView, _Span], other: tuple[ArrayView, _Span]) -> Value:
     """Whether the items of one array lie between those of another: both have one stride along
     their first axis or their last, in whose steps they do not meet."""
-    found, views = b.const(False, b1), (one[0], other[0])
+    is_between, views = b.const(False, b1), (one[0], other[0])
     if any(view.type.layout != "A" or view.type.ndim == 0 for view in views):
-        return found
+        return is_between
     for axis in (0, -1) if max(view.type.ndim for view in views) > 1 else (0,):
         steps = [b.unary(arith.Abs, view.strides[axis]) for view in views]
         rests = [
@@ -183,5 +183,5 @@ def _are_between(b: Builder, one: tuple[ArrayView, _Span], other: tuple[ArrayVie
             b.binary(arith.Ge, ahead, rests[1]),
             b.binary(arith.Le, b.add(ahead, rests[0]), step),
         )
-        found = b.or_(found, b.and_(b.eq(steps[0], steps[1]), apart))
-    return found
+        is_between = b.or_(is_between, b.and_(b.eq(steps[0], steps[1]), apart))
+    return is_between

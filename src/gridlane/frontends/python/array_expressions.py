@@ -195,19 +195,19 @@ def _result(
     dead, causes, variables = t.dead, len(t.causes or ()), len(t.b.function.variables)
     with t.b.inside(Region()):
         first = [t.b.const(0, i64) for _ in shape]
-        made = applied(t, function, operands, shape, first)
+        first_result = applied(t, function, operands, shape, first)
     t.dead = dead
     if t.causes is not None:
         del t.causes[causes:]
     del t.b.function.variables[variables:]
-    if isinstance(made, Scalar):
-        return argtypes.scalar_of(made.dtype)
-    if isinstance(made, ComplexNumber):
-        return argtypes.complex_of(made.part)
-    if isinstance(made, Time | Chars):
-        return made.type
+    if isinstance(first_result, Scalar):
+        return argtypes.scalar_of(first_result.dtype)
+    if isinstance(first_result, ComplexNumber):
+        return argtypes.complex_of(first_result.part)
+    if isinstance(first_result, Time | Chars):
+        return first_result.type
     raise t.fail(
-        TypingError, f"np.{function.__name__} gives {made.type_name}, which no array holds"
+        TypingError, f"np.{function.__name__} gives {first_result.type_name}, which no array holds"
     )
 
 
@@ -228,9 +228,9 @@ def viewed(
     t: Translator, expression: ArrayExpression, view: Callable[[ArrayView], ArrayView]
 ) -> Operand:
     """The expression of a view of each array, all of them broadcast before."""
-    found = _through(t, expression, expression.shape, view)
-    assert isinstance(found, ArrayExpression)
-    return _made(t, found)
+    expression_of_views = _through(t, expression, expression.shape, view)
+    assert isinstance(expression_of_views, ArrayExpression)
+    return _made(t, expression_of_views)
 
 
 def _through(
@@ -245,8 +245,8 @@ def _through(
         return value
     operands = tuple([_through(t, each, shape, view) for each in value.operands])
     extents = next(each.shape for each in operands if isinstance(each, Elements))
-    found = tuple([_extent(each) for each in extents])
-    return ArrayExpression(value.function, value.element, value.place, operands, found)
+    new_shape = tuple([_extent(each) for each in extents])
+    return ArrayExpression(value.function, value.element, value.place, operands, new_shape)
 
 
 def _broadcast_view(t: Translator, array: ArrayView, shape: tuple[Value, ...]) -> ArrayView:

@@ -30,8 +30,8 @@ def assign_to(t: Translator, target: ast.expr, value: Operand) -> None:
     elif isinstance(target, ast.Subscript):
         base, index = t.expr(target.value), t.expr(target.slice)
         with t.at(target):
-            made = extended_operator(t, (operator.setitem,), [base, index, value])
-            if made is None:
+            stored = extended_operator(t, (operator.setitem,), [base, index, value])
+            if stored is None:
                 store(t, place_of(t, value_of(t, base), value_of(t, index)), value)
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(t, target, value)

@@ -109,9 +109,9 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
 
 def _of_expression(t: Translator, base: ArrayExpression, name: str) -> Operand:
     """What is known of an expression without its elements, its transpose, or a reduction."""
-    found = _SHAPED.get(name)
-    if found is not None:
-        return found(t, base)
+    reduction = _SHAPED.get(name)
+    if reduction is not None:
+        return reduction(t, base)
     if name == "T":
         settle(t, base)
         return viewed(t, base, lambda each: transposed(t, each))
@@ -130,8 +130,8 @@ def method_of(t: Translator, base: TupleOperand, name: str) -> BoundMethod | Non
     """A device function that is an attribute of a namedtuple's class."""
     if base.cls is None or base.cls.__dict__.get(name) is None:
         return None
-    found = t.unit.around.attribute(base.cls, name)
-    return None if device_function_of(found) is None else BoundMethod(base, name)
+    attribute = t.unit.around.attribute(base.cls, name)
+    return None if device_function_of(attribute) is None else BoundMethod(base, name)
 
 
 def record_place_of_array(t: Translator, base: ArrayView, name: str) -> Place:

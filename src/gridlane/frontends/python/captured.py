@@ -77,8 +77,8 @@ class Capture:
         for name in names:
             if self._is_operand(value):
                 break
-            found, value = self._attribute(value, name)
-            if not found:
+            exists, value = self._attribute(value, name)
+            if not exists:
                 return frame(b"-")
         return self.value(value)
 
@@ -149,10 +149,10 @@ class Capture:
         if type(cls) not in _METACLASSES:
             raise NotEncodable(f"the class {cls.__qualname__} has a metaclass of its own")
         bases = tuple([named_class(base) for base in cls.__bases__])
-        found = _find(cls.__module__, cls.__qualname__) is cls
-        if found and not cls.__flags__ & _HEAP_TYPE:
+        is_importable = _find(cls.__module__, cls.__qualname__) is cls
+        if is_importable and not cls.__flags__ & _HEAP_TYPE:
             return encode(cls)
-        parts = [encode((found, bases)), encode(cls)]
+        parts = [encode((is_importable, bases)), encode(cls)]
         kind = vars(cls).get("__gridlane_type__")
         if isinstance(kind, argtypes.ArgType):
             parts.append(encode(kind))  # a call of the class makes a record of this type
@@ -173,18 +173,18 @@ class Capture:
         self._followed.append(value)
         parts = []
         for name in self.loose:
-            found, inner = self._readable(value, name)
-            if found:
+            exists, inner = self._readable(value, name)
+            if exists:
                 parts += [encode(name), self.value(inner)]
         return frame(b"L", *parts)
 
     def _readable(self, owner: Any, name: str) -> tuple[bool, Any]:
         """(whether an object has an attribute for kernels, its value); methods do not count."""
-        found, value = self._attribute(owner, name)
+        exists, value = self._attribute(owner, name)
         if isinstance(owner, types.ModuleType) or device_function_of(value) is not None:
-            return found, value
+            return exists, value
         is_method = hasattr(type(value), "__get__") or isinstance(value, types.BuiltinMethodType)
-        return found and not is_method, value
+        return exists and not is_method, value
 
     def _attribute(self, value: Any, name: str) -> tuple[bool, Any]:
         try:
@@ -231,7 +231,7 @@ def _named(value: Any) -> bytes:
 
 def _find(module: str, name: str) -> Any:
     """The object that a qualified name refers to, or None."""
-    found: Any = sys.modules.get(module)
+    named_object: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+        named_object = getattr(named_object, part, None)
+    return named_object

@@ -15,8 +15,8 @@ def is_unaligned(address: Value) -> bool:
 
 def read(t: Translator, address: Value) -> Value:
     """Load a number."""
-    found = t.b.load(address)
-    return t.b.value(memory.Part(found, 0)) if is_unaligned(address) else found
+    number = t.b.load(address)
+    return t.b.value(memory.Part(number, 0)) if is_unaligned(address) else number
 
 
 def write(t: Translator, address: Value, value: Value) -> None:

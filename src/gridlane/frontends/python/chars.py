@@ -246,13 +246,13 @@ def _searched(
 def _matches(t: Translator, chars: Chars, text: _Text, size: Value, start: int) -> Value:
     """Whether the units from a place on are those of a text, where it fits there."""
     b = t.b
-    found = [b.const(True, b1)]
+    tests = [b.const(True, b1)]
     for number, unit in enumerate(text.units[: chars.type.count - start]):
         same = b.eq(chars.units[start + number], unit)
         if text.known is None:
             same = b.or_(b.binary(arith.Le, size, b.const(number, i64)), same)
-        found.append(same)
-    return _tree(found, b.and_)
+        tests.append(same)
+    return _tree(tests, b.and_)
 
 
 def starts_with(t: Translator, chars: Chars, operand: Operand) -> Value:
@@ -294,9 +294,9 @@ def _find(t: Translator, what: str, chars: Chars, operand: Operand) -> Value:
     size = text.length(t)
     last = b.sub(length(t, chars).value, size)
     none = b.const(chars.type.count + 1, i64)
-    places: list[Value] = []
+    candidates: list[Value] = []
     for place in range(chars.type.count + 1):
         fits = b.binary(arith.Ge, last, b.const(place, i64))
         here = b.and_(fits, _matches(t, chars, text, size, place))
-        places.append(b.select(here, b.const(place, i64), none))
-    return _tree(places, lambda x, y: b.binary(arith.Min, x, y))
+        candidates.append(b.select(here, b.const(place, i64), none))
+    return _tree(candidates, lambda x, y: b.binary(arith.Min, x, y))

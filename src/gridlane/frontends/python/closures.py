@@ -78,8 +78,8 @@ def _variables(t: Translator, around: Activation) -> dict[str, Operand]:
     """The variables that functions see which are defined in an activation."""
     outer = {} if around.outer is None else _variables(t, around.outer)
     own = t.env if around is t.activation else around.env
-    found = {name: value for name, value in outer.items() if name not in around.names}
-    return found | {name: own[name] for name in around.names if name in own}
+    outer_variables = {name: value for name, value in outer.items() if name not in around.names}
+    return outer_variables | {name: own[name] for name in around.names if name in own}
 
 
 def survivor(
@@ -187,19 +187,19 @@ def _inner(around: types.CodeType) -> Iterator[types.CodeType]:
 
 def _captured(t: Translator, function: LocalFunction, name: str) -> Any:
     """The value of a variable around the function."""
-    found = function.captured.get(name) or _variables(t, function.around).get(name)
-    if found is function:
+    captured_value = function.captured.get(name) or _variables(t, function.around).get(name)
+    if captured_value is function:
         raise t.fail(
             ConstantError,
             f"{name} calls itself, and is passed on or returns before its end, so that it is "
             "compiled by itself; define it outside, with @cuda.jit(device=True)",
         )
-    if found is None:
+    if captured_value is None:
         known, value = t.unit.around.lookup(t.function, name)
         if known:
             return value
         raise t.fail(ConstantError, f"{function.name} reads {name}, which is not assigned before")
-    return _known(t, function, found, name)
+    return _known(t, function, captured_value, name)
 
 
 def _known(t: Translator, function: LocalFunction, operand: Operand, name: str = "") -> Any:

@@ -69,13 +69,13 @@ def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
     if isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
         return _scalars(t, kind, lhs, rhs)
     if isinstance(lhs, Time) and isinstance(rhs, Time):
-        found = times.compare(t, kind, OPS[kind], lhs, rhs)
-        if found is not None:
-            return found
+        comparison = times.compare(t, kind, OPS[kind], lhs, rhs)
+        if comparison is not None:
+            return comparison
     if isinstance(lhs, Chars) or isinstance(rhs, Chars):
-        found = chars.compare(t, kind, lhs, rhs)
-        if found is not None:
-            return found
+        comparison = chars.compare(t, kind, lhs, rhs)
+        if comparison is not None:
+            return comparison
     if isinstance(lhs, Vector) or isinstance(rhs, Vector):
         return _vectors(t, kind, lhs, rhs)
     if isinstance(lhs, TupleOperand) and isinstance(rhs, TupleOperand):
@@ -116,8 +116,10 @@ def _has_member(*sides: Operand) -> bool:
 
 def _has_text(*sides: Operand) -> bool:
     """Whether a string of an array is among texts alone."""
-    texts = [isinstance(side, Static) and isinstance(side.object, str | bytes) for side in sides]
-    return any(texts) and any(isinstance(side, Chars) for side in sides)
+    are_texts = [
+        isinstance(side, Static) and isinstance(side.object, str | bytes) for side in sides
+    ]
+    return any(are_texts) and any(isinstance(side, Chars) for side in sides)
 
 
 def _has_array(*sides: Operand) -> bool:
@@ -157,8 +159,8 @@ def _common(t: Translator, lhs: DType, rhs: DType) -> DType | None:
 
 def _narrow(lhs: DType, rhs: DType) -> DType:
     """Two integers of up to 32 bits: the smaller type that holds both."""
-    found = promotion.unify(lhs, rhs)
-    return i64 if found is f64 else (promotion.unify(found, promotion.dtypes.i32))
+    common = promotion.unify(lhs, rhs)
+    return i64 if common is f64 else (promotion.unify(common, promotion.dtypes.i32))
 
 
 def _signed_with_u64(t: Translator, kind: Kind, lhs: Scalar, rhs: Scalar) -> Value:
@@ -302,8 +304,8 @@ def contains(t: Translator, item: Operand, container: Operand) -> Value:
             f"in {container.type_name}: membership is defined for tuples, strings and ranges; "
             "write a loop instead",
         )
-    found = t.b.const(False, b1)
+    is_member = t.b.const(False, b1)
     for other in container.items:
         same = compare(t, ast.Eq, item, other)
-        found = same if constant(found) is False else t.b.or_(found, same)
-    return found
+        is_member = same if constant(is_member) is False else t.b.or_(is_member, same)
+    return is_member

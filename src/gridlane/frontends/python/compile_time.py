@@ -43,9 +43,9 @@ def evaluate(
     return result
 
 
-def bind_values(t: Translator, made: Rewritten | None) -> None:
+def bind_values(t: Translator, rewritten_source: Rewritten | None) -> None:
     """Bind the names of the objects that compile-time parts gave."""
-    for name, value in ({} if made is None else made.values).items():
+    for name, value in ({} if rewritten_source is None else rewritten_source.values).items():
         t.env[name] = operand_of(t, value)
 
 

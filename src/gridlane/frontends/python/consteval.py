@@ -79,12 +79,12 @@ def rewritten(
     if not isinstance(source.node, ast.FunctionDef) or not _has_parts(source.node, lookup):
         return None
     node = copy.deepcopy(source.node)
-    made = replace(source, node=node, flows={}, locations={}, reads=None)
-    rewriter = _Rewriter(made, lookup, dict(parameters))
+    source_copy = replace(source, node=node, flows={}, locations={}, reads=None)
+    rewriter = _Rewriter(source_copy, lookup, dict(parameters))
     with compiling_for(options):
         node.body = rewriter.block(node.body)
-    made.flows = analyse(made.body, node)
-    return Rewritten(made, rewriter.values)
+    source_copy.flows = analyse(source_copy.body, node)
+    return Rewritten(source_copy, rewriter.values)
 
 
 def _has_parts(node: ast.AST, lookup: Lookup) -> bool:
@@ -95,8 +95,8 @@ def _has_parts(node: ast.AST, lookup: Lookup) -> bool:
 def _named(node: ast.expr, lookup: Lookup) -> Any:
     """The object that a name, or an attribute of a module, is; None of any other expression."""
     if isinstance(node, ast.Name):
-        found, value = lookup(node.id)
-        return value if found else None
+        is_bound, value = lookup(node.id)
+        return value if is_bound else None
     if isinstance(node, ast.Attribute):
         owner = _named(node.value, lookup)
         if isinstance(owner, types.ModuleType):
@@ -124,8 +124,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def block(self, nodes: list[ast.stmt]) -> list[ast.stmt]:
         """The statements that a list of statements becomes, never none."""
-        made = self.statements(nodes)
-        return made or [ast.copy_location(ast.Pass(), nodes[0])]
+        statements = self.statements(nodes)
+        return statements or [ast.copy_location(ast.Pass(), nodes[0])]
 
     def statements(self, nodes: list[ast.stmt]) -> list[ast.stmt]:
         """The statements that a list of statements becomes, in their order."""
@@ -152,14 +152,14 @@ class _Rewriter(ast.NodeTransformer):
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         value = getattr(node, "value", None)
         is_part = isinstance(value, ast.expr) and self.is_call(value, consteval)
-        made = self.visit(node)
+        rewritten_node = self.visit(node)
         for each in _names([node]):
             self.known.pop(each, None)
         if is_part and isinstance(node, ast.Expr):
-            return [] if isinstance(node.value, ast.Constant) else [made]
+            return [] if isinstance(node.value, ast.Constant) else [rewritten_node]
         if is_part and len(targets) == 1 and isinstance(targets[0], ast.Name):
-            self.known[targets[0].id] = self.value_of(made.value)
-        return [made]
+            self.known[targets[0].id] = self.value_of(rewritten_node.value)
+        return [rewritten_node]
 
     def branch(self, node: ast.If) -> list[ast.stmt]:
         """An if: the statements of its one branch where the condition is known."""
@@ -252,20 +252,20 @@ class _Rewriter(ast.NodeTransformer):
             except TypeError as error:
                 name = type(value).__name__
                 self.fail(node, f"consteval iterator must be iterable, got {name}", error)
-        made: list[ast.stmt] = []
+        statements: list[ast.stmt] = []
         bound: dict[str, Any] = {}
         for item in items:
             bound = bound_targets(node.target, item, self.fail)
             nodes = {name: self.node_of(value) for name, value in bound.items()}
             before = self.known
             self.known = before | _evaluated(bound)
-            made += self.statements([substituted(each, nodes) for each in node.body])
+            statements += self.statements([substituted(each, nodes) for each in node.body])
             self.known = {name: value for name, value in self.known.items() if name not in bound}
         self.known |= _evaluated(bound)
         for name, value in bound.items():
             assigned = ast.Assign([ast.Name(name, ast.Store())], self.node_of(value))
-            made.append(ast.fix_missing_locations(ast.copy_location(assigned, node)))
-        return made + self.statements(node.orelse)
+            statements.append(ast.fix_missing_locations(ast.copy_location(assigned, node)))
+        return statements + self.statements(node.orelse)
 
     def array(self, node: ast.Assign) -> list[ast.stmt]:
         """A local array and a loop, for ``x = local_array_from((f(v) for v in values), dtype)``."""
@@ -287,13 +287,13 @@ class _Rewriter(ast.NodeTransformer):
             f"    __target = ({over})[{index}]\n"
             f"    {target.id}[{index}] = {ast.unparse(values.elt)}"
         )
-        made = ast.parse(template).body
-        assert isinstance(made[0], ast.Assign) and isinstance(made[1], ast.For)
-        made[0].value.func = ast.Name(_LOCAL_ARRAY, ast.Load())  # type: ignore[attr-defined]
-        made[1].body[0].targets = [each.target]  # type: ignore[attr-defined]  # an Assign
-        for inner in [inner for statement in made for inner in ast.walk(statement)]:
+        statements = ast.parse(template).body
+        assert isinstance(statements[0], ast.Assign) and isinstance(statements[1], ast.For)
+        statements[0].value.func = ast.Name(_LOCAL_ARRAY, ast.Load())  # type: ignore[attr-defined]
+        statements[1].body[0].targets = [each.target]  # type: ignore[attr-defined]  # an Assign
+        for inner in [inner for statement in statements for inner in ast.walk(statement)]:
             ast.copy_location(inner, node)
-        return self.statements(made)
+        return self.statements(statements)
 
     # --- expressions ---
 
@@ -351,8 +351,8 @@ class _Rewriter(ast.NodeTransformer):
         """What the names of some Python are bound to."""
         space: dict[str, Any] = {}
         for name in {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}:
-            found, value = self.lookup(name)
-            if found:
+            is_bound, value = self.lookup(name)
+            if is_bound:
                 space[name] = value
         return space | self.known | self.values | self.parameters
 

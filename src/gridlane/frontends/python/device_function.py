@@ -136,8 +136,8 @@ class ForeignFunction:
 
 def foreign_of(target: Any) -> ForeignFunction | None:
     """The foreign function that an object declares, or None."""
-    found = protocol(target, "__gridlane_foreign__")
-    return found if isinstance(found, ForeignFunction) else None
+    foreign = protocol(target, "__gridlane_foreign__")
+    return foreign if isinstance(foreign, ForeignFunction) else None
 
 
 def key_of(links: tuple[Link, ...]) -> tuple[Any, ...]:
@@ -147,5 +147,5 @@ def key_of(links: tuple[Link, ...]) -> tuple[Any, ...]:
 
 def device_function_of(target: Any) -> DeviceFunction | None:
     """The device function that an object represents, or None."""
-    found = protocol(target, "__gridlane_function__")
-    return found if isinstance(found, DeviceFunction) else None
+    device_function = protocol(target, "__gridlane_function__")
+    return device_function if isinstance(device_function, DeviceFunction) else None

@@ -56,11 +56,11 @@ def same(t: Translator, lhs: Operand, rhs: Operand) -> Value:
 
 def _where(t: Translator, variable: EnumVariable, test: Any) -> Value:
     """Whether the variable holds one of the members that pass a test."""
-    found = t.b.const(False, b1)
+    is_member = t.b.const(False, b1)
     for number, member in enumerate(variable.cls):
         if test(member):
-            found = t.b.or_(found, t.b.eq(variable.place, t.b.const(number, i64)))
-    return found
+            is_member = t.b.or_(is_member, t.b.eq(variable.place, t.b.const(number, i64)))
+    return is_member
 
 
 def attribute(t: Translator, base: EnumVariable | EnumMember, name: str) -> Operand | None:

@@ -56,9 +56,9 @@ def explain(
     causes: dict[tuple[Loc, str], Cause] = {}
     for cause in (*_of_arguments(module, function, args), *_noted(unit), *_arrays(module)):
         causes.setdefault((cause.place, cause.reason), cause)
-    told = {(cause.place.file, cause.place.line) for cause in causes.values()}
+    reported = {(cause.place.file, cause.place.line) for cause in causes.values()}
     ordered = sorted(causes.values(), key=lambda cause: _order(cause.place))
-    others = sorted((loc for line, loc in lines.items() if line not in told), key=_order)
+    others = sorted((loc for line, loc in lines.items() if line not in reported), key=_order)
     return Explanation(tuple(ordered), tuple(others))
 
 
@@ -191,12 +191,12 @@ def _of_arguments(
     module: Module, function: types.FunctionType, args: tuple[ArgType, ...]
 ) -> Iterator[Cause]:
     """The arguments whose float64 the kernel uses."""
-    places = _argument_places(function)
+    locations = _argument_places(function)
     for number, (name, kind) in enumerate(zip(parameter_names(function), args, strict=True)):
         own = [p.value for p in module.kernel.params if p.argument == number]
         reached = _reached(module, [value for value in own if _holds_double(value.type)])
         if any(value in reached for op in _doubles(module) for value in op.operands()):
-            yield Cause(places[name], f"the argument {name} is {kind}", _narrower(name, kind))
+            yield Cause(locations[name], f"the argument {name} is {kind}", _narrower(name, kind))
 
 
 def _argument_places(function: types.FunctionType) -> dict[str, Loc]:
@@ -217,8 +217,10 @@ def _declared(module: Module) -> Iterator[Op]:
     """The ops that make arrays of float64 of the kernel's own."""
     for function in module.functions.values():
         for op in function.body.walk():
-            made = isinstance(op, memory.LocalArray | memory.GlobalAddress | memory.DynamicShared)
-            if made and _holds_double(op.results[0].type):
+            is_memory = isinstance(
+                op, memory.LocalArray | memory.GlobalAddress | memory.DynamicShared
+            )
+            if is_memory and _holds_double(op.results[0].type):
                 yield op
 
 

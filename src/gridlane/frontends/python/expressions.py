@@ -155,15 +155,15 @@ def _compare_arrays(
 def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operand) -> Value:
     result = extended_operator(t, (FUNCTIONS[kind],), _in_order(kind, lhs, rhs))
     if result is not None:
-        found = truth(t, result)
-        return t.b.not_(found) if kind is ast.NotIn else found
+        is_member = truth(t, result)
+        return t.b.not_(is_member) if kind is ast.NotIn else is_member
     if kind in (ast.Is, ast.IsNot):
         same = identical(t, lhs, rhs)
         return same if kind is ast.Is else t.b.not_(same)
     if kind in (ast.In, ast.NotIn):
         is_range = isinstance(rhs, RangeOperand)
-        found = range_contains(t, lhs, rhs) if is_range else contains(t, lhs, rhs)
-        return found if kind is ast.In else t.b.not_(found)
+        is_member = range_contains(t, lhs, rhs) if is_range else contains(t, lhs, rhs)
+        return is_member if kind is ast.In else t.b.not_(is_member)
     return compare(t, kind, lhs, rhs)
 
 
@@ -256,9 +256,9 @@ def _bind(
     """Bind the variables that two sides of an expression assign."""
     for name in sorted(assigned):
         ends = (side[0], side[1].get(name)), (other[0], other[1].get(name))
-        found = joins.merge(t, name, *ends[0], *ends[1])
-        if found is not None:
-            t.env[name] = outside[name] = found
+        merged = joins.merge(t, name, *ends[0], *ends[1])
+        if merged is not None:
+            t.env[name] = outside[name] = merged
 
 
 def _decides(node: ast.expr) -> bool:

@@ -141,15 +141,15 @@ class Extensions:
     def entries(self, function: Any) -> list[Entry]:
         """The entries of an object, the most specific target's first, each in order."""
         try:
-            found = self.functions.get(function, ())
+            all_entries = self.functions.get(function, ())
         except TypeError:  # an object without a hash
             return []
-        return [each for target in TARGETS for each in found if each.target == target]
+        return [each for target in TARGETS for each in all_entries if each.target == target]
 
     def members_of(self, kind: ArgType, name: str) -> list[Member]:
         """The attributes and methods of a type with a name."""
-        found = [each for each in self.members.get(name, ()) if each.belongs_to(kind)]
-        return [each for target in TARGETS for each in found if each.entry.target == target]
+        members = [each for each in self.members.get(name, ()) if each.belongs_to(kind)]
+        return [each for target in TARGETS for each in members if each.entry.target == target]
 
     def structure(self, kind: ArgType) -> Structure:
         """The members of a user's type: names and types.
@@ -169,14 +169,14 @@ class Extensions:
             raise TypingError(f"{first}, ...: types within types, more than {_MOST_NESTED} deep")
         chain.append(kind)
         try:
-            found = self._structure(kind)
-            _check_names(kind, found)
-            for part in _within([member for _, member in found]):
+            members = self._structure(kind)
+            _check_names(kind, members)
+            for part in _within([member for _, member in members]):
                 self.structure(part)
         finally:
             chain.pop()
-        self.known[kind] = found
-        return found
+        self.known[kind] = members
+        return members
 
     def types_of(self, kind: ArgType) -> tuple[ArgType, ...]:
         """The types of the members of a user's type."""

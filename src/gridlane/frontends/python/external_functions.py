@@ -51,19 +51,19 @@ def call_foreign(
         for n, value in enumerate(values)
         if isinstance(value.type, PointerType)
     }
-    made = _translated(t.unit, module, foreign, spaces, layout)
-    _check_shared(t, foreign, made.module)
+    translation = _translated(t.unit, module, foreign, spaces, layout)
+    _check_shared(t, foreign, translation.module)
     given = [
         _argument(t.b, value, param, target.value.type)
-        for value, param, target in zip(values, params, made.function.params, strict=True)
+        for value, param, target in zip(values, params, translation.function.params, strict=True)
     ]
-    results = t.b.call(made.function, tuple(given))
-    returned, stored = results[: len(made.results)], results[len(made.results) :]
+    results = t.b.call(translation.function, tuple(given))
+    returned, stored = results[: len(translation.results)], results[len(translation.results) :]
     if foreign.abi == "c":
-        scalars = _scalars(t.b, layout, made.results, returned)
+        scalars = _scalars(t.b, layout, translation.results, returned)
     else:
         _check_status(t, foreign, returned[0])
-        scalars = _scalars(t.b, layout, made.stored, stored)
+        scalars = _scalars(t.b, layout, translation.stored, stored)
     return result_operand(result, scalars)
 
 
@@ -109,25 +109,27 @@ def _checked(
             )
         params = params[1:]
     elif layout.size and (len(sizes) != 1 or not _fits(layout.size, sizes[0], results[0])):
-        told = f"its result has {layout.size} bytes, and {sum(sizes)} are returned"
-        raise _otherwise(t, foreign, function, told)
+        problem = f"its result has {layout.size} bytes, and {sum(sizes)} are returned"
+        raise _otherwise(t, foreign, function, problem)
     elif layout.size and results[0].is_array and results[0].align < layout.align:
-        told = f"its result has an alignment of {layout.align}, and a struct with one of "
-        raise _otherwise(t, foreign, function, f"{told}{results[0].align} is returned")
+        problem = f"its result has an alignment of {layout.align}, and a struct with one of "
+        raise _otherwise(t, foreign, function, f"{problem}{results[0].align} is returned")
     if len(params) != len(values):
-        told = f"it takes {len(values)} scalars, and {len(params)} are parameters"
-        raise _otherwise(t, foreign, function, told)
+        problem = f"it takes {len(values)} scalars, and {len(params)} are parameters"
+        raise _otherwise(t, foreign, function, problem)
     for n, (value, param) in enumerate(zip(values, params, strict=True), 1):
         size = value.type.size
         kind = None if param.type[0] in "bus" or param.is_array else param.type[0] == "f"
         wrong = isinstance(value.type, DType) and kind is not None and value.type.is_float != kind
         if wrong or not _fits(size, param.size, param):
-            told = f"parameter {n} is {value.type}, and {param.name} is .{param.type}"
-            told += f" of {param.size} bytes" if size != param.size else ""
-            raise _otherwise(t, foreign, function, told)
+            problem = f"parameter {n} is {value.type}, and {param.name} is .{param.type}"
+            problem += f" of {param.size} bytes" if size != param.size else ""
+            raise _otherwise(t, foreign, function, problem)
         if len(pieces(param)) > 1:
-            told = f"parameter {n} is {value.type}, and {param.name} is a struct of smaller members"
-            raise _otherwise(t, foreign, function, told)
+            problem = (
+                f"parameter {n} is {value.type}, and {param.name} is a struct of smaller members"
+            )
+            raise _otherwise(t, foreign, function, problem)
     return params
 
 
@@ -204,12 +206,12 @@ def _scalars(
 ) -> Iterator[Value]:
     """The scalars of a result from its pieces. A piece has the alignment of the whole, so each
     scalar is in one."""
-    for at, dtype in layout.scalars:
-        number = max(n for n, (start, _) in enumerate(parts) if start <= at)
+    for offset, dtype in layout.scalars:
+        number = max(n for n, (start, _) in enumerate(parts) if start <= offset)
         whole = _bits(b, values[number])
         kind = whole.type
         assert isinstance(kind, DType)
-        shift = 8 * (at - parts[number][0])
+        shift = 8 * (offset - parts[number][0])
         if shift:
             kind = dtype_of(f"u{kind.bits}")
             whole = b.binary(arith.Shr, b.cast(whole, kind), b.const(shift, dtype_of("u32")))
@@ -252,14 +254,14 @@ def _translated(
     layout: Layout,
 ) -> Foreign:
     key = id(module), foreign.name, foreign.abi, layout, tuple(sorted(spaces.items()))
-    found = unit.foreign.get(key)
-    if found is None:
+    translated = unit.foreign.get(key)
+    if translated is None:
         result = (layout.size, layout.align) if foreign.abi == "numba" else None
-        made = translate_foreign(module, foreign.name, spaces, result)
-        _add(unit, module, made.module)
+        translation = translate_foreign(module, foreign.name, spaces, result)
+        _add(unit, module, translation.module)
         # The module stays alive, so that no other one gets its id.
-        found = unit.foreign[key] = made, module
-    return found[0]
+        translated = unit.foreign[key] = translation, module
+    return translated[0]
 
 
 def _add(unit: Unit, source: PtxModule, module: Module) -> None:

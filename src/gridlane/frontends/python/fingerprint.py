@@ -49,10 +49,10 @@ class _Walk:
         """The bytes of a function and of all its callees, one after the other: calls may nest
         deeper than Python's stack."""
         self.number(function)
-        texts: list[bytes] = []
-        while len(texts) < len(self._functions):
-            texts.append(self._text(self._functions[len(texts)]))
-        return b"".join(texts)
+        functions: list[bytes] = []
+        while len(functions) < len(self._functions):
+            functions.append(self._text(self._functions[len(functions)]))
+        return b"".join(functions)
 
     def number(self, function: types.FunctionType) -> bytes:
         """The number of a function: the count of functions met before it."""
@@ -79,9 +79,9 @@ class _Walk:
         _check_extensions(reads)
         self.loose |= reads.loose
         for path in [*((name,) for name in reads.bare), *reads.paths]:
-            found, value = self.around.lookup(function, path[0])
-            told = self.capture.path(value, path[1:]) if found else frame(b"-")
-            parts += [encode(path), told]
+            exists, value = self.around.lookup(function, path[0])
+            encoded = self.capture.path(value, path[1:]) if exists else frame(b"-")
+            parts += [encode(path), encoded]
         return frame(b"P", *parts)
 
 
@@ -91,9 +91,9 @@ def _check_extensions(reads: Reads) -> None:
     if EXTENSIONS.operators:
         raise NotEncodable("operators are implemented by functions of types")
     attributes = {name for path in reads.paths for name in path[1:]} | reads.loose
-    found = attributes & EXTENSIONS.members.keys()
-    if found:
-        raise NotEncodable(f"the attribute {min(found)} is implemented by functions of types")
+    implemented = attributes & EXTENSIONS.members.keys()
+    if implemented:
+        raise NotEncodable(f"the attribute {min(implemented)} is implemented by functions of types")
 
 
 def _reads(source: FunctionSource, function: types.FunctionType) -> Reads:

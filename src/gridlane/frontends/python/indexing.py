@@ -55,8 +55,8 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
     if isinstance(base, RangeOperand):
         number = integer(t, index, "an integer index")
         message = "range object index out of range"
-        at = checked(t, number, range_length(t, base), None, told=message)
-        return Scalar(range_item(t, base, Scalar(at)).value)  # beyond the end it is no item
+        position = checked(t, number, range_length(t, base), None, told=message)
+        return Scalar(range_item(t, base, Scalar(position)).value)  # beyond the end it is no item
     if isinstance(base, Chars):
         return chars.item(t, base, integer(t, index, "an integer index"))
     if isinstance(base, Static):
@@ -299,8 +299,8 @@ def _out_of_bounds(
     shape = [constant(extent) for extent in array.shape]
     if len(shape) >= MOST_NUMBERS:
         return message, "", ()
-    told = [str(extent) if type(extent) is int else "{}" for extent in shape]
-    text = f"({', '.join(told)}{',' if len(told) == 1 else ''})"
+    extents = [str(extent) if type(extent) is int else "{}" for extent in shape]
+    text = f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
     numbers = [n for n, extent in zip(array.shape, shape, strict=True) if type(extent) is not int]
     detail = f"index is out of bounds: {{}} on axis {axis}{whose}, whose shape is {text}"
     return message, detail, (index, *numbers)

@@ -63,14 +63,14 @@ def join(
     for name in sorted(flow.assigned):
         env.pop(name, None)
         if name in flow.live_out:
-            found = merge(t, name, op.then, then.get(name), op.orelse, orelse.get(name))
-            if isinstance(found, Conflict) and not found.places:
+            merged = merge(t, name, op.then, then.get(name), op.orelse, orelse.get(name))
+            if isinstance(merged, Conflict) and not merged.places:
                 # The else clause of a loop is the first side of an If.
                 sides = (node.body, node.orelse) if isinstance(node, ast.If) else (node.orelse, [])
                 first, second = (assignment_place(t, side, name, node) for side in sides)
-                found = Conflict(found.types, (first, second))
-            if found is not None:
-                env[name] = found
+                merged = Conflict(merged.types, (first, second))
+            if merged is not None:
+                env[name] = merged
     t.env = env
 
 
@@ -168,10 +168,10 @@ def _merged_parts(
         types = [item.dtype for item in (part, own) if isinstance(item, Scalar)]
         if len(set(types)) == 2 and not is_tuple:
             return None  # the numbers of a range have one type
-        found = merge(t, f"{name}_{number}", region, part, other_region, own)
-        if found is None or isinstance(found, Conflict):
+        joined = merge(t, f"{name}_{number}", region, part, other_region, own)
+        if joined is None or isinstance(joined, Conflict):
             return None
-        merged.append(found)
+        merged.append(joined)
     return put_together(one[0], merged)
 
 
@@ -264,10 +264,10 @@ def _leave_out(t: Translator, frame: Frame, error: UnboundYet) -> None:
     Raises:
         NameLookupError: no loop may.
     """
-    found = unbound(t.loops, error.variable, error.loc)
-    if not isinstance(found, UnboundYet):
-        raise found
-    found.frame.unbound = found.frame.unbound or found
+    left = unbound(t.loops, error.variable, error.loc)
+    if not isinstance(left, UnboundYet):
+        raise left
+    left.frame.unbound = left.frame.unbound or left
     for name in frame.flow.assigned:
         t.env.pop(name, None)
 
@@ -388,8 +388,8 @@ def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now
     if both is None:
         was = _held(t, carrier)
         sides: tuple[list[ast.stmt], ...] = ([], [frame.node])
-        places = [assignment_place(t, side, carrier.name, frame.node) for side in sides]
-        t.learned[key] = Conflict((was, now.type_name), tuple(places))
+        assignments = [assignment_place(t, side, carrier.name, frame.node) for side in sides]
+        t.learned[key] = Conflict((was, now.type_name), tuple(assignments))
         return
     t.learned[key] = relaxed(both)
 

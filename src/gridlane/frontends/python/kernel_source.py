@@ -73,11 +73,16 @@ class PythonSource:
             # A process whose kernels are all in the disk cache never loads it.
             from gridlane.frontends.python.translation import translate
 
-            texts: dict[FunctionType, str] = {}
+            texts_by_function: dict[FunctionType, str] = {}
             module = translate(
-                self.function, types, options, around=self._around, links=self.links, texts=texts
+                self.function,
+                types,
+                options,
+                around=self._around,
+                links=self.links,
+                texts=texts_by_function,
             )
-            self._texts[types, options] = texts.get(self.function)
+            self._texts[types, options] = texts_by_function.get(self.function)
             self._modules[types, options] = module
         return module
 

@@ -416,34 +416,34 @@ def jn(n, x):
     if not a > 0.0 or math.isinf(a):
         return x if math.isnan(x) else 0.0
     if a < 1e-8:
-        made = 1.0
+        bessel = 1.0
         for k in range(1, n + 1):
-            made *= 0.5 * a / float64(k)
-            if made == 0.0:
+            bessel *= 0.5 * a / float64(k)
+            if bessel == 0.0:
                 break
     elif float64(n) < a:
-        below, made = of_first_kind(a, int64(0)), of_first_kind(a, int64(1))
+        below, bessel = of_first_kind(a, int64(0)), of_first_kind(a, int64(1))
         for k in range(1, n):
-            above = made * (2.0 * float64(k) / a) - below
-            below, made = made, above
+            above = bessel * (2.0 * float64(k) / a) - below
+            below, bessel = bessel, above
     else:
-        above, here, total, at = 0.0, SMALL, 0.0, 0.0
+        above, here, total, value_at_n = 0.0, SMALL, 0.0, 0.0
         k = (int64(n) + int(math.sqrt(60.0 * float64(n))) + 30) & ~1
         while k > 0:
             if k & 1 == 0:
                 total += here
             if k == n:
-                at = here
+                value_at_n = here
             below = here * (2.0 * float64(k) / a) - above
             above, here = here, below
             if abs(here) > LARGE:
                 above *= SMALL / LARGE
                 here *= SMALL / LARGE
                 total *= SMALL / LARGE
-                at *= SMALL / LARGE
+                value_at_n *= SMALL / LARGE
             k -= 1
-        made = at / (here + 2.0 * total)
-    return -made if x < 0.0 and n & 1 else made
+        bessel = value_at_n / (here + 2.0 * total)
+    return -bessel if x < 0.0 and n & 1 else bessel
 
 
 def yn(n, x):

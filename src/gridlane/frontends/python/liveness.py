@@ -128,17 +128,17 @@ class _Analysis:
         return head
 
     def flow(self, node: ast.AST) -> Flow:
-        found = self.flows.get(node)
-        if found is None:
-            found = self.flows[node] = Flow(assigned=self.uses(node)[1])
-        return found
+        known_flow = self.flows.get(node)
+        if known_flow is None:
+            known_flow = self.flows[node] = Flow(assigned=self.uses(node)[1])
+        return known_flow
 
     def uses(self, node: ast.AST) -> tuple[Names, Names]:
         """The names that the whole of ``node`` reads and those that it assigns."""
-        found = self.names.get(node)
-        if found is None:
-            found = self.names[node] = self.uses_inside(node)
-        return found
+        names = self.names.get(node)
+        if names is None:
+            names = self.names[node] = self.uses_inside(node)
+        return names
 
     def uses_inside(self, node: ast.AST) -> tuple[Names, Names]:
         """Those of a node, from those of the statements inside of it, which are known once."""

@@ -46,12 +46,12 @@ class _Branches(ast.NodeTransformer):
         subject = self._subject(node.subject, results)
         return [*results, *self._cases(subject, node.cases)]
 
-    def _subject(self, value: ast.expr, made: list[ast.stmt]) -> Subject:
+    def _subject(self, value: ast.expr, assignments: list[ast.stmt]) -> Subject:
         """Evaluate a subject once, a tuple's items one by one."""
         if isinstance(value, ast.Tuple):
-            return [self._subject(item, made) for item in value.elts]
+            return [self._subject(item, assignments) for item in value.elts]
         name = next(self._names)
-        made.append(_at(ast.Assign([ast.Name(name, ast.Store())], value), value))
+        assignments.append(_at(ast.Assign([ast.Name(name, ast.Store())], value), value))
         return name
 
     def _cases(self, subject: Subject, cases: list[ast.match_case]) -> list[ast.stmt]:

@@ -52,8 +52,8 @@ def _in_reach(t: Translator) -> set[str]:
 def _outer(t: Translator, name: str) -> Operand:
     if _is_variable(t, name):
         raise unbound(t.loops, name, t.b.loc)
-    found, value = t.unit.around.lookup(t.function, name)
-    if not found:
+    exists, value = t.unit.around.lookup(t.function, name)
+    if not exists:
         raise NameLookupError(
             f"{name} is not defined: it is neither a variable of {t.source.name}(), nor of "
             "an enclosing function, nor a global or builtin" + did_you_mean(name, _in_reach(t)),

@@ -80,11 +80,11 @@ class Scalar(Operand):
 
 def number(b: Builder, value: Number, dtype: DType) -> Scalar:
     """A constant."""
-    made = b.const(value, dtype)
+    value_op = b.const(value, dtype)
     if dtype.is_integer:
-        known = constant(made)
-        return Scalar(made, known, known)  # type: ignore[arg-type]  # an int
-    return Scalar(made)
+        known = constant(value_op)
+        return Scalar(value_op, known, known)  # type: ignore[arg-type]  # an int
+    return Scalar(value_op)
 
 
 class EnumMember(Scalar):

@@ -39,13 +39,13 @@ class Order(NamedTuple):
 
     def indices(self, t: Translator, counted: Sequence[Value]) -> list[Value]:
         """The index along each axis, from the loops' counters."""
-        b, found = t.b, list[Value]()
+        b, axis_indices = t.b, list[Value]()
         for axis in range(len(counted)):
             index = counted[-1]
             for number, own in zip(counted[:-1], self.axes, strict=False):
                 index = b.select(b.eq(own, b.const(axis, i64)), number, index)
-            found.append(index)
-        return found
+            axis_indices.append(index)
+        return axis_indices
 
 
 def share(target: ArrayView, source: ArrayView) -> bool:
@@ -108,11 +108,11 @@ def _moved(t: Translator, target: ArrayView, strides: Sequence[Value], behind: V
     turned = [b.binary(arith.Ne, behind, each) for each in falls]
     rows: list[tuple[Value, ...]] = [*zip(sizes, target.shape, turned, axes, strict=True)]
     for end in range(len(rows) - 1, 0, -1):
-        for at in range(end):
-            smaller = b.lt(rows[at][0], rows[at + 1][0])
-            pairs = [*zip(rows[at], rows[at + 1], strict=True)]
-            rows[at] = tuple([b.select(smaller, two, one) for one, two in pairs])
-            rows[at + 1] = tuple([b.select(smaller, one, two) for one, two in pairs])
+        for number_of_axis in range(end):
+            smaller = b.lt(rows[number_of_axis][0], rows[number_of_axis + 1][0])
+            pairs = [*zip(rows[number_of_axis], rows[number_of_axis + 1], strict=True)]
+            rows[number_of_axis] = tuple([b.select(smaller, two, one) for one, two in pairs])
+            rows[number_of_axis + 1] = tuple([b.select(smaller, one, two) for one, two in pairs])
     _, shape, backwards, order = zip(*rows, strict=True)
     return Order(shape, backwards, order)
 

@@ -121,10 +121,10 @@ def _power_helper(t: Translator, name: str, dtype: DType, count: DType) -> Funct
             b.write(result, b.mul(b.read(result), b.read(square)))
         b.write(square, b.mul(b.read(square), b.read(square)))
         b.write(rest, b.value(arith.Shr(now, b.const(1, u64))))
-    found = b.read(result)
+    product = b.read(result)
     if negative is not None:
-        found = b.select(negative, _reciprocal(b, base, exponent), found)
-    b.return_((found,))
+        product = b.select(negative, _reciprocal(b, base, exponent), product)
+    b.return_((product,))
     return function
 
 
@@ -134,10 +134,10 @@ def _reciprocal(b: Builder, base: Value, exponent: Value) -> Value:
     dtype, count = base.type, exponent.type
     assert isinstance(dtype, DType) and isinstance(count, DType)
     zero, one = b.const(0, dtype), b.const(1, dtype)
-    found = b.select(b.eq(base, one), one, zero)
-    found = b.select(b.eq(base, zero), b.const(-(1 << 63), dtype), found)
+    inverse = b.select(b.eq(base, one), one, zero)
+    inverse = b.select(b.eq(base, zero), b.const(-(1 << 63), dtype), inverse)
     if not dtype.is_signed:
-        return found
+        return inverse
     odd = b.binary(arith.Ne, b.and_(exponent, b.const(1, count)), b.const(0, count))
     minus = b.const(-1, dtype)
-    return b.select(b.eq(base, minus), b.select(odd, minus, one), found)
+    return b.select(b.eq(base, minus), b.select(odd, minus, one), inverse)

@@ -29,9 +29,9 @@ def unify(lhs: DType, rhs: DType) -> DType:
         other = rhs if lhs is bf16 else lhs
         wide = other in (f64, *(d for d in dtypes.INTEGERS if d.bits > 8))
         return f64 if wide else (f32 if other in (f16, f32) else bf16)
-    found = dtypes.from_numpy(np.promote_types(lhs.numpy, rhs.numpy))
-    assert found is not None
-    return found
+    joined = dtypes.from_numpy(np.promote_types(lhs.numpy, rhs.numpy))
+    assert joined is not None
+    return joined
 
 
 @cache

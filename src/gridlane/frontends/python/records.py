@@ -85,8 +85,8 @@ def record_value(t: Translator, kind: argtypes.RecordType, operand: Operand) -> 
     if isinstance(operand, TupleOperand) and len(operand.items) == len(kind.fields):
         items = operand.items
     elif isinstance(operand, RecordView) and _is_record(operand, kind):
-        places = [t.b.field_pointer(operand.pointer, n) for n in range(len(kind.fields))]
-        pairs = zip(places, kind.fields, strict=True)
+        pointers = [t.b.field_pointer(operand.pointer, n) for n in range(len(kind.fields))]
+        pairs = zip(pointers, kind.fields, strict=True)
         items = tuple([load(t, place, item) for place, (_, item, _) in pairs])
     else:
         raise t.fail(TypingError, f"a record {kind} is required here, not {operand.type_name}")
@@ -110,8 +110,10 @@ def _elements(
         _require_shape(t, kind, operand, name)
     first, *rest = kind.shape
     if isinstance(operand, TupleOperand) and len(operand.items) != first:
-        found = len(operand.items)
-        raise t.fail(TypingError, f"the field {name} has {first} elements, but {found} are given")
+        given_count = len(operand.items)
+        raise t.fail(
+            TypingError, f"the field {name} has {first} elements, but {given_count} are given"
+        )
     inner = argtypes.NestedArrayType(kind.element, tuple(rest)) if rest else kind.element
     items: list[Operand] = []
     for number in range(first):
@@ -124,15 +126,15 @@ def _elements(
 
 
 def _array_element(
-    t: Translator, kind: argtypes.NestedArrayType, array: ArrayView, at: tuple[int, ...]
+    t: Translator, kind: argtypes.NestedArrayType, array: ArrayView, indices_so_far: tuple[int, ...]
 ) -> Operand:
     """The elements of an array below the first indices."""
-    if len(at) < len(kind.shape):
-        extent = kind.shape[len(at)]
+    if len(indices_so_far) < len(kind.shape):
+        extent = kind.shape[len(indices_so_far)]
         return TupleOperand(
-            tuple([_array_element(t, kind, array, (*at, n)) for n in range(extent)])
+            tuple([_array_element(t, kind, array, (*indices_so_far, n)) for n in range(extent)])
         )
-    indices = [t.b.const(index, i64) for index in at]
+    indices = [t.b.const(index, i64) for index in indices_so_far]
     return _field(t, kind.element, item_for(t, array, indices), "")
 
 

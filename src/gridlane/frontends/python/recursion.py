@@ -20,15 +20,15 @@ def end_recursion(module: Module, stack_bytes: int) -> None:
     """
     if len(module.functions) == 1:
         return
-    found = cycles_of({name: callees(module, name) for name in module.functions})
-    if not found:
+    cycles = cycles_of({name: callees(module, name) for name in module.functions})
+    if not cycles:
         return
     # Few kernels need these.
     from gridlane.passes.structure.flatten import flatten_control
     from gridlane.passes.structure.recursion import remove_recursion
     from gridlane.passes.structure.structurize import structurize
 
-    for name in sorted(name for names in found for name in names):
+    for name in sorted(name for names in cycles for name in names):
         _check(module.functions[name])
         flatten_control(module.functions[name])
     remove_recursion(module, stack_bytes or config().stack)

@@ -53,11 +53,11 @@ def some(a: Any) -> Any:
 
 def count(a: Any) -> Any:
     """How many elements are true."""
-    found = 0
+    trues = 0
     for i in range(a.size):
         if element_of(a, i):
-            found += 1
-    return found
+            trues += 1
+    return trues
 
 
 def mean(a: Any, zero: Any) -> Any:
@@ -89,14 +89,14 @@ def _extreme(better: Any) -> Any:
     def extreme(a: Any) -> Any:
         if a.size == 0:
             raise ValueError(_EMPTY)
-        found = element_of(a, 0)
+        best = element_of(a, 0)
         for i in range(1, a.size):
             x = element_of(a, i)
-            if better(x, found) or x != x:
-                found = x
-            if found != found:
-                return found
-        return found
+            if better(x, best) or x != x:
+                best = x
+            if best != best:
+                return best
+        return best
 
     return extreme
 
@@ -109,12 +109,12 @@ def _place_of(better: Any) -> Any:
     def place_of(a: Any) -> Any:
         if a.size == 0:
             raise ValueError(_EMPTY)
-        found, at = element_of(a, 0), 0
+        best, position = element_of(a, 0), 0
         for i in range(1, a.size):
             x = element_of(a, i)
-            if found == found and (better(x, found) or x != x):
-                found, at = x, i
-        return at
+            if best == best and (better(x, best) or x != x):
+                best, position = x, i
+        return position
 
     return place_of
 
@@ -174,12 +174,12 @@ def _extreme_number(better: Any) -> Any:
     def extreme_number(a: Any) -> Any:
         if a.size == 0:
             raise ValueError(_EMPTY)
-        found = element_of(a, 0)
+        best = element_of(a, 0)
         for i in range(1, a.size):
             x = element_of(a, i)
-            if better(x, found) or found != found:
-                found = x
-        return found
+            if better(x, best) or best != best:
+                best = x
+        return best
 
     return extreme_number
 
@@ -203,12 +203,12 @@ def _first_extreme(better: Any) -> Any:
     def first_extreme(a: Any) -> Any:
         if a.size == 0:
             raise ValueError("the argument of min() or max() is empty")
-        found = element_of(a, 0)
+        best = element_of(a, 0)
         for i in range(1, a.size):
             x = element_of(a, i)
-            if better(x, found):
-                found = x
-        return found
+            if better(x, best):
+                best = x
+        return best
 
     return first_extreme
 

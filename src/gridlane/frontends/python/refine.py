@@ -41,24 +41,28 @@ def refined(
     t: Translator, env: dict[str, Operand], test: ast.expr, holds: bool
 ) -> dict[str, Operand]:
     """The variables with tighter bounds where ``test`` holds (or fails). ``env`` is not changed."""
-    found: dict[str, Operand] = {}
-    _visit(t, env, test, holds, found)
-    return {**env, **found} if found else dict(env)
+    narrowed: dict[str, Operand] = {}
+    _visit(t, env, test, holds, narrowed)
+    return {**env, **narrowed} if narrowed else dict(env)
 
 
 def _visit(
-    t: Translator, env: dict[str, Operand], test: ast.expr, holds: bool, found: dict[str, Operand]
+    t: Translator,
+    env: dict[str, Operand],
+    test: ast.expr,
+    holds: bool,
+    narrowed: dict[str, Operand],
 ) -> None:
     if isinstance(test, ast.Name | ast.NamedExpr) and holds:
-        _settle(env, test, False, found)
+        _settle(env, test, False, narrowed)
     elif isinstance(test, ast.BoolOp):
         if isinstance(test.op, ast.And) is holds:
             for item in test.values:
-                _visit(t, env, item, holds, found)
+                _visit(t, env, item, holds, narrowed)
     elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        _visit(t, env, test.operand, not holds, found)
+        _visit(t, env, test.operand, not holds, narrowed)
     elif isinstance(test, ast.Compare) and (holds or len(test.ops) == 1):
-        _comparison(t, env, test, holds, found)
+        _comparison(t, env, test, holds, narrowed)
 
 
 def _comparison(
@@ -66,7 +70,7 @@ def _comparison(
     env: dict[str, Operand],
     test: ast.Compare,
     holds: bool,
-    found: dict[str, Operand],
+    narrowed: dict[str, Operand],
 ) -> None:
     operands = t.compared.get(test)
     if operands is None or len(operands) <= len(test.ops):
@@ -77,24 +81,24 @@ def _comparison(
         lhs, rhs = operands[number], operands[number + 1]
         if NONE in (lhs, rhs) and kind in _WITH_NONE:
             own = nodes[number] if rhs is NONE else nodes[number + 1]
-            _settle(env, own, _WITH_NONE[kind], found)
+            _settle(env, own, _WITH_NONE[kind], narrowed)
         if kind is None or not _integers(lhs, rhs):
             continue
-        _tighten(env, nodes[number], kind, lhs, rhs, found)  # type: ignore[arg-type]
-        _tighten(env, nodes[number + 1], _MIRRORED.get(kind), rhs, lhs, found)  # type: ignore  # scalars, by the guard
+        _tighten(env, nodes[number], kind, lhs, rhs, narrowed)  # type: ignore[arg-type]
+        _tighten(env, nodes[number + 1], _MIRRORED.get(kind), rhs, lhs, narrowed)  # type: ignore  # scalars, by the guard
 
 
 def _settle(
-    env: dict[str, Operand], node: ast.expr, is_none: bool, found: dict[str, Operand]
+    env: dict[str, Operand], node: ast.expr, is_none: bool, narrowed: dict[str, Operand]
 ) -> None:
     """Bind a variable that may be None to what it is: None, or a value."""
     if isinstance(node, ast.NamedExpr):
         node = node.target
     if not isinstance(node, ast.Name):
         return
-    bound = found.get(node.id, env.get(node.id))
+    bound = narrowed.get(node.id, env.get(node.id))
     if isinstance(bound, OptionalOperand):
-        found[node.id] = NONE if is_none else bound.inner
+        narrowed[node.id] = NONE if is_none else bound.inner
 
 
 def _integers(lhs: Operand, rhs: Operand) -> bool:
@@ -107,11 +111,11 @@ def _tighten(
     kind: type[ast.cmpop] | None,
     own: Scalar,
     other: Scalar,
-    found: dict[str, Operand],
+    narrowed: dict[str, Operand],
 ) -> None:
     if not isinstance(node, ast.Name) or kind is None:
         return
-    bound = found.get(node.id, env.get(node.id))
+    bound = narrowed.get(node.id, env.get(node.id))
     if not isinstance(bound, Scalar) or bound.value is not own.value:
         return
     lo, hi = bound.sure
@@ -126,4 +130,4 @@ def _tighten(
     if lo <= hi and (lo, hi) != (bound.lo, bound.hi):
         tight = Scalar(bound.value, lo, hi)
         member = isinstance(bound, EnumMember)
-        found[node.id] = EnumMember(tight, bound.cls, bound.member) if member else tight
+        narrowed[node.id] = EnumMember(tight, bound.cls, bound.member) if member else tight

@@ -47,12 +47,12 @@ def protocol(value: Any, name: str) -> Any:
     if isinstance(value, type):
         return None
     try:
-        found = getattr(value, name, None)
+        attribute = getattr(value, name, None)
     except Exception:
         if inspect.getattr_static(value, name, None) is None:
             return None
         raise
-    return None if found is None or hasattr(value, _NOBODY_HAS) else found
+    return None if attribute is None or hasattr(value, _NOBODY_HAS) else attribute
 
 
 _NOBODY_HAS = "__gridlane_nobody_has_this__"
@@ -100,8 +100,8 @@ class Surroundings:
             shown = protocol(value, "__gridlane_array__")
             if shown is None:
                 shown = protocol(value, "__cuda_array_interface__")
-            found = None if shown is None else self._memory(value, shown)
-            known = self._seen[id(value), "memory"] = value, True, found
+            array_memory = None if shown is None else self._memory(value, shown)
+            known = self._seen[id(value), "memory"] = value, True, array_memory
         return known[2]
 
     def signature(self, function: types.FunctionType) -> inspect.Signature:

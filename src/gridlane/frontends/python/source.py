@@ -53,10 +53,10 @@ class FunctionSource:
 
     def locate(self, node: ast.AST) -> Loc:
         """The place of a node in the user's file."""
-        found = self.locations.get(node)
-        if found is None:
-            found = self.locations[node] = self._place(node)
-        return found
+        location = self.locations.get(node)
+        if location is None:
+            location = self.locations[node] = self._place(node)
+        return location
 
     def _place(self, node: ast.AST) -> Loc:
         line = getattr(node, "lineno", None)
@@ -185,10 +185,12 @@ def _block(lines: list[str], code: types.CodeType) -> tuple[Definition, int] | N
 
 def _block_end(lines: list[str], first: int, indent: int) -> int:
     """The line after a function that starts with its decorators at ``first``."""
-    at = first
-    while at < len(lines) and not lines[at].lstrip().startswith(("def ", "async def ")):
-        at += 1
-    for number in range(at + 1, len(lines)):
+    number_of_line = first
+    while number_of_line < len(lines) and not lines[number_of_line].lstrip().startswith(
+        ("def ", "async def ")
+    ):
+        number_of_line += 1
+    for number in range(number_of_line + 1, len(lines)):
         stripped = lines[number].lstrip()
         if not stripped or stripped[0] in ")]}#\n":
             continue
@@ -220,14 +222,16 @@ def fits(node: Definition, code: types.CodeType, offset: int = 0) -> bool:
     if isinstance(node, ast.FunctionDef):
         first = min([node.lineno, *[item.lineno for item in node.decorator_list]])
         return first + offset == code.co_firstlineno and node.name == code.co_name
-    places = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
-    if not places:
+    positions = [
+        place for place in code.co_positions() if None not in place and place[2:] != (0, 0)
+    ]
+    if not positions:
         return node.lineno + offset == code.co_firstlineno and _returns_constant(node, code)
     start = node.lineno + offset, node.col_offset
     end = (node.end_lineno or 0) + offset, node.end_col_offset
     return start[0] == code.co_firstlineno and all(
         start <= (line, column) and (end_line, end_column) <= end  # type: ignore[operator]  # no None
-        for line, end_line, column, end_column in places
+        for line, end_line, column, end_column in positions
     )
 
 

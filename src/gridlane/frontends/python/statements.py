@@ -77,16 +77,16 @@ def _augmented(t: Translator, node: ast.AugAssign) -> None:
         with t.at(target):
             place = place_of(t, value_of(t, base), value_of(t, index))
             old = item_of(t, place)
-        made = operation(t, old, t.expr(node.value))
-        if made is not old or not isinstance(old, ArrayView):  # else it is stored
-            store(t, place, made)
+        outcome = operation(t, old, t.expr(node.value))
+        if outcome is not old or not isinstance(old, ArrayView):  # else it is stored
+            store(t, place, outcome)
         return
     base = value_of(t, t.expr(target.value))
     with t.at(target):
         old = attribute(t, base, target.attr)
-    made = operation(t, old, t.expr(node.value))
-    if made is not old or not isinstance(old, ArrayView):
-        set_attribute(t, base, target.attr, made)
+    outcome = operation(t, old, t.expr(node.value))
+    if outcome is not old or not isinstance(old, ArrayView):
+        set_attribute(t, base, target.attr, outcome)
 
 
 def _expression(t: Translator, node: ast.Expr) -> None:
@@ -175,15 +175,15 @@ def _assert(t: Translator, node: ast.Assert) -> None:
 def _raise(t: Translator, node: ast.Raise) -> None:
     if node.exc is None:
         raise t.fail(UnsupportedError, "a bare raise cannot be compiled; name the exception")
-    made = node.exc
+    raised = node.exc
     arguments: list[ast.expr] = []
-    if isinstance(made, ast.Call):
-        made, arguments = made.func, made.args
-    kind = t.expr(made)
+    if isinstance(raised, ast.Call):
+        raised, arguments = raised.func, raised.args
+    kind = t.expr(raised)
     if not isinstance(kind, Static) or not _is_exception(kind.object):
         raise t.fail(TypingError, f"an exception class is required here, not {kind.type_name}")
-    texts = [_text(t, argument) for argument in arguments]
-    stop(t, exception_name(kind.object), ", ".join(texts))
+    messages = [_text(t, argument) for argument in arguments]
+    stop(t, exception_name(kind.object), ", ".join(messages))
 
 
 def _is_exception(kind: Any) -> bool:

@@ -88,17 +88,17 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
         assert isinstance(view, ArrayView)
         broadcast_store(t, view, value)
         return
-    made = cast_to(t, value, kind)
-    if isinstance(made, ComplexNumber):
-        cells.write(t, b.field_pointer(address, 0), made.real)
-        cells.write(t, b.field_pointer(address, 1), made.imag)
+    element = cast_to(t, value, kind)
+    if isinstance(element, ComplexNumber):
+        cells.write(t, b.field_pointer(address, 0), element.real)
+        cells.write(t, b.field_pointer(address, 1), element.imag)
     elif isinstance(kind, argtypes.VectorType):
-        assert isinstance(made, Vector)
-        store_vector(t, address, kind, made)
-    elif isinstance(made, Chars):
-        store_chars(t, address, made)
+        assert isinstance(element, Vector)
+        store_vector(t, address, kind, element)
+    elif isinstance(element, Chars):
+        store_chars(t, address, element)
     else:
-        cells.write(t, address, made.value)  # type: ignore[attr-defined]  # a scalar
+        cells.write(t, address, element.value)  # type: ignore[attr-defined]  # a scalar
 
 
 def _store_user(t: Translator, address: Value, kind: argtypes.ArgType, value: Operand) -> None:
@@ -209,16 +209,16 @@ def _overlapping(t: Translator, view: ArrayView) -> CompileError:
 
 
 def _elements(
-    t: Translator, source: ArrayView, counts: list[int], at: list[Value]
+    t: Translator, source: ArrayView, counts: list[int], indices: list[Value]
 ) -> Operand | None:
     """The element at some indices, or those below as a tuple for each axis that is left; None where
     they stay in memory."""
-    if len(at) == len(counts):
-        item = load(t, address(t, source, at), source.type.element)
+    if len(indices) == len(counts):
+        item = load(t, address(t, source, indices), source.type.element)
         return None if isinstance(item, RecordView | ArrayView) else item
     items: list[Operand] = []
-    for number in range(counts[len(at)]):
-        item = _elements(t, source, counts, [*at, t.b.const(number, i64)])
+    for number in range(counts[len(indices)]):
+        item = _elements(t, source, counts, [*indices, t.b.const(number, i64)])
         if item is None:
             return None
         items.append(item)
@@ -322,12 +322,12 @@ def _store_tuple(
         _store_item(t, view, item, (*outer, t.b.const(number, i64)))
 
 
-def _store_item(t: Translator, view: ArrayView, item: Operand, at: tuple[Value, ...]) -> None:
+def _store_item(t: Translator, view: ArrayView, item: Operand, indices: tuple[Value, ...]) -> None:
     """Store an item of a tuple below its indices."""
-    if isinstance(item, TupleOperand) and len(at) < len(view.shape):
-        _store_tuple(t, view, item, at)
+    if isinstance(item, TupleOperand) and len(indices) < len(view.shape):
+        _store_tuple(t, view, item, indices)
     else:
-        _store_each(t, view, item, at)
+        _store_each(t, view, item, indices)
 
 
 def _is_element(view: ArrayView, value: TupleOperand) -> bool:

@@ -17,10 +17,10 @@ def common(lhs: TimeType, rhs: TimeType) -> TimeType | None:
     """The type of one kind that holds both; None for a span of months beside one of days,
     and for units too far apart."""
     try:
-        found = np.promote_types(lhs.numpy, rhs.numpy)
+        dtype = np.promote_types(lhs.numpy, rhs.numpy)
     except (TypeError, OverflowError):  # days in attoseconds are too many for numpy
         return None
-    return TimeType.of(found)
+    return TimeType.of(dtype)
 
 
 def in_unit(t: Translator, operand: Time, kind: TimeType) -> Value:

@@ -133,8 +133,8 @@ def _rounded(t: Translator, span: Time, count: Value) -> Time:
         b.binary(arith.Lt, count, b.const(2.0**63, f64)),
         b.binary(arith.Ge, count, b.const(-(2.0**63), f64)),
     )
-    made = b.select(fits, b.cast(count, i64), b.const(i64.min, i64))
-    return Time(span.type, unless_nat(t, made, span.value))
+    whole = b.select(fits, b.cast(count, i64), b.const(i64.min, i64))
+    return Time(span.type, unless_nat(t, whole, span.value))
 
 
 def unary(symbol: str, emit: Unary) -> Unary:
@@ -170,8 +170,8 @@ def compare(
         return None
     a, b = in_unit(t, lhs, both), in_unit(t, rhs, both)
     nat = t.b.or_(is_nat(t, a), is_nat(t, b))
-    found = t.b.binary(op, a, b)
-    return t.b.or_(nat, found) if kind is ast.NotEq else t.b.and_(t.b.not_(nat), found)
+    comparison = t.b.binary(op, a, b)
+    return t.b.or_(nat, comparison) if kind is ast.NotEq else t.b.and_(t.b.not_(nat), comparison)
 
 
 def further(t: Translator, kind: type[ast.cmpop], lhs: Time, rhs: Time) -> Time | None:
@@ -224,9 +224,9 @@ def make_time(t: Translator, kind: TimeType, arguments: list[Operand]) -> Time:
 def _of_text(t: Translator, kind: TimeType, text: str, unit: str | None) -> Any:
     if text in ("now", "today"):
         raise t.fail(TypingError, f"np.{kind}({text!r}) in a kernel: pass it as an argument")
-    made = np.timedelta64 if kind.is_span else np.datetime64
+    scalar_class = np.timedelta64 if kind.is_span else np.datetime64
     try:
-        return made(text) if unit is None else made(text, unit)  # type: ignore[call-overload]  # any
+        return scalar_class(text) if unit is None else scalar_class(text, unit)  # type: ignore[call-overload]  # any
     except (ValueError, TypeError, OverflowError) as error:
         raise t.fail(TypingError, f"np.{kind}({text!r}): {error}") from None
 

@@ -23,7 +23,7 @@ class Times:
         self._regions: dict[Region, tuple[int, _Loops]] = {}
         self._reads: dict[Root, list[Op]] | None = None
 
-    def may_read_after(self, root: Root, write: Op, made: Made) -> bool:
+    def may_read_after(self, root: Root, write: Op, expression: Made) -> bool:
         """Whether an array may be read after an op writes another one, by an expression.
 
         Args:
@@ -31,10 +31,10 @@ class Times:
         """
         if self._reads is None:
             self._reads = self._number()
-        begin, written = self._begin(made), self._places.get(write)
+        begin, written = self._begin(expression), self._places.get(write)
         if begin is None or written is None:
             return True
-        end, outer = self._regions[made.region][0], set(begin[1])
+        end, outer = self._regions[expression.region][0], set(begin[1])
         for read in self._reads.get(root, ()):
             place = self._places.get(read)
             if place is None or begin[0] <= written[0] < place[0]:
@@ -51,14 +51,14 @@ class Times:
         around = loops[: loops.index(loop) + 1]
         return any(each in self._unit.checked_loops for each in around)
 
-    def _begin(self, made: Made) -> tuple[int, _Loops] | None:
+    def _begin(self, expression: Made) -> tuple[int, _Loops] | None:
         """The number of the first op behind an expression, and the loops around that."""
-        region = self._regions.get(made.region)
-        if region is None or made.ops > len(made.region.ops):
+        region = self._regions.get(expression.region)
+        if region is None or expression.ops > len(expression.region.ops):
             return None
-        if made.ops == len(made.region.ops):
+        if expression.ops == len(expression.region.ops):
             return region
-        return self._places[made.region.ops[made.ops]]
+        return self._places[expression.region.ops[expression.ops]]
 
     def _number(self) -> dict[Root, list[Op]]:
         """Number the kernel's ops. The reads of all functions, by what they read."""

@@ -190,9 +190,9 @@ class Translator:
         """The type that one of promotion's rules gives for operands, or for what ``joins`` names.
         A float64 that none of them has is that of Python's floats, so it is float32 where these
         are."""
-        found = rule(*types)
-        if found is not f64 or f64 in types:
-            return found
+        promoted_type = rule(*types)
+        if promoted_type is not f64 or f64 in types:
+            return promoted_type
         if self.causes is not None and self.floating is f64:
             place = self.b.loc
             if joins and len(types) > 1:

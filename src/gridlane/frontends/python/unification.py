@@ -80,12 +80,12 @@ def _may_be_none(spec: Spec) -> bool:
 def _unify_optionals(lhs: Spec, rhs: Spec, promoted: Promoted) -> Spec | None:
     """A value, on another path None, may be None; a matrix of a warp cannot."""
     inner = [_inner(spec) for spec in (lhs, rhs)]
-    found = inner[0] or inner[1]
+    unified = inner[0] or inner[1]
     if inner[0] is not None and inner[1] is not None:
-        found = unify(inner[0], inner[1], promoted)
-    if found is None or isinstance(found, FragmentSpec):
+        unified = unify(inner[0], inner[1], promoted)
+    if unified is None or isinstance(unified, FragmentSpec):
         return None
-    return OptionalSpec((found,))
+    return OptionalSpec((unified,))
 
 
 def _inner(spec: Spec) -> Spec | None:

@@ -15,9 +15,9 @@ Fail = Callable[..., NoReturn]
 
 def check_unrolled(node: ast.For, fail: Fail) -> None:
     """Raise for a body that leaves the loop, or assigns its variable."""
-    for found in _leaving(node.body):
-        word = "break" if isinstance(found, ast.Break) else "continue"
-        fail(found, f"Loop unrolling does not support {word} statements")
+    for leaving in _leaving(node.body):
+        word = "break" if isinstance(leaving, ast.Break) else "continue"
+        fail(leaving, f"Loop unrolling does not support {word} statements")
     variables = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
     for each in [inner for statement in node.body for inner in ast.walk(statement)]:
         is_stored = isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
@@ -28,16 +28,16 @@ def check_unrolled(node: ast.For, fail: Fail) -> None:
 
 def _leaving(nodes: list[ast.stmt]) -> list[ast.stmt]:
     """The statements that leave the loop around them, not one inside."""
-    found: list[ast.stmt] = []
+    leaving: list[ast.stmt] = []
     for node in nodes:
         if isinstance(node, ast.Break | ast.Continue):
-            found.append(node)
+            leaving.append(node)
         elif isinstance(node, ast.For | ast.While):
-            found += _leaving(node.orelse)
+            leaving += _leaving(node.orelse)
         elif not isinstance(node, ast.FunctionDef):
             for name in ("body", "orelse", "finalbody"):
-                found += _leaving(getattr(node, name, []))
-    return found
+                leaving += _leaving(getattr(node, name, []))
+    return leaving
 
 
 def items_of_parameter(
@@ -79,8 +79,8 @@ def bound_targets(target: ast.expr, value: Any, fail: Fail) -> dict[str, Any]:
         fail(target, f"Cannot unpack {name} into {ast.unparse(target)}", error)
     wanted = len(target.elts)
     if len(values) != wanted:
-        words = "not enough" if len(values) < wanted else "too many"
-        fail(target, f"{words} values to unpack (expected {wanted}, got {len(values)})")
+        excess = "not enough" if len(values) < wanted else "too many"
+        fail(target, f"{excess} values to unpack (expected {wanted}, got {len(values)})")
     bound: dict[str, Any] = {}
     for each, inner in zip(target.elts, values):
         bound |= bound_targets(each, inner, fail)
@@ -98,10 +98,10 @@ class _Substitution(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """The expression of a name."""
-        found = self.nodes.get(node.id)
-        if found is None:
+        replacement = self.nodes.get(node.id)
+        if replacement is None:
             return node
-        result = ast.fix_missing_locations(ast.copy_location(copy.deepcopy(found), node))
+        result = ast.fix_missing_locations(ast.copy_location(copy.deepcopy(replacement), node))
         for each in ast.walk(result):
             ast.copy_location(each, node)
         return result

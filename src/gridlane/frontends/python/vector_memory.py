@@ -90,8 +90,8 @@ def _load_whole(t: Translator, address: Value, whole: VectorType) -> list[Value]
     return _parts(t, t.b.load(_as_whole(t, address, whole)), whole)
 
 
-def _parts(t: Translator, found: Value, whole: VectorType) -> list[Value]:
-    return [t.b.value(memory.Part(found, number)) for number in range(whole.count)]
+def _parts(t: Translator, loaded: Value, whole: VectorType) -> list[Value]:
+    return [t.b.value(memory.Part(loaded, number)) for number in range(whole.count)]
 
 
 def _store_whole(t: Translator, address: Value, whole: VectorType, values: list[Value]) -> None:

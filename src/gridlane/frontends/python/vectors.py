@@ -86,8 +86,8 @@ def component(t: Translator, vector: Vector, name: str) -> Operand:
     for letters in LETTERS:
         own = letters[: len(numbers)]
         if 1 <= len(name) <= LONGEST and all(letter in own for letter in name):
-            found = tuple([numbers[own.index(letter)] for letter in name])
-            return found[0] if len(found) == 1 else Vector(found)
+            chosen = tuple([numbers[own.index(letter)] for letter in name])
+            return chosen[0] if len(chosen) == 1 else Vector(chosen)
     raise t.fail(TypingError, _unknown(vector, name))
 
 
@@ -114,9 +114,9 @@ def unchanged(vector: Vector, name: str) -> str:
     kind = vector.type
     parts = ", ".join("value" if letter == name else f"v.{letter}" for letter in kind.fields)
     known = name in kind.fields
-    made = f"{kind}({parts})" if known else f"{kind}(...)"
+    new = f"{kind}({parts})" if known else f"{kind}(...)"
     return (
-        f"a vector does not change: make another one, as in v = {made}, or a[i] = {made} where it "
+        f"a vector does not change: make another one, as in v = {new}, or a[i] = {new} where it "
         "is an element of an array"
     )
 
@@ -135,10 +135,10 @@ def binary(symbol: str, emit: Binary) -> Binary:
         if not (isinstance(lhs, Vector) or isinstance(rhs, Vector)):
             return emit(t, lhs, rhs)
         pairs = zip(*_sides(t, symbol, lhs, rhs), strict=True)
-        found = [side.extents for side in (lhs, rhs) if isinstance(side, Vector)]
-        if found[0] != found[-1]:
+        extents = [side.extents for side in (lhs, rhs) if isinstance(side, Vector)]
+        if extents[0] != extents[-1]:
             raise t.fail(TypingError, _mismatch(symbol, lhs, rhs))
-        return _vector([emit(t, a, b) for a, b in pairs], found[0])
+        return _vector([emit(t, a, b) for a, b in pairs], extents[0])
 
     return each
 

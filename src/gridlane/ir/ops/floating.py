@@ -83,18 +83,18 @@ def rounded_towards(b: Builder, way: Towards, near: Value, sign: Value, error: V
     return neighbour_towards(b, way, result, sign, whole)
 
 
-def neighbour_towards(b: Builder, way: Towards, made: Value, sign: Value, error: Value) -> Value:
+def neighbour_towards(b: Builder, way: Towards, nearest: Value, sign: Value, error: Value) -> Value:
     """The nearest f32, or its neighbour in the direction where ``error``, what the exact result has
     more, says that it was passed."""
     zero = b.const(0.0, f64)
     above, below = b.binary(arith.Gt, error, zero), b.lt(error, zero)
-    down, up = _step(b, made, -1), _step(b, made, 1)
+    down, up = _step(b, nearest, -1), _step(b, nearest, 1)
     if way is Towards.DOWN:
-        return b.select(below, down, made)
+        return b.select(below, down, nearest)
     if way is Towards.UP:
-        return b.select(above, up, made)
+        return b.select(above, up, nearest)
     positive = b.binary(arith.Ge, sign, zero)
-    lower = b.select(b.and_(positive, below), down, made)
+    lower = b.select(b.and_(positive, below), down, nearest)
     return b.select(b.and_(b.not_(positive), above), up, lower)
 
 

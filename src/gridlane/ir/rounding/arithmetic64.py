@@ -82,13 +82,13 @@ def _normal(b: Builder, value: Value) -> Parts:
     return replace(parts, word=word, exponent=b.select(none, b.const(_NONE, i32), exponent))
 
 
-def _unless_special(b: Builder, sources: tuple[Value, ...], made: Value, plain: Value) -> Value:
+def _unless_special(b: Builder, sources: tuple[Value, ...], computed: Value, plain: Value) -> Value:
     """What is computed, or the plain result where a source is infinite or no number."""
     for each in sources:
         magnitude = b.unary(arith.Abs, each)
         finite = b.lt(magnitude, b.const(float("inf"), f64))
-        made = b.select(finite, made, plain)
-    return made
+        computed = b.select(finite, computed, plain)
+    return computed
 
 
 def _float(b: Builder, mode: str, negative: Value, word: Value, exponent: Value) -> Value:
@@ -132,24 +132,24 @@ def _fused(b: Builder, mode: str, first: Parts, second: Parts, third: Parts) -> 
     )
     other = b.binary(arith.Shr, third.word, b.const(2, u32)), b.zero(u64)
     other_at = b.sub(third.exponent, b.const(125, i32))
-    at = b.binary(arith.Max, product_at, other_at)
-    product = _right(b, product, b.sub(at, product_at))
-    other = _right(b, other, b.sub(at, other_at))
+    exponent = b.binary(arith.Max, product_at, other_at)
+    product = _right(b, product, b.sub(exponent, product_at))
+    other = _right(b, other, b.sub(exponent, other_at))
     sign = b.binary(arith.Ne, first.negative, second.negative)
     negative, total = _signed_sum(b, mode, (sign, product), (third.negative, other))
-    return _float(b, mode, negative, *_first_bit_up(b, total, at))
+    return _float(b, mode, negative, *_first_bit_up(b, total, exponent))
 
 
 def _right(b: Builder, number: Pair, count: Value) -> Pair:
     """A number shifted right; its lowest bit is set where ones are lost."""
     upper, lower = number
-    zero, one, words = b.zero(u64), b.const(1, u64), b.const(64, u32)
+    zero, one, width = b.zero(u64), b.const(1, u64), b.const(64, u32)
     shift = b.cast(b.binary(arith.Min, count, b.const(127, i32)), u32)
-    far = b.binary(arith.Ge, shift, words)
+    far = b.binary(arith.Ge, shift, width)
     lost = b.select(far, lower, zero)
     lower, upper = b.select(far, upper, lower), b.select(far, zero, upper)
     shift = b.and_(shift, b.const(63, u32))
-    back = b.sub(words, shift)
+    back = b.sub(width, shift)
     lost = b.or_(lost, b.binary(arith.Shl, lower, back))
     moved = b.or_(b.binary(arith.Shr, lower, shift), b.binary(arith.Shl, upper, back))
     sticky = b.select(b.binary(arith.Ne, lost, zero), one, zero)
@@ -179,7 +179,7 @@ def _signed_sum(
     return negative, (b.select(differ, rest[0], sum_high), b.select(differ, rest[1], sum_low))
 
 
-def _first_bit_up(b: Builder, number: Pair, at: Value) -> Pair:
+def _first_bit_up(b: Builder, number: Pair, exponent: Value) -> Pair:
     """The upper word of a number whose first bit is moved to the top, and its exponent. The word's
     lowest bit is set where there are more below it."""
     zero = b.zero(u64)
@@ -193,4 +193,4 @@ def _first_bit_up(b: Builder, number: Pair, at: Value) -> Pair:
     more = b.binary(arith.Ne, b.binary(arith.Shl, lower, count), zero)
     word = b.or_(word, b.select(more, b.const(1, u64), zero))
     moved = b.add(zeros, b.select(far, b.const(64, i32), b.const(0, i32)))
-    return word, b.add(at, b.sub(b.const(127, i32), moved))
+    return word, b.add(exponent, b.sub(b.const(127, i32), moved))

@@ -60,39 +60,39 @@ class _Loops(Representation):
         return not self.has(kind, scalar(op.result))
 
     def update(self, op: atomic.Atomic) -> Sequence[Parts]:
-        b, at, value = self.builder, self.one(op.pointer), self.one(op.value)
-        if memory.space_of(at) is Space.LOCAL:
-            old = b.load(at)
-            b.store(at, stored(b, op.kind, old, value))
+        b, address, value = self.builder, self.one(op.pointer), self.one(op.value)
+        if memory.space_of(address) is Space.LOCAL:
+            old = b.load(address)
+            b.store(address, stored(b, op.kind, old, value))
             return [(old,)]
         alias = ALIASES.get(op.kind) if scalar(value).is_integer else None
         if alias is not None and self.has(alias, scalar(value)):
-            return [b.emit(atomic.Atomic(alias, at, value, op.order, op.scope)).results]
+            return [b.emit(atomic.Atomic(alias, address, value, op.order, op.scope)).results]
         own, bits = scalar(value), self.word(op)
-        at = b.recast(at, memory.pointer_beside(at, bits))
+        address = b.recast(address, memory.pointer_beside(address, bits))
         if op.kind is Kind.EXCHANGE and self.has(op.kind, bits):
             raw = b.bitcast(value, bits)
-            made = b.value(atomic.Atomic(op.kind, at, raw, op.order, op.scope))
+            old_bits = b.value(atomic.Atomic(op.kind, address, raw, op.order, op.scope))
         else:
 
             def change(old: Value) -> Value:
                 return b.bitcast(stored(b, op.kind, b.bitcast(old, own), value), bits)
 
-            made = swap_until_done(b, at, change, op.order, op.scope)
-        return [(b.bitcast(made, own),)]
+            old_bits = swap_until_done(b, address, change, op.order, op.scope)
+        return [(b.bitcast(old_bits, own),)]
 
     def cas(self, op: atomic.AtomicCas) -> Sequence[Parts]:
-        b, at = self.builder, self.one(op.pointer)
+        b, address = self.builder, self.one(op.pointer)
         own = scalar(op.desired)
         bits = own.unsigned
         expected, desired = (b.bitcast(self.one(v), bits) for v in (op.expected, op.desired))
-        at = b.recast(at, memory.pointer_beside(at, bits))
-        if memory.space_of(at) is Space.LOCAL:
-            old = b.load(at)
-            b.store(at, b.select(b.eq(old, expected), desired, old))
+        address = b.recast(address, memory.pointer_beside(address, bits))
+        if memory.space_of(address) is Space.LOCAL:
+            old = b.load(address)
+            b.store(address, b.select(b.eq(old, expected), desired, old))
         else:
             self.word(op)
-            old = b.value(atomic.AtomicCas(at, expected, desired, op.order, op.scope))
+            old = b.value(atomic.AtomicCas(address, expected, desired, op.order, op.scope))
         return [(b.bitcast(old, own),)]
 
     def word(self, op: atomic.Atomic | atomic.AtomicCas) -> DType:
@@ -115,27 +115,27 @@ ALIASES = {Kind.NANMIN: Kind.MIN, Kind.NANMAX: Kind.MAX}
 
 def swap_until_done(
     b: Builder,
-    at: Value,
+    address: Value,
     change: Callable[[Value], Value],
     order: MemoryOrder = MemoryOrder.RELAXED,
     scope: MemoryScope = MemoryScope.DEVICE,
 ) -> Value:
     """Replace an unsigned integer in memory by ``change`` of it atomically, and return the old
     value. The first load is a guess, which the first swap may correct."""
-    guess = b.variable("seen", scalar_at(at))
-    b.write(guess, b.load(at, volatile=True))
+    guess = b.variable("seen", scalar_at(address))
+    b.write(guess, b.load(address, volatile=True))
     with b.loop():
         old = b.read(guess)
-        found = b.value(atomic.AtomicCas(at, old, change(old), order, scope))
-        b.write(guess, found)
-        b.break_if(b.eq(found, old))
+        current = b.value(atomic.AtomicCas(address, old, change(old), order, scope))
+        b.write(guess, current)
+        b.break_if(b.eq(current, old))
     return b.read(guess)
 
 
-def scalar_at(at: Value) -> DType:
+def scalar_at(address: Value) -> DType:
     """The scalar that a pointer points to."""
-    assert isinstance(at.type, PointerType) and isinstance(at.type.element, DType)
-    return at.type.element
+    assert isinstance(address.type, PointerType) and isinstance(address.type.element, DType)
+    return address.type.element
 
 
 _BINARY: dict[Kind, type[Op]] = {

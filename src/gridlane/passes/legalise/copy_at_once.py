@@ -29,8 +29,8 @@ def _rewrite(region: Region) -> None:
 
 def _plain(op: copies.AsyncCopy) -> list[Op]:
     """A load and a store of the copy's size."""
-    words = op.bytes // u32.size
-    type_: Type = u32 if words == 1 else vector(u32, words)
+    count = op.bytes // u32.size
+    type_: Type = u32 if count == 1 else vector(u32, count)
 
     def recast(value: Value) -> memory.Recast:
         return memory.Recast(value, memory.pointer_beside(value, type_), loc=op.loc)

@@ -50,11 +50,11 @@ class _Expansion:
         """The ops that replace one op. An expansion may use ops that are expanded themselves."""
         self.builder.loc = op.loc
         with self.builder.inside(Region()) as region:
-            made = op.expand(self.builder)
+            replacements = op.expand(self.builder)
         self.region(region)
         if sum(1 for _ in region.walk()) >= LEAST_OPS:
             return [self.called(op)]
-        for old, new in zip(op.results, made, strict=True):
+        for old, new in zip(op.results, replacements, strict=True):
             self.values[old] = self.now(new)
         return region.ops
 

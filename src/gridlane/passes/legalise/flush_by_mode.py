@@ -236,12 +236,12 @@ _FINEST, _FINEST_OF_F32 = 1022, 126
 def _grains(ops: list[Op]) -> dict[Value, int]:
     """f64 that are multiples of 2^-n, or infinite, or no numbers, with n, at most 1022: they are no
     subnormal numbers. Rounding makes no multiple another one."""
-    found: dict[Value, int] = {}
+    grains: dict[Value, int] = {}
     for op in ops:
-        grain = _grain(op, found) if op.results and op.results[0].type is f64 else None
+        grain = _grain(op, grains) if op.results and op.results[0].type is f64 else None
         if grain is not None and grain <= _FINEST:
-            found[op.results[0]] = grain
-    return found
+            grains[op.results[0]] = grain
+    return grains
 
 
 def _grain(op: Op, known: dict[Value, int]) -> int | None:

@@ -109,15 +109,15 @@ class _Expansion:
         b = self.builder
         b.loc = op.loc
         given = {value: self.flushed(value) for value in op.operands()}
-        made = clone_op(op, dict(given), {})
-        made.fast &= ~FastMath.FTZ  # type: ignore[attr-defined]  # of a flushing op
-        b.region.ops.append(made)
+        copy = clone_op(op, dict(given), {})
+        copy.fast &= ~FastMath.FTZ  # type: ignore[attr-defined]  # of a flushing op
+        b.region.ops.append(copy)
         scaled = _SCALED.get(type(op))
         if scaled is None:
-            result = b.value(floating.Flush(made.results[0]))
+            result = b.value(floating.Flush(copy.results[0]))
         else:
             operands = (given[value] for value in op.operands())
-            result = tiny_flushed(b, made.results[0], scaled(b, op, *operands))
+            result = tiny_flushed(b, copy.results[0], scaled(b, op, *operands))
         self.normal.add(result)
         self.new[op.results[0]] = result
 

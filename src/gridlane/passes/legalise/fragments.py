@@ -156,8 +156,8 @@ class _Lines:
         other = b.emit(warp.Shuffle(mode, every, register, partner, whole)).results[0]
         first = b.or_(b.and_(register, low), b.binary(arith.Shl, other, sixteen))
         second = b.or_(b.binary(arith.Shr, other, sixteen), b.and_(register, high))
-        at = self.at(place, b.add(self.line, odd))
-        b.store(at, b.select(is_odd, second, first))
+        address = self.at(place, b.add(self.line, odd))
+        b.store(address, b.select(is_odd, second, first))
 
 
 # ---- the rules
@@ -230,8 +230,10 @@ class _Fragments(Representation):
         for step in range(steps):
             for row in range(down):
                 for column in range(across):
-                    at = row * across + column
-                    c[at] = product(a[row * steps + step], b[step * across + column], c[at])
+                    position = row * across + column
+                    c[position] = product(
+                        a[row * steps + step], b[step * across + column], c[position]
+                    )
         return tuple([register for tile in c for register in tile])
 
     def scale(self, op: matrix.FragmentScale) -> Sequence[Parts]:
@@ -276,15 +278,15 @@ class _InLoops(_Fragments):
                     (row, across, column),
                 )
             ]
-            at = [
+            addresses = [
                 [
                     b.offset(array, b.add(b.mul(tile, b.const(in_tile(t), i32)), b.const(n, i32)))
                     for n in range(in_tile(t))
                 ]
                 for array, tile, t in zip(arrays, tiles, types, strict=True)
             ]
-            made = product(*[tuple([b.load(place) for place in of_tile]) for of_tile in at])
-            for place, register in zip(at[2], made, strict=True):
+            sums = product(*[tuple([b.load(place) for place in of_tile]) for of_tile in addresses])
+            for place, register in zip(addresses[2], sums, strict=True):
                 b.store(place, register)
         count = len(self.of(op.c))
         return tuple([b.load(b.offset(arrays[2], b.const(n, i32))) for n in range(count)])

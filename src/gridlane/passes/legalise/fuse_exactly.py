@@ -40,9 +40,9 @@ def _written(module: Module, name: str, dtype: DType) -> Function:
     writer = Writer(Builder(module, function), FORMATS.get(dtype, FORMATS[f32]))
     operands = [writer.wrap(param.value) for param in function.params]
     if dtype in FORMATS:
-        made = fma(writer, *operands)
+        fused = fma(writer, *operands)
     else:  # rounded to odd, an f32 may be rounded again
-        made = odd_fma(writer, *[operand.cast(f32) for operand in operands]).cast(dtype)
-    writer.builder.return_((made.value,))
+        fused = odd_fma(writer, *[operand.cast(f32) for operand in operands]).cast(dtype)
+    writer.builder.return_((fused.value,))
     function.body.ops = [*writer.constants.values(), *function.body.ops]
     return function

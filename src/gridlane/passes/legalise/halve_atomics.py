@@ -55,10 +55,10 @@ class _Halves(Representation):
         return own.is_integer and own.bits == 2 * WORD
 
     def update(self, op: atomic.Atomic) -> Sequence[Parts]:
-        b, at, value = self.builder, self.one(op.pointer), self.one(op.value)
-        if memory.space_of(at) is Space.LOCAL:
-            old = b.load(at)
-            b.store(at, stored(b, op.kind, old, value))
+        b, address, value = self.builder, self.one(op.pointer), self.one(op.value)
+        if memory.space_of(address) is Space.LOCAL:
+            old = b.load(address)
+            b.store(address, stored(b, op.kind, old, value))
             return [(old,)]
         if op.kind not in BY_WORDS:
             raise self.refused(op, f"{op.kind.value} of 64 bits")
@@ -67,14 +67,14 @@ class _Halves(Representation):
         own = scalar(value)
         if op.kind is Kind.SUB:
             value = b.unary(arith.Neg, b.bitcast(value, u64))
-        self.change(op, at, b.bitcast(value, u64))
+        self.change(op, address, b.bitcast(value, u64))
         return [(b.const(0, own),)]
 
-    def change(self, op: atomic.Atomic, at: Value, value: Value) -> None:
+    def change(self, op: atomic.Atomic, address: Value, value: Value) -> None:
         """Change both words at an address by the words of a u64."""
         b = self.builder
         kind = Kind.ADD if op.kind is Kind.SUB else op.kind
-        words = b.recast(at, memory.pointer_beside(at, u32))
+        words = b.recast(address, memory.pointer_beside(address, u32))
         low = b.cast(value, u32)
         high = b.cast(b.value(arith.Shr(value, b.const(WORD, u32))), u32)
         old = b.value(atomic.Atomic(kind, words, low, op.order, op.scope))
@@ -84,11 +84,11 @@ class _Halves(Representation):
         b.emit(atomic.Atomic(kind, upper, high, op.order, op.scope))
 
     def swap(self, op: atomic.AtomicCas) -> Sequence[Parts]:
-        b, at = self.builder, self.one(op.pointer)
-        if memory.space_of(at) is not Space.LOCAL:
+        b, address = self.builder, self.one(op.pointer)
+        if memory.space_of(address) is not Space.LOCAL:
             raise self.refused(op, "a swap of 64 bits, which atomics on float64 are made of,")
-        old = b.load(at)
-        b.store(at, b.select(b.eq(old, self.one(op.expected)), self.one(op.desired), old))
+        old = b.load(address)
+        b.store(address, b.select(b.eq(old, self.one(op.expected)), self.one(op.desired), old))
         return [(old,)]
 
     def refused(self, op: Op, what: str) -> TargetError:

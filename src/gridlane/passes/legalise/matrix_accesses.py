@@ -46,19 +46,19 @@ class _Lowering:
 
 
 def _loaded(b: Builder, op: MmaLoad) -> list[Value]:
-    at, new_values = _Addresses(b, op), list[Value]()
+    addresses, new_values = _Addresses(b, op), list[Value]()
     for register in lines(op.matrix, op.by_columns):
-        elements = [b.load(at.of(place)) for place in register]
+        elements = [b.load(addresses.of(place)) for place in register]
         new_values.append(_packed(b, elements, register_type(op.matrix)))
     return new_values
 
 
 def _store(b: Builder, op: MmaStore) -> None:
-    at = _Addresses(b, op)
+    addresses = _Addresses(b, op)
     for register, value in zip(lines(op.matrix, op.by_columns), op.values, strict=True):
         elements = [value] if len(register) == 1 else _halves(b, value)
         for place, element in zip(register, elements, strict=True):
-            b.store(at.of(place), element)
+            b.store(addresses.of(place), element)
 
 
 class _Addresses:

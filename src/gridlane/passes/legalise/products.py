@@ -69,16 +69,16 @@ class _Lowering:
         sums = list(op.c)
         if op.has_halves:
             sums = [b.cast(half(b, word, place), f32) for word in op.c for place in (0, 1)]
-        made: list[Value] = []
+        products: list[Value] = []
         for number, total in enumerate(sums):
             lower, odd = divmod(number, 2)
             left = [word for words in rows[lower::high] for word in words]
             start = _LANES * odd
             right = [word for words in columns for word in words[start : start + _LANES]]
-            made += b.call(_sum(b.module, op, left, total, self.fp64), (*left, *right, total))
+            products += b.call(_sum(b.module, op, left, total, self.fp64), (*left, *right, total))
         if not op.has_halves:
-            return made
-        rounded = [b.cast(each, f16) for each in made]
+            return products
+        rounded = [b.cast(each, f16) for each in products]
         return [joined(b, rounded[n : n + 2]) for n in range(0, len(rounded), 2)]
 
     def gathered(self, words: Sequence[Value], lanes: Sequence[Value]) -> list[list[Value]]:

@@ -66,8 +66,8 @@ class Representation:
 
     def one(self, value: Value) -> Value:
         """The representation of an operand, where it is one value."""
-        (made,) = self.of(value)
-        return made
+        (single,) = self.of(value)
+        return single
 
     def expressions(self, value: Value) -> tuple[Expression, ...]:
         """The representation of an operand, as expressions."""
@@ -198,8 +198,8 @@ class Representation:
 
     def call(self, op: control.Call) -> Sequence[Parts]:
         arguments = tuple([part for value in op.arguments for part in self.of(value)])
-        made = self.builder.emit(control.Call(op.callee, arguments, self.flat(op.types))).results
-        rest = iter(made)
+        results = self.builder.emit(control.Call(op.callee, arguments, self.flat(op.types))).results
+        rest = iter(results)
         return [tuple([next(rest) for _ in self.form(t) or (t,)]) for t in op.types]
 
     def return_(self, op: control.Return) -> Sequence[Parts]:
@@ -208,22 +208,24 @@ class Representation:
 
     def local_array(self, op: memory.LocalArray) -> Sequence[Parts]:
         """Declare an array as whole words: its last bytes are read with the word around them."""
-        words = -(-op.size // u32.size)
-        made = self.builder.value(memory.LocalArray(u32, words, op.align))
-        return [(self.builder.recast(made, pointer(op.element, Space.LOCAL)),)]
+        count = -(-op.size // u32.size)
+        array = self.builder.value(memory.LocalArray(u32, count, op.align))
+        return [(self.builder.recast(array, pointer(op.element, Space.LOCAL)),)]
 
     def global_(self, op: memory.GlobalAddress) -> Sequence[Parts]:
-        made = self.module.globals[op.symbol]
-        at = self.builder.value(memory.GlobalAddress(op.symbol, pointer(made.element, made.space)))
-        return [(self.builder.recast(at, op.type),)]
+        item = self.module.globals[op.symbol]
+        address = self.builder.value(
+            memory.GlobalAddress(op.symbol, pointer(item.element, item.space))
+        )
+        return [(self.builder.recast(address, op.type),)]
 
 
 def in_whole_words(item: Global) -> Global:
     """A global as an array of words. Its first element keeps its place; the padding is zero."""
-    words = -(-item.size // u32.size)
-    data = None if item.data is None else item.data.ljust(words * u32.size, b"\0")
+    count = -(-item.size // u32.size)
+    data = None if item.data is None else item.data.ljust(count * u32.size, b"\0")
     align = max(item.align, u32.align)
-    return Global(item.name, u32, words, item.space, align, data)
+    return Global(item.name, u32, count, item.space, align, data)
 
 
 GENERIC: dict[type[Op], Rule] = {

@@ -48,9 +48,9 @@ def _written(module: Module, name: str, op: type[Op], dtype: DType) -> Function:
     writer = Writer(Builder(module, function), FORMATS[f32])
     operands = [writer.wrap(param.value) for param in function.params]
     if dtype is f32:
-        made = formula(writer, *operands)
+        rounded = formula(writer, *operands)
     else:  # f32 has more than twice the bits, so so its result may be rounded again
-        made = formula(writer, *[operand.cast(f32) for operand in operands]).cast(dtype)
-    writer.builder.return_((made.value,))
+        rounded = formula(writer, *[operand.cast(f32) for operand in operands]).cast(dtype)
+    writer.builder.return_((rounded.value,))
     function.body.ops = [*writer.constants.values(), *function.body.ops]
     return function

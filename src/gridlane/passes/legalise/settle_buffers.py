@@ -104,25 +104,25 @@ class _Buffers:
         """The type of a pointer, with its buffer."""
         own = item.type
         assert isinstance(own, PointerType)
-        found = self.known.get(item)
-        return pointer(own.element, own.space, found.place) if found else own
+        buffer = self.known.get(item)
+        return pointer(own.element, own.space, buffer.place) if buffer else own
 
     def _visit(self, op: Op) -> bool:
         """Record the buffer that an op implies; whether it is new."""
         items: list[Item] = [op.var] if isinstance(op, memory.WriteVar) else list(op.results)
         targets = [item for item in items if _is_global(item)]
-        found = [self.known[item] for item in (*targets, *sources(op)) if item in self.known]
+        buffers = [self.known[item] for item in (*targets, *sources(op)) if item in self.known]
         if isinstance(op, memory.Store):
-            found = []  # the stored pointer may be in another buffer than its place
-        for other in found[1:]:
-            if other.place != found[0].place:
+            buffers = []  # the stored pointer may be in another buffer than its place
+        for other in buffers[1:]:
+            if other.place != buffers[0].place:
                 raise TargetError(
-                    f"a pointer may be to {found[0].origin!r} and to {other.origin!r}, which are "
+                    f"a pointer may be to {buffers[0].origin!r} and to {other.origin!r}, which are "
                     f"in two buffers; {_ADVICE}",
                     op.loc,
                 )
-        new = [item for item in targets if item not in self.known] if found else []
-        self.known.update(dict.fromkeys(new, found[0]) if new else {})
+        new = [item for item in targets if item not in self.known] if buffers else []
+        self.known.update(dict.fromkeys(new, buffers[0]) if new else {})
         return bool(new)
 
 

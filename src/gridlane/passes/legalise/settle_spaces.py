@@ -87,8 +87,8 @@ def _makes_generic(op: Op) -> bool:
     """Whether an op defines a generic pointer whose space it implies."""
     if isinstance(op, arith.Const):
         return False  # a null pointer has no space
-    made = [op.var] if isinstance(op, memory.WriteVar) else op.results
-    return any(_is_generic(item) for item in made)
+    defined = [op.var] if isinstance(op, memory.WriteVar) else op.results
+    return any(_is_generic(item) for item in defined)
 
 
 def sources(op: Op) -> list[Item]:
@@ -132,14 +132,14 @@ def _retyped(op: Op, spaces: _Spaces) -> list[Op]:
 
 def _loaded_as_number(op: memory.Load) -> list[Op]:
     space = memory.space_of(op.pointer)
-    at = memory.Recast(op.pointer, pointer(u64, space), loc=op.loc)
-    number = memory.Load(at.result, op.volatile, loc=op.loc)
+    address = memory.Recast(op.pointer, pointer(u64, space), loc=op.loc)
+    number = memory.Load(address.result, op.volatile, loc=op.loc)
     settled = op.result.type
     assert isinstance(settled, PointerType)
     from_address = memory.FromAddress(number.result, settled, loc=op.loc)
     op.result.op = from_address
     from_address.results = op.results
-    return [at, number, from_address]
+    return [address, number, from_address]
 
 
 def nulls(op: Op, settled_type: Callable[[Item], PointerType]) -> list[Op]:

@@ -57,16 +57,18 @@ class _Split(Representation):
     def store(self, op: memory.Store) -> Sequence[Parts]:
         type_ = op.value.type
         places = list(_places(self.builder, self.one(op.pointer), type_, type_.align))
-        for (at, align), value in zip(places, self.of(op.value), strict=True):
-            _store(self.builder, at, align, value, op.volatile)
+        for (address, align), value in zip(places, self.of(op.value), strict=True):
+            _store(self.builder, address, align, value, op.volatile)
         return []
 
     def bitcast(self, op: arith.Bitcast) -> Sequence[Parts]:
         b = self.builder
         pieces = [b.bitcast(part, scalar(part).unsigned) for part in self.of(op.value)]
         types = [dtype for dtype in scalars_of(op.type) if isinstance(dtype, DType)]
-        made = _regrouped(b, pieces, types[0].unsigned)
-        return [tuple([b.bitcast(item, type_) for item, type_ in zip(made, types, strict=True)])]
+        regrouped = _regrouped(b, pieces, types[0].unsigned)
+        return [
+            tuple([b.bitcast(item, type_) for item, type_ in zip(regrouped, types, strict=True)])
+        ]
 
     RULES: ClassVar[dict[type[Op], Rule]] = {
         memory.Pack: pack,
@@ -100,50 +102,50 @@ def joined(b: Builder, pieces: Sequence[Value], to: DType) -> Value:
     return total
 
 
-def _places(b: Builder, at: Value, type_: Type, align: int) -> Iterator[tuple[Value, int]]:
+def _places(b: Builder, pointer: Value, type_: Type, align: int) -> Iterator[tuple[Value, int]]:
     """The address and the known alignment of each scalar of a type."""
     if isinstance(type_, StructType):
         for number, (field, offset) in enumerate(zip(type_.types, type_.offsets, strict=True)):
             known = min(align, offset & -offset) if offset else align
-            yield from _places(b, b.field_pointer(at, number), field, known)
+            yield from _places(b, b.field_pointer(pointer, number), field, known)
     elif isinstance(type_, VectorType):
-        first = b.recast(at, memory.pointer_beside(at, type_.element))
+        first = b.recast(pointer, memory.pointer_beside(pointer, type_.element))
         for number in range(type_.count):
             yield b.offset(first, b.const(number, i32)), min(align, type_.element.align)
     else:
-        yield at, align
+        yield pointer, align
 
 
-def _pieces(b: Builder, at: Value, size: int, align: int) -> Iterator[Value]:
+def _pieces(b: Builder, pointer: Value, size: int, align: int) -> Iterator[Value]:
     """The addresses of the aligned unsigned integers that cover so many bytes."""
     piece = dtype_named(f"u{8 * align}")
-    first = b.recast(at, memory.pointer_beside(at, piece))
+    first = b.recast(pointer, memory.pointer_beside(pointer, piece))
     for number in range(size // align):
         yield b.offset(first, b.const(number, i32))
 
 
-def _load(b: Builder, at: Value, align: int, volatile: bool) -> Value:
+def _load(b: Builder, pointer: Value, align: int, volatile: bool) -> Value:
     """Load a scalar or pointer."""
-    assert isinstance(at.type, PointerType)
-    type_ = at.type.element
+    assert isinstance(pointer.type, PointerType)
+    type_ = pointer.type.element
     if align >= type_.align:
-        return b.load(at, volatile)
-    pieces = [b.load(piece, volatile) for piece in _pieces(b, at, type_.size, align)]
+        return b.load(pointer, volatile)
+    pieces = [b.load(piece, volatile) for piece in _pieces(b, pointer, type_.size, align)]
     if isinstance(type_, PointerType):
         return b.value(memory.FromAddress(joined(b, pieces, u64), type_))
     assert isinstance(type_, DType)
     return b.bitcast(joined(b, pieces, type_.unsigned), type_)
 
 
-def _store(b: Builder, at: Value, align: int, value: Value, volatile: bool) -> None:
+def _store(b: Builder, pointer: Value, align: int, value: Value, volatile: bool) -> None:
     """Store a scalar or pointer."""
     type_ = value.type
     if align >= type_.align:
-        b.store(at, value, volatile)
+        b.store(pointer, value, volatile)
         return
     if isinstance(type_, PointerType):
         value = b.value(memory.Address(value))
     value = b.bitcast(value, scalar(value).unsigned)
     pieces = _regrouped(b, [value], dtype_named(f"u{8 * align}"))
-    for place, piece in zip(_pieces(b, at, type_.size, align), pieces, strict=True):
+    for place, piece in zip(_pieces(b, pointer, type_.size, align), pieces, strict=True):
         b.store(place, piece, volatile)

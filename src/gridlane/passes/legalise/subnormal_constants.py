@@ -40,31 +40,31 @@ def subnormal_constants(
         flushed: variables of numbers that count as flushed.
         folded: ops that flush, whose results of constants LLVM computes without doing so.
     """
-    found, places = compared_bits(ops), set[Var | Space]()
-    places.add(Space.CONSTANT)
+    subnormal, holders = compared_bits(ops), set[Var | Space]()
+    holders.add(Space.CONSTANT)
     while True:
-        before = len(found), len(places)
+        before = len(subnormal), len(holders)
         unknown = set[Value]()
         for op in ops:
             if isinstance(op, memory.WriteVar):
-                if op.value in found and op.var not in flushed:
-                    places.add(op.var)
+                if op.value in subnormal and op.var not in flushed:
+                    holders.add(op.var)
             elif isinstance(op, memory.Store):
-                if op.value in found:
-                    places.add(memory.space_of(op.pointer))
+                if op.value in subnormal:
+                    holders.add(memory.space_of(op.pointer))
             elif isinstance(op, copies.AsyncCopy):
-                if _may_hold(Space.GLOBAL, places):
-                    places.add(Space.SHARED)
-            elif _is_one(op, found, places, unknown, folded):
-                found.update(op.results)
-        if (len(found), len(places)) == before:
-            return found
+                if _may_hold(Space.GLOBAL, holders):
+                    holders.add(Space.SHARED)
+            elif _is_one(op, subnormal, holders, unknown, folded):
+                subnormal.update(op.results)
+        if (len(subnormal), len(holders)) == before:
+            return subnormal
 
 
 def _is_one(
     op: Op,
-    found: set[Value],
-    places: set[Var | Space],
+    subnormal: set[Value],
+    holders: set[Var | Space],
     unknown: set[Value],
     folded: tuple[type[Op], ...],
 ) -> bool:
@@ -72,16 +72,16 @@ def _is_one(
     if isinstance(op, arith.Const):
         return op.value != 0 and not is_normal_constant(op.results[0])
     if isinstance(op, memory.ReadVar):
-        return op.var in places
+        return op.var in holders
     if isinstance(op, memory.Load):
-        if _may_hold(memory.space_of(op.pointer), places):
+        if _may_hold(memory.space_of(op.pointer), holders):
             return True
     elif isinstance(op, _OF_BITS):
-        if any(value in found for value in op.operands()):
+        if any(value in subnormal for value in op.operands()):
             return True
     elif flushes(op):
         return isinstance(op, folded) and all(
-            value in found or constant(value) is not None for value in op.operands()
+            value in subnormal or constant(value) is not None for value in op.operands()
         )
     elif op.pure and all(value.type is not f32 for value in op.results):
         known = not any(value.op is None or value in unknown for value in op.operands())
@@ -91,8 +91,8 @@ def _is_one(
     return False
 
 
-def _may_hold(space: Space, places: set[Var | Space]) -> bool:
+def _may_hold(space: Space, holders: set[Var | Space]) -> bool:
     """Whether memory may hold one. A generic address is one of any memory."""
     if space is Space.GENERIC:
-        return any(isinstance(each, Space) for each in places - {Space.CONSTANT})
-    return space in places or (space is not Space.CONSTANT and Space.GENERIC in places)
+        return any(isinstance(each, Space) for each in holders - {Space.CONSTANT})
+    return space in holders or (space is not Space.CONSTANT and Space.GENERIC in holders)

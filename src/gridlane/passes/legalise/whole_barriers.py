@@ -68,9 +68,9 @@ class _Lowering:
                 region.ops.append(op)
                 continue
             self.builder.loc = op.loc
-            with self.builder.inside(Region()) as made:
+            with self.builder.inside(Region()) as rewritten:
                 self.values[op.results[0]] = self._part(op)
-            region.ops += made.ops
+            region.ops += rewritten.ops
 
     def _part(self, op: BarrierPart) -> Value:
         """The reduction of the threads that reach a barrier."""
@@ -79,11 +79,11 @@ class _Lowering:
         if constant(op.number) is not None:
             true = b.const(True, b1)
             came = b.value(BarrierReduce(Reduction.COUNT, true))
-            made = b.const(0, i32)
+            reduction = b.const(0, i32)
             if op.kind is not Reduction.NONE:
-                made = b.value(BarrierReduce(op.kind, op.predicate))
+                reduction = b.value(BarrierReduce(op.kind, op.predicate))
         else:
-            came, made = self._by_number(op)
+            came, reduction = self._by_number(op)
         total = b.cast(came, u32)
         threads = b.and_(b.add(total, b.const(31, u32)), b.const(~31 & u32.max, u32))
         self._require(
@@ -91,13 +91,13 @@ class _Lowering:
             "other threads than the number of this barrier's reach it together; here the threads "
             "of a numbered barrier wait at the same place of the program",
         )
-        return made
+        return reduction
 
     def _by_number(self, op: BarrierPart) -> tuple[Value, Value]:
         """How many threads come to this thread's barrier, and their reduction, by a barrier of the
         threads for each number."""
         b = self.builder
-        number, came, made = (
+        number, came, matching = (
             b.variable(name, type_) for name, type_ in (("n", u32), ("came", i32), ("made", i32))
         )
         b.write(number, b.const(0, u32))
@@ -108,18 +108,18 @@ class _Lowering:
             true = b.value(BarrierReduce(Reduction.COUNT, b.and_(own, op.predicate)))
             with b.if_(own):
                 b.write(came, here)
-                b.write(made, true)
+                b.write(matching, true)
             with b.inside(loop.step):
                 b.write(number, b.add(b.read(number), b.const(1, u32)))
-        total, holds = b.read(came), b.read(made)
+        total, holds = b.read(came), b.read(matching)
         zero = b.const(0, i32)
         if op.kind is Reduction.NONE:
             return total, zero
         if op.kind is Reduction.COUNT:
             return total, holds
         is_all = op.kind is Reduction.ALL
-        found = b.eq(holds, total) if is_all else b.value(arith.Ne(holds, zero))
-        return total, b.cast(found, i32)
+        reduced = b.eq(holds, total) if is_all else b.value(arith.Ne(holds, zero))
+        return total, b.cast(reduced, i32)
 
     def _require(self, holds: Value, message: str) -> None:
         if constant(holds):

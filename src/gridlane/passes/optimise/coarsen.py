@@ -115,13 +115,13 @@ class _Jam:
         return Region([*head, *self._ops(body.ops, True)])
 
     def _ops(self, ops: list[Op], together: bool) -> list[Op]:
-        made: list[Op] = []
+        copies: list[Op] = []
         for op in ops:
             if isinstance(op, control.If) and together:
-                made += self._branch(op)
+                copies += self._branch(op)
                 continue
-            made += [clone_op(op, *names) for names in zip(self.values, self.variables)]
-        return made
+            copies += [clone_op(op, *names) for names in zip(self.values, self.variables)]
+        return copies
 
     def _branch(self, op: control.If) -> list[Op]:
         """Emit the first side once where all threads take it, else a branch for each thread."""

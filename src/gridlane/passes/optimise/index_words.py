@@ -73,14 +73,14 @@ class _Indices:
     def _cut(self, value: Value) -> Value:
         return self._placed(value, arith.Cast(value, i32))
 
-    def _placed(self, value: Value, made: Op) -> Value:
+    def _placed(self, value: Value, new_op: Op) -> Value:
         """Put an op after the value that it replaces."""
         if value.op is None:
-            self.first.append(made)
+            self.first.append(new_op)
         else:
-            made.loc = value.op.loc
-            self.behind[value.op].append(made)
-        return made.results[0]
+            new_op.loc = value.op.loc
+            self.behind[value.op].append(new_op)
+        return new_op.results[0]
 
 
 def _is_integer(value: Value) -> bool:

@@ -55,12 +55,12 @@ def _region(module: Module, region: Region, numbers: _Numbers, new: dict[Value, 
         if _may_write(op):
             _join(groups, first, new)
             continue
-        found = _place(module, op, numbers) if isinstance(op, memory.Load) else None
-        if found is not None:
-            base, terms, at = found
+        located = _place(module, op, numbers) if isinstance(op, memory.Load) else None
+        if located is not None:
+            base, terms, lane = located
             assert isinstance(op, memory.Load) and isinstance(op.result.type, DType)
-            key = base, op.result.type, terms, at // WIDTH
-            groups.setdefault(key, _Group()).loads.append((op, at % WIDTH))
+            key = base, op.result.type, terms, lane // WIDTH
+            groups.setdefault(key, _Group()).loads.append((op, lane % WIDTH))
     _join(groups, first, new)
     if first:
         region.ops = [made for op in region.ops for made in (*first.get(op, ()), op)]
@@ -154,10 +154,10 @@ def _join(
     for (_, dtype, _, _), group in groups.items():
         if len({at for _, at in group.loads}) < 2:
             continue
-        load, at = group.loads[0]
+        load, lane = group.loads[0]
         step = load.pointer.op
         assert isinstance(step, memory.Offset) and isinstance(step.index.type, DType)
-        back = arith.Const(at, step.index.type, loc=load.loc)
+        back = arith.Const(lane, step.index.type, loc=load.loc)
         start = arith.Sub(step.index, back.result, loc=load.loc)
         pointer = memory.Offset(step.pointer, start.result, loc=load.loc)
         whole = PointerType(VectorType(dtype, WIDTH), Space.SHARED)

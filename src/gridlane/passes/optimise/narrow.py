@@ -64,11 +64,11 @@ def _tell(before: set[Loc], after: set[Loc]) -> None:
 
 def promised(kernel: Function) -> dict[Value, Interval]:
     """The bounds that a compact launch promises for the kernel's parameters."""
-    found: dict[Value, Interval] = {}
+    bounds: dict[Value, Interval] = {}
     for param in kernel.params:
         if param.value.type is i64:
-            found[param.value] = (0 if _is_length(param) else -LIMIT, LIMIT)
-    return found
+            bounds[param.value] = (0 if _is_length(param) else -LIMIT, LIMIT)
+    return bounds
 
 
 def _is_length(param: Param) -> bool:
@@ -227,12 +227,12 @@ class _Narrow:
         self.kernel.variables[:] = [self.variables.get(v, v) for v in self.kernel.variables]
 
     def _region(self, region: Region) -> None:
-        made: list[Op] = []
+        rewritten: list[Op] = []
         for op in region.ops:
             for inner in op.regions():
                 self._region(inner)
-            made += self._rewritten(op)
-        region.ops = made
+            rewritten += self._rewritten(op)
+        region.ops = rewritten
 
     def _rewritten(self, op: Op) -> list[Op]:
         """The ops that replace an op."""
@@ -250,11 +250,11 @@ class _Narrow:
             return [memory.WriteVar(self.variables[op.var], self.half[op.value], loc=op.loc)]
         if taken:
             op.replace_operands(lambda value: self.half[value] if value in taken else value)
-        made = [op]
+        replacement = [op]
         for value in op.results:
             if value in self.wanted:
-                made += self._halved(op, value)
-        return made
+                replacement += self._halved(op, value)
+        return replacement
 
     def _halved(self, op: Op, value: Value) -> list[Op]:
         """The ops that compute a result's half."""

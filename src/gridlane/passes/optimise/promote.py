@@ -26,14 +26,14 @@ def promote_variables(module: Module) -> None:
 
 def _collect(region: Region, written: dict[Region, set[Var]]) -> set[Var]:
     """The variables that each region writes, nested ones included."""
-    found: set[Var] = set()
+    variables: set[Var] = set()
     for op in region.ops:
         if isinstance(op, memory.WriteVar):
-            found.add(op.var)
+            variables.add(op.var)
         for inner in op.regions():
-            found |= _collect(inner, written)
-    written[region] = found
-    return found
+            variables |= _collect(inner, written)
+    written[region] = variables
+    return variables
 
 
 class _Forward:

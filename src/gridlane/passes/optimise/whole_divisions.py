@@ -51,10 +51,10 @@ class _Result:
 
 def _wide_side(op: control.If) -> list[Op] | None:
     """The ops that compute what both sides of a branch do, or None if it is another branch."""
-    found = _tested(op.condition)
-    if found is None:
+    tested = _tested(op.condition)
+    if tested is None:
         return None
-    operands, narrow_first = found
+    operands, narrow_first = tested
     narrow, wide = (op.then, op.orelse) if narrow_first else (op.orelse, op.then)
     short, long = _written(narrow, 32), _written(wide, 64)
     if short is None or long is None or short.keys() != long.keys():
@@ -64,13 +64,13 @@ def _wide_side(op: control.If) -> list[Op] | None:
             return None
         if not all(value in operands or _is_short(value) for value in (result.lhs, result.rhs)):
             return None
-    made: list[Op] = []
+    wide_ops: list[Op] = []
     for each in wide.ops:
         if isinstance(each, memory.WriteVar) and long[each.var][0].kind == "div":
-            made += _guarded(op.condition, narrow_first, each, long[each.var][0])
+            wide_ops += _guarded(op.condition, narrow_first, each, long[each.var][0])
         else:
-            made.append(each)
-    return made
+            wide_ops.append(each)
+    return wide_ops
 
 
 def _guarded(
@@ -101,14 +101,14 @@ def _tested(condition: Value) -> tuple[set[Value], bool] | None:
     test = _root(op.lhs, 64).op
     if not isinstance(test, arith.And) or not _is_high(test.rhs):
         return None
-    found: set[Value] = set()
+    values: set[Value] = set()
     waiting = [_root(test.lhs, 64)]
     while waiting:
         value = waiting.pop()
         if isinstance(value.op, arith.Or):
             waiting += [_root(value.op.lhs, 64), _root(value.op.rhs, 64)]
-        found.add(value)
-    return found, holds is isinstance(op, arith.Eq)
+        values.add(value)
+    return values, holds is isinstance(op, arith.Eq)
 
 
 def _is_high(mask: Value) -> bool:
@@ -129,18 +129,18 @@ def _is_short(value: Value) -> bool:
 
 def _written(region: Region, bits: int) -> dict[Var, tuple[_Result, Op]] | None:
     """The quotients and remainders that a region writes; None where it does anything else."""
-    found: dict[Var, tuple[_Result, Op]] = {}
+    results: dict[Var, tuple[_Result, Op]] = {}
     known: dict[Var, Value] = {}
     for op in region.ops:
         if isinstance(op, memory.WriteVar):
             result = _result(op.value, bits, known)
-            if result is None or op.var in found:
+            if result is None or op.var in results:
                 return None
-            found[op.var] = result, op
+            results[op.var] = result, op
             known[op.var] = op.value
         elif not op.pure and not (isinstance(op, memory.ReadVar) and op.var in known):
             return None
-    return found or None
+    return results or None
 
 
 def _result(value: Value, bits: int, known: dict[Var, Value]) -> _Result | None:
@@ -162,9 +162,9 @@ def _result(value: Value, bits: int, known: dict[Var, Value]) -> _Result | None:
     if not isinstance(product, arith.Mul):
         return None
     for quotient, divisor in ((product.lhs, product.rhs), (product.rhs, product.lhs)):
-        made = _result_of_quotient(quotient, bits, known)
+        computed = _result_of_quotient(quotient, bits, known)
         wanted = _Result("div", _root(op.lhs), _root(divisor))
-        if made == wanted:
+        if computed == wanted:
             return _Result("rem", wanted.lhs, wanted.rhs)
     return None
 

@@ -56,11 +56,11 @@ def _ops(module: Module) -> list[Op]:
 
 
 def _is_needed(ops: Sequence[Op]) -> bool:
-    found = [op for op in ops if isinstance(op, _LOWERED)]
-    if not found or any(isinstance(op, grid.GridSync) for op in ops):
+    lowered = [op for op in ops if isinstance(op, _LOWERED)]
+    if not lowered or any(isinstance(op, grid.GridSync) for op in ops):
         return False
-    parts = [op for op in found if isinstance(op, BarrierPart)]
-    if any(isinstance(op, BarrierArrive) for op in found) or _meet_apart(parts):
+    parts = [op for op in lowered if isinstance(op, BarrierPart)]
+    if any(isinstance(op, BarrierArrive) for op in lowered) or _meet_apart(parts):
         return True
     return any(is_spin(op, of_warps=True) for op in ops)
 
@@ -107,22 +107,22 @@ class _Lowering:
                 region.ops.append(op)
                 continue
             self.builder.loc = op.loc
-            with self.builder.inside(Region()) as made:
+            with self.builder.inside(Region()) as rewritten:
                 if isinstance(op, BarrierReduce):
                     self.values[op.results[0]] = self._reduced(op)
                 elif isinstance(op, BarrierPart):
                     self.values[op.results[0]] = self._wait(op)
                 else:
                     self._arrive(op)
-            region.ops += made.ops
+            region.ops += rewritten.ops
 
     # --- words
 
     def _word(self, place: int, number: Value | None = None) -> Value:
         b = self.builder
         words = b.value(memory.GlobalAddress(_WORDS, pointer(u32, Space.SHARED)))
-        at = b.const(place, i32)
-        return b.offset(words, at if number is None else b.add(at, b.cast(number, i32)))
+        index = b.const(place, i32)
+        return b.offset(words, index if number is None else b.add(index, b.cast(number, i32)))
 
     def _load(self, word: Value) -> Value:
         return self.builder.load(word, volatile=True)
@@ -163,8 +163,8 @@ class _Lowering:
         b, zero = self.builder, self.builder.const(0, u32)
         if kind is Reduction.COUNT:
             return b.cast(count, i32)
-        found = b.eq(count, zero) if kind is Reduction.ALL else b.value(arith.Ne(count, zero))
-        return b.cast(found, i32)
+        reduced = b.eq(count, zero) if kind is Reduction.ALL else b.value(arith.Ne(count, zero))
+        return b.cast(reduced, i32)
 
     def _arrive(self, op: BarrierArrive) -> None:
         self._come(op, Reduction.NONE, None)

@@ -23,7 +23,7 @@ def cycles_of(calls: Mapping[str, Iterable[str]]) -> list[set[str]]:
     number: dict[str, int] = {}
     low: dict[str, int] = {}
     open_: list[str] = []
-    found: list[set[str]] = []
+    cycles: list[set[str]] = []
     for root in calls:
         if root in number:
             continue
@@ -38,15 +38,15 @@ def cycles_of(calls: Mapping[str, Iterable[str]]) -> list[set[str]]:
                 if path:
                     low[path[-1][0]] = min(low[path[-1][0]], low[name])
                 if low[name] == number[name]:
-                    at = open_.index(name)
-                    members = set(open_[at:])
-                    del open_[at:]
+                    start = open_.index(name)
+                    members = set(open_[start:])
+                    del open_[start:]
                     if len(members) > 1 or name in calls[name]:
-                        found.append(members)
+                        cycles.append(members)
             elif callee not in number:
                 number[callee] = low[callee] = len(number)
                 open_.append(callee)
                 path.append((callee, iter(calls[callee])))
             elif callee in open_:
                 low[name] = min(low[name], number[callee])
-    return found
+    return cycles

@@ -76,11 +76,11 @@ class _Checks:
         ops, region.ops = region.ops, []
         with self.builder.inside(region):
             for op in ops:
-                found = _access(op)
-                if found is not None and known.get(found.pointer, 0) < found.bytes:
+                access = _access(op)
+                if access is not None and known.get(access.pointer, 0) < access.bytes:
                     self.builder.loc = op.loc
-                    self.check(found)
-                    known[found.pointer] = found.bytes
+                    self.check(access)
+                    known[access.pointer] = access.bytes
                 for inner in op.regions():
                     self.region(inner, known)
                 region.ops.append(op)
@@ -129,8 +129,8 @@ class _Checks:
             outside = b.and_(outside, b.binary(arith.Ge, offset, limit))
         if rest:
             with b.if_(outside):
-                told = " outside of the kernel's own arrays at {}" if arrays else where
-                code = self.site(what, told)
+                condition = " outside of the kernel's own arrays at {}" if arrays else where
+                code = self.site(what, condition)
                 b.emit(control.CheckAccess(access.pointer, access.pointer, access.bytes, code))
         elif len(arrays) > 1:
             code = self.site(what, f" outside of the {len(arrays)} arrays that it may be in")
@@ -265,7 +265,7 @@ class _Targets:
 
     def of(self, pointer: Value) -> list[Value]:
         """The beginnings of the arrays, and pointers of which no more is known."""
-        found, seen, waiting = dict[object, Value](), set[Value](), [pointer]
+        beginnings, seen, waiting = dict[object, Value](), set[Value](), [pointer]
         while waiting:
             value = waiting.pop()
             chain = _chain(value)
@@ -279,5 +279,5 @@ class _Targets:
                 waiting += root.op.on_true, root.op.on_false
             else:
                 symbol = isinstance(root.op, memory.GlobalAddress) and root.op.symbol
-                found.setdefault(symbol or root, root)
-        return [*found.values()]
+                beginnings.setdefault(symbol or root, root)
+        return [*beginnings.values()]

@@ -58,8 +58,8 @@ class _Limits(ABC):
                 b.loc = loop.loc or next((op.loc for op in loop.body.walk() if op.loc), None)
                 before, top = self.parts()
                 loop.body.ops[:0] = top.ops
-                at = region.ops.index(loop)
-                region.ops[at:at] = before.ops
+                index = region.ops.index(loop)
+                region.ops[index:index] = before.ops
 
     @abstractmethod
     def parts(self) -> tuple[Region, Region]:

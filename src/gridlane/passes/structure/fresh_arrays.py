@@ -64,12 +64,12 @@ def _returning(module: Module) -> set[str]:
         for function in module.functions.values()
         if any(isinstance(type_, PointerType) for type_ in function.results)
     ]
-    found: set[str] = set()
+    names: set[str] = set()
     while True:
-        more = {each.name for each in candidates if _returns_own(each, found)}
-        if more <= found:
-            return found
-        found |= more
+        more = {each.name for each in candidates if _returns_own(each, names)}
+        if more <= names:
+            return names
+        names |= more
 
 
 def _returns_own(function: Function, returning: set[str]) -> bool:
@@ -101,12 +101,12 @@ def _found_twice(function: Function, origins: Origins) -> dict[memory.LocalArray
     inside = [op for op in _in_loops(function.body, False) if isinstance(op, memory.LocalArray)]
     kept = [op for op in inside if origins.is_kept(op)]
     lives = live_at(function, kept, origins) if kept else {}
-    found: dict[memory.LocalArray, list[Holder]] = {}
+    holders: dict[memory.LocalArray, list[Holder]] = {}
     for op in kept:
         live = [each for each in origins.holders if each in lives[op] and op in origins.of(each)]
         if live:
-            found[op] = list(dict.fromkeys(map(root_holder, live)))
-    return found
+            holders[op] = list(dict.fromkeys(map(root_holder, live)))
+    return holders
 
 
 def _passes(module: Module, call: control.Call, recursive: set[str]) -> bool:
@@ -218,13 +218,13 @@ class _Slots:
         assert isinstance(root, Value)
         if not any(op in self.firsts for op in self.origins.of(root)):
             return self.elsewhere
-        found = self.values.get(root)
-        if found is None:
+        slot = self.values.get(root)
+        if slot is None:
             assert root.op is not None
             b = self._builder(root.op.loc)
-            found = self.values[root] = self._number(b, root.op)
+            slot = self.values[root] = self._number(b, root.op)
             self.behind[root.op] = b.region.ops
-        return found
+        return slot
 
     def _number(self, b: Builder, op: Op) -> Value:
         if isinstance(op, memory.ReadVar):

@@ -268,8 +268,8 @@ def _relocate(region: Region, caller: Loc) -> None:
 def _moved(loc: Loc, caller: Loc, known: dict[int, tuple[Loc, Loc]]) -> Loc:
     """A location with one more caller. Shared callers stay shared, so that the cost of deep calls
     is not quadratic in their depth."""
-    found = known.get(id(loc))
-    if found is None:
+    entry = known.get(id(loc))
+    if entry is None:
         outer = caller if loc.caller is None else _moved(loc.caller, caller, known)
-        found = known[id(loc)] = loc, replace(loc, caller=outer)
-    return found[1]
+        entry = known[id(loc)] = loc, replace(loc, caller=outer)
+    return entry[1]

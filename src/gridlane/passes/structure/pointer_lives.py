@@ -64,19 +64,19 @@ class Origins:
         pointers = [value for value in op.results if isinstance(value.type, PointerType)]
         if not pointers:
             return
-        found = self.of(op.var) if isinstance(op, memory.ReadVar) else _NONE
+        arrays = self.of(op.var) if isinstance(op, memory.ReadVar) else _NONE
         if isinstance(op, memory.LocalArray) or (
             isinstance(op, control.Call) and op.callee in returning
         ):
-            found = frozenset((op,))
+            arrays = frozenset((op,))
         for value in op.operands():
-            found |= self.of(value)
+            arrays |= self.of(value)
         for value in pointers:
-            self._add(value, found)
+            self._add(value, arrays)
 
-    def _add(self, holder: Holder, found: frozenset[Op]) -> None:
-        if found:
-            self._found[holder] = self.of(holder) | found
+    def _add(self, holder: Holder, arrays: frozenset[Op]) -> None:
+        if arrays:
+            self._found[holder] = self.of(holder) | arrays
 
 
 def live_at(function: Function, ops: Iterable[Op], origins: Origins) -> dict[Op, frozenset[Holder]]:
@@ -133,10 +133,10 @@ class _Lives:
         head = _NOBODY
         while True:
             step = self.region(op.step, head, exits)
-            found = self.region(op.body, step, _Exits(after, step, exits.left))
-            if found <= head:
+            reached = self.region(op.body, step, _Exits(after, step, exits.left))
+            if reached <= head:
                 return head
-            head |= found
+            head |= reached
 
     @staticmethod
     def _target(op: Op, exits: _Exits) -> frozenset[Holder]:

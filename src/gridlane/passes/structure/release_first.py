@@ -98,9 +98,9 @@ def _ends_by(loop: control.Loop, asks: Sequence[Op]) -> bool:
     known: set[Value | Var] = {value for op in asks for value in op.results}
     while True:
         before = len(known)
-        found = _decided(loop.body, known, False) | _decided(loop.step, known, False)
-        if found or len(known) == before:
-            return found
+        has_exit = _decided(loop.body, known, False) | _decided(loop.step, known, False)
+        if has_exit or len(known) == before:
+            return has_exit
 
 
 def _decided(region: Region, known: set[Value | Var], inside: bool) -> bool:
@@ -109,18 +109,18 @@ def _decided(region: Region, known: set[Value | Var], inside: bool) -> bool:
     Args:
         inside: whether the execution of the region depends on them.
     """
-    found = False
+    has_exit = False
     for op in region.ops:
         depends = inside or any(value in known for value in op.operands())
         if isinstance(op, memory.WriteVar):
             known.update([op.var] if depends else [])
         elif depends or (isinstance(op, memory.ReadVar) and op.var in known):
             known.update(op.results)
-        found |= inside and isinstance(op, _EXITS)
+        has_exit |= inside and isinstance(op, _EXITS)
         within = inside or (isinstance(op, control.If) and op.condition in known)
         for inner in op.regions():
-            found |= _decided(inner, known, within)
-    return found
+            has_exit |= _decided(inner, known, within)
+    return has_exit
 
 
 class _Moves:
@@ -167,8 +167,8 @@ class _Moves:
         """Move a spin loop at the end of a branch's side behind the branch, so that threads of the
         other side do not wait for the loop: they leave it at once."""
         side = next((each for each in branch.regions() if each.ops and is_spin(each.ops[-1])), None)
-        at = region.ops.index(branch)
-        if side is None or not self._movable(region, at + 1, later):
+        index = region.ops.index(branch)
+        if side is None or not self._movable(region, index + 1, later):
             return
         loop = side.ops[-1]
         assert isinstance(loop, control.Loop)
@@ -187,7 +187,7 @@ class _Moves:
             new = {value: self._copied(value, side.ops) for value in shared}
         replace_values(loop.body, new)
         loop.body.ops[:0] = top.ops
-        region.ops[at : at + 1] = [*before.ops, branch, loop]
+        region.ops[index : index + 1] = [*before.ops, branch, loop]
 
     # --- loops
 

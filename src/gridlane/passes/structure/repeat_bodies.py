@@ -39,10 +39,14 @@ def _region(kernel: Function, region: Region) -> None:
 def _repeat(loop: control.Loop, trips: int) -> None:
     """Copy a loop's body, where the loop is suitable. Copies need no test where ``trips`` is known
     (not 0) and they divide it."""
-    at = _test(loop)
-    if at is None:
+    test_index = _test(loop)
+    if test_index is None:
         return
-    head, test, rest = loop.body.ops[:at], loop.body.ops[at], loop.body.ops[at + 1 :]
+    head, test, rest = (
+        loop.body.ops[:test_index],
+        loop.body.ops[test_index],
+        loop.body.ops[test_index + 1 :],
+    )
     assert isinstance(test, control.If)
     work = Region([*rest, *loop.step.ops])
     if any(_stays_alone(op) for op in work.walk()):
@@ -51,28 +55,28 @@ def _repeat(loop: control.Loop, trips: int) -> None:
     times = min(MOST_COPIES, MOST_OPS // max(1, size))
     even = max((n for n in range(1, times + 1) if trips % n == 0), default=1) if trips else 1
     is_even = 2 * even > times and not any(isinstance(op, control.Break) for op in work.walk())
-    made: list[Op] = []
+    copies: list[Op] = []
     for _ in range((even if is_even else times) - 1):
         values: dict[Value, Value] = {}
         again = clone_region(Region(head), values)
         condition = values.get(test.condition, test.condition)
         copy = clone_region(work, values)
-        made += again.ops
+        copies += again.ops
         if is_even:
-            made += copy.ops
+            copies += copy.ops
             continue
         goes_on = arith.Not(condition, loc=test.loc)
-        made += [goes_on, control.If(goes_on.results[0], copy, Region(), loc=test.loc)]
-    loop.body.ops += loop.step.ops + made
+        copies += [goes_on, control.If(goes_on.results[0], copy, Region(), loc=test.loc)]
+    loop.body.ops += loop.step.ops + copies
     loop.step.ops = []
 
 
 def _test(loop: control.Loop) -> int | None:
     """The index of a test that starts the body and depends on variables alone, or None."""
-    for at, op in enumerate(loop.body.ops):
+    for index, op in enumerate(loop.body.ops):
         if isinstance(op, control.If):
             only_breaks = [type(inner) for inner in op.then.ops] == [control.Break]
-            return at if only_breaks and not op.orelse.ops else None
+            return index if only_breaks and not op.orelse.ops else None
         if not (op.pure or isinstance(op, memory.ReadVar)):
             return None
     return None

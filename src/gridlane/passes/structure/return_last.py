@@ -46,9 +46,9 @@ def _behind(ops: list[Op], shapes: Callable[[], BlockUniformity], depth: int) ->
             side.ops.pop()
             other.ops = _behind([*other.ops, *ops[number + 1 :]], shapes, depth + 1)
             return [*ops[:number], *_sides(op)]
-    places = [n for n, op in enumerate(ops) if _meets(op)]
-    start = places[-1] + 1 if places else 0
-    if places and start == len(ops) and isinstance(ops[-1], control.Loop):
+    meetings = [n for n, op in enumerate(ops) if _meets(op)]
+    start = meetings[-1] + 1 if meetings else 0
+    if meetings and start == len(ops) and isinstance(ops[-1], control.Loop):
         _break_off(ops[-1].body, lambda value: shapes().of(value) is Kind.BLOCK)
     return [*ops[:start], *_end(ops[start:], 0)]
 

@@ -19,8 +19,8 @@ def _rewrite(region: Region) -> None:
             _rewrite(inner)
         error = _error(op)
         if isinstance(op, control.If) and error is not None:
-            made = control.StopIf(op.condition, error.code, error.numbers, loc=error.loc)
-            region.ops[number] = made
+            stop = control.StopIf(op.condition, error.code, error.numbers, loc=error.loc)
+            region.ops[number] = stop
 
 
 def _error(op: Op) -> control.Raise | None:

@@ -45,5 +45,5 @@ def _in_loop(b: Builder, region: Region, loop: control.Loop) -> None:
             b.emit(RunOthers())
         b.write(again, b.const(True, b1))
     loop.body.ops[:0] = top.ops
-    at = region.ops.index(loop)
-    region.ops[at:at] = before.ops
+    index = region.ops.index(loop)
+    region.ops[index:index] = before.ops

@@ -76,14 +76,14 @@ class _Watch:
     def rewrite(self, kernel: Function) -> None:
         """Watch all loops, and report after the last and wherever the kernel ends."""
         builder, body = self.builder, kernel.body
-        with builder.inside(Region()) as made:
+        with builder.inside(Region()) as watched:
             builder.write(self.tickets, self._zero(grid.Axis.X))
             self.none = self._zero(grid.Axis.Y)
             builder.write(self.put_out, builder.const(False, b1))
             self._ops(body)
             if not builder.terminated:
                 self._report()
-        kernel.body = made
+        kernel.body = watched
 
     def _zero(self, axis: grid.Axis) -> Value:
         """A 0 that no compiler folds: no grid has 2**31 blocks."""
@@ -91,9 +91,9 @@ class _Watch:
         return self.builder.value(arith.Shr(blocks, self.builder.const(31, i32)))
 
     def _region(self, region: Region) -> None:
-        with self.builder.inside(Region()) as made:
+        with self.builder.inside(Region()) as watched:
             self._ops(region)
-        region.ops = made.ops
+        region.ops = watched.ops
 
     def _ops(self, region: Region) -> None:
         builder = self.builder

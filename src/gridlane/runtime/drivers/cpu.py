@@ -109,9 +109,11 @@ class CpuKernel(HostKernel):
             )
         if code == FAULTED:
             # LLVM gives no place to what it moves out of loops; all accesses have places otherwise.
-            number, places = place_at(self.artifact.code, report[2]), self.artifact.places
-            places = places[number - 1 : number] if number else places[: self.artifact.accesses]
-            raise kernel_fault(self.artifact.name, places, report[3] & (1 << 64) - 1)
+            number, locations = place_at(self.artifact.code, report[2]), self.artifact.places
+            locations = (
+                locations[number - 1 : number] if number else locations[: self.artifact.accesses]
+            )
+            raise kernel_fault(self.artifact.name, locations, report[3] & (1 << 64) - 1)
         if code == TIMED_OUT:
             number = place_near(self.artifact.code, report[2] - 1) if report[2] else 0
             loc = self.artifact.places[number - 1] if number else UNKNOWN

@@ -128,7 +128,7 @@ _NUMBERS = {
 
 def text() -> str:
     """The LLVM IR; it relies on that of the pool and of leaving."""
-    made = _TEXT
+    llvm_text = _TEXT
     for name, number in _NUMBERS.items():
-        made = made.replace(name, str(number))
-    return made
+        llvm_text = llvm_text.replace(name, str(number))
+    return llvm_text

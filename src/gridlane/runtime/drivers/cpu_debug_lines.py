@@ -36,8 +36,8 @@ def code_range(code: bytes, entry: str) -> tuple[int, int]:
     sections = _sections(code)
     for table in (each for each in sections if each.kind == _SYMBOLS):
         names = sections[table.link]
-        for at in range(table.start, table.start + table.size, _SYMBOL.size):
-            name, _, _, section, value, _ = _SYMBOL.unpack_from(code, at)
+        for offset in range(table.start, table.start + table.size, _SYMBOL.size):
+            name, _, _, section, value, _ = _SYMBOL.unpack_from(code, offset)
             if _text(code, names.start + name) == entry and section:
                 return value, sections[section].size
     return 0, 0
@@ -45,11 +45,11 @@ def code_range(code: bytes, entry: str) -> tuple[int, int]:
 
 def place_at(code: bytes, offset: int) -> int:
     """The number of the place of the instruction at an offset of the code; 0 if it has none."""
-    found = best = 0
+    place_number = best = 0
     for begin, end, line in _rows(code):
-        if begin <= offset < end and (not found or begin >= best):
-            found, best = line, begin
-    return found
+        if begin <= offset < end and (not place_number or begin >= best):
+            place_number, best = line, begin
+    return place_number
 
 
 def place_near(code: bytes, offset: int) -> int:
@@ -69,12 +69,14 @@ def _sections(code: bytes) -> list[_Section]:
         return []
     start, _, _, _, _, size, count, names = _HEADER.unpack_from(code, 0x28)
     rows = [_SECTION.unpack_from(code, start + n * size) for n in range(count)]
-    texts = rows[names][4]
-    return [_Section(_text(code, texts + row[0]), row[1], row[4], row[5], row[6]) for row in rows]
+    names_offset = rows[names][4]
+    return [
+        _Section(_text(code, names_offset + row[0]), row[1], row[4], row[5], row[6]) for row in rows
+    ]
 
 
-def _text(code: bytes, at: int) -> str:
-    return code[at : code.index(b"\0", at)].decode()
+def _text(code: bytes, offset: int) -> str:
+    return code[offset : code.index(b"\0", offset)].decode()
 
 
 def _rows(code: bytes) -> Iterator[tuple[int, int, int]]:
@@ -88,11 +90,11 @@ def _rows(code: bytes) -> Iterator[tuple[int, int, int]]:
     if relocations is not None:
         data = code[relocations.start : relocations.start + relocations.size]
         moved = {at: addend for at, _, addend in _RELOCATION.iter_unpack(data)}
-    at = table.start
-    while at < table.start + table.size:
-        (length,) = struct.unpack_from("<I", code, at)
-        yield from _Program(code, at, table.start, moved).rows()
-        at += 4 + length
+    offset = table.start
+    while offset < table.start + table.size:
+        (length,) = struct.unpack_from("<I", code, offset)
+        yield from _Program(code, offset, table.start, moved).rows()
+        offset += 4 + length
 
 
 class _Program:
@@ -115,15 +117,15 @@ class _Program:
         before: tuple[int, int] | None = None
         while self.at < self.end:
             opcode = self._byte()
-            made = opcode >= self.first
-            if made:
+            appends = opcode >= self.first
+            if appends:
                 step = opcode - self.first
                 self.address += step // self.range * self.least
                 self.line += self.base + step % self.range
             ended = not opcode and self._extended()
-            if opcode and not made:
-                made = self._standard(opcode)
-            if made or ended:
+            if opcode and not appends:
+                appends = self._standard(opcode)
+            if appends or ended:
                 if before is not None and before[1]:
                     yield before[0], self.address, before[1]
                 before = None if ended else (self.address, self.line)

@@ -245,10 +245,10 @@ def return_address(machine: str) -> str | None:
     where contexts of signals are not known."""
     if machine not in _PLACES or sys.platform != "linux":
         return None
-    _, _, found = _PLACES[machine]
+    _, _, register = _PLACES[machine]
     link = "%link.p = inttoptr i64 %sp to ptr"
-    if found != "sp":
-        link = f"%link.p = getelementptr i8, ptr %ucontext, i64 {found}"
+    if register != "sp":
+        link = f"%link.p = getelementptr i8, ptr %ucontext, i64 {register}"
     return f"{link}\n  %return = load i64, ptr %link.p"
 
 

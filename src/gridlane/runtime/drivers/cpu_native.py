@@ -122,9 +122,9 @@ def object_of(text: str) -> bytes:
     their time in their callees. Later processes read it from the cache."""
     with fork_waits(), _once:
         _initialise()
-    words = llvm.get_default_triple(), llvmlite.__version__, *llvm.llvm_version_info, text
+    key_parts = llvm.get_default_triple(), llvmlite.__version__, *llvm.llvm_version_info, text
     folder = driver_cache.directory("cpu")
-    path = folder and folder / f"{sha256(repr(words).encode()).hexdigest()}.object"
+    path = folder and folder / f"{sha256(repr(key_parts).encode()).hexdigest()}.object"
     code = driver_cache.load(path, _MAGIC) if path else b""
     if not code:
         machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic")

@@ -235,13 +235,13 @@ def text(machine: str, signal: int, limit: float) -> str:
     tick = round(limit * 1e6 / _SHARE)
     tick = min(max(tick, SHORTEST_TICK_US), LONGEST_TICK_US)
     known = cpu_faults.return_address(machine)
-    made = _NO_PLACES if known is None else _PLACES.replace("$RETURN", known)
-    made += _TEXT if limit else ""
+    llvm_text = _NO_PLACES if known is None else _PLACES.replace("$RETURN", known)
+    llvm_text += _TEXT if limit else ""
     for name, number in (
         ("$CLOCK", 6 if _DARWIN else 1),
         ("$WATCH_US", tick),
         ("$LIMIT_NS", round(limit * 1e9)),
         ("$SIGNAL", signal),
     ):
-        made = made.replace(name, str(number))
-    return cpu_faults.placed(made, machine)
+        llvm_text = llvm_text.replace(name, str(number))
+    return cpu_faults.placed(llvm_text, machine)

@@ -34,10 +34,10 @@ def sides(kind: int) -> tuple[bool | None, bool | None]:
     Raises:
         Failure: INVALID_MEMCPY_DIRECTION, there is no such kind.
     """
-    found = _SIDES.get(kind)
-    if found is None:
+    sides_of_kind = _SIDES.get(kind)
+    if sides_of_kind is None:
         fail(INVALID_MEMCPY_DIRECTION, f"no kind of copy has the number {kind}")
-    return found
+    return sides_of_kind
 
 
 def check_side(address: int, size: int, expected: bool | None, context: Context) -> bool:

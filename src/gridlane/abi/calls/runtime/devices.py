@@ -82,8 +82,8 @@ def properties_12(ordinal: int) -> Struct:
 
 
 def _numbers(struct: Struct, field: str) -> tuple[int, ...]:
-    found: int | tuple[int, ...] = getattr(struct, field)
-    return found if isinstance(found, tuple) else (found,)
+    numbers: int | tuple[int, ...] = getattr(struct, field)
+    return numbers if isinstance(numbers, tuple) else (numbers,)
 
 
 def _met(wanted: Struct, there: Struct) -> int:

@@ -12,11 +12,11 @@ from gridlane.abi.state.streams import Stream
 
 def _part(symbol: int, count: int, offset: int, stream: int) -> int:
     """The address of bytes of a variable."""
-    found, inside = registered.variable(symbol, streams.stream(stream).context)
+    memory, inside = registered.variable(symbol, streams.stream(stream).context)
     start = inside + offset
-    if start + count > found.size:
-        fail(INVALID_VALUE, f"{count} bytes from {start} on, of a variable of {found.size}")
-    return found.address + start
+    if start + count > memory.size:
+        fail(INVALID_VALUE, f"{count} bytes from {start} on, of a variable of {memory.size}")
+    return memory.address + start
 
 
 def target(symbol: int, count: int, offset: int, kind: int, stream: int = 0) -> int:

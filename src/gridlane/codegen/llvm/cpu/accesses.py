@@ -58,15 +58,17 @@ def _called(line: str, access: re.Match[str], functions: dict[str, str]) -> str:
         lanes = parts[-1].partition(" x ")[0]
         parts.append(f"{lanes} x i1> {access['mask']}")
     operands = [_OPERAND.fullmatch(each) for each in parts]
-    found = [each for each in operands if each is not None]
-    if len(found) != len(operands):
+    arguments = [each for each in operands if each is not None]
+    if len(arguments) != len(operands):
         return line  # a constant
     result = access["result"]
-    key = " ".join((access["kind"], *(f"{each['type']}{each['align'] or ''}" for each in found)))
+    key = " ".join(
+        (access["kind"], *(f"{each['type']}{each['align'] or ''}" for each in arguments))
+    )
     name = f'@"gridlane.{key} {result}"'
     if name not in functions:
-        functions[name] = _function(name, result, access[0], found)
-    passed = ", ".join(f"{each['type']} {each['value']}" for each in found)
+        functions[name] = _function(name, result, access[0], arguments)
+    passed = ", ".join(f"{each['type']} {each['value']}" for each in arguments)
     return f"{line[: access.start()]}call fastcc {result} {name}({passed})"
 
 

@@ -74,7 +74,7 @@ def _joined_bits(state: Emission, rep: Rep, type_: Type, lanes: int) -> str:
     items = rep.items if isinstance(rep, Parts) else (rep,)
     wide = f"i{type_.size * 8}"
     total = splat("0", wide, lanes)
-    for (at, part), item in zip(parts, items, strict=True):
+    for (offset, part), item in zip(parts, items, strict=True):
         assert isinstance(item, Uniform | Varying)
         name = state.as_vector(item, part) if lanes else item.name
         narrow = f"i{part.size * 8}"
@@ -84,7 +84,9 @@ def _joined_bits(state: Emission, rep: Rep, type_: Type, lanes: int) -> str:
             )
         if narrow != wide:
             name = state.body.op(f"zext {widen(narrow, lanes)} {name} to {widen(wide, lanes)}")
-        moved = state.body.op(f"shl {widen(wide, lanes)} {name}, {splat(str(at * 8), wide, lanes)}")
+        moved = state.body.op(
+            f"shl {widen(wide, lanes)} {name}, {splat(str(offset * 8), wide, lanes)}"
+        )
         total = state.body.op(f"or {widen(wide, lanes)} {total}, {moved}")
     return total
 
@@ -93,10 +95,10 @@ def _split_bits(state: Emission, whole: str, bits: int, type_: Type, lanes: int)
     """The value with the bits of an integer."""
     wide = f"i{bits}"
     reps: list[Rep] = []
-    for at, part in fields_of(type_) or [(0, type_)]:
+    for offset, part in fields_of(type_) or [(0, type_)]:
         narrow = f"i{part.size * 8}"
         name = state.body.op(
-            f"lshr {widen(wide, lanes)} {whole}, {splat(str(at * 8), wide, lanes)}"
+            f"lshr {widen(wide, lanes)} {whole}, {splat(str(offset * 8), wide, lanes)}"
         )
         if narrow != wide:
             name = state.body.op(f"trunc {widen(wide, lanes)} {name} to {widen(narrow, lanes)}")

@@ -55,8 +55,8 @@ class LoopShapes(Shapes):
 
     def of(self, value: Value) -> Shape:
         """A value's shape; that of one from outside is known."""
-        found = self.values.get(value)
-        return self.around.of(value) if found is None else found
+        shape = self.values.get(value)
+        return self.around.of(value) if shape is None else shape
 
 
 @frozen
@@ -98,13 +98,13 @@ def _is_foreign(around: Shapes, loop: control.Loop, op: Op) -> bool:
 def entering(around: Shapes, loop: control.Loop, ops: list[Op]) -> dict[Var, Shape]:
     """The loop's variables that code outside of it accesses, too, with their shapes."""
     inside = set(ops)
-    found: dict[Var, Shape] = {}
+    shapes: dict[Var, Shape] = {}
     for op in ops:
-        if isinstance(op, Access) and op.var not in found:
+        if isinstance(op, Access) and op.var not in shapes:
             outside = any(other not in inside for other in around.places.accesses[op.var])
             if outside or op.var in around.places.zeroed:
-                found[op.var] = around.variables[op.var]
-    return found
+                shapes[op.var] = around.variables[op.var]
+    return shapes
 
 
 def _guess(around: Shapes, var: Var) -> Shape | None:
@@ -129,10 +129,10 @@ def _is_better(shapes: LoopShapes, around: Shapes, loop: control.Loop, ops: list
     )
 
 
-def agree(state: Emission, found: Agreement) -> str:
+def agree(state: Emission, agreement: Agreement) -> str:
     """An i1: whether all lanes run, and have what the copy assumes."""
     every: list[str] = [] if state.mask is None else [state.every(state.mask)]
-    for var, shape in found.assumed.items():
+    for var, shape in agreement.assumed.items():
         rep = state.fetch(state.variables[var], var.type)
         assert isinstance(rep, Varying)
         name = scalar_name(var.type)
@@ -152,27 +152,27 @@ def _first(state: Emission, rep: Varying, shape: Shape, type_: Type) -> Rep:
 
 
 @contextmanager
-def agreed(state: Emission, found: Agreement) -> Generator[None]:
+def agreed(state: Emission, agreement: Agreement) -> Generator[None]:
     """Emit in the copy: with its shapes, for all lanes, and with its own variables."""
     kept = state.shapes, state.variables, state.mask, dict(state.values), dict(state.likely)
     around, outer, inner = state.shapes, state.variables, dict(state.variables)
     own: dict[Var, Slots] = {}
-    for var in found.shapes.function.variables:
-        shape = found.shapes.variables[var]
+    for var in agreement.shapes.function.variables:
+        shape = agreement.shapes.variables[var]
         if (
             shape.kind is not around.variables[var].kind
             or shape.stride != around.variables[var].stride
         ):
             inner[var] = own[var] = state.reserve(var.type, shape)
     for var, slot in own.items():
-        if var in found.shapes.entering:
-            rep, shape = state.fetch(outer[var], var.type), found.assumed.get(var)
+        if var in agreement.shapes.entering:
+            rep, shape = state.fetch(outer[var], var.type), agreement.assumed.get(var)
             if shape is not None and isinstance(rep, Varying):
                 rep = _first(state, rep, shape, var.type)
             state.keep(slot, rep, var.type)
-    state.shapes, state.variables, state.mask = found.shapes, inner, None
+    state.shapes, state.variables, state.mask = agreement.shapes, inner, None
     yield
     for var, slot in own.items():
-        if var in found.shapes.entering:
+        if var in agreement.shapes.entering:
             state.keep(outer[var], state.fetch(slot, var.type), var.type)
     state.shapes, state.variables, state.mask, state.values, state.likely = kept

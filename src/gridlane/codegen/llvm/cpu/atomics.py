@@ -207,8 +207,8 @@ def compare_and_swap_pair(state: Emission, op: AtomicCasPair) -> None:
     def emit(scalars: list[str], lane: str) -> list[str]:
         pointer, expected, desired = scalars[0], joined(*scalars[1:3]), joined(*scalars[3:])
         if order:
-            words = f"i128 {expected}, i128 {desired}"
-            pair = body.op(f"cmpxchg ptr {pointer}, {words} {order} monotonic, align 16")
+            arguments = f"i128 {expected}, i128 {desired}"
+            pair = body.op(f"cmpxchg ptr {pointer}, {arguments} {order} monotonic, align 16")
             old = body.op(f"extractvalue {{i128, i1}} {pair}, 0")
         else:
             old = body.op(f"load i128, ptr {pointer}, align 8")
@@ -219,7 +219,7 @@ def compare_and_swap_pair(state: Emission, op: AtomicCasPair) -> None:
         return [body.op(f"trunc i128 {each} to i64") for each in (old, upper)]
 
     operands: list[Operand] = [(state.rep(value), value.type) for value in op.operands()]
-    for result, made in zip(
+    for result, item in zip(
         op.results, for_each_lane(state, operands, [u64, u64], emit), strict=True
     ):
-        state.set(result, Varying(made))
+        state.set(result, Varying(item))

@@ -129,12 +129,12 @@ class Blocks:
         """Allocate scratch for local arrays: of all chunks where segments share them, of one where
         they are too large for the stack, or need more alignment than it has."""
         state = self.state
-        found = [op for op in state.shapes.places.order if isinstance(op, memory.LocalArray)]
-        sizes = [-(-array_bytes(state, op) // 64) * 64 + self._spare(op) for op in found]
-        most = 0 if any(map(self._spare, found)) else _MOST_STACK
+        arrays = [op for op in state.shapes.places.order if isinstance(op, memory.LocalArray)]
+        sizes = [-(-array_bytes(state, op) // 64) * 64 + self._spare(op) for op in arrays]
+        most = 0 if any(map(self._spare, arrays)) else _MOST_STACK
         if not self.several and sum(sizes) <= most:
             return
-        for op, size in zip(found, sizes, strict=True):
+        for op, size in zip(arrays, sizes, strict=True):
             if self.several or state.turns:
                 self.array_places[op] = state.take(size)
             else:
@@ -242,9 +242,9 @@ class Blocks:
 
     def current_mask(self) -> str | None:
         """The running lanes of the current chunk in the current region of the skeleton."""
-        places = [*self.masks, *([self.alive] if self.alive else [])]
-        mask = None if places else self._first_mask()
-        for place in places:
+        mask_places = [*self.masks, *([self.alive] if self.alive else [])]
+        mask = None if mask_places else self._first_mask()
+        for place in mask_places:
             mask = self.state.both(mask, self._load_mask(place))
         return mask
 
@@ -296,33 +296,33 @@ class Blocks:
             self._supply(value, new_values)
         return new_values
 
-    def _supply(self, value: Value, made: set[Value]) -> None:
+    def _supply(self, value: Value, supplied: set[Value]) -> None:
         """Make a value of another segment available in this chunk."""
         state, op = self.state, value.op
-        if value in made or op is None or op not in self.planner.segment_of:
+        if value in supplied or op is None or op not in self.planner.segment_of:
             return
         slot = state.crossing.get(value)
         if isinstance(op, MAKERS):
-            made.update(registers_of(state).enter(state, op))
-        if value in made:
+            supplied.update(registers_of(state).enter(state, op))
+        if value in supplied:
             return
-        made.add(value)
+        supplied.add(value)
         if slot is not None:
             state.set(value, state.fetch(state.placed(slot), value.type))
             return
         for operand in op.operands():
-            self._supply(operand, made)
+            self._supply(operand, supplied)
         emit_op(state, op)
 
     def _accessed(self, segment: Segment) -> dict[Var, bool]:
         """The variables that a segment accesses, and whether it writes them."""
-        found: dict[Var, bool] = {}
+        accessed: dict[Var, bool] = {}
         for op in _walk(segment.ops):
             if isinstance(op, memory.ReadVar):
-                found.setdefault(op.var, False)
+                accessed.setdefault(op.var, False)
             elif isinstance(op, memory.WriteVar):
-                found[op.var] = True
-        return {var: w for var, w in found.items() if var not in self.planner.block_variables}
+                accessed[op.var] = True
+        return {var: w for var, w in accessed.items() if var not in self.planner.block_variables}
 
     def _leave(self, accessed: dict[Var, bool], before: str | None) -> None:
         """Write back the variables and masks that the segment changed."""
@@ -428,14 +428,14 @@ class Blocks:
                 self._branch(self._any(place), [region, []], (place, None))
 
     def _branch(
-        self, condition: str, regions: list[Plan], places: tuple[Placed | None, Placed | None]
+        self, condition: str, regions: list[Plan], masks: tuple[Placed | None, Placed | None]
     ) -> None:
         """Emit a branch to one of two plans, each under its mask."""
         body = self.state.body
         labels = [body.label("block_then"), body.label("block_else")]
         merge = body.label("block_merge")
         body.branch_if(condition, *labels)
-        for label, plan, place in zip(labels, regions, places, strict=True):
+        for label, plan, place in zip(labels, regions, masks, strict=True):
             body.start(label)
             self.state.open = True
             if place is not None:
@@ -448,19 +448,19 @@ class Blocks:
         body.start(merge)
         self.state.open = True
 
-    def _any(self, *places: Placed) -> str:
+    def _any(self, *masks: Placed) -> str:
         """Whether a lane of any chunk is in all of the masks."""
         state, body = self.state, self.state.body
-        found = body.alloca("i1")
-        body.do(f"store i1 false, ptr {found}")
+        flag = body.alloca("i1")
+        body.do(f"store i1 false, ptr {flag}")
         with self.each_chunk():
             mask: str | None = None
-            for place in places:
+            for place in masks:
                 mask = state.both(mask, self._load_mask(place))
             assert mask is not None
-            old = body.op(f"load i1, ptr {found}")
-            body.do(f"store i1 {body.op(f'or i1 {old}, {state.any(mask)}')}, ptr {found}")
-        return body.op(f"load i1, ptr {found}")
+            old = body.op(f"load i1, ptr {flag}")
+            body.do(f"store i1 {body.op(f'or i1 {old}, {state.any(mask)}')}, ptr {flag}")
+        return body.op(f"load i1, ptr {flag}")
 
     def _loop(self, item: Skeleton, op: control.Loop) -> None:
         """Emit a loop of the block; masks hold the lanes in it where its exits diverge."""

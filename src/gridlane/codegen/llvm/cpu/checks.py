@@ -101,15 +101,15 @@ def find_ranges(state: Emission, ops: list[Op]) -> None:
             body.declared["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
         count = _ranges(state, op)
         cells = f"[{2 * count} x i64]"
-        made = body.alloca(cells, align=64)
-        state.ranges[_key(op)] = made, count
+        range_cells = body.alloca(cells, align=64)
+        state.ranges[_key(op)] = range_cells, count
         if memory.space_of(op.pointer) is Space.SHARED:
-            _store_shared(state, made)
+            _store_shared(state, range_cells)
             continue
-        body.do(f"store {cells} zeroinitializer, ptr {made}")
+        body.do(f"store {cells} zeroinitializer, ptr {range_cells}")
         if op.base is not op.pointer:
             address = body.op(f"ptrtoint ptr {state.uniform(op.base)} to i64")
-            body.op(f"call i1 {find}(ptr {context}, i64 {address}, i64 1, ptr {made})")
+            body.op(f"call i1 {find}(ptr {context}, i64 {address}, i64 1, ptr {range_cells})")
 
 
 def _ranges(state: Emission, op: control.CheckAccess) -> int:
@@ -191,10 +191,10 @@ def check_access(state: Emission, op: control.CheckAccess) -> None:
     else:
         assert isinstance(rep, Varying)
         likely = state.likely.get(op.pointer)
-        found = likely and tested(state, op.pointer, (likely.stride,))
-        if found is not None:
-            outside = _row_is_outside(state, op, Linear(found.base, found.stride))
-            other = body.op(f"xor i1 {found.holds[0]}, true")
+        likely_range = likely and tested(state, op.pointer, (likely.stride,))
+        if likely_range is not None:
+            outside = _row_is_outside(state, op, Linear(likely_range.base, likely_range.stride))
+            other = body.op(f"xor i1 {likely_range.holds[0]}, true")
             _rarely(state, body.op(f"or i1 {outside}, {other}"), done)
         outside = state.both(state.mask, _lanes_are_outside(state, op, rep.name))
         assert outside is not None
@@ -258,12 +258,12 @@ def _look_up(state: Emission, op: control.CheckAccess) -> None:
         if alone:
             bits = body.op(f"and i64 {bits}, {body.op(f'sub i64 0, {bits}')}")
         thread = body.op(f"add i32 {_first_thread(state)}, {first}")
-        at = body.op(f"getelementptr i64, ptr {cells}, i64 {first}")
+        cell = body.op(f"getelementptr i64, ptr {cells}, i64 {first}")
         span, count = state.ranges[_key(op)]
         if count > 1:
             span = body.op(f"getelementptr i64, ptr {span}, i64 {first}")
         arguments = (
-            f"ptr {state.known['context']}, ptr {at}, i64 {bits}, i64 {op.bytes}, "
+            f"ptr {state.known['context']}, ptr {cell}, i64 {bits}, i64 {op.bytes}, "
             f"i32 {op.code + 1}, i32 {thread}, i64 {state.known['block']}, ptr {span}, i64 {count}"
         )
         body.do(f"call void @{_FUNCTION}({arguments})")

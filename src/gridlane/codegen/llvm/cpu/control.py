@@ -238,16 +238,16 @@ def emit_loop(state: Emission, op: control.Loop) -> None:
     if state.copies > _MAX_COPIES or _leading_guard(state, op) is not None:
         _loop(state, op)
         return
-    found = agreement(state, op)
-    if found is None:
+    agreement_here = agreement(state, op)
+    if agreement_here is None:
         _lanes_apart(state, op)
         return
     work, before = state.work, state.mask
     same, apart, met = state.body.label("same"), state.body.label("apart"), state.body.label("met")
-    state.body.branch_if(agree(state, found), same, apart)
+    state.body.branch_if(agree(state, agreement_here), same, apart)
     _open(state, same)
     state.copies += _ALL_COPIES
-    with agreed(state, found):
+    with agreed(state, agreement_here):
         _loop(state, op)
     state.copies -= _ALL_COPIES
     _close(state, met)
@@ -261,14 +261,14 @@ def emit_loop(state: Emission, op: control.Loop) -> None:
 
 def _lanes_apart(state: Emission, op: control.Loop) -> None:
     """Emit a loop whose lanes may do different things, by masks or one lane after the other."""
-    found = serial(state, op)
-    if found is None:
+    serial_plan = serial(state, op)
+    if serial_plan is None:
         _loop(state, op)
         return
     decided(op.loc, "loop", "lane by lane, as scalar code: each walks along memory of its own")
     work = state.work
     state.copies += _ALL_COPIES
-    run_serially(state, found, lambda: _loop(state, op))
+    run_serially(state, serial_plan, lambda: _loop(state, op))
     state.copies -= _ALL_COPIES
     state.work += (state.work - work) * (state.lanes_of_vector - 1)
 

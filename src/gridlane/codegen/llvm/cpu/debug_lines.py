@@ -37,11 +37,11 @@ def mark(state: Emission, op: Op, start: int) -> None:
     its branches, but those of a loop inside."""
     lines, number, is_loop = state.body.lines, 0, isinstance(op, Loop)
     marked = _BRANCHES if is_loop else _REACHES
-    for at in range(start, len(lines)):
-        if marked.search(lines[at]) and MARK not in lines[at]:
+    for index in range(start, len(lines)):
+        if marked.search(lines[index]) and MARK not in lines[index]:
             number = number or _number(state.loops if is_loop else state.places, op.loc)
             if number:
-                lines[at] += f"{MARK}{-number if is_loop else number}"
+                lines[index] += f"{MARK}{-number if is_loop else number}"
 
 
 def _number(known: KnownPlaces, loc: Loc) -> int:
@@ -49,8 +49,8 @@ def _number(known: KnownPlaces, loc: Loc) -> int:
     place = users(loc)
     if not place.line:
         return 0
-    made = len(known) + 1, replace(place, caller=None)
-    return known.setdefault((place.file, place.line), made)[0]
+    numbered = len(known) + 1, replace(place, caller=None)
+    return known.setdefault((place.file, place.line), numbered)[0]
 
 
 def with_places(text: str, accesses: int) -> str:
@@ -62,8 +62,8 @@ def with_places(text: str, accesses: int) -> str:
     nodes: list[str] = []
     first = 1 + max((int(each) for each in re.findall(r"^!(\d+) = ", text, re.M)), default=-1)
 
-    def node(made: str) -> int:
-        nodes.append(f"!{first + len(nodes)} = {made}")
+    def node(definition: str) -> int:
+        nodes.append(f"!{first + len(nodes)} = {definition}")
         return first + len(nodes) - 1
 
     lines = text.split("\n")
@@ -83,7 +83,7 @@ def with_places(text: str, accesses: int) -> str:
             known[number] = node(f"!DILocation(line: {number}, column: 1, scope: !{scope})")
         return f", !dbg !{known[number]}"
 
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         defined = _DEFINED.match(line)
         if defined:
             scope, known = 0, {}
@@ -94,12 +94,14 @@ def with_places(text: str, accesses: int) -> str:
                     f"line: 0, type: !{type_}, spFlags: DISPFlagDefinition | DISPFlagOptimized, "
                     f"unit: !{unit})"
                 )
-                lines[at] = f"{line.removesuffix('{')}!dbg !{scope} {{"
+                lines[index] = f"{line.removesuffix('{')}!dbg !{scope} {{"
         elif scope and (match := _MARK.search(line)):
             number = int(match[1])
-            lines[at] = line[: match.start()] + place(number if number > 0 else accesses - number)
+            lines[index] = line[: match.start()] + place(
+                number if number > 0 else accesses - number
+            )
         elif scope and (called := _CALLED.search(line)) and called[1] in functions:
-            lines[at] += place(0)
+            lines[index] += place(0)
     flags = [node('!{i32 2, !"Dwarf Version", i32 4}')]
     flags.append(node('!{i32 2, !"Debug Info Version", i32 3}'))
     return "\n".join(
@@ -115,13 +117,13 @@ def with_places(text: str, accesses: int) -> str:
 
 def _marked_functions(lines: list[str]) -> set[str]:
     """The functions with marks."""
-    found, current = set[str](), ""
+    names, current = set[str](), ""
     for line in lines:
         if defined := _DEFINED.match(line):
             current = defined[1]
         elif current and MARK in line and _MARK.search(line):
-            found.add(current)
-    return found
+            names.add(current)
+    return names
 
 
 def without_marks(text: str) -> str:

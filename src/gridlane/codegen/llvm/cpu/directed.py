@@ -30,10 +30,10 @@ def fused_towards(state: Emission, op: FmaTowards) -> None:
     held = state.vector if lanes else state.uniform
     operands = [held(value) for value in op.operands()]
     if has_directions(state.machine):
-        made = _by_instruction(state.body, op.towards, operands, lanes)
+        fused = _by_instruction(state.body, op.towards, operands, lanes)
     else:
-        made = _by_f64(state.body, op.towards, operands, lanes, flushes(op))
-    state.set(op.results[0], Varying(made) if lanes else Uniform(made))
+        fused = _by_f64(state.body, op.towards, operands, lanes, flushes(op))
+    state.set(op.results[0], Varying(fused) if lanes else Uniform(fused))
 
 
 def has_directions(machine: Machine) -> bool:
@@ -98,16 +98,16 @@ def _by_f64(body: Body, towards: Towards, operands: list[str], lanes: int, flush
     size = body.intrinsic("fabs", "double", lanes, [total])
     small = body.op(f"fcmp olt {wide} {size}, {const(1.0)}")
     scaled = body.op(f"fmul {wide} {total}, {const(_SCALE)}")
-    made = _narrowed(body, towards, choice(small, wide, scaled, total), lanes)
+    narrow = _narrowed(body, towards, choice(small, wide, scaled, total), lanes)
     back, one = (splat(literal(number, f32), "float", lanes) for number in (1 / _SCALE, 1.0))
-    return body.op(f"fmul {real} {made}, {choice(small, real, back, one)}")
+    return body.op(f"fmul {real} {narrow}, {choice(small, real, back, one)}")
 
 
 def _zero_downwards(body: Body, total: str, product: str, c: str, lanes: int) -> str:
     """The sum, with -0 for 0 unless both of its terms are +0."""
     wide, whole, mask = widen("double", lanes), widen("i64", lanes), widen("i1", lanes)
-    words = [body.op(f"bitcast {wide} {each} to {whole}") for each in (product, c)]
-    either = body.op(f"or {whole} {words[0]}, {words[1]}")
+    raw_bits = [body.op(f"bitcast {wide} {each} to {whole}") for each in (product, c)]
+    either = body.op(f"or {whole} {raw_bits[0]}, {raw_bits[1]}")
     unlike = body.op(f"icmp ne {whole} {either}, {splat('0', 'i64', lanes)}")
     none = body.op(f"fcmp oeq {wide} {total}, {splat(literal(0.0, f64), 'double', lanes)}")
     test = body.op(f"and {mask} {none}, {unlike}")

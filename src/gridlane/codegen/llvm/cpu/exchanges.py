@@ -199,8 +199,8 @@ class _Walk:
         elif isinstance(op, memory.FieldPointer):
             assert isinstance(op.pointer.type, PointerType)
             whole = op.pointer.type.element
-            at = whole.offsets[op.index] if isinstance(whole, StructType) else 0
-            self.sums[result] = self.start(op.pointer).plus(Sum(frozenset(), at))
+            offset = whole.offsets[op.index] if isinstance(whole, StructType) else 0
+            self.sums[result] = self.start(op.pointer).plus(Sum(frozenset(), offset))
         elif isinstance(op, memory.Recast):
             self.sums[result] = self.start(op.pointer)
         else:
@@ -228,22 +228,22 @@ class _Walk:
         if space in _OWN:
             return
         assert isinstance(pointer.type, PointerType)
-        shape, at = self.shapes.of(pointer), self.start(pointer)
+        shape, start = self.shapes.of(pointer), self.start(pointer)
         stride = None if shape.kind is Kind.VARYING else shape.stride
         stores = not isinstance(op, memory.Load)
-        made = Touch(
-            at.constant, pointer.type.element.size, stride, stores, isinstance(op, atomic.Atomic)
+        new_touch = Touch(
+            start.constant, pointer.type.element.size, stride, stores, isinstance(op, atomic.Atomic)
         )
         shared = space is not Space.GLOBAL
         root = (shared, self.root(pointer))
         for other, groups in self.touches.items():
             if other == root or (shared and other[0] and _UNKNOWN in (other[1], root[1])):  # type: ignore[index]  # a pair
                 for terms, group in groups.items():
-                    same = terms == at.terms and other == root
+                    same = terms == start.terms and other == root
                     for earlier in group:
-                        self.meet(earlier, made, same, shared)
+                        self.meet(earlier, new_touch, same, shared)
         if shared or not self.repeated:
-            self.touches.setdefault(root, {}).setdefault(at.terms, set()).add(made)
+            self.touches.setdefault(root, {}).setdefault(start.terms, set()).add(new_touch)
 
     def meet(self, earlier: Touch, later: Touch, same: bool, shared: bool) -> None:
         """Test whether two accesses may be of one address, by different lanes."""

@@ -120,8 +120,8 @@ def machine(state: Emission, op: grid.Machine) -> None:
     if op.kind is grid.Reading.ERRORS:
         slot = body.op(f"getelementptr i8, ptr {state.known['context']}, i64 {abi.ERROR_OFFSET}")
         code = body.op(f"load atomic i32, ptr {slot} monotonic, align 4")
-        found = body.op(f"icmp ne i32 {code}, 0")
-        state.set(op.results[0], Uniform(body.op(f"zext i1 {found} to i64")))
+        has_report = body.op(f"icmp ne i32 {code}, 0")
+        state.set(op.results[0], Uniform(body.op(f"zext i1 {has_report} to i64")))
         return
     time = body.alloca("[2 x i64]", align=8)
     body.call("i32", "clock_gettime", [("i32", str(_MONOTONIC)), ("ptr", time)])

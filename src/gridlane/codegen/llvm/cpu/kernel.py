@@ -274,12 +274,12 @@ def _outlined(state: Emission, entry: str) -> list[str]:
     if not body.piece:
         return []
     types = {name: type_.split()[0] for name, type_ in _PARAMETERS.items()}
-    made = outlined(entry, types, body.allocas, body.lines)
+    pieces = outlined(entry, types, body.allocas, body.lines)
     place = -(-state.scratch // 64) * 64
-    state.scratch = place + made.frame
+    state.scratch = place + pieces.frame
     frame = f"  %frame = getelementptr i8, ptr %arena, i64 {place}"
-    body.lines = [frame, *made.lines]
-    return made.functions
+    body.lines = [frame, *pieces.lines]
+    return pieces.functions
 
 
 def _module_text(state: Emission, entry: str, functions: list[str], scratch: int) -> str:

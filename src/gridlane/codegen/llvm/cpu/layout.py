@@ -67,22 +67,22 @@ def _times(function: Function) -> int:
     """Vectors of a chunk. More than one where the kernel's work is a short loop in strides of the
     grid: an iteration touches a few cache lines, far from the last, and the longer they are in a
     row the sooner the processor fetches ahead. Few ops leave registers for that."""
-    found, whole = 1, sum(1 for _ in function.body.walk())
+    times, whole = 1, sum(1 for _ in function.body.walk())
     for op in function.body.walk():
         if isinstance(op, control.Loop):
             steps = [s for s in op.step.ops if isinstance(s, arith.Add)]
             if any(_from_grid(step.rhs) or _from_grid(step.lhs) for step in steps):
                 size = sum(1 for _ in op.body.walk())
                 fits = [n for loop, kernel, n in _STREAMS if size <= loop and whole <= kernel]
-                found = max([found, *fits])
+                times = max([times, *fits])
     data = _data(function)
     whole = sum(1 for op in function.body.walk() if op in data)
     for op in function.body.walk():
         if isinstance(op, control.Loop) and (steps := _steps_of_grid(op)):
             size = sum(1 for inner in op.body.walk() if inner in data) / steps
             fits = [n for loop, kernel, n in _DATA_STREAMS if size <= loop and whole <= kernel]
-            found = max([found, *fits])
-    return found
+            times = max([times, *fits])
+    return times
 
 
 def _steps_of_grid(loop: control.Loop) -> int:
@@ -112,7 +112,7 @@ def _is_carried(value: Value) -> bool:
 def _data(function: Function) -> set[Op]:
     """The ops that access memory, or compute with floats or what was loaded: those that a vector
     has for each of its lanes, whatever the indices are."""
-    found: set[Op] = set()
+    data_ops: set[Op] = set()
     loaded: set[Value] = set()
     for op in function.body.walk():
         if isinstance(op, memory.ReadVar | memory.WriteVar | arith.Const):
@@ -120,9 +120,9 @@ def _data(function: Function) -> set[Op]:
         access = isinstance(op, memory.Load | memory.Store | atomic.Atomic)
         floats = any(isinstance(v.type, DType) and v.type.is_float for v in op.results)
         if access or floats or any(value in loaded for value in op.operands()):
-            found.add(op)
+            data_ops.add(op)
             loaded.update(op.results)
-    return found
+    return data_ops
 
 
 def _from_grid(value: Value) -> bool:

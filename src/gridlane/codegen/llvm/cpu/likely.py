@@ -32,22 +32,22 @@ def note(state: Emission, op: Op, result: Value) -> None:
     if not isinstance(state.rep(result), Varying):
         return
     rule = _RULES.get(type(op), _same if type(op) in SIMPLE else None)
-    found = rule(state, op, result) if rule else None
-    if found is not None and found.stride == state.shapes.of(result).likely:
-        holds = tuple(dict.fromkeys(found.holds))
+    likely = rule(state, op, result) if rule else None
+    if likely is not None and likely.stride == state.shapes.of(result).likely:
+        holds = tuple(dict.fromkeys(likely.holds))
         if len(holds) <= MOST:
-            state.likely[result] = Likely(found.base, found.stride, holds)
+            state.likely[result] = Likely(likely.base, likely.stride, holds)
 
 
 def tested(state: Emission, value: Value, strides: tuple[int, ...]) -> Likely | None:
     """What a varying address is likely, if with one of these strides; with one test."""
-    found = state.likely.get(value)
-    if found is None or found.stride not in strides or not found.holds:
+    likely = state.likely.get(value)
+    if likely is None or likely.stride not in strides or not likely.holds:
         return None
-    every = found.holds[0]
-    for each in found.holds[1:]:
+    every = likely.holds[0]
+    for each in likely.holds[1:]:
         every = state.body.op(f"and i1 {every}, {each}")
-    return Likely(found.base, found.stride, (every,))
+    return Likely(likely.base, likely.stride, (every,))
 
 
 def choose(
@@ -60,8 +60,8 @@ def choose(
     ways: list[str] = []
     for label, way in ((linear, fast), (other, slow)):
         body.start(label)
-        made = way()
-        ways.append(f"[ {made}, %{body.block} ]")
+        outcome = way()
+        ways.append(f"[ {outcome}, %{body.block} ]")
         body.branch(after)
     body.start(after)
     return body.op(f"phi {vector} {', '.join(ways)}") if vector else ""
@@ -143,8 +143,8 @@ def _keeps_within(state: Emission, value: Likely, type_: DType) -> str:
     distance, name = (state.lanes - 1) * value.stride, scalar_name(type_)
     word = ("s" if type_.is_signed else "u") + ("add" if distance >= 0 else "sub")
     pair, full = f"{{{name}, i1}}", f"llvm.{word}.with.overflow.{name}"
-    made = state.body.call(pair, full, [(name, value.base), (name, str(abs(distance)))])
-    wraps = state.body.op(f"extractvalue {pair} {made}, 1")
+    difference = state.body.call(pair, full, [(name, value.base), (name, str(abs(distance)))])
+    wraps = state.body.op(f"extractvalue {pair} {difference}, 1")
     return state.body.op(f"xor i1 {wraps}, true")
 
 
@@ -221,16 +221,16 @@ def _recast(state: Emission, op: memory.Recast, result: Value) -> Likely | None:
 
 
 def _address(state: Emission, op: memory.Address, result: Value) -> Likely | None:
-    found = _of(state, op.pointer)
-    return found and Likely(
-        state.body.op(f"ptrtoint ptr {found.base} to i64"), found.stride, found.holds
+    source = _of(state, op.pointer)
+    return source and Likely(
+        state.body.op(f"ptrtoint ptr {source.base} to i64"), source.stride, source.holds
     )
 
 
 def _from_address(state: Emission, op: memory.FromAddress, result: Value) -> Likely | None:
-    found = _of(state, op.value)
-    return found and Likely(
-        state.body.op(f"inttoptr i64 {found.base} to ptr"), found.stride, found.holds
+    source = _of(state, op.value)
+    return source and Likely(
+        state.body.op(f"inttoptr i64 {source.base} to ptr"), source.stride, source.holds
     )
 
 

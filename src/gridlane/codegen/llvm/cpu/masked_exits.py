@@ -16,22 +16,22 @@ def masked_exits(places: Places, planner: Planner) -> set[WayOut]:
     at the step.
     """
     exits = [op for op in places.order if isinstance(op, _EXITS) and op not in planner.segment_of]
-    found: set[WayOut] = set()
+    masked: set[WayOut] = set()
     size = -1
-    while size != len(found):
-        size = len(found)
+    while size != len(masked):
+        size = len(masked)
         for op in exits:
             target, depth = places.target(op)
             inside = [container for container, _ in places.path[op][depth:]]
             held = {(c, name) for c in inside for name in ("breaks", "continues")}
             if (
                 any(isinstance(c, control.If) and not planner.agrees(c) for c in inside)
-                or not found.isdisjoint(held)
-                or (target, "continues") in found
+                or not masked.isdisjoint(held)
+                or (target, "continues") in masked
             ):
                 name = "continues" if isinstance(op, control.Continue) else "breaks"
-                found.add((target, name))
-    return found
+                masked.add((target, name))
+    return masked
 
 
 _EXITS = (control.Break, control.Continue, control.Leave)

@@ -62,15 +62,15 @@ def function(state: Emission, op: Op) -> None:
     lanes = 0 if uniform else state.lanes
     held = state.uniform if uniform else state.vector
     if is_inline(op):
-        made = ROUGH[op.name](state.body, held(next(op.operands())), lanes)
-        state.set(op.results[0], Uniform(made) if uniform else Varying(made))
+        name = ROUGH[op.name](state.body, held(next(op.operands())), lanes)
+        state.set(op.results[0], Uniform(name) if uniform else Varying(name))
         return
     wide = _precision(type_, getattr(op, "fast", FastMath.NONE))
     operands = [
         scalars.convert(state.body, held(value), type_, wide, lanes) for value in op.operands()
     ]
-    made = _call(state, op.name, scalar_name(wide), lanes, operands)
-    result = scalars.convert(state.body, made, wide, type_, lanes)
+    name = _call(state, op.name, scalar_name(wide), lanes, operands)
+    result = scalars.convert(state.body, name, wide, type_, lanes)
     state.set(op.results[0], Uniform(result) if uniform else Varying(result))
 
 
@@ -191,8 +191,8 @@ def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
     fast = flags(op.fast)
     root = state.body.intrinsic("sqrt", name, lanes, operands, fast)
     one = splat(literal(1.0, wide), name, lanes)
-    made = state.body.op(f"fdiv {fast}{widen(name, lanes)} {one}, {root}")
-    _give(state, op, 0, scalars.convert(state.body, made, wide, own, lanes), lanes)
+    quotient = state.body.op(f"fdiv {fast}{widen(name, lanes)} {one}, {root}")
+    _give(state, op, 0, scalars.convert(state.body, quotient, wide, own, lanes), lanes)
 
 
 @emits(arith.Fma)
@@ -204,12 +204,12 @@ def fused(state: Emission, op: arith.Fma) -> None:
     held = state.vector if lanes else state.uniform
     operands = [held(v) for v in op.operands()]
     if own.bits >= 32 and state.machine.fuses:
-        made = state.body.intrinsic("fma", scalar_name(own), lanes, operands, flags(op.fast))
+        fused_name = state.body.intrinsic("fma", scalar_name(own), lanes, operands, flags(op.fast))
     elif own is f64:
-        made = floats.wide_fma(state.body, operands, lanes)
+        fused_name = floats.wide_fma(state.body, operands, lanes)
     else:
-        made = floats.narrow_fma(state.body, operands, own, lanes)
-    _give(state, op, 0, made, lanes)
+        fused_name = floats.narrow_fma(state.body, operands, own, lanes)
+    _give(state, op, 0, fused_name, lanes)
 
 
 @emits(math.Ldexp)
@@ -220,8 +220,8 @@ def scale(state: Emission, op: math.Ldexp) -> None:
     type_ = widen(name, lanes)
     full = f"llvm.ldexp.{mangle(name, lanes)}.{mangle('i32', lanes)}"
     arguments = [(type_, operands[0]), (widen("i32", lanes), operands[1])]
-    made = state.body.call(type_, full, arguments)
-    _give(state, op, 0, scalars.convert(state.body, made, wide, own, lanes), lanes)
+    scaled = state.body.call(type_, full, arguments)
+    _give(state, op, 0, scalars.convert(state.body, scaled, wide, own, lanes), lanes)
 
 
 @emits(math.Frexp)
@@ -263,5 +263,5 @@ def flush(state: Emission, op: floating.Flush) -> None:
     high = body.op(f"and {bits} {number}, {splat(str(exponent), word, lanes)}")
     small = body.op(f"icmp eq {bits} {high}, {splat('0', word, lanes)}")
     zero = cast(body.op(f"and {bits} {number}, {splat(str(sign), word, lanes)}"), bits, held)
-    made = body.op(f"select {widen('i1', lanes)} {small}, {held} {zero}, {held} {value}")
-    _give(state, op, 0, made, lanes)
+    flushed = body.op(f"select {widen('i1', lanes)} {small}, {held} {zero}, {held} {value}")
+    _give(state, op, 0, flushed, lanes)

@@ -207,16 +207,16 @@ def load(state: Emission, op: memory.Load) -> None:
     state.source = op.loc
     if state.strides:
         prefetch(state, op)
-    found = None if fields_of(type_) else tested(state, op.pointer, (0, type_.size))
-    if found is not None:
-        state.set(op.results[0], _load_likely(state, op, found, type_))
+    likely = None if fields_of(type_) else tested(state, op.pointer, (0, type_.size))
+    if likely is not None:
+        state.set(op.results[0], _load_likely(state, op, likely, type_))
         return
     access = Access(op)
     rep = _load(state, state.rep(op.pointer), type_, access)
     state.set(op.results[0], rep)
 
 
-def _load_likely(state: Emission, op: memory.Load, found: Likely, type_: Type) -> Rep:
+def _load_likely(state: Emission, op: memory.Load, likely: Likely, type_: Type) -> Rep:
     """Load a row or one element where all lanes are as is likely, else what each lane points to."""
     held = memory_name(type_)
     vector = widen(held, state.lanes)
@@ -224,15 +224,15 @@ def _load_likely(state: Emission, op: memory.Load, found: Likely, type_: Type) -
     decided(op.loc, "load", "a row where a test at run time finds one, else gathered")
 
     def fast() -> str:
-        if found.stride:
-            return _load_row(state, found.base, vector, held, type_.align)
-        one = state.body.op(f"load {held}, ptr {found.base}, align {type_.align}")
+        if likely.stride:
+            return _load_row(state, likely.base, vector, held, type_.align)
+        one = state.body.op(f"load {held}, ptr {likely.base}, align {type_.align}")
         return state.broadcast(one, held)
 
     def slow() -> str:
         return _gather(state, state.vector(op.pointer), vector, held, type_.align)
 
-    name = choose(state, found.holds[0], vector, fast, slow)
+    name = choose(state, likely.holds[0], vector, fast, slow)
     return Varying(_from_memory(state, name, type_, state.lanes))
 
 
@@ -369,16 +369,16 @@ def store(state: Emission, op: memory.Store) -> None:
     access = Access(op)
     state.source = op.loc
     type_ = op.value.type
-    found = None if fields_of(type_) else tested(state, op.pointer, (type_.size,))
-    if found is not None:
-        linear = Linear(found.base, found.stride)
+    likely = None if fields_of(type_) else tested(state, op.pointer, (type_.size,))
+    if likely is not None:
+        linear = Linear(likely.base, likely.stride)
 
         def way(pointer: Rep) -> str:
             _store(state, pointer, state.rep(op.value), type_, access)
             return ""
 
         lanes = state.rep(op.pointer)
-        choose(state, found.holds[0], "", lambda: way(linear), lambda: way(lanes))
+        choose(state, likely.holds[0], "", lambda: way(linear), lambda: way(lanes))
         return
     _store(state, state.rep(op.pointer), state.rep(op.value), op.value.type, access)
 
@@ -396,9 +396,9 @@ def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, access: Access)
         if (each := moves.moves_of(type_, access.aligned)) is not None:
             _store_whole(state, pointer, rep, type_, access, each)
             return
-        for (at, part), item in zip(fields, rep.items, strict=True):
-            inner = access.part(type_, at, part)
-            _store(state, _displaced(state, pointer, at), item, part, inner)
+        for (offset, part), item in zip(fields, rep.items, strict=True):
+            inner = access.part(type_, offset, part)
+            _store(state, _displaced(state, pointer, offset), item, part, inner)
         return
     held = memory_name(type_)
     if isinstance(pointer, Uniform):

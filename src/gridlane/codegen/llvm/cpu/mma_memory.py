@@ -43,9 +43,9 @@ def load(state: Emission, op: MmaLoad) -> None:
     if function.name not in state.functions:
         state.functions[function.name] = function.loads(state.body.declared)
     registers = registers_of(state)
-    made = registers.made(state, op)
-    state.body.do(f'call fastcc void @"{function.name}"({_arguments(state, op, made)})')
-    registers.keep(state, op, made)
+    destination = registers.made(state, op)
+    state.body.do(f'call fastcc void @"{function.name}"({_arguments(state, op, destination)})')
+    registers.keep(state, op, destination)
 
 
 @emits(MmaStore)
@@ -204,14 +204,14 @@ class _Function:
     def _access(self, place: Place) -> list[tuple[str, str]]:
         """The addresses of an element in all lanes, and the mask, as operands."""
         element, start = f"i{8 * self.size}", self._at(place)
-        made = self.body.op(f"getelementptr {element}, ptr {start}, <32 x i64> {self.index}")
+        pointers = self.body.op(f"getelementptr {element}, ptr {start}, <32 x i64> {self.index}")
         mask = "%mask" if self.masked else "splat (i1 true)"
-        return [(f"<32 x ptr> align {self.size}", made), ("<32 x i1>", mask)]
+        return [(f"<32 x ptr> align {self.size}", pointers), ("<32 x i1>", mask)]
 
     def _gather(self, register: list[Place], to: str) -> None:
         """Read a register, by its whole or by its elements."""
-        made = self._whole(register)
-        self.body.do(f"store {self.vector} {made}, ptr {to}, align 64")
+        whole_row = self._whole(register)
+        self.body.do(f"store {self.vector} {whole_row}, ptr {to}, align 64")
 
     def _whole(self, register: list[Place]) -> str:
         if self.is_word:
@@ -230,9 +230,9 @@ class _Function:
         operands = [*self._access(place), (vector, "zeroinitializer")]
         return self.body.call(vector, name, operands)
 
-    def _scatter(self, register: list[Place], at: str) -> None:
+    def _scatter(self, register: list[Place], source: str) -> None:
         """Write a register, by its whole or by its elements."""
-        value = self.body.op(f"load {self.vector}, ptr {at}, align 64")
+        value = self.body.op(f"load {self.vector}, ptr {source}, align 64")
         if self.is_word:
             self._scattered(register[0], self.register, value)
             return

@@ -42,8 +42,8 @@ def for_each_lane(
         array.name if isinstance(array, Uniform) else _picked(state, array, type_, f"i32 {lane}")
         for array, (_, type_) in zip(arrays, operands, strict=True)
     ]
-    made = emit(scalars, lane)
-    for output, type_, value in zip(outputs, results, made, strict=True):
+    lane_results = emit(scalars, lane)
+    for output, type_, value in zip(outputs, results, lane_results, strict=True):
         name = memory_name(type_)
         where = body.op(f"getelementptr {name}, ptr {output}, i32 {lane}")
         body.do(f"store {name} {_as_byte(state, value, type_)}, ptr {where}")
@@ -124,8 +124,8 @@ def _unrolled(
     for number in range(min(state.lanes, UNROLLED)):
         lane = body.op(f"add i64 {first}, {number}") if groups > 1 else str(number)
         narrow = body.op(f"trunc i64 {lane} to i32") if groups > 1 else lane
-        made = emit([pick(lane) for pick in picks], narrow)
-        for output, type_, value in zip(outputs, results, made, strict=True):
+        lane_results = emit([pick(lane) for pick in picks], narrow)
+        for output, type_, value in zip(outputs, results, lane_results, strict=True):
             name = memory_name(type_)
             where = body.op(f"getelementptr {name}, ptr {output}, i64 {lane}")
             body.do(f"store {name} {_as_byte(state, value, type_)}, ptr {where}")

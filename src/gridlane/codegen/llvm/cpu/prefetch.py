@@ -23,13 +23,13 @@ def steps_of(state: Emission, op: control.Loop) -> dict[Var, Value]:
     """The variables that a loop's step adds to, with what it adds, where prefetching pays."""
     if state.lanes < LEAST_LANES or not any(isinstance(o, atomic.Atomic) for o in op.body.walk()):
         return {}
-    found: dict[Var, Value] = {}
+    steps: dict[Var, Value] = {}
     for write in op.step.ops:
         if isinstance(write, memory.WriteVar) and isinstance(write.value.op, arith.Add):
             total = write.value.op
             if _reads(total.lhs, write.var) and _outside(state, op, total.rhs):
-                found[write.var] = total.rhs
-    return found
+                steps[write.var] = total.rhs
+    return steps
 
 
 def _outside(state: Emission, loop: control.Loop, value: Value) -> bool:
@@ -55,7 +55,7 @@ def prefetch(state: Emission, op: memory.Load) -> None:
         return
     body = state.body
     ahead = body.op(f"getelementptr [{size} x i8], ptr {pointer.base}, i64 {rep.name}")
-    for at in range(0, size * state.lanes, LINE):
-        line = body.op(f"getelementptr i8, ptr {ahead}, i64 {at}")
+    for step_offset in range(0, size * state.lanes, LINE):
+        line = body.op(f"getelementptr i8, ptr {ahead}, i64 {step_offset}")
         read_all_levels_data = [("i32", "0"), ("i32", "3"), ("i32", "1")]
         body.call("void", "llvm.prefetch.p0", [("ptr", line), *read_all_levels_data])

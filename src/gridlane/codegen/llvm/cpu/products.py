@@ -35,10 +35,10 @@ def mma(state: Emission, op: products.Mma) -> None:
         state.body.declared[name] = _Function(op, name).text(state.body.declared)
     registers = registers_of(state)
     operands = registers.given(state, op, op.a, op.b, op.c)
-    made = registers.made(state, op)
-    pointers = ", ".join(f"ptr {place}" for place in (*operands, made))
+    destination = registers.made(state, op)
+    pointers = ", ".join(f"ptr {place}" for place in (*operands, destination))
     state.body.do(f'call fastcc void @"{name}"({pointers})')
-    registers.keep(state, op, made)
+    registers.keep(state, op, destination)
 
 
 class _Function:
@@ -66,8 +66,8 @@ class _Function:
             for half in range(op.rows // 8):
                 row = self._moved(left, [(lane // 4 + 8 * half, k) for lane in lanes], True)
                 for odd, column in enumerate(columns):
-                    at = 2 * half + odd
-                    sums[at] = self._added(row, column, sums[at])
+                    position = 2 * half + odd
+                    sums[position] = self._added(row, column, sums[position])
         self._store(sums)
         declared.update(body.declared)
         parameters = "ptr %a, ptr %b, ptr %c, ptr %to"
@@ -86,11 +86,11 @@ class _Function:
 
     def _elements(self, words: list[str], factor: Factor) -> dict[tuple[int, int], str]:
         """The elements of each register by part, as narrow numbers."""
-        made: dict[tuple[int, int], str] = {}
+        narrow: dict[tuple[int, int], str] = {}
         for number, word in enumerate(words):
             for part in range(factor.in_word):
-                made[number, part] = self._element(word, factor, part)
-        return made
+                narrow[number, part] = self._element(word, factor, part)
+        return narrow
 
     def _element(self, word: str, factor: Factor, part: int) -> str:
         body = self.body
@@ -159,10 +159,10 @@ class _Function:
         elif self.wide == _WIDE and op.left is not Factor.F64:
             sums = [body.op(f"fptrunc {_WIDE} {each} to {_REALS}") for each in sums]
         if op.has_halves:
-            words = [_half(body, each) for each in sums]
+            halves = [_half(body, each) for each in sums]
             sums = [
                 body.op(f"or {_WORDS} {low}, {body.op(f'shl {_WORDS} {high}, splat (i32 16)')}")
-                for low, high in zip(words[::2], words[1::2], strict=True)
+                for low, high in zip(halves[::2], halves[1::2], strict=True)
             ]
         vector = vector_of(op.c[0])
         for number, each in enumerate(sums):
@@ -179,10 +179,10 @@ def _holders(
     for number, part in elements:
         for lane in range(32):
             if is_left:
-                at = products.left_place(lane, number, part, rows, factor)
+                position = products.left_place(lane, number, part, rows, factor)
             else:
-                at = products.right_place(lane, number, part, factor)
-            where[at] = number, part, lane
+                position = products.right_place(lane, number, part, factor)
+            where[position] = number, part, lane
     return where
 
 

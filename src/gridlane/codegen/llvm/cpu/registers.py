@@ -70,9 +70,9 @@ class Registers:
 
     def cross(self, state: Emission, ops: Iterable[Op]) -> None:
         """Give the results of ops, which other segments use, memory in each chunk's scratch."""
-        found, arrays = set(ops), list[_Array]()
+        own_ops, arrays = set(ops), list[_Array]()
         for op in self.places.order:
-            if op not in found:
+            if op not in own_ops:
                 continue
             size, use = _size(op.results), self._use(op, op.results)
             array = next((a for a in arrays if a.size == size and self._is_free(a, op)), None)

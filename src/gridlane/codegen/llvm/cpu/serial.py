@@ -219,16 +219,16 @@ def _latency(op: Op) -> float:
 # ---- the code
 
 
-def run_serially(state: Emission, found: Serial, run: Callable[[], None]) -> None:
+def run_serially(state: Emission, plan: Serial, run: Callable[[], None]) -> None:
     """Emit a loop by ``run`` as the scalar code of each running lane."""
     outer, mask = state.variables, state.mask
-    given = [*found.values, *found.variables]
-    starts = [state.fetch(outer[var], var.type) for var in found.variables]
-    reps = [*(state.rep(value) for value in found.values), *starts]
+    given = [*plan.values, *plan.variables]
+    starts = [state.fetch(outer[var], var.type) for var in plan.variables]
+    reps = [*(state.rep(value) for value in plan.values), *starts]
     # A variable that is no vector is not read behind a loop that lanes leave apart.
     written = [
         (var, start)
-        for var, start in zip(found.variables, starts, strict=True)
+        for var, start in zip(plan.variables, starts, strict=True)
         if isinstance(start, Varying)
     ]
 
@@ -237,7 +237,7 @@ def run_serially(state: Emission, found: Serial, run: Callable[[], None]) -> Non
             _in_lane(state, rep, each.type, name, lane)
             for rep, each, name in zip(reps, given, scalars, strict=True)
         ]
-        with _scalar(state, found, names):
+        with _scalar(state, plan, names):
             state.alone_lane = lane
             run()
             ends = [state.fetch(state.variables[var], var.type) for var, _ in written]
@@ -271,19 +271,19 @@ def _in_lane(state: Emission, rep: Rep, type_: Type, name: str, lane: str) -> st
 
 
 @contextmanager
-def _scalar(state: Emission, found: Serial, names: list[str]) -> Generator[None]:
+def _scalar(state: Emission, plan: Serial, names: list[str]) -> Generator[None]:
     """Emit for one lane, with its values and variables."""
     kept = state.shapes, state.variables, state.mask, state.values, state.likely, state.holders
     waiting, state.waiting = state.waiting, None
     state.alone = True
-    state.shapes, state.mask, state.likely, state.holders = found.shapes, None, {}, {}
+    state.shapes, state.mask, state.likely, state.holders = plan.shapes, None, {}, {}
     state.values = dict(state.values)
     state.variables = dict(state.variables)
-    for var in found.shapes.function.variables:
-        state.variables[var] = state.reserve(var.type, found.shapes.variables[var])
-    for value, name in zip(found.values, names, strict=False):
+    for var in plan.shapes.function.variables:
+        state.variables[var] = state.reserve(var.type, plan.shapes.variables[var])
+    for value, name in zip(plan.values, names, strict=False):
         state.values[value] = Uniform(name)
-    for var, name in zip(found.variables, names[len(found.values) :], strict=True):
+    for var, name in zip(plan.variables, names[len(plan.values) :], strict=True):
         state.keep(state.variables[var], Uniform(name), var.type)
     yield
     state.alone = False

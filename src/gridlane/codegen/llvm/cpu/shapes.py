@@ -296,10 +296,10 @@ def _select(shapes: Shapes, op: arith.Select) -> tuple[Shape, ...]:
     both = shapes.join(shapes.of(op.on_true), shapes.of(op.on_false))
     if isinstance(op.results[0].type, PointerType) and both.kind is Kind.LINEAR:
         both = varying(both.stride)
-    made = shapes.worsen(both, level)
-    if made.kind is Kind.VARYING and made.likely is None and _is_address(op.results[0].type):
-        made = varying(shapes.of(op.on_true).step)  # likely.py tests the condition
-    return (made,)
+    shape = shapes.worsen(both, level)
+    if shape.kind is Kind.VARYING and shape.likely is None and _is_address(op.results[0].type):
+        shape = varying(shapes.of(op.on_true).step)  # likely.py tests the condition
+    return (shape,)
 
 
 def _is_address(type_: object) -> bool:

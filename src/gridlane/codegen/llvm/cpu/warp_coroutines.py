@@ -45,8 +45,8 @@ def run_others(state: Emission, op: grid.RunOthers) -> None:
 def _suspend(state: Emission) -> None:
     body = state.body
     resumed = body.label("resumed")
-    found = body.op("call i8 @llvm.coro.suspend(token none, i1 false)")
-    body.do(f"switch i8 {found}, label %suspended [i8 0, label %{resumed}]")
+    resume_kind = body.op("call i8 @llvm.coro.suspend(token none, i1 false)")
+    body.do(f"switch i8 {resume_kind}, label %suspended [i8 0, label %{resumed}]")
     body.start(resumed)
 
 

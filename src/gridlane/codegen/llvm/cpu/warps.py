@@ -189,8 +189,8 @@ def match_any(state: Emission, op: MatchAny) -> None:
     more = body.op(f"icmp ne i32 {rest}, 0")
     body.branch_if(more, head, done)
     body.start(done)
-    found = body.op(f"load {_I32}, ptr {result}")
-    named = body.op(f"and {_I32} {found}, {state.vector(op.mask)}")
+    lanes = body.op(f"load {_I32}, ptr {result}")
+    named = body.op(f"and {_I32} {lanes}, {state.vector(op.mask)}")
     state.set(op.results[0], Varying(named))
 
 

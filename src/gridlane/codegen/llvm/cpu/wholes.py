@@ -113,6 +113,6 @@ def _at_lane(state: Emission, value: Value, type_: DType, lane: int, wraps: list
     word = ("s" if type_.is_signed else "u") + ("add" if distance >= 0 else "sub")
     pair = f"{{{name}, i1}}"
     full = f"llvm.{word}.with.overflow.{name}"
-    made = state.body.call(pair, full, [(name, rep.base), (name, str(abs(distance)))])
-    wraps.append(state.body.op(f"extractvalue {pair} {made}, 1"))
-    return rep.base if lane == 0 else state.body.op(f"extractvalue {pair} {made}, 0")
+    difference = state.body.call(pair, full, [(name, rep.base), (name, str(abs(distance)))])
+    wraps.append(state.body.op(f"extractvalue {pair} {difference}, 1"))
+    return rep.base if lane == 0 else state.body.op(f"extractvalue {pair} {difference}, 0")

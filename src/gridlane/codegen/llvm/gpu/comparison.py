@@ -23,8 +23,8 @@ def compare(state: Emission, op: arith.Compare) -> None:
     operands = [state.name(op.lhs), state.name(op.rhs)]
     if isinstance(op.lhs.type, PointerType):
         word, type_ = _WORDS[type(op)], state.register_name(op.lhs.type)
-        made = state.body.op(f"icmp {word} {type_} {operands[0]}, {operands[1]}")
+        comparison = state.body.op(f"icmp {word} {type_} {operands[0]}, {operands[1]}")
     else:
-        made = scalars.emit(state.body, op, 0, operands)
-        assert made is not None
-    state.set(op.results[0], made)
+        comparison = scalars.emit(state.body, op, 0, operands)
+        assert comparison is not None
+    state.set(op.results[0], comparison)

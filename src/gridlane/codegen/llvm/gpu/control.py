@@ -34,10 +34,10 @@ def emit_op(state: Emission, op: Op) -> None:
         emitter(state, op)
         return
     operands = [state.name(value) for value in op.operands()]
-    made = scalars.emit(state.body, op, 0, operands)
-    if made is None:
+    emitted = scalars.emit(state.body, op, 0, operands)
+    if emitted is None:
         raise TargetError(f"the {state.overlay.target} target has no {op.name}", op.loc)
-    state.set(op.results[0], made)
+    state.set(op.results[0], emitted)
 
 
 @emits(control.If)

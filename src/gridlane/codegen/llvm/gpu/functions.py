@@ -48,10 +48,10 @@ def fused(state: Emission, op: arith.Fma) -> None:
     own = own_type(op)
     operands = [state.name(value) for value in op.operands()]
     if own.name == "bf16":
-        made = floats.narrow_fma(state.body, operands, own, 0)
+        fused_name = floats.narrow_fma(state.body, operands, own, 0)
     else:
-        made = state.body.intrinsic("fma", scalar_name(own), 0, operands, flags(op.fast))
-    state.set(op.results[0], made)
+        fused_name = state.body.intrinsic("fma", scalar_name(own), 0, operands, flags(op.fast))
+    state.set(op.results[0], fused_name)
 
 
 @emits(math.Ldexp)

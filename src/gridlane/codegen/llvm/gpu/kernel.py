@@ -133,20 +133,20 @@ def _parameter(state: Emission, param: Param, number: int) -> str:
     if not isinstance(type_, PointerType):
         word = exported.is_word(state, name)
         return f"{'i8' if name == 'i1' else 'i16' if word else name} %p{number}"
-    words = [name]
+    attributes = [name]
     if param.noalias:
-        words.append("noalias")
+        attributes.append("noalias")
     if param.readonly:
-        words.append("readonly")
+        attributes.append("readonly")
     align = param.align or min(16, type_.element.align)
-    return " ".join((*words, f"align {align} %p{number}"))
+    return " ".join((*attributes, f"align {align} %p{number}"))
 
 
 def _attributes(state: Emission) -> str:
-    words = ["nounwind"]
+    attributes = ["nounwind"]
     if state.options.fastmath:
-        words.append('"denormal-fp-math-f32"="preserve-sign"')
-    return " ".join(words + state.overlay.attributes(state.options))
+        attributes.append('"denormal-fp-math-f32"="preserve-sign"')
+    return " ".join(attributes + state.overlay.attributes(state.options))
 
 
 def _globals(state: Emission) -> list[str]:

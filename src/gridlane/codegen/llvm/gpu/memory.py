@@ -32,12 +32,14 @@ def _load(state: Emission, pointer: str, type_: Type, align: int, volatile: str)
         held = _held_name(state, type_)
         name = body.op(f"load {volatile}{held}, {pointer}, align {align}")
         return body.op(f"icmp ne i8 {name}, 0") if state.register_name(type_) == "i1" else name
-    whole, made = state.register_name(type_), "poison"
-    for index, (at, part) in enumerate(_fields(type_)):
-        inner = min(part.align, shared_factor(align, at))
-        item = _load(state, _displaced(state, pointer, at), part, inner, volatile)
-        made = body.op(f"insertvalue {whole} {made}, {state.register_name(part)} {item}, {index}")
-    return made
+    whole, aggregate = state.register_name(type_), "poison"
+    for index, (offset, part) in enumerate(_fields(type_)):
+        inner = min(part.align, shared_factor(align, offset))
+        item = _load(state, _displaced(state, pointer, offset), part, inner, volatile)
+        aggregate = body.op(
+            f"insertvalue {whole} {aggregate}, {state.register_name(part)} {item}, {index}"
+        )
+    return aggregate
 
 
 @emits(memory.Store)
@@ -59,10 +61,10 @@ def _store(
         body.do(f"store {volatile}{_held_name(state, type_)} {value}, {pointer}, align {align}")
         return
     whole = state.register_name(type_)
-    for index, (at, part) in enumerate(_fields(type_)):
+    for index, (offset, part) in enumerate(_fields(type_)):
         item = _taken(state, whole, value, type_, index)
-        inner = min(part.align, shared_factor(align, at))
-        _store(state, _displaced(state, pointer, at), item, part, inner, volatile)
+        inner = min(part.align, shared_factor(align, offset))
+        _store(state, _displaced(state, pointer, offset), item, part, inner, volatile)
 
 
 def _in_parts(type_: Type) -> bool:
@@ -85,12 +87,12 @@ def _fields(type_: Type) -> list[tuple[int, Type]]:
     return [(n * type_.element.size, type_.element) for n in range(type_.count)]
 
 
-def _displaced(state: Emission, pointer: str, at: int) -> str:
+def _displaced(state: Emission, pointer: str, offset: int) -> str:
     """A typed pointer plus ``at`` bytes."""
-    if not at:
+    if not offset:
         return pointer
     type_ = pointer.rpartition(" ")[0]
-    return f"{type_} {state.body.op(f'getelementptr i8, {pointer}, i32 {at}')}"
+    return f"{type_} {state.body.op(f'getelementptr i8, {pointer}, i32 {offset}')}"
 
 
 # ---- addresses
@@ -122,8 +124,8 @@ def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
     """Emit the address of a field."""
     assert isinstance(op.pointer.type, PointerType)
     whole = op.pointer.type.element
-    at = whole.offsets[op.index] if isinstance(whole, StructType) else 0
-    state.set(op.results[0], _displaced(state, state.typed(op.pointer), at).rpartition(" ")[2])
+    offset = whole.offsets[op.index] if isinstance(whole, StructType) else 0
+    state.set(op.results[0], _displaced(state, state.typed(op.pointer), offset).rpartition(" ")[2])
 
 
 @emits(memory.Recast)
@@ -209,9 +211,9 @@ def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
 def local_array(state: Emission, op: memory.LocalArray) -> None:
     """Allocate memory of the thread, once at the start of the kernel."""
     align = max(op.align, min(16, max(op.element.align, 4)))
-    made = state.body.alloca(f"[{op.size} x i8]", align=align)
+    memory_of_thread = state.body.alloca(f"[{op.size} x i8]", align=align)
     local, target = state.body.fresh("local"), state.pointer_name(Space.LOCAL)
-    state.body.allocas.append(f"  {local} = addrspacecast ptr {made} to {target}")
+    state.body.allocas.append(f"  {local} = addrspacecast ptr {memory_of_thread} to {target}")
     state.set(op.results[0], local)
 
 
@@ -237,14 +239,14 @@ def write(state: Emission, op: memory.WriteVar) -> None:
 @emits(memory.Pack)
 def pack(state: Emission, op: memory.Pack) -> None:
     """Emit a struct or vector from its parts."""
-    whole, made = state.register_name(op.type), "poison"
+    whole, aggregate = state.register_name(op.type), "poison"
     for index, part in enumerate(op.parts):
         if isinstance(op.type, VectorType):
-            text = f"insertelement {whole} {made}, {state.typed(part)}, i32 {index}"
+            text = f"insertelement {whole} {aggregate}, {state.typed(part)}, i32 {index}"
         else:
-            text = f"insertvalue {whole} {made}, {state.typed(part)}, {index}"
-        made = state.body.op(text)
-    state.set(op.results[0], made)
+            text = f"insertvalue {whole} {aggregate}, {state.typed(part)}, {index}"
+        aggregate = state.body.op(text)
+    state.set(op.results[0], aggregate)
 
 
 @emits(memory.Part)

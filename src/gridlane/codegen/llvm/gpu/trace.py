@@ -62,10 +62,10 @@ def _slot(state: Emission, body: Body, slots: str) -> str:
     return body.op(f"and i32 {number}, {body.op(f'sub i32 {slots}, 1')}")
 
 
-def _flat(body: Body, at: tuple[str, str, str], extents: tuple[str, str]) -> str:
+def _flat(body: Body, position: tuple[str, str, str], extents: tuple[str, str]) -> str:
     """The linear index of a position in a box, x fastest."""
-    row = body.op(f"add i32 {body.op(f'mul i32 {at[2]}, {extents[1]}')}, {at[1]}")
-    return body.op(f"add i32 {body.op(f'mul i32 {row}, {extents[0]}')}, {at[0]}")
+    row = body.op(f"add i32 {body.op(f'mul i32 {position[2]}, {extents[1]}')}, {position[1]}")
+    return body.op(f"add i32 {body.op(f'mul i32 {row}, {extents[0]}')}, {position[0]}")
 
 
 @contextmanager

@@ -144,22 +144,22 @@ class _Outliner:
 
     def _lines(self, piece: Piece) -> Iterator[str]:
         """A piece's lines, with calls of the pieces in it and stores of what others use."""
-        made: list[str] = []
+        pending: list[str] = []
         for item in piece.items:
             if isinstance(item, Piece):
                 yield from self._call(item)
                 continue
             name, _, instruction = item[2:].partition(" = ")
             is_phi = instruction.startswith("phi ")
-            if made and not is_phi:
-                yield from made
-                made = []
+            if pending and not is_phi:
+                yield from pending
+                pending = []
             yield item
             if instruction and name in self.frame:
-                made += self.frame.store(name)
+                pending += self.frame.store(name)
                 if not is_phi:
-                    yield from made
-                    made = []
+                    yield from pending
+                    pending = []
 
     def _call(self, piece: Piece) -> Iterator[str]:
         """Call a piece and go on where it says."""

@@ -38,12 +38,12 @@ class _Block:
 
 def slots_of(allocas: Iterable[str], lines: Iterable[Line]) -> dict[str, str]:
     """The types of stack memory that is only loaded and stored, as a whole: variables and masks."""
-    found = {m[1]: m[2] for m in map(_ALLOCATED.fullmatch, allocas) if m}
+    slots = {m[1]: m[2] for m in map(_ALLOCATED.fullmatch, allocas) if m}
     for line, names in lines:
         for name in names:
-            if name in found and _accessed(line) != (name, found[name]):
-                del found[name]
-    return found
+            if name in slots and _accessed(line) != (name, slots[name]):
+                del slots[name]
+    return slots
 
 
 def _accessed(line: str) -> tuple[str, str] | None:
@@ -90,11 +90,11 @@ class Liveness:
             elif line.startswith(_LAST):
                 block.following += _TARGET.findall(line)
                 ended = True
-            elif found := [self._bits[name] for name in names if name in self._bits]:
+            elif bits := [self._bits[name] for name in names if name in self._bits]:
                 if is_store(line):
-                    block.written |= found[0]
-                elif not block.written & found[0]:
-                    block.read |= found[0]
+                    block.written |= bits[0]
+                elif not block.written & bits[0]:
+                    block.read |= bits[0]
 
     def _solve(self) -> None:
         """Propagate from the ends of blocks to their starts until nothing changes."""

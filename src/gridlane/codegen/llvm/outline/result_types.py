@@ -41,9 +41,9 @@ def result_type(instruction: str) -> str:
         assert match, instruction
         return match[1]
     if opcode in ("icmp", "fcmp"):
-        words = rest.split(" ")
-        predicate = next(n for n, word in enumerate(words) if word not in _FLAGS)
-        return _like(_first(" ".join(words[predicate + 1 :]))[0], "i1")
+        tokens = rest.split(" ")
+        predicate = next(n for n, word in enumerate(tokens) if word not in _FLAGS)
+        return _like(_first(" ".join(tokens[predicate + 1 :]))[0], "i1")
     if opcode in _SAME:
         return _first(rest)[0]
     if opcode not in _OTHERS:
@@ -82,13 +82,13 @@ def _first(text: str) -> tuple[str, str]:
 
 def _operands(text: str) -> list[str]:
     """The operands, each with its type, split at commas outside of brackets."""
-    found, depth, start = list[str](), 0, 0
+    operands, depth, start = list[str](), 0, 0
     for n, letter in enumerate(text):
         depth += (letter in "<[{(") - (letter in ">]})")
         if letter == "," and not depth:
-            found.append(text[start:n])
+            operands.append(text[start:n])
             start = n + 1
-    return [*found, text[start:]]
+    return [*operands, text[start:]]
 
 
 def _like(type_: str, name: str) -> str:

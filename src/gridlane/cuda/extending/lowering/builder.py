@@ -96,8 +96,8 @@ class Builder:
             return self._made(Scalar(t.arithmetic(_ARITHMETIC[name], a.value, b.value)))
         if name in _UNSIGNED:
             op = _UNSIGNED[name]
-            made = t.b.binary(op, unsigned(t, a).value, unsigned(t, b).value)
-            return self._made(signed(t, Scalar(made)))
+            number = t.b.binary(op, unsigned(t, a).value, unsigned(t, b).value)
+            return self._made(signed(t, Scalar(number)))
         return self._made(Scalar(t.b.binary(_BINARY[name], a.value, b.value)))
 
     def _shift(self, name: str, lhs: Any, rhs: Any) -> Lowered:
@@ -144,8 +144,8 @@ class Builder:
         both = b.and_(b.eq(x, x), b.eq(y, y))
         if op == "ord":
             return self._made(Scalar(both))
-        found = b.binary(_COMPARE[op], x, y)
-        return self._made(Scalar(b.and_(found, both) if op == "!=" else found))
+        comparison = b.binary(_COMPARE[op], x, y)
+        return self._made(Scalar(b.and_(comparison, both) if op == "!=" else comparison))
 
     def fcmp_unordered(
         self, op: str, lhs: Any, rhs: Any, name: str = "", flags: Any = ()

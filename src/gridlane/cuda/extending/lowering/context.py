@@ -97,10 +97,10 @@ class Context:
     ) -> Lowered:
         """Call a Python function, which is compiled for the types of the signature."""
         device = device_function_of(function) or DeviceFunction(function)
-        made = call_device(self._t, device, self._operands(signature, args), {})
+        returned = call_device(self._t, device, self._operands(signature, args), {})
         if isinstance(signature.return_type, NoneType):
             return self.get_dummy_value()
-        return Lowered(self._t, self._returned(made, signature))
+        return Lowered(self._t, self._returned(returned, signature))
 
     call_internal = compile_internal
 
@@ -109,8 +109,8 @@ class Context:
 
         def emit(builder: Builder, args: Any) -> Lowered:
             operands = self._operands(signature, args)
-            made = call(self._t, Static(function), operands, {})
-            return Lowered(self._t, self._returned(made, signature))
+            returned = call(self._t, Static(function), operands, {})
+            return Lowered(self._t, self._returned(returned, signature))
 
         return emit
 

@@ -121,18 +121,18 @@ def _own_options(options: dict[str, Any]) -> dict[str, Any]:
 
 def _translated(options: dict[str, Any]) -> dict[str, Any]:
     dropped = {*ACCEPTED, *PRINTING, "opt_level", "fast_math", "cc"}
-    made = {name: value for name, value in options.items() if name not in dropped}
+    translated = {name: value for name, value in options.items() if name not in dropped}
     if "opt_level" in options:
-        made["opt"] = options["opt_level"] > 0
+        translated["opt"] = options["opt_level"] > 0
     if options.get("fast_math") is not None:
-        made["fastmath"] = options["fast_math"]
-    if made.get("fastmath"):
-        made.setdefault("finite", False)  # as libnvvm, which keeps NaN and infinity
-    made.setdefault("integral", True)
-    made.setdefault("runtime_shared", True)
+        translated["fastmath"] = options["fast_math"]
+    if translated.get("fastmath"):
+        translated.setdefault("finite", False)  # as libnvvm, which keeps NaN and infinity
+    translated.setdefault("integral", True)
+    translated.setdefault("runtime_shared", True)
     if options.get("cc") is not None:
-        made["chip"] = processor_of(options["cc"])
-    return made
+        translated["chip"] = processor_of(options["cc"])
+    return translated
 
 
 def _listed(why: str) -> str:

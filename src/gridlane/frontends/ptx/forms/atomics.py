@@ -139,8 +139,8 @@ _VECTORS = (
 @form(f"atom {ATOM} [.global] {_VECTORS[2]}", "d, a, b, policy?")
 def atom_vector(t: Values, m: Match, o: Operands) -> None:
     """A change of each element; the results are the old ones."""
-    made = _elements(t, m, o[1], o[2])
-    for target, value in zip(t.parts(o[0], len(made)), made, strict=True):
+    old_values = _elements(t, m, o[1], o[2])
+    for target, value in zip(t.parts(o[0], len(old_values)), old_values, strict=True):
         t.write(target, value)
 
 

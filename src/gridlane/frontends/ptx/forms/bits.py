@@ -41,8 +41,8 @@ def bfind(t: Values, m: Match, o: Operands) -> None:
         value = b.select(b.lt(value, b.zero(m.type)), b.not_(value), value)
     word = t.as_type(value, unsigned(m.type.bits))
     zeros = b.cast(b.unary(arith.Clz, word), u32)
-    made = zeros if m.has("shiftamt") else b.sub(b.const(m.type.bits - 1, u32), zeros)
-    t.write(o[0], b.select(b.eq(word, b.zero(word.type)), b.const(u32.max, u32), made))
+    bit_number = zeros if m.has("shiftamt") else b.sub(b.const(m.type.bits - 1, u32), zeros)
+    t.write(o[0], b.select(b.eq(word, b.zero(word.type)), b.const(u32.max, u32), bit_number))
 
 
 @form("bfe .u32|s32|u64|s64", "d, a, b, c")
@@ -77,8 +77,8 @@ def szext(t: Values, m: Match, o: Operands) -> None:
     narrow = b.lt(width, b.const(32, u32))
     away = b.sub(b.const(32, u32), width)
     # No bit is 0: a shift by 32 gives the sign on the way back.
-    made = b.binary(arith.Shr, b.binary(arith.Shl, value, away), away)
-    t.write(o[0], b.select(narrow, made, value))
+    extended = b.binary(arith.Shr, b.binary(arith.Shl, value, away), away)
+    t.write(o[0], b.select(narrow, extended, value))
 
 
 @form("fns .b32", "d, a, b, c")
@@ -106,8 +106,8 @@ def fns(t: Values, m: Match, o: Operands) -> None:
         rest = b.select(later, b.sub(rest, inside), rest)
         place = b.select(later, b.add(place, b.const(step, u32)), place)
     there = b.and_(b.binary(arith.Shr, word, place), b.const(1, u32))
-    found = b.and_(b.eq(there, one), b.eq(rest, b.zero(u32)))
-    inside_word = b.and_(found, b.lt(base, b.const(32, u32)))
+    is_nth = b.and_(b.eq(there, one), b.eq(rest, b.zero(u32)))
+    inside_word = b.and_(is_nth, b.lt(base, b.const(32, u32)))
     place = b.select(backwards, b.sub(b.const(31, u32), place), place)
     t.write(o[0], b.select(inside_word, place, ones))
 
@@ -130,16 +130,16 @@ def lop3(t: Values, m: Match, o: Operands) -> None:
     if not isinstance(o[4], Number) or o[4].is_float:
         t.fail("the table is an integer constant")
     table = int(o[4].value) & 255
-    made = logical(t, [t.read(each, u32) for each in o[1:4]], table)
+    result_word = logical(t, [t.read(each, u32) for each in o[1:4]], table)
     if len(o) == 6:
         first, second = t.both(o[0])
-        is_set = t.b.binary(arith.Ne, made, t.b.zero(u32))
+        is_set = t.b.binary(arith.Ne, result_word, t.b.zero(u32))
         other = t.read(o[5], b1)
         both = t.b.or_(is_set, other) if m.has("or") else t.b.and_(is_set, other)
-        t.write(first, made)
+        t.write(first, result_word)
         t.write(second, both)
         return
-    t.write(o[0], made)
+    t.write(o[0], result_word)
 
 
 def logical(t: Values, words: list[Value], table: int) -> Value:

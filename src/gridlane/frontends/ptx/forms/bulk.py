@@ -30,13 +30,13 @@ _OUT = ".global .shared::cta .bulk_group"
 def _each(t: Values, count: Value, change: Callable[[Value], None]) -> None:
     """Do something for each number below a count."""
     b = t.b
-    at = b.variable("element", u32)
-    b.write(at, b.zero(u32))
+    counter = b.variable("element", u32)
+    b.write(counter, b.zero(u32))
     with b.loop():
-        number = b.read(at)
+        number = b.read(counter)
         b.break_if(b.not_(b.lt(number, count)))
         change(number)
-        b.write(at, b.add(number, b.const(1, u32)))
+        b.write(counter, b.add(number, b.const(1, u32)))
 
 
 def _copy(t: Values, o: Operands, to: Space, source: Space) -> Value:

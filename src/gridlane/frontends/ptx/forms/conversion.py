@@ -60,8 +60,8 @@ def _clamped(t: Values, value: Value, target: DType) -> Value:
 def int_to_float(t: Values, m: Match, o: Operands) -> None:
     """Rounded to nearest even."""
     target, source = m.types
-    made = t.b.cast(t.read(o[1], source, narrows=True), target)
-    t.write(o[0], t.widen(o[0], saturated(t, made) if m.has("sat") else made))
+    converted = t.b.cast(t.read(o[1], source, narrows=True), target)
+    t.write(o[0], t.widen(o[0], saturated(t, converted) if m.has("sat") else converted))
 
 
 @form(f"cvt .rni|rzi|rmi|rpi [.ftz] [.sat] .{_INTS} .f32", "d, a")
@@ -76,11 +76,11 @@ def float_to_int(t: Values, m: Match, o: Operands) -> None:
     if source in (f16, bf16):
         value = b.cast(value, f32)
     rounded = value if rounding is math.Trunc else b.unary(rounding, value)
-    made = b.cast(rounded, target)
+    integer = b.cast(rounded, target)
     if f64 is source or target in (i64, u64):
         upper = b.const(target.min if target.is_signed else 1 << target.bits - 1, target)
-        made = b.select(b.binary(arith.Ne, value, value), upper, made)
-    t.write(o[0], t.widen(o[0], made))
+        integer = b.select(b.binary(arith.Ne, value, value), upper, integer)
+    t.write(o[0], t.widen(o[0], integer))
 
 
 @form("cvt .f32 .f16|bf16", "d, a")
@@ -95,13 +95,13 @@ def float_to_float(t: Values, m: Match, o: Operands) -> None:
     """Exact, or rounded to nearest even."""
     target, source = m.types
     value = _flushed(t, m, t.read(o[1], source, narrows=True))
-    made = t.b.cast(value, target)
+    converted = t.b.cast(value, target)
     if m.has("ftz") and source is f64:
-        made = tiny_flushed(t.b, made, t.b.cast(up(t.b, value), target))
-        t.normal.add(made)
+        converted = tiny_flushed(t.b, converted, t.b.cast(up(t.b, value), target))
+        t.normal.add(converted)
     if m.has("sat"):
-        made = saturated(t, made)
-    t.write(o[0], t.widen(o[0], _flushed(t, m, made)))
+        converted = saturated(t, converted)
+    t.write(o[0], t.widen(o[0], _flushed(t, m, converted)))
 
 
 def _flushed(t: Values, m: Match, value: Value) -> Value:

@@ -58,11 +58,11 @@ def computed(
         t.b.fast |= FastMath.FTZ
     if m.has("approx"):
         t.b.fast |= FastMath.ROUGH
-    made = compute(*values)
+    output = compute(*values)
     t.b.fast = FastMath.NONE
     if m.has("ftz"):
-        t.normal.add(made)
-    t.write(operand, saturated(t, made) if m.has("sat") else made)
+        t.normal.add(output)
+    t.write(operand, saturated(t, output) if m.has("sat") else output)
 
 
 def saturated(t: Values, value: Value) -> Value:
@@ -126,8 +126,8 @@ def rough(t: Values, m: Match, o: Operands) -> None:
     sign = b.and_(bits, b.const(1 << 63, word))
     value = b.bitcast(b.select(b.eq(exponent, b.zero(word)), sign, bits), m.type)
     one = b.const(1.0, m.type)
-    made = b.div(one, value if m.form.root == "rcp" else b.unary(math.Sqrt, value))
-    bits = b.and_(b.bitcast(made, word), upper)
+    rounded = b.div(one, value if m.form.root == "rcp" else b.unary(math.Sqrt, value))
+    bits = b.and_(b.bitcast(rounded, word), upper)
     exponent = b.and_(bits, b.const(0x7FF << 52, word))
     sign = b.and_(bits, b.const(1 << 63, word))
     t.write(o[0], b.bitcast(b.select(b.eq(exponent, b.zero(word)), sign, bits), m.type))
@@ -235,7 +235,7 @@ def testp(t: Values, m: Match, o: Operands) -> None:
     infinite = b.const(((1 << (m.type.bits - mantissa - 1)) - 1) << mantissa, word)
     least, zero = b.const(1 << mantissa, word), b.zero(word)
     subnormal = b.and_(b.binary(arith.Gt, magnitude, zero), b.lt(magnitude, least))
-    made = {
+    tests = {
         "finite": lambda: b.lt(magnitude, infinite),
         "infinite": lambda: b.eq(magnitude, infinite),
         "number": lambda: b.binary(arith.Le, magnitude, infinite),
@@ -243,4 +243,4 @@ def testp(t: Values, m: Match, o: Operands) -> None:
         "normal": lambda: b.and_(b.not_(subnormal), b.lt(magnitude, infinite)),  # as 0 is
         "subnormal": lambda: subnormal,
     }
-    t.write(o[0], made[m.modifiers[0]]())
+    t.write(o[0], tests[m.modifiers[0]]())

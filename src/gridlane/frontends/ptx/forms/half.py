@@ -36,13 +36,13 @@ def halves(t: Values, m: Match, operand: Operand, flush: bool = True) -> tuple[V
     """The halves of a source, the lower one first, flushed if the form says so."""
     b, kind = t.b, _kind(m)
     if not _is_packed(m):
-        made = (t.read(operand, kind),)
+        sources = (t.read(operand, kind),)
     else:
         word = t.read(operand, u32)
         upper = b.binary(arith.Shr, word, b.const(16, u32))
-        made = tuple(b.bitcast(b.cast(each, u16), kind) for each in (word, upper))
+        sources = tuple(b.bitcast(b.cast(each, u16), kind) for each in (word, upper))
     flushes = flush and m.has("ftz") and kind is f16
-    return tuple(flushed(t, each) for each in made) if flushes else made
+    return tuple(flushed(t, each) for each in sources) if flushes else sources
 
 
 def joined(t: Values, words: list[Value]) -> Value:
@@ -54,10 +54,10 @@ def joined(t: Values, words: list[Value]) -> Value:
     return b.or_(low, b.binary(arith.Shl, high, b.const(16, u32)))
 
 
-def _write(t: Values, m: Match, operand: Operand, made: list[Value]) -> None:
+def _write(t: Values, m: Match, operand: Operand, outputs: list[Value]) -> None:
     """Write halves, finished as the form says."""
     b, kind, finished = t.b, _kind(m), list[Value]()
-    for each in made:
+    for each in outputs:
         if m.has("sat"):
             each = saturated(t, each)
         if m.has("relu"):
@@ -140,9 +140,9 @@ def _without_tiny(t: Values, value: Value) -> Value:
 @form(f"setp .{COMPARISONS} .and|or|xor .bf16x2", "d, a, b, c")
 def setp(t: Values, m: Match, o: Operands) -> None:
     """A comparison of each half, combined with a predicate."""
-    for target, made in zip(t.both(o[0]), _compared(t, m, o), strict=True):
+    for target, comparison in zip(t.both(o[0]), _compared(t, m, o), strict=True):
         if not isinstance(target, Sink):
-            t.write(target, made)
+            t.write(target, comparison)
 
 
 def _compared(t: Values, m: Match, o: Operands) -> list[Value]:
@@ -172,8 +172,8 @@ def set_(t: Values, m: Match, o: Operands) -> None:
         words = [b.select(e, b.const(one, u16), b.zero(u16)) for e in _compared(t, m, o)]
         t.write(o[0], joined(t, words))
         return
-    kind, (made,) = m.types[0], _compared(t, m, o)
+    kind, (comparison,) = m.types[0], _compared(t, m, o)
     true = (
         b.const(1.0, kind) if kind.is_float else b.const(-1 if kind.is_signed else kind.max, kind)
     )
-    t.write(o[0], b.select(made, true, b.zero(kind)))
+    t.write(o[0], b.select(comparison, true, b.zero(kind)))

@@ -94,8 +94,8 @@ class _Heap(ABC):
             second = self.b.const(second, u32 if kind in _SHIFTS else first.type)
         return self.b.binary(kind, first, second)
 
-    def _word(self, at: int) -> Value:
-        return self.b.offset(self.heap, self._number(at))
+    def _word(self, number: int) -> Value:
+        return self.b.offset(self.heap, self._number(number))
 
     def _bits(self, word: Value) -> Value:
         """The address of a word of bits."""
@@ -103,8 +103,8 @@ class _Heap(ABC):
 
     def _block(self, piece: Value) -> Value:
         """The address of the block's own words at a piece."""
-        at = self._do(arith.Shl, piece, 5)
-        return self.b.recast(self.b.offset(self.pieces, at), pointer(u32, Space.GLOBAL))
+        offset = self._do(arith.Shl, piece, 5)
+        return self.b.recast(self.b.offset(self.pieces, offset), pointer(u32, Space.GLOBAL))
 
     def _read(self, pointer_: Value) -> Value:
         return self.b.load(pointer_, volatile=True)
@@ -123,13 +123,13 @@ class _Heap(ABC):
 
     def _clear(self, first: Value, count: Value) -> None:
         """Free all pieces of some words."""
-        b, at = self.b, self.b.variable("cleared", u32)
-        b.write(at, self._number(0))
+        b, index = self.b, self.b.variable("cleared", u32)
+        b.write(index, self._number(0))
         with b.loop():
-            b.break_if(self._do(arith.Ge, b.read(at), count))
-            word = self._bits(self._do(arith.Add, first, b.read(at)))
+            b.break_if(self._do(arith.Ge, b.read(index), count))
+            word = self._bits(self._do(arith.Add, first, b.read(index)))
             b.emit(Atomic(AtomicKind.EXCHANGE, word, self._number(0)))
-            b.write(at, self._do(arith.Add, b.read(at), 1))
+            b.write(index, self._do(arith.Add, b.read(index), 1))
 
 
 class _Malloc(_Heap):
@@ -161,28 +161,28 @@ class _Malloc(_Heap):
     def _in_a_word(self, count: Value) -> None:
         """Find a run of pieces in one word, from that of the last search on."""
         b = self.b
-        at, tried, old = (b.variable(name, u32) for name in ("at", "tried", "old"))
-        b.write(at, self._read(self._word(NEXT)))
+        index, tried, old = (b.variable(name, u32) for name in ("at", "tried", "old"))
+        b.write(index, self._read(self._word(NEXT)))
         b.write(tried, self._number(0))
-        b.write(old, self._read(self._bits(b.read(at))))
+        b.write(old, self._read(self._bits(b.read(index))))
         with b.loop():
             runs = self._runs(b.not_(b.read(old)), count)
             with b.if_(self._do(arith.Eq, runs, 0)) as full:
                 b.write(tried, self._do(arith.Add, b.read(tried), 1))
                 b.break_if(self._do(arith.Ge, b.read(tried), self.words))
-                following = self._do(arith.Add, b.read(at), 1)
+                following = self._do(arith.Add, b.read(index), 1)
                 is_last = self._do(arith.Ge, following, self.words)
-                b.write(at, b.select(is_last, self._number(0), following))
-                b.write(old, self._read(self._bits(b.read(at))))
+                b.write(index, b.select(is_last, self._number(0), following))
+                b.write(old, self._read(self._bits(b.read(index))))
             with b.inside(full.orelse):
                 lowest = b.and_(runs, b.neg(runs))
                 place = self._do(arith.Sub, self._number(31), b.unary(arith.Clz, lowest))
                 taken = self._do(arith.Shl, self._mask(count), place)
                 known = b.read(old)
-                seen = self._swap(self._bits(b.read(at)), known, b.or_(known, taken))
+                seen = self._swap(self._bits(b.read(index)), known, b.or_(known, taken))
                 with b.if_(b.eq(seen, known)):
-                    self._take(self._do(arith.Add, self._do(arith.Shl, b.read(at), 5), place))
-                    b.store(self._word(NEXT), b.read(at), volatile=True)
+                    self._take(self._do(arith.Add, self._do(arith.Shl, b.read(index), 5), place))
+                    b.store(self._word(NEXT), b.read(index), volatile=True)
                     b.emit(control.Break())
                 b.write(old, seen)
 
@@ -235,12 +235,12 @@ class _Free(_Heap):
         with b.if_(self._do(arith.Eq, self.given, 0)):
             b.return_()
         own = b.value(memory.Address(self.pieces))
-        at = self._do(arith.Sub, self._do(arith.Sub, self.given, OWN), own)
-        outside = self._do(arith.Ge, at, self._do(arith.Shl, b.cast(self.words, u64), 10))
-        inside = self._do(arith.Ne, b.and_(at, b.const(PIECE - 1, u64)), 0)
+        distance = self._do(arith.Sub, self._do(arith.Sub, self.given, OWN), own)
+        outside = self._do(arith.Ge, distance, self._do(arith.Shl, b.cast(self.words, u64), 10))
+        inside = self._do(arith.Ne, b.and_(distance, b.const(PIECE - 1, u64)), 0)
         with b.if_(b.or_(outside, inside)):
             self._refuse()
-        piece = b.cast(self._do(arith.Shr, at, 5), u32)
+        piece = b.cast(self._do(arith.Shr, distance, 5), u32)
         block = self._block(piece)
         count = b.load(b.offset(block, self._number(1)))
         seen = self._swap(block, self._number(_LIVE), self._number(0))

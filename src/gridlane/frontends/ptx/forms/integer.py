@@ -124,14 +124,14 @@ def mul(t: Values, m: Match, o: Operands) -> None:
 @form("mad .wide .u16|s16|u32|s32", "d, a, b, c")
 def mad(t: Values, m: Match, o: Operands) -> None:
     """A product and a sum."""
-    made = product(t, m, o)
+    multiplied = product(t, m, o)
     base = t.pointer_in(o[3])
     if base is not None and t.wants_pointer(o[0], m.type.bits):
-        assert isinstance(made.type, DType)
-        t.write(o[0], t.b.offset(base, t.as_type(made, signed(made.type.bits))))
+        assert isinstance(multiplied.type, DType)
+        t.write(o[0], t.b.offset(base, t.as_type(multiplied, signed(multiplied.type.bits))))
         return
-    assert isinstance(made.type, DType)
-    t.write(o[0], t.b.add(made, t.read(o[3], made.type)))
+    assert isinstance(multiplied.type, DType)
+    t.write(o[0], t.b.add(multiplied, t.read(o[3], multiplied.type)))
 
 
 @form("mad .hi .sat .s32", "d, a, b, c")
@@ -156,11 +156,11 @@ def mul24(t: Values, m: Match, o: Operands) -> None:
     total = t.b.mul(low(o[1]), low(o[2]))
     if m.has("hi"):
         total = t.b.binary(arith.Shr, total, t.b.const(16, i32))
-    made = t.b.cast(total, kind)
+    products_bits = t.b.cast(total, kind)
     if len(o) == 4:
         op = integer.AddSat if m.has("sat") else arith.Add
-        made = t.b.binary(op, made, t.read(o[3], kind))
-    t.write(o[0], made)
+        products_bits = t.b.binary(op, products_bits, t.read(o[3], kind))
+    t.write(o[0], products_bits)
 
 
 @form("div .<int>", "d, a, b")
@@ -204,8 +204,8 @@ def max_(t: Values, m: Match, o: Operands) -> None:
 def min_relu(t: Values, m: Match, o: Operands) -> None:
     """The smaller or larger, at least 0."""
     op = arith.Min if m.form.root == "min" else arith.Max
-    made = t.b.binary(op, t.read(o[1], m.type), t.read(o[2], m.type))
-    t.write(o[0], t.b.binary(arith.Max, made, t.b.zero(m.type)))
+    bound = t.b.binary(op, t.read(o[1], m.type), t.read(o[2], m.type))
+    t.write(o[0], t.b.binary(arith.Max, bound, t.b.zero(m.type)))
 
 
 @form("sad .<int>", "d, a, b, c")
@@ -241,8 +241,8 @@ def _dot(t: Values, m: Match, o: Operands, first: int, second: int, skip: int) -
     t.write(o[0], total)
 
 
-def _field(t: Values, value: Value, at: int, width: int, is_signed: bool) -> Value:
+def _field(t: Values, value: Value, first_bit: int, width: int, is_signed: bool) -> Value:
     """Some bits of a word."""
     b = t.b
-    moved = b.binary(arith.Shl, value, b.const(32 - width - at, i32))
+    moved = b.binary(arith.Shl, value, b.const(32 - width - first_bit, i32))
     return b.binary(arith.Shr, b.cast(moved, i32 if is_signed else u32), b.const(32 - width, i32))

@@ -63,9 +63,9 @@ def parameter_buffer(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """The address for the parameters of a launch, or 0 where there are too many launches."""
     kernel, *shape = arguments
     function_object = _function(t, "reserve", [u64, *[u32] * 7], [u64], _reserve)
-    words = [t.as_type(each, u32) for each in shape]
+    sizes = [t.as_type(each, u32) for each in shape]
     return t.b.call(
-        function_object, (t.as_type(kernel, u64), *words, t.variables.handed("launches"))
+        function_object, (t.as_type(kernel, u64), *sizes, t.variables.handed("launches"))
     )
 
 
@@ -90,9 +90,9 @@ def launch_kernel(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """Launch a kernel with the parameters in a buffer; an error's number, or 0."""
     kernel, buffer, *shape, shared, stream = arguments
     function_object = _function(t, "name", [u64, u64, *[u32] * 7], [], _name)
-    words = [t.as_type(each, u32) for each in (*shape, shared)]
+    sizes = [t.as_type(each, u32) for each in (*shape, shared)]
     queue = t.variables.handed("launches")
-    t.b.call(function_object, (t.as_type(buffer, u64), t.as_type(kernel, u64), *words, queue))
+    t.b.call(function_object, (t.as_type(buffer, u64), t.as_type(kernel, u64), *sizes, queue))
     return launch(t, (buffer, stream))
 
 
@@ -236,31 +236,31 @@ class _Queue:
         """A constant."""
         return self.b.const(value, dtype)
 
-    def shared_word(self, at: int) -> Value:
+    def shared_word(self, number: int) -> Value:
         """The address of a word that all threads share."""
         words = self.b.recast(self.start, pointer(u32, Space.GLOBAL))
-        return self.b.offset(words, self.number(at))
+        return self.b.offset(words, self.number(number))
 
-    def change(self, kind: AtomicKind, at: int, value: Value) -> Value:
+    def change(self, kind: AtomicKind, number: int, value: Value) -> Value:
         """Change a shared word; its old value."""
-        return self.b.value(Atomic(kind, self.shared_word(at), value))
+        return self.b.value(Atomic(kind, self.shared_word(number), value))
 
     def record(self, offset: Value) -> Value:
         """The record at a number of bytes from the start, as words."""
-        at = self.b.offset(self.start, offset)
-        return self.b.recast(at, pointer(u32, Space.GLOBAL))
+        address = self.b.offset(self.start, offset)
+        return self.b.recast(address, pointer(u32, Space.GLOBAL))
 
-    def put(self, record: Value, at: int, *values: Value) -> None:
+    def put(self, record: Value, number: int, *values: Value) -> None:
         """Write words of a record; a value of 64 bits is two of them."""
         b = self.b
         for value in values:
             if value.type is u64:
                 low, high = b.cast(value, u32), self.do(arith.Shr, value, self.number(32))
-                self.put(record, at, low, b.cast(high, u32))
-                at += 2
+                self.put(record, number, low, b.cast(high, u32))
+                number += 2
                 continue
-            b.store(b.offset(record, self.number(at)), value)
-            at += 1
+            b.store(b.offset(record, self.number(number)), value)
+            number += 1
 
     def fail_if(self, condition: Value, error: int, result: Value) -> None:
         """Note an error, and return."""
@@ -348,5 +348,5 @@ def _peek(q: _Queue) -> None:
 
 
 def _handle(q: _Queue) -> None:
-    made = q.change(AtomicKind.ADD, HANDLES, q.number(1))
-    q.b.return_((q.do(arith.Add, q.b.cast(made, u64), _FIRST_HANDLE),))
+    handle_number = q.change(AtomicKind.ADD, HANDLES, q.number(1))
+    q.b.return_((q.do(arith.Add, q.b.cast(handle_number, u64), _FIRST_HANDLE),))

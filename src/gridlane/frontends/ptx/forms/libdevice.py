@@ -31,14 +31,14 @@ def _fma(t: Values, first: Value, second: Value, third: Value) -> Value:
 
 
 def _table() -> dict[str, Known]:
-    made: dict[str, Known] = {}
+    functions: dict[str, Known] = {}
     for suffix, kind in (("f", f32), ("", f64)):
-        made |= {f"__nv_{name}{suffix}": ((kind,), _op(op)) for name, op in ONE.items()}
-        made |= {f"__nv_{name}{suffix}": ((kind, kind), _op(op)) for name, op in TWO.items()}
-        made[f"__nv_ldexp{suffix}"] = (kind, i32), _op(math.Ldexp)
-        made[f"__nv_fma{suffix}"] = (kind, kind, kind), _fma
-    made |= {f"__nv_fast_{name}f": made[f"__nv_{name}f"] for name in QUICK}
-    return made
+        functions |= {f"__nv_{name}{suffix}": ((kind,), _op(op)) for name, op in ONE.items()}
+        functions |= {f"__nv_{name}{suffix}": ((kind, kind), _op(op)) for name, op in TWO.items()}
+        functions[f"__nv_ldexp{suffix}"] = (kind, i32), _op(math.Ldexp)
+        functions[f"__nv_fma{suffix}"] = (kind, kind, kind), _fma
+    functions |= {f"__nv_fast_{name}f": functions[f"__nv_{name}f"] for name in QUICK}
+    return functions
 
 
 KNOWN = _table()

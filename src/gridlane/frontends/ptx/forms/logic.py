@@ -61,10 +61,10 @@ def shf(t: Values, m: Match, o: Operands) -> None:
         amount = b.binary(arith.Min, amount, limit)
     other = b.sub(limit, amount)
     if m.has("l"):
-        made = b.or_(b.binary(arith.Shl, high, amount), b.binary(arith.Shr, low, other))
+        shifted = b.or_(b.binary(arith.Shl, high, amount), b.binary(arith.Shr, low, other))
     else:
-        made = b.or_(b.binary(arith.Shr, low, amount), b.binary(arith.Shl, high, other))
-    t.write(o[0], made)
+        shifted = b.or_(b.binary(arith.Shr, low, amount), b.binary(arith.Shl, high, other))
+    t.write(o[0], shifted)
 
 
 # --- comparisons
@@ -147,8 +147,8 @@ COMPARISONS = f"{_NAMES}|equ|neu|ltu|leu|gtu|geu|num|nan"
 def setp(t: Values, m: Match, o: Operands) -> None:
     """A comparison, and its opposite, each combined with a predicate."""
     first, second = t.both(o[0])
-    made = compare(t, m.modifiers[0], m.type, m.has("ftz"), o[1:3])
-    results = (made,) if isinstance(second, Sink) else (made, t.b.not_(made))
+    comparison = compare(t, m.modifiers[0], m.type, m.has("ftz"), o[1:3])
+    results = (comparison,) if isinstance(second, Sink) else (comparison, t.b.not_(comparison))
     if len(o) == 4:
         other, op = t.read(o[3], b1), BITWISE[m.one_of("and", "or", "xor")]
         results = tuple(t.b.binary(op, each, other) for each in results)
@@ -171,8 +171,8 @@ def setp(t: Values, m: Match, o: Operands) -> None:
 def set_(t: Values, m: Match, o: Operands) -> None:
     """A comparison, combined with a predicate, as all ones or as 1.0."""
     kind = m.types[0]
-    made = compare(t, m.modifiers[0], m.type, m.has("ftz"), o[1:3])
+    comparison = compare(t, m.modifiers[0], m.type, m.has("ftz"), o[1:3])
     if len(o) == 4:
-        made = t.b.binary(BITWISE[m.one_of("and", "or", "xor")], made, t.read(o[3], b1))
+        comparison = t.b.binary(BITWISE[m.one_of("and", "or", "xor")], comparison, t.read(o[3], b1))
     true = t.b.const(1.0 if kind.is_float else -1, kind)
-    t.write(o[0], t.b.select(made, true, t.b.zero(kind)))
+    t.write(o[0], t.b.select(comparison, true, t.b.zero(kind)))

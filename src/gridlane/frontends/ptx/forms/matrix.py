@@ -59,8 +59,8 @@ def mma(t: Values, m: Match, o: Operands) -> None:
         tuple(t.read(part, dtype) for part in t.parts(operand, count))
         for operand, count, dtype in zip(o[1:], counts, (word, word, sums), strict=True)
     )
-    made = t.b.emit(Mma(rows, depth, left, right, m.has("satfinite"), a, b, c)).results
-    for target, value in zip(t.parts(o[0], counts[2]), made, strict=True):
+    sums_of_products = t.b.emit(Mma(rows, depth, left, right, m.has("satfinite"), a, b, c)).results
+    for target, value in zip(t.parts(o[0], counts[2]), sums_of_products, strict=True):
         t.write(target, value)
 
 
@@ -98,8 +98,8 @@ class Lanes:
         """The value of another lane."""
         b = self.t.b
         whole, every = b.const(32, i32), b.const(0xFFFFFFFF, u32)
-        at = b.cast(lane, i32)
-        return b.emit(warp.Shuffle(warp.ShuffleMode.IDX, every, value, at, whole)).results[0]
+        index = b.cast(lane, i32)
+        return b.emit(warp.Shuffle(warp.ShuffleMode.IDX, every, value, index, whole)).results[0]
 
     def chosen(self, values: list[Value], number: Value) -> Value:
         """One of some values, by its number."""
@@ -130,8 +130,8 @@ def mma_bits(t: Values, m: Match, o: Operands) -> None:
             o[1:], (u32, u32, i32), (high * deep, deep, 2 * high), strict=True
         )
     )
-    made = bit_sums(t, first, second, sums, arith.Xor if m.has("xor") else arith.And)
-    for target, value in zip(t.parts(o[0], len(made)), made, strict=True):
+    new_sums = bit_sums(t, first, second, sums, arith.Xor if m.has("xor") else arith.And)
+    for target, value in zip(t.parts(o[0], len(new_sums)), new_sums, strict=True):
         t.write(target, value)
 
 
@@ -150,9 +150,11 @@ def bit_sums(
             beside = lanes.sum((column, 8), 4 * side + word)
             columns = [lanes.word_of(each, beside) for each in second]
             for number, each in enumerate(rows):
-                at = number % high * 2 + side
+                index = number % high * 2 + side
                 bits = b.binary(join, each, columns[number // high])
-                new_values[at] = b.add(new_values[at], b.cast(b.unary(arith.Popcount, bits), i32))
+                new_values[index] = b.add(
+                    new_values[index], b.cast(b.unary(arith.Popcount, bits), i32)
+                )
     return new_values
 
 
@@ -236,8 +238,8 @@ def _row_word(lanes: Lanes, value: Value, word: int) -> Value:
 def _turned_word(lanes: Lanes, value: Value, word: int) -> Value:
     """The same of the transpose: halves of two of its rows."""
     row, b = lanes.rest(8), lanes.t.b
-    at = b.binary(arith.Shr, row, lanes.const(1))
-    low, high = (lanes.word_of(value, lanes.sum((at, 1), 8 * word + 4 * n)) for n in (0, 1))
+    half_row = b.binary(arith.Shr, row, lanes.const(1))
+    low, high = (lanes.word_of(value, lanes.sum((half_row, 1), 8 * word + 4 * n)) for n in (0, 1))
     return lanes.joined(low, high, b.and_(row, lanes.const(1)))
 
 
@@ -246,8 +248,8 @@ def movmatrix(t: Values, m: Match, o: Operands) -> None:
     """The transpose of a matrix in registers."""
     lanes, b = Lanes(t), t.b
     row, value = lanes.row(4), t.read(o[1], u32)
-    at = b.binary(arith.Shr, row, lanes.const(1))
+    half_row = b.binary(arith.Shr, row, lanes.const(1))
     low, high = (
-        lanes.word_of(value, lanes.sum((lanes.rest(4), 8), (at, 1), 4 * n)) for n in (0, 1)
+        lanes.word_of(value, lanes.sum((lanes.rest(4), 8), (half_row, 1), 4 * n)) for n in (0, 1)
     )
     t.write(o[0], lanes.joined(low, high, b.and_(row, lanes.const(1))))

@@ -49,9 +49,9 @@ def _changed(t: Values, pointer: Value, change: Callable[[Value], Value]) -> Val
     with b.loop():
         old = b.read(seen)
         how = MemoryOrder.ACQ_REL, MemoryScope.BLOCK
-        found = t.emit(AtomicCas(pointer, old, change(old), *how))
-        b.write(seen, found)
-        b.break_if(b.eq(found, old))
+        current = t.emit(AtomicCas(pointer, old, change(old), *how))
+        b.write(seen, current)
+        b.break_if(b.eq(current, old))
     return b.read(seen)
 
 

@@ -72,9 +72,9 @@ def load(t: Values, m: Match, o: Operands) -> None:
     count, kind = _count(m), _type(m)
     is_volatile = m.has("volatile", "relaxed", "acquire", "mmio")
     if count == 1:
-        made = t.b.load(t.pointer(o[1], kind, space_of(m)), is_volatile)
+        loaded = t.b.load(t.pointer(o[1], kind, space_of(m)), is_volatile)
         target = _alone(o[0])
-        t.write(target, t.widen(target, made))
+        t.write(target, t.widen(target, loaded))
     else:
         targets = t.parts(o[0], count)
         whole = t.b.load(t.pointer(o[1], VectorType(kind, count), space_of(m)), is_volatile)
@@ -174,21 +174,21 @@ def is_parameter(t: Values, m: Match, o: Operands) -> None:
 
 def _is_parameter(t: Values, operand: Reg) -> Value:
     """The same: of one whose address is taken, and which lies in local memory therefore."""
-    found: Value = t.b.const(False, b1)
+    is_parameter: Value = t.b.const(False, b1)
     value = t.of(operand.register)
     parameters = t.variables.whole.addressed_parameters()
     if isinstance(value.type, PointerType):
         if parameters and value.type.space is Space.LOCAL:
             t.numbers(Space.LOCAL)  # the next attempt knows where they are
-        return found
+        return is_parameter
     if not parameters or Place.LOCAL not in t.places(Space.LOCAL):
-        return found
+        return is_parameter
     segments = t.variables.whole.segments
     for each in parameters:
         start = Place.LOCAL.start + segments.offset(Place.LOCAL, each)
         offset = t.b.sub(t.as_type(value, u64), t.b.const(start, u64))
-        found = t.b.or_(found, t.b.lt(offset, t.b.const(each.size, u64)))
-    return found
+        is_parameter = t.b.or_(is_parameter, t.b.lt(offset, t.b.const(each.size, u64)))
+    return is_parameter
 
 
 @form("istypep .texref|surfref|samplerref", "d, a")
@@ -196,12 +196,12 @@ def istypep(t: Values, m: Match, o: Operands) -> None:
     """Whether a number is the handle of a texture or surface that the module names. There are no
     samplers apart from textures."""
     handle = t.read(o[1], u64)
-    found: Value = t.b.const(False, b1)
+    is_handle: Value = t.b.const(False, b1)
     for each in t.variables.whole.module.variables.values():
         if each.reference == m.modifiers[0]:
             own = t.variables.value(t, Symbol(each.name, each))
-            found = t.b.or_(found, t.b.eq(handle, own))
-    t.write(o[0], found)
+            is_handle = t.b.or_(is_handle, t.b.eq(handle, own))
+    t.write(o[0], is_handle)
 
 
 def _is_constant(t: Values, value: Value) -> Value:
@@ -220,10 +220,10 @@ def _is_of(t: Values, operand: Operand, space: Space) -> Value:
     """Whether a number is an address of a space."""
     places = t.places(Space.GENERIC if space is Space.GLOBAL else space)
     others = [place for place in places if place is not Place.GLOBAL]
-    found: Value = t.b.const(False, b1)
+    is_inside: Value = t.b.const(False, b1)
     for place in others:
-        found = t.b.or_(found, t.is_of(operand, place))
-    return t.b.not_(found) if space is Space.GLOBAL else found
+        is_inside = t.b.or_(is_inside, t.is_of(operand, place))
+    return t.b.not_(is_inside) if space is Space.GLOBAL else is_inside
 
 
 # --- copies behind the thread's back
@@ -271,14 +271,14 @@ def _copy_some(t: Values, target: Value, source: Value, present: Value, size: in
     words = b.recast(target, pointer(u32, Space.SHARED))
     for place in range(size // 4):
         b.store(b.offset(words, b.const(place, i32)), b.zero(u32))
-    at = b.variable("copied", u32)
-    b.write(at, b.zero(u32))
+    copied = b.variable("copied", u32)
+    b.write(copied, b.zero(u32))
     with b.loop():
-        number = b.read(at)
+        number = b.read(copied)
         b.break_if(b.not_(b.lt(number, present)))
         byte = b.load(b.offset(source, number))
         b.store(b.offset(target, number), byte)
-        b.write(at, b.add(number, b.const(1, u32)))
+        b.write(copied, b.add(number, b.const(1, u32)))
 
 
 @form("cp .async .commit_group")

@@ -25,10 +25,10 @@ def add(t: Values, m: Match, o: Operands) -> None:
     if m.form.root == "sub":
         third = t.b.neg(third)
     if m.one_of(*WAYS):
-        made = sum_towards(t.b, way_of(m), t.b.cast(first, f64), t.b.cast(third, f64))
+        total = sum_towards(t.b, way_of(m), t.b.cast(first, f64), t.b.cast(third, f64))
     else:
-        made = t.b.add(first, third)
-    _write(t, m, o[0], made)
+        total = t.b.add(first, third)
+    _write(t, m, o[0], total)
 
 
 @form("fma .rn|rz|rm|rp [.sat] .f32 .f16|bf16", "d, a, b, c")
@@ -37,11 +37,11 @@ def fma(t: Values, m: Match, o: Operands) -> None:
     b, third = t.b, t.read(o[3], f32)
     first, second = (b.cast(t.read(each, m.type), f32) for each in o[1:3])
     if m.one_of(*WAYS):
-        made = b.value(FmaTowards(first, second, third, way_of(m)))
+        total = b.value(FmaTowards(first, second, third, way_of(m)))
     else:
-        made = b.fma(first, second, third)
-    _write(t, m, o[0], made)
+        total = b.fma(first, second, third)
+    _write(t, m, o[0], total)
 
 
-def _write(t: Values, m: Match, operand: Operand, made: Value) -> None:
-    t.write(operand, saturated(t, made) if m.has("sat") else made)
+def _write(t: Values, m: Match, operand: Operand, total: Value) -> None:
+    t.write(operand, saturated(t, total) if m.has("sat") else total)

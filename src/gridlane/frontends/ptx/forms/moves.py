@@ -128,10 +128,10 @@ def ld_param(t: Values, m: Match, o: Operands) -> None:
     if isinstance(address, Address) and isinstance(address.base, Register):
         load(t, m, o)
         return
-    variable, at = _param(t, address)
+    variable, offset = _param(t, address)
     targets = t.parts(o[0], int(m.one_of("v2", "v4")[1])) if m.has("v2", "v4") else (o[0],)
     for place, target in enumerate(targets):
-        value = t.parameters.load(t, variable, at + place * m.type.size, m.type)
+        value = t.parameters.load(t, variable, offset + place * m.type.size, m.type)
         t.write(target, t.widen(target, value) if isinstance(value.type, DType) else value)
 
 
@@ -142,21 +142,21 @@ def ld_param_wide(t: Values, m: Match, o: Operands) -> None:
     if isinstance(address, Address) and isinstance(address.base, Register):
         load(t, m, o)
         return
-    variable, at = _param(t, address)
+    variable, offset = _param(t, address)
     for place, target in enumerate(t.parts(o[0], 2)):
-        t.write(target, t.as_type(t.parameters.load(t, variable, at + 8 * place, u64), u64))
+        t.write(target, t.as_type(t.parameters.load(t, variable, offset + 8 * place, u64), u64))
 
 
 @form("st .param|param::func [.v2|v4] .<any>|f16|bf16|f32|f64", "a, b")
 def st_param(t: Values, m: Match, o: Operands) -> None:
     """Write a part of an argument, or of the result."""
-    variable, at = _param(t, o[0])
+    variable, offset = _param(t, o[0])
     sources = t.parts(o[1], int(m.one_of("v2", "v4")[1])) if m.has("v2", "v4") else (o[1],)
     for place, source in enumerate(sources):
         value = t.pointer_in(source) if m.type.bits == 64 else None
         if value is None:
             value = t.read(source, m.type, narrows=True)
-        t.parameters.store(t, variable, at + place * m.type.size, value)
+        t.parameters.store(t, variable, offset + place * m.type.size, value)
 
 
 def _param(t: Values, address: Operand) -> tuple[Declared, int]:

@@ -90,10 +90,10 @@ def positive(t: Values, value: Value) -> Value:
 def narrow(t: Values, m: Match, o: Operands) -> None:
     """A number as a float."""
     target, source = m.types
-    made = _half(t, m, _source(t, m, o[1], source), target)
+    narrowed = _half(t, m, _source(t, m, o[1], source), target)
     if m.has("ftz") and target is f32 and source is bf16:
-        made = flushed(t, made)
-    t.write(o[0], t.widen(o[0], made))
+        narrowed = flushed(t, narrowed)
+    t.write(o[0], t.widen(o[0], narrowed))
 
 
 @form("cvt .rz .f16x2|bf16x2 .f32", "d, a, b")
@@ -123,10 +123,10 @@ def to_tf32(t: Values, m: Match, o: Operands) -> None:
     # In the format's own place of the word, infinity follows the greatest number.
     layout = Layout(19, 10, -126, TF32.greatest >> 13, 0x3FFFF)
     bits = narrowed(t.b, parts, layout, mode, m.has("satfinite"))
-    made = b.bitcast(b.binary(arith.Shl, bits, b.const(13, u32)), f32)
+    rounded_float = b.bitcast(b.binary(arith.Shl, bits, b.const(13, u32)), f32)
     if m.has("relu"):
-        made = positive(t, made)
-    t.write(o[0], b.bitcast(made, u32))
+        rounded_float = positive(t, rounded_float)
+    t.write(o[0], b.bitcast(rounded_float, u32))
 
 
 @form("cvt .rn .satfinite [.relu] .e4m3x2|e5m2x2 .f32", "d, a, b")

@@ -53,12 +53,12 @@ def _directed(t: Values, m: Match, sources: tuple[Value, ...]) -> Value:
         return b.value(FmaTowards(x, y, z, way, FastMath.FTZ if ftz else FastMath.NONE))
     first, second = (b.cast(flushed(t, x) if ftz else x, f64) for x in sources)
     if root in ("add", "sub"):
-        made = sum_towards(b, way, first, b.neg(second) if root == "sub" else second)
-        return flushed(t, made) if ftz else made
+        rounded_number = sum_towards(b, way, first, b.neg(second) if root == "sub" else second)
+        return flushed(t, rounded_number) if ftz else rounded_number
 
     def product(first: Value) -> Value:
         result = b.mul(first, second)
         return rounded_towards(b, way, result, result, b.const(0.0, f64))
 
-    made = product(first)
-    return tiny_flushed(b, made, product(up(b, first))) if ftz else made
+    rounded_number = product(first)
+    return tiny_flushed(b, rounded_number, product(up(b, first))) if ftz else rounded_number

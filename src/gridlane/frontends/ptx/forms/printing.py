@@ -87,7 +87,7 @@ class _Line:
         texts = self._texts(parts)
         free = _MOST_ARGUMENTS - sum(1 + part.stars for part in parts if not isinstance(part, str))
         read = [number for number, text in texts.items() if not isinstance(text, str)]
-        words = min(_MOST_WORDS, 1 + free // max(1, len(read)))
+        most_words = min(_MOST_WORDS, 1 + free // max(1, len(read)))
         for number, part in enumerate(parts):
             if isinstance(part, str):
                 self._text(part)
@@ -99,28 +99,28 @@ class _Line:
                 self._next(8)
                 self._text(part.of(text))
             elif part.kind == "s":
-                self._bytes(part, text, words)
+                self._bytes(part, text, most_words)
             else:
                 self._argument(_type(part), part.text)
-        made = tuple(self.parts), tuple(self.arguments), tuple(self.formats)
-        self.t.b.emit(control.Print(*made, end=""))
+        texts_and_arguments = tuple(self.parts), tuple(self.arguments), tuple(self.formats)
+        self.t.b.emit(control.Print(*texts_and_arguments, end=""))
 
     def _texts(self, parts: Sequence[str | Conversion]) -> dict[int, str | Value | None]:
         """What each ``%s`` prints, by the number of its part: a literal, or the text at an address,
         which is stored among the arguments before the call; None where that is not known here."""
-        found: dict[int, str | Value | None] = {}
+        printed: dict[int, str | Value | None] = {}
         for number, part in enumerate(parts):
             if isinstance(part, str):
                 continue
             for _ in range(part.stars):
                 self._next(i32.size)
-            at = self._next(8 if part.kind == "s" else _type(part).size)
+            offset = self._next(8 if part.kind == "s" else _type(part).size)
             if part.kind == "s" and self.buffer is not None:
-                stored = _stored(self.t, self.buffer, at)
+                stored = _stored(self.t, self.buffer, offset)
                 literal = None if stored is None or part.stars else _literal(self.t, stored)
-                found[number] = stored if literal is None else literal
+                printed[number] = stored if literal is None else literal
         self.at = 0
-        return found
+        return printed
 
     def _text(self, text: str) -> None:
         if text and self.parts and self.parts[-1]:
@@ -133,9 +133,9 @@ class _Line:
 
     def _load(self, dtype: DType) -> Value:
         """The next argument in memory."""
-        b, at = self.t.b, self._next(dtype.size)
+        b, offset = self.t.b, self._next(dtype.size)
         assert self.buffer is not None
-        place = self.t.offset(self.buffer, at)
+        place = self.t.offset(self.buffer, offset)
         return b.load(b.recast(place, memory.pointer_beside(place, dtype)))
 
     def _add(self, value: Value, format_: str) -> None:
@@ -144,9 +144,9 @@ class _Line:
         self.arguments.append(value)
 
     def _next(self, size: int) -> int:
-        at = -(-self.at // size) * size
-        self.at = at + size
-        return at
+        offset = -(-self.at // size) * size
+        self.at = offset + size
+        return offset
 
     def _bytes(self, part: Conversion, address: Value | None, most: int) -> None:
         """A text in memory: its bytes up to a zero, eight in each argument.
@@ -176,11 +176,11 @@ class _Line:
     def _read(self, part: Conversion, address: Value, end: Value, words: Value, most: int) -> None:
         """Read a text into words of eight bytes, up to a zero or a number of bytes."""
         t, b = self.t, self.t.b
-        at = b.variable("at", u32)
-        b.write(at, b.zero(u32))
+        index = b.variable("at", u32)
+        b.write(index, b.zero(u32))
         limit, three = b.const(8 * most, u32), b.const(3, u32)
         with b.loop():
-            place = b.read(at)
+            place = b.read(index)
             b.break_if(b.not_(b.lt(place, limit)))
             b.break_if(b.not_(b.lt(place, end)))
             byte = _byte(t, address, place)
@@ -189,8 +189,8 @@ class _Line:
             bits = b.binary(arith.Shl, b.and_(place, b.const(7, u32)), three)
             shifted = b.binary(arith.Shl, b.cast(byte, u64), b.cast(bits, u64))
             b.store(word, b.or_(b.load(word), shifted))
-            b.write(at, b.add(place, b.const(1, u32)))
-        with b.if_(b.and_(b.eq(b.read(at), limit), b.lt(limit, end))):
+            b.write(index, b.add(place, b.const(1, u32)))
+        with b.if_(b.and_(b.eq(b.read(index), limit), b.lt(limit, end))):
             more = b.binary(arith.Ne, _byte(t, address, limit), b.zero(u32))
             with b.if_(more):
                 t.raise_(
@@ -316,7 +316,7 @@ def _load_byte(t: Values, address: Value, index: Value) -> Value:
     return t.b.load(t.b.offset(bytes_, index))
 
 
-def _stored(t: Values, buffer: Value, at: int) -> Value | None:
+def _stored(t: Values, buffer: Value, start_offset: int) -> Value | None:
     """What the block has stored at an offset of local memory, last."""
     base, start = _resolved(t, buffer)
     for op in reversed(t.b.region.ops):
@@ -326,9 +326,11 @@ def _stored(t: Values, buffer: Value, at: int) -> Value | None:
             continue
         where, offset = _resolved(t, op.pointer)
         size = op.value.type.size
-        if where is base and offset == start + at and size == 8:
+        if where is base and offset == start + start_offset and size == 8:
             return op.value
-        apart = where is base and (offset >= start + at + 8 or offset + size <= start + at)
+        apart = where is base and (
+            offset >= start + start_offset + 8 or offset + size <= start + start_offset
+        )
         if not apart and where.type != base.type:
             continue
         if not apart:

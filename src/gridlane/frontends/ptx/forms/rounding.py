@@ -42,8 +42,8 @@ def mul(t: Values, m: Match, o: Operands) -> None:
     first, second = (t.b.cast(source(t, m, each), f64) for each in o[1:3])
 
     def product(first: Value) -> Value:
-        made = t.b.mul(first, second)
-        return rounded_towards(t.b, way_of(m), made, made, t.b.const(0.0, f64))
+        exact = t.b.mul(first, second)
+        return rounded_towards(t.b, way_of(m), exact, exact, t.b.const(0.0, f64))
 
     result(t, m, o[0], product(first), lambda: product(up(t.b, first)))
 
@@ -67,8 +67,8 @@ def div(t: Values, m: Match, o: Operands) -> None:
     first = source(t, m, o[1]) if m.form.root == "div" else one
     second = source(t, m, o[2] if m.form.root == "div" else o[1])
     dividend, divisor, way = t.b.cast(first, f64), t.b.cast(second, f64), way_of(m)
-    made = quotient(t.b, way, dividend, divisor)
-    result(t, m, o[0], made, lambda: quotient(t.b, way, up(t.b, dividend), divisor))
+    rounded_quotient = quotient(t.b, way, dividend, divisor)
+    result(t, m, o[0], rounded_quotient, lambda: quotient(t.b, way, up(t.b, dividend), divisor))
 
 
 @form("sqrt .rz|rm|rp [.ftz] .f32", "d, a")

@@ -23,12 +23,12 @@ def fma(t: Values, m: Match, o: Operands) -> None:
     first, second = t.read(o[1], f64), t.read(o[2], f64)
     if root in ("add", "sub"):
         second = t.b.neg(second) if root == "sub" else second
-        made = arithmetic64.add(t.b, mode, first, second)
+        rounded = arithmetic64.add(t.b, mode, first, second)
     elif root == "mul":
-        made = arithmetic64.mul(t.b, mode, first, second)
+        rounded = arithmetic64.mul(t.b, mode, first, second)
     else:
-        made = arithmetic64.fma(t.b, mode, first, second, t.read(o[3], f64))
-    t.write(o[0], made)
+        rounded = arithmetic64.fma(t.b, mode, first, second, t.read(o[3], f64))
+    t.write(o[0], rounded)
 
 
 @form("div .rz|rm|rp .f64", "d, a, b")

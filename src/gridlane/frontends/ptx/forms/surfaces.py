@@ -41,9 +41,9 @@ def _place(t: Values, m: Match, operand: Operand, dtype: DType, count: int) -> t
     b, shape = t.b, SHAPES[m.one_of(*SHAPES)]
     object_, places = coordinates(t, operand, shape)
     handle = handle_of(t, object_, SURFACE, shape)
-    at = [t.read(each, i32) for each in places]
-    layer = at.pop(0) if shape.has_layer else b.zero(i32)
-    address, inside, sound = calls.place(b, handle, dtype.size * count, layer, at)
+    indices = [t.read(each, i32) for each in places]
+    layer = indices.pop(0) if shape.has_layer else b.zero(i32)
+    address, inside, sound = calls.place(b, handle, dtype.size * count, layer, indices)
     message = f"{dtype.size * count} bytes are not at such an x of the surface"
     raise_if(t, b.not_(sound), f"{message}: it is a multiple of them, in a row that has them")
     if m.has("trap"):

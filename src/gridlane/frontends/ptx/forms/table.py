@@ -109,9 +109,9 @@ FORMS: dict[str, list[Form]] = {}
 
 def form(pattern: str, operands: str = "") -> Callable[[Build], Build]:
     """Put a row into the table: the decorated function translates it."""
-    root, *words = pattern.split()
+    root, *modifiers = pattern.split()
     parts: list[tuple[str, ...]] = []
-    for word in words:
+    for word in modifiers:
         optional = word[0] == "["
         names = word.strip("[]").lstrip(".").split("|")
         chosen = [name for each in names for name in _alternatives(each)]
@@ -133,17 +133,17 @@ def _alternatives(name: str) -> tuple[str, ...]:
 
 def _fits(parts: tuple[tuple[str, ...], ...], modifiers: tuple[str, ...]) -> bool:
     """Whether the modifiers are alternatives of the parts, in order."""
-    places = {0}  # how many modifiers the parts so far may have taken
+    counts_taken = {0}  # how many modifiers the parts so far may have taken
     for part in parts:
-        places = {
+        counts_taken = {
             at + (name != "")
-            for at in places
+            for at in counts_taken
             for name in part
             if name == "" or (at < len(modifiers) and modifiers[at] == name)
         }
-        if not places:
+        if not counts_taken:
             return False
-    return len(modifiers) in places
+    return len(modifiers) in counts_taken
 
 
 def _ordered(
@@ -159,8 +159,8 @@ def _ordered(
         elif name not in modifiers or (name in TYPES and name != first_type):
             continue
         else:
-            at = modifiers.index(name)
-            left = modifiers[:at] + modifiers[at + 1 :]
+            index = modifiers.index(name)
+            left = modifiers[:index] + modifiers[index + 1 :]
         rest = _ordered(parts[1:], left)
         if rest is not None:
             return (name, *rest) if name else rest

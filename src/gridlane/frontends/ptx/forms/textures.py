@@ -77,11 +77,11 @@ def _place(t: Values, m: Match, operand: Operand) -> tuple[Value, Value, list[Va
     if shape.has_layer:
         layer = _layer(t, t.read(places[0], u32))
         places = places[1:]
-    at = [t.read(each, m.type) for each in places]
+    positions = [t.read(each, m.type) for each in places]
     if shape.is_cube:
-        face, *at = calls.face(b, at)
+        face, *positions = calls.face(b, positions)
         layer = b.add(b.mul(layer, b.const(6, i32)), face)
-    return handle, layer, at
+    return handle, layer, positions
 
 
 def _layer(t: Values, number: Value) -> Value:
@@ -102,33 +102,35 @@ def _write(t: Values, m: Match, operand: Operand, values: Sequence[Value]) -> No
 @form(f"tex [.base] .cube|acube {_RESULT} .f32", "d, a")
 def tex(t: Values, m: Match, o: Operands) -> None:
     """A read of the finest level."""
-    handle, layer, at = _place(t, m, o[1])
-    _write(t, m, o[0], calls.sample(t.b, handle, t.b.zero(i32), layer, at))
+    handle, layer, position = _place(t, m, o[1])
+    _write(t, m, o[0], calls.sample(t.b, handle, t.b.zero(i32), layer, position))
 
 
 @form(f"tex .level {_FLAT} {_RESULT} .f32|s32", "d, a, lod")
 @form(f"tex .level .cube|acube {_RESULT} .f32", "d, a, lod")
 def tex_level(t: Values, m: Match, o: Operands) -> None:
     """A read of a level of detail; of a level by its number at integer coordinates."""
-    handle, layer, at = _place(t, m, o[1])
+    handle, layer, position = _place(t, m, o[1])
     b = t.b
     if m.type is f32:
         detail = t.read(o[2], f32)
-        _write(t, m, o[0], calls.sample_detail(b, handle, detail, layer, at))
+        _write(t, m, o[0], calls.sample_detail(b, handle, detail, layer, position))
         return
     level = b.binary(arith.Max, t.read(o[2], i32), b.zero(i32))
     last = b.sub(b.cast(calls.word(b, handle, Word.LEVELS), i32), b.const(1, i32))
     level = b.binary(arith.Min, level, last)
-    _write(t, m, o[0], calls.sample(b, handle, level, layer, at))
+    _write(t, m, o[0], calls.sample(b, handle, level, layer, position))
 
 
 @form(f"tex .grad {_FLAT} {_RESULT} .f32", "d, a, dx, dy")
 def tex_gradient(t: Values, m: Match, o: Operands) -> None:
     """A read of the level of detail of gradients."""
-    handle, layer, at = _place(t, m, o[1])
-    gradients = [t.read(each, f32) for operand in o[2:4] for each in _gradient(t, operand, len(at))]
+    handle, layer, position = _place(t, m, o[1])
+    gradients = [
+        t.read(each, f32) for operand in o[2:4] for each in _gradient(t, operand, len(position))
+    ]
     detail = calls.detail(t.b, handle, gradients)
-    _write(t, m, o[0], calls.sample_detail(t.b, handle, detail, layer, at))
+    _write(t, m, o[0], calls.sample_detail(t.b, handle, detail, layer, position))
 
 
 def _gradient(t: Values, operand: Operand, axes: int) -> tuple[Operand, ...]:
@@ -140,9 +142,9 @@ def _gradient(t: Values, operand: Operand, axes: int) -> tuple[Operand, ...]:
 @form(f"tld4 .r|g|b|a .cube|acube {_RESULT} .f32", "d, a")
 def gather(t: Values, m: Match, o: Operands) -> None:
     """One channel of four texels."""
-    handle, layer, at = _place(t, m, o[1])
+    handle, layer, position = _place(t, m, o[1])
     channel = t.b.const("rgba".index(m.modifiers[0]), i32)
-    _write(t, m, o[0], calls.gather(t.b, handle, channel, layer, at))
+    _write(t, m, o[0], calls.gather(t.b, handle, channel, layer, position))
 
 
 _SIZES = {

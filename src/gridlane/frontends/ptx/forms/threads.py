@@ -75,11 +75,11 @@ def _arrivals(code: str) -> frozenset[str]:
 def _may_arrive(t: Values, number: Operand) -> bool:
     """Whether some threads may come to a barrier of the whole block without waiting at it. Where
     registers hold numbers, the barrier 0 is taken to be the usual one, at which all wait."""
-    found = _arrivals(t.text.code)
-    if not found or not isinstance(number, Number):
-        return bool(found)
-    others = any(not each.isdigit() for each in found) and number.value != 0
-    return others or str(number.value) in found
+    arrivals = _arrivals(t.text.code)
+    if not arrivals or not isinstance(number, Number):
+        return bool(arrivals)
+    others = any(not each.isdigit() for each in arrivals) and number.value != 0
+    return others or str(number.value) in arrivals
 
 
 def _all(t: Values) -> Value:
@@ -121,8 +121,8 @@ def barrier_count(t: Values, m: Match, o: Operands) -> None:
 @form("barrier [.cta] .red .and|or [.aligned] .pred", "d, a, b, p")
 def barrier_vote(t: Values, m: Match, o: Operands) -> None:
     """Wait, and ask whether all or any hold."""
-    made = _reduced(t, m, Reduction.ALL if m.has("and") else Reduction.ANY, o)
-    t.write(o[0], t.b.binary(arith.Ne, made, t.b.const(0, i32)))
+    reduced = _reduced(t, m, Reduction.ALL if m.has("and") else Reduction.ANY, o)
+    t.write(o[0], t.b.binary(arith.Ne, reduced, t.b.const(0, i32)))
 
 
 @form("bar .warp .sync", "a")

@@ -98,7 +98,7 @@ def _words(t: Values, m: Match, o: Operands) -> tuple[Value, Value]:
     return first, second
 
 
-def _finish(t: Values, m: Match, o: Operands, made: Value, kind: DType) -> None:
+def _finish(t: Values, m: Match, o: Operands, computed: Value, kind: DType) -> None:
     """Saturate; then combine with the third source, as GPUs do, or replace a part of it. Sums and
     differences are cut to the result's type before. Others have 34 bits and its sign: where that is
     unsigned, a negative number is larger than all words."""
@@ -109,14 +109,14 @@ def _finish(t: Values, m: Match, o: Operands, made: Value, kind: DType) -> None:
     if bool(chosen) != (len(o) == 4 and not then):
         t.fail("a third source goes with a part of the result, or with .add, .min or .max")
     if m.has("sat"):
-        made = _limited(t, made, width, kind.is_signed)
+        computed = _limited(t, computed, width, kind.is_signed)
     elif m.form.root in ("vadd", "vsub"):
-        made = b.cast(b.cast(_low(t, made), kind), i64)
+        computed = b.cast(b.cast(_low(t, computed), kind), i64)
     elif not kind.is_signed:
-        made = b.and_(made, b.const((1 << 34) - 1, i64))
+        computed = b.and_(computed, b.const((1 << 34) - 1, i64))
     if then:
-        made = b.binary(ops[then], made, b.cast(t.read(o[3], kind), i64))
-    word = _low(t, made)
+        computed = b.binary(ops[then], computed, b.cast(t.read(o[3], kind), i64))
+    word = _low(t, computed)
     if isinstance(o[0], Part):
         mask = (1 << width) - 1 << low
         kept = b.and_(t.read(o[3], u32), b.const(~mask & 0xFFFFFFFF, u32))
@@ -180,11 +180,11 @@ def shift(t: Values, m: Match, o: Operands) -> None:
         return
     # In two steps, as 64 bits hold a word that moves by 31.
     step = b.binary(arith.Min, count, b.const(31, i64))
-    made = b.binary(arith.Shl, value, _low(t, step))
+    shifted = b.binary(arith.Shl, value, _low(t, step))
     if m.has("sat"):
-        made = _limited(t, made, 40, True)
-    made = b.binary(arith.Shl, made, _low(t, b.sub(count, step)))
-    _finish(t, m, o, made, m.types[0])
+        shifted = _limited(t, shifted, 40, True)
+    shifted = b.binary(arith.Shl, shifted, _low(t, b.sub(count, step)))
+    _finish(t, m, o, shifted, m.types[0])
 
 
 @form(f"vmad {_TYPES} [.po] [.sat] [.shr7|shr15]", "d, a, b, c")
@@ -255,10 +255,10 @@ def _digits(t: Values, operand: Operand, count: int, usual: str) -> list[int]:
     return [int(digit) for digit in chosen[1:]]
 
 
-def _joined(t: Values, m: Match, o: Operands, made: list[Value]) -> None:
+def _joined(t: Values, m: Match, o: Operands, lanes: list[Value]) -> None:
     """Write the lanes that the mask names, and the third source's others; or with .add their sum
     and the third source."""
-    count = len(made)
+    count = len(lanes)
     usual = "h10" if count == 2 else "b3210"
     named = _digits(t, o[0], count, usual)
     if named != sorted(set(named), reverse=True) or named[0] >= count:
@@ -267,20 +267,20 @@ def _joined(t: Values, m: Match, o: Operands, made: list[Value]) -> None:
     if not m.has("add"):
         if len(named) < count:
             others = _lanes(t, o[3], count, is_signed=False)
-            made = [made[n] if n in named else others[n] for n in range(count)]
-        t.write(target, _word(t, made))
+            lanes = [lanes[n] if n in named else others[n] for n in range(count)]
+        t.write(target, _word(t, lanes))
         return
     total = t.read(o[3], u32)
     for place in named:
-        total = t.b.add(total, _low(t, made[place]))
+        total = t.b.add(total, _low(t, lanes[place]))
     t.write(target, total)
 
 
-def _word(t: Values, made: list[Value]) -> Value:
+def _word(t: Values, lanes: list[Value]) -> Value:
     """Lanes in a word, the first one lowest."""
-    b, width = t.b, 32 // len(made)
+    b, width = t.b, 32 // len(lanes)
     word = b.const(0, u32)
-    for place, lane in enumerate(made):
+    for place, lane in enumerate(lanes):
         low = b.and_(_low(t, lane), b.const((1 << width) - 1, u32))
         word = b.or_(word, b.binary(arith.Shl, low, b.const(place * width, u32)))
     return word

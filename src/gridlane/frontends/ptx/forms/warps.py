@@ -40,13 +40,13 @@ def _shuffle(t: Values, m: Match, o: Operands, members: Value) -> None:
     if width is not None:
         lane = t.b.cast(t.read(o[2], u32), i32)
         op = warp.Shuffle(_SHUFFLES[kind], members, value, lane, t.b.const(width, i32))
-        made, inside = t.b.emit(op).results
+        shuffled, inside = t.b.emit(op).results
     else:
         lane, inside = _source_lane(t, kind, t.read(o[2], u32), packed)
         whole = t.b.const(32, i32)
         op = warp.Shuffle(warp.ShuffleMode.IDX, members, value, t.b.cast(lane, i32), whole)
-        made = t.b.emit(op).results[0]
-    t.write(first, made)
+        shuffled = t.b.emit(op).results[0]
+    t.write(first, shuffled)
     if not isinstance(second, Sink):
         t.write(second, inside)
 
@@ -149,11 +149,11 @@ def redux_float(t: Values, m: Match, o: Operands) -> None:
     of_nan = b.const(0 if m.has("min") == m.has("NaN") else u32.max, u32)
     place = b.select(b.binary(arith.Gt, size, b.const(0x7F800000, u32)), of_nan, place)
     kind = warp.WarpReduction(m.modifiers[1])
-    found = t.emit(warp.WarpReduce(kind, t.read(o[2], u32), place))
-    is_negative = b.eq(b.and_(found, sign), b.const(0, u32))
-    made = b.select(is_negative, b.not_(found), b.and_(found, b.const(_NAN, u32)))
-    made = b.select(b.eq(found, of_nan), b.const(_NAN, u32), made)
-    t.write(o[0], b.bitcast(made, f32))
+    least_bits = t.emit(warp.WarpReduce(kind, t.read(o[2], u32), place))
+    is_negative = b.eq(b.and_(least_bits, sign), b.const(0, u32))
+    number_bits = b.select(is_negative, b.not_(least_bits), b.and_(least_bits, b.const(_NAN, u32)))
+    number_bits = b.select(b.eq(least_bits, of_nan), b.const(_NAN, u32), number_bits)
+    t.write(o[0], b.bitcast(number_bits, f32))
 
 
 @form("redux .sync .add|min|max .u32|s32", "d, a, mask")

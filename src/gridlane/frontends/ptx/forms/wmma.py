@@ -105,10 +105,10 @@ _LOADS = "d, a, stride?"
 @form(f"wmma .load .a|b .sync .aligned .row|col .m8n8k4 {_STATE} .f64", _LOADS)
 def load_factor(t: Values, m: Match, o: Operands) -> None:
     """A factor; f16 has more registers than it needs."""
-    made = _Memory(t, m, o[1], o[2] if len(o) == 3 else None).load(t)
-    count = 8 if m.modifiers[-1] == "f16" else len(made)
+    registers = _Memory(t, m, o[1], o[2] if len(o) == 3 else None).load(t)
+    count = 8 if m.modifiers[-1] == "f16" else len(registers)
     zero = t.b.const(0, u32)
-    for target, value in zip(t.parts(o[0], count), [*made, *[zero] * count]):
+    for target, value in zip(t.parts(o[0], count), [*registers, *[zero] * count]):
         t.write(target, value)
 
 
@@ -165,15 +165,15 @@ def mma(t: Values, m: Match, o: Operands) -> None:
     )
     each = shape.high // 4 // (2 if sums is u32 else 1)
     given = [t.read(p, sums) for p in t.parts(o[3], shape.rows * shape.columns * each)]
-    made: list[Value] = []
+    new_sums: list[Value] = []
     for row in range(shape.rows):
         for column in range(shape.columns):
-            at = (row * shape.columns + column) * each
-            c = tuple(given[at : at + each])
+            start = (row * shape.columns + column) * each
+            c = tuple(given[start : start + each])
             size = shape.high, shape.depth
             op = Mma(*size, factor, factor, limited, left[row], right[column], c)
-            made += t.b.emit(op).results
-    for target, value in zip(t.parts(o[0], len(made)), made, strict=True):
+            new_sums += t.b.emit(op).results
+    for target, value in zip(t.parts(o[0], len(new_sums)), new_sums, strict=True):
         t.write(target, value)
 
 

@@ -31,8 +31,8 @@ def load_factor(t: Values, m: Match, o: Operands) -> None:
     space = SPACES.get(m.one_of("global", "shared", "shared::cta"), Space.GENERIC)
     start = t.pointer(o[1], u32, space)
     stride = t.read(o[2], u32) if len(o) == 3 else b.const(4 * in_word, u32)
-    words = b.binary(arith.Shr, stride, b.const(in_word.bit_length() - 1, u32))
-    index = b.add(b.mul(lanes.row(4), words), lanes.rest(4))
+    row_words = b.binary(arith.Shr, stride, b.const(in_word.bit_length() - 1, u32))
+    index = b.add(b.mul(lanes.row(4), row_words), lanes.rest(4))
     t.write(_one(t, o[0]), b.load(b.offset(start, b.cast(index, i32))))
 
 
@@ -47,8 +47,8 @@ def _given(t: Values, o: Operands) -> tuple[Value, Value, list[Value]]:
     return first, second, [t.read(each, i32) for each in t.parts(o[3], 2)]
 
 
-def _keep(t: Values, o: Operands, made: list[Value]) -> None:
-    for target, value in zip(t.parts(o[0], 2), made, strict=True):
+def _keep(t: Values, o: Operands, old_sums: list[Value]) -> None:
+    for target, value in zip(t.parts(o[0], 2), old_sums, strict=True):
         t.write(target, value)
 
 

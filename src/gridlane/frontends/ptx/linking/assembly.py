@@ -73,13 +73,15 @@ class LinkedText(Text):
             ("linked", *(hashlib.sha256(u.identity.encode()).hexdigest() for u in self._units))
         )
 
-    def origin(self, at: int) -> tuple[Text, int]:
+    def origin(self, position: int) -> tuple[Text, int]:
         """The text that a user wrote, and the place in it of a character."""
-        number = bisect_right(self._pieces, at) - 1
-        found = self._origins[number] if number >= 0 else None
-        if found is None:
-            return self, at
-        return found.text.origin(found.at + (at - self._pieces[number]) * found.is_copy)
+        number = bisect_right(self._pieces, position) - 1
+        origin_here = self._origins[number] if number >= 0 else None
+        if origin_here is None:
+            return self, position
+        return origin_here.text.origin(
+            origin_here.at + (position - self._pieces[number]) * origin_here.is_copy
+        )
 
 
 class Assembly:
@@ -102,12 +104,12 @@ class Assembly:
 
     def copy(self, text: Text, start: int, end: int, edits: Iterable[Edit] = ()) -> None:
         """Add a part of a unit, with some of it replaced."""
-        at = start
+        position = start
         for first, last, by in edits:
-            self.write(text.text[at:first], Origin(text, at, True))
+            self.write(text.text[position:first], Origin(text, position, True))
             self.write(by, Origin(text, first, False))
-            at = last
-        self.write(text.text[at:end], Origin(text, at, True))
+            position = last
+        self.write(text.text[position:end], Origin(text, position, True))
 
     def done(self, units: Sequence[Text]) -> LinkedText:
         """The text."""

@@ -37,20 +37,20 @@ def wanted(units: Sequence[PtxModule]) -> PtxModule | None:
 
 
 def _defines(unit: PtxModule, name: str) -> bool:
-    found = unit.functions.get(name)
-    return found is not None and found.has_body
+    function = unit.functions.get(name)
+    return function is not None and function.has_body
 
 
 def _table(kind: str) -> Iterator[str]:
     """The numbers of the runtime's errors and the addresses of their texts; the last is of all
     other numbers."""
     rows = {number: row for number, row in sorted(TABLE.items()) if row.runtime}
-    texts = [row.runtime if kind == "names" else row.meaning for row in rows.values()]
-    for n, text in enumerate((*texts, _UNKNOWN)):
+    strings = [row.runtime if kind == "names" else row.meaning for row in rows.values()]
+    for n, text in enumerate((*strings, _UNKNOWN)):
         data = ", ".join(map(str, (*text.encode(), 0)))
         yield f".global .align 1 .b8 error_{kind}_{n}[{len(text.encode()) + 1}] = {{{data}}};"
-    places = ", ".join(f"generic(error_{kind}_{n})" for n in range(len(texts) + 1))
-    yield f".global .align 8 .u64 error_{kind}[{len(texts) + 1}] = {{{places}}};"
+    addresses = ", ".join(f"generic(error_{kind}_{n})" for n in range(len(strings) + 1))
+    yield f".global .align 8 .u64 error_{kind}[{len(strings) + 1}] = {{{addresses}}};"
     yield f".global .align 4 .u32 error_{kind}_of[{len(rows)}] = {{{', '.join(map(str, rows))}}};"
 
 

@@ -50,9 +50,9 @@ def link(units: Sequence[PtxModule]) -> Linked:
         PtxError: two units define one name, or declare it otherwise than it is defined; or their
             targets do not go together. Located, with both places.
     """
-    texts = error_texts.wanted(units)
-    if texts is not None:
-        units = (*units, texts)
+    strings = error_texts.wanted(units)
+    if strings is not None:
+        units = (*units, strings)
     if len(units) == 1:
         return Linked(units[0], ({},))
     return _Linker(units).linked()
@@ -95,15 +95,15 @@ class _Linker:
         module = replace(module, notes=notes, hints=self.hints, known=self.known)
         return Linked(module, self.names)
 
-    def _settle(self, name: str, found: list[Symbol]) -> None:
+    def _settle(self, name: str, declared_symbols: list[Symbol]) -> None:
         """Find what a name stands for, and give those new names that units keep to themselves."""
-        own = [each for each in found if not each.linking]
-        shared = [each for each in found if each.linking]
+        own = [each for each in declared_symbols if not each.linking]
+        shared = [each for each in declared_symbols if each.linking]
         if shared:
-            self.resolved[name] = made = symbols.resolve(shared)
-            if own and made.kept.definition is None:
+            self.resolved[name] = resolution = symbols.resolve(shared)
+            if own and resolution.kept.definition is None:
                 self.hints[name] = f"; {own[0].place()} is of its unit alone: make it .visible"
-        if len(found) == 1:
+        if len(declared_symbols) == 1:
             return
         for each in own:
             if name in _NEVER_RENAMED:
@@ -144,9 +144,9 @@ class _Linker:
             note = "what units have for debuggers (.section) is left out; .loc stays"
             self.notes += [note] if note not in self.notes else []
             return
-        found = self.resolved.get(item.name) if item.name else None
-        is_own = item.name in self.names[number] or found is None
-        if found is not None and not is_own and not found.keeps(number, item):
+        resolution = self.resolved.get(item.name) if item.name else None
+        is_own = item.name in self.names[number] or resolution is None
+        if resolution is not None and not is_own and not resolution.keeps(number, item):
             return
         if item.kind == "alias":
             self.aliases.append((number, item))
@@ -164,9 +164,9 @@ class _Linker:
         text, names = self.units[number].text, self.names[number]
         if names and item.name:
             yield from renamed(text, item, names)
-        found = self.resolved.get(item.name)
-        if found is not None and found.align and found.keeps(number, item):
-            yield _aligned(text, item, found.align)
+        resolution = self.resolved.get(item.name)
+        if resolution is not None and resolution.align and resolution.keeps(number, item):
+            yield _aligned(text, item, resolution.align)
         yield from self.files.edits(number, text, item.start, item.end)
 
 

@@ -40,10 +40,10 @@ def ending(units: Iterable[PtxModule]) -> str:
     """
     longest = 0
     for unit in units:
-        for found in _TAKEN.finditer(unit.text.code):
-            longest = max(longest, len(found[1]))
+        for match in _TAKEN.finditer(unit.text.code):
+            longest = max(longest, len(match[1]))
             if longest >= _MOST:
-                unit.text.fail("a name ends like those that linking makes", found.start())
+                unit.text.fail("a name ends like those that linking makes", match.start())
     return "$" * (longest + 1)
 
 
@@ -59,13 +59,13 @@ class Files:
 
     def edits(self, unit: int, text: Text, start: int, end: int) -> Iterator[Edit]:
         """What changes in a part of a unit."""
-        for found in _LINES.finditer(text.code, start, end):
-            if found["inlined"]:
-                yield (*found.span(), "")
-            elif found["file"]:
-                number = self.number(unit, found["file"])
-                if number != found["file"]:
-                    yield (*found.span("file"), number)
+        for match in _LINES.finditer(text.code, start, end):
+            if match["inlined"]:
+                yield (*match.span(), "")
+            elif match["file"]:
+                number = self.number(unit, match["file"])
+                if number != match["file"]:
+                    yield (*match.span("file"), number)
 
 
 def renamed(text: Text, item: Item, names: dict[str, str]) -> Iterator[Edit]:
@@ -74,13 +74,13 @@ def renamed(text: Text, item: Item, names: dict[str, str]) -> Iterator[Edit]:
     Raises:
         PtxError: a body has what is no statement, so that nothing is known of its names.
     """
-    made = item.made
-    has_body = isinstance(made, PtxFunction) and made.has_body
-    head = made.start if isinstance(made, PtxFunction) and has_body else item.end
+    declared_item = item.made
+    has_body = isinstance(declared_item, PtxFunction) and declared_item.has_body
+    head = declared_item.start if isinstance(declared_item, PtxFunction) and has_body else item.end
     is_value = item.kind == "variable"
     yield from _tokens(text, item.start, head, names, _Hidden(), is_value)
-    if isinstance(made, PtxFunction) and has_body:
-        yield from _in_body(text, made, names)
+    if isinstance(declared_item, PtxFunction) and has_body:
+        yield from _in_body(text, declared_item, names)
 
 
 class _Hidden:
@@ -123,17 +123,17 @@ def _tokens(
     hidden: _Hidden,
     is_value: bool = False,
 ) -> Iterator[Edit]:
-    for found in _TOKEN.finditer(text.code, start, end):
-        new = names.get(found[1]) if found[1] else None
-        is_operator = is_value and found[1] == "generic" and found["opens"]
-        if new is not None and not is_operator and found[1] not in hidden:
-            yield (*found.span(1), new)
+    for match in _TOKEN.finditer(text.code, start, end):
+        new = names.get(match[1]) if match[1] else None
+        is_operator = is_value and match[1] == "generic" and match["opens"]
+        if new is not None and not is_operator and match[1] not in hidden:
+            yield (*match.span(1), new)
 
 
 def _in_body(text: Text, function: PtxFunction, names: dict[str, str]) -> Iterator[Edit]:
-    at, hidden = function.start, _Hidden()
-    while match := STATEMENT.match(text.code, at, function.end):
-        at = match.end()
+    position, hidden = function.start, _Hidden()
+    while match := STATEMENT.match(text.code, position, function.end):
+        position = match.end()
         if match["loc"]:
             continue
         if match["brace"] == "{":
@@ -147,6 +147,6 @@ def _in_body(text: Text, function: PtxFunction, names: dict[str, str]) -> Iterat
         for part in ("label", "guard", "rest"):
             if match[part]:
                 yield from _tokens(text, *match.span(part), names, hidden)
-    if text.code[at : function.end].strip():
-        at += len(text.code[at:]) - len(text.code[at:].lstrip())
-        text.fail("no statement of PTX", at)
+    if text.code[position : function.end].strip():
+        position += len(text.code[position:]) - len(text.code[position:].lstrip())
+        text.fail("no statement of PTX", position)

@@ -65,9 +65,9 @@ class Symbol:
 
     def place(self, item: Item | None = None) -> Place:
         """Where it is defined, or declared by an item."""
-        found = item or self.definition or self.declarations[0]
-        at = found.start if found.made is None else found.made.at
-        return Place(self.module.text, at)
+        declaration = item or self.definition or self.declarations[0]
+        position = declaration.start if declaration.made is None else declaration.made.at
+        return Place(self.module.text, position)
 
 
 @frozen
@@ -97,23 +97,23 @@ def symbols_of(unit: int, module: PtxModule) -> dict[str, Symbol]:
     Raises:
         PtxError: a definition is not what is declared.
     """
-    made: dict[str, Symbol] = {}
+    symbols: dict[str, Symbol] = {}
     for item in module.items:
         if not item.name:
             continue
-        symbol = made.get(item.name)
+        symbol = symbols.get(item.name)
         if symbol is None:
-            symbol = made[item.name] = Symbol(item.name, unit, module)
+            symbol = symbols[item.name] = Symbol(item.name, unit, module)
         if _defines(item):
             symbol.definition = item
         else:
             symbol.declarations.append(item)
-    for symbol in made.values():
+    for symbol in symbols.values():
         if symbol.definition is not None and symbol.linking in _DEFINES_NOT[symbol.is_variable]:
             symbol.place().fail(f"{symbol.name} is .{symbol.linking}, and defined here")
         for item in symbol.declarations:
             _check(symbol, item, symbol)
-    return made
+    return symbols
 
 
 _DEFINES_NOT = {True: ("extern",), False: ("extern", "common")}
@@ -186,14 +186,18 @@ def _largest(items: Sequence[Item]) -> Item:
     """The first declaration with a size, of those with the largest alignment."""
 
     def order(item: Item) -> tuple[int, int]:
-        made = item.made
-        return (made.align, made.count is not None) if isinstance(made, Declared) else (0, 0)
+        declared_item = item.made
+        return (
+            (declared_item.align, declared_item.count is not None)
+            if isinstance(declared_item, Declared)
+            else (0, 0)
+        )
 
     return max(items, key=order)
 
 
-def _size(made: Made) -> int:
-    return made.size if isinstance(made, Declared) else 0
+def _size(declared_item: Made) -> int:
+    return declared_item.size if isinstance(declared_item, Declared) else 0
 
 
 def _check(symbol: Symbol, item: Item, kept: Symbol) -> None:
@@ -206,10 +210,10 @@ def _check(symbol: Symbol, item: Item, kept: Symbol) -> None:
     if symbol.linking == "common" and item is symbol.definition and isinstance(given, Declared):
         fits = given.size <= _size(wanted) and (kept.value or kept.linking == "common")
         given = replace(given, count=None if fits else given.count)
-    told = disagreement(given, wanted)
-    if told:
+    difference = disagreement(given, wanted)
+    if difference:
         where = kept.place()
-        symbol.place(item).fail(f"{symbol.name} is not what it is at {where}: {told}")
+        symbol.place(item).fail(f"{symbol.name} is not what it is at {where}: {difference}")
 
 
 def _is_launched(symbol: Symbol, given: PtxFunction, wanted: PtxFunction) -> bool:
@@ -223,8 +227,8 @@ def _is_launched(symbol: Symbol, given: PtxFunction, wanted: PtxFunction) -> boo
 
 def by_name(units: Iterable[dict[str, Symbol]]) -> dict[str, list[Symbol]]:
     """The symbols of each name, by units."""
-    made: dict[str, list[Symbol]] = {}
+    symbols_by_name: dict[str, list[Symbol]] = {}
     for unit in units:
         for name, symbol in unit.items():
-            made.setdefault(name, []).append(symbol)
-    return made
+            symbols_by_name.setdefault(name, []).append(symbol)
+    return symbols_by_name

@@ -57,21 +57,25 @@ SHAPES = {
 """By their names in PTX."""
 
 
-def sample(b: Builder, handle: Value, level: Value, layer: Value, at: Sequence[Value]) -> Results:
+def sample(
+    b: Builder, handle: Value, level: Value, layer: Value, coordinates: Sequence[Value]
+) -> Results:
     """Read a level (i32) at float or integer coordinates: the bits of four channels."""
-    is_float = at[0].type is f32
-    return b.call(_reader(b.module, is_float, len(at)), (handle, level, layer, *at))
+    is_float = coordinates[0].type is f32
+    return b.call(
+        _reader(b.module, is_float, len(coordinates)), (handle, level, layer, *coordinates)
+    )
 
 
 def sample_detail(
-    b: Builder, handle: Value, detail: Value, layer: Value, at: Sequence[Value]
+    b: Builder, handle: Value, detail: Value, layer: Value, coordinates: Sequence[Value]
 ) -> Results:
     """Read the levels of a level of detail (f32) at float coordinates."""
-    axes = len(at)
+    axes = len(coordinates)
     write = partial(levels.by_level, reader=_reader(b.module, True, axes))
     params = (u64, f32, i32, *[f32] * axes)
     function_object = function(b.module, f"texture.levels.{axes}", params, _FOUR, write)
-    return b.call(function_object, (handle, detail, layer, *at))
+    return b.call(function_object, (handle, detail, layer, *coordinates))
 
 
 def _reader(module: Module, is_float: bool, axes: int) -> Function:
@@ -80,11 +84,13 @@ def _reader(module: Module, is_float: bool, axes: int) -> Function:
     return function(module, f"texture.{kind}.{axes}", params, _FOUR, write)
 
 
-def gather(b: Builder, handle: Value, channel: Value, layer: Value, at: Sequence[Value]) -> Results:
+def gather(
+    b: Builder, handle: Value, channel: Value, layer: Value, coordinates: Sequence[Value]
+) -> Results:
     """One channel (i32) of four texels."""
     params = (u64, i32, i32, f32, f32)
     function_object = function(b.module, "texture.gathered", params, _FOUR, filters.gathered)
-    return b.call(function_object, (handle, channel, layer, *at))
+    return b.call(function_object, (handle, channel, layer, *coordinates))
 
 
 def detail(b: Builder, handle: Value, gradients: Sequence[Value]) -> Value:
@@ -103,13 +109,15 @@ def face(b: Builder, direction: Sequence[Value]) -> Results:
     return b.call(function_object, tuple(direction))
 
 
-def place(b: Builder, handle: Value, size: int, layer: Value, at: Sequence[Value]) -> Results:
+def place(
+    b: Builder, handle: Value, size: int, layer: Value, coordinates: Sequence[Value]
+) -> Results:
     """The address of bytes in a surface; whether the coordinates are inside; whether the bytes
     can be there."""
-    params = (u64, *[i32] * (2 + len(at)))
-    name = f"surface.place.{len(at)}"
+    params = (u64, *[i32] * (2 + len(coordinates)))
+    name = f"surface.place.{len(coordinates)}"
     function_object = function(b.module, name, params, (u64, b1, b1), surfaces.placed)
-    return b.call(function_object, (handle, b.const(size, i32), layer, *at))
+    return b.call(function_object, (handle, b.const(size, i32), layer, *coordinates))
 
 
 def word(b: Builder, handle: Value, number: int) -> Value:

@@ -51,8 +51,8 @@ class Axis:
         folded = w.select(folded >= size, 2 * size - 1 - folded, folded)
         chosen = w.select(mode.equals(AddressMode.MIRROR), folded, index)
         chosen = w.select(mode.equals(AddressMode.WRAP), wrapped, chosen)
-        found = limited(w, chosen, last)
-        return found, mode.differs(AddressMode.BORDER) | found.equals(chosen)
+        nearest = limited(w, chosen, last)
+        return nearest, mode.differs(AddressMode.BORDER) | nearest.equals(chosen)
 
 
 def axis_of(w: Writer, texture: Texture, number: int, x: Expression, linear: Expression) -> Axis:
@@ -76,21 +76,21 @@ def axis_of(w: Writer, texture: Texture, number: int, x: Expression, linear: Exp
     return Axis(size, mode, first, w.select(linear, steps & (STEPS - 1), 0))
 
 
-def row_of(texture: Texture, places: list[Expression], layer: Expression) -> Expression:
+def row_of(texture: Texture, indices: list[Expression], layer: Expression) -> Expression:
     """The number of the row, over all slices and layers, of a texel."""
-    if len(places) == 1:
+    if len(indices) == 1:
         return layer
-    slice_ = places[2] if len(places) == 3 else layer
-    return slice_ * texture.of_level(LevelWord.HEIGHT) + places[1]
+    slice_ = indices[2] if len(indices) == 3 else layer
+    return slice_ * texture.of_level(LevelWord.HEIGHT) + indices[1]
 
 
 def sampled(
-    w: Writer, handle: Expression, level: Expression, layer: Expression, *at: Expression
+    w: Writer, handle: Expression, level: Expression, layer: Expression, *coordinates: Expression
 ) -> list[Expression]:
     """Read a level at float coordinates: the bits of four channels."""
     texture = Texture(w, handle, level)
     linear = texture.has(Flag.LINEAR)
-    axes = [axis_of(w, texture, number, x, linear) for number, x in enumerate(at)]
+    axes = [axis_of(w, texture, number, x, linear) for number, x in enumerate(coordinates)]
     texels = Texels(texture)
     sums = [w.variable("sum", w.real(0.0)) for _ in texels.channels]
     whole = linear & texture.has(Flag.NORMALIZED_VALUES) & ~texture.has(Flag.SRGB)
@@ -163,13 +163,13 @@ def read_or_border(
 ) -> None:
     """Read one of the texels around a place, or the border; ``whole`` as for ``Texels.read``."""
     texture, inside = texels.texture, w.const(True, b1)
-    places: list[Expression] = []
+    indices: list[Expression] = []
     for axis, second in zip(axes, seconds, strict=True):
         place, known = axis.neighbour(w, second)
-        places.append(place)
+        indices.append(place)
         inside = inside & known
     layer = limited(w, layer, texture.word(Word.LAYERS).cast(i32) - 1)
-    texels.read(row_of(texture, places, layer), places[0], whole)
+    texels.read(row_of(texture, indices, layer), indices[0], whole)
     with w.when(~inside):
         for number, channel in enumerate(texels.channels):
             border = texture.word(Word.BORDER + number)
@@ -178,14 +178,14 @@ def read_or_border(
 
 
 def fetched(
-    w: Writer, handle: Expression, level: Expression, layer: Expression, *at: Expression
+    w: Writer, handle: Expression, level: Expression, layer: Expression, *coordinates: Expression
 ) -> list[Expression]:
     """Read the texel of a level at integer coordinates, without a filter."""
     texture = Texture(w, handle, level)
     zero = w.const(0, i32)
     axes = [
         Axis(texture.of_level(_SIZES[n]), _edge(w, texture.mode(n)), x, zero)
-        for n, x in enumerate(at)
+        for n, x in enumerate(coordinates)
     ]
     texels = Texels(texture)
     read_or_border(w, texels, axes, [zero] * len(axes), layer, ~w.true())
@@ -198,13 +198,13 @@ def _edge(w: Writer, mode: Expression) -> Expression:
 
 
 def gathered(
-    w: Writer, handle: Expression, channel: Expression, layer: Expression, *at: Expression
+    w: Writer, handle: Expression, channel: Expression, layer: Expression, *coordinates: Expression
 ) -> list[Expression]:
     """One channel of the four texels that linear filtering of two axes would use: those at
     (0, 1), (1, 1), (1, 0), (0, 0)."""
     texture = Texture(w, handle)
     always = w.true()
-    axes = [axis_of(w, texture, number, x, always) for number, x in enumerate(at)]
+    axes = [axis_of(w, texture, number, x, always) for number, x in enumerate(coordinates)]
     texels = Texels(texture)
     results = [w.variable("gathered", w.const(0, u32)) for _ in range(4)]
     turn = w.variable("neighbour", w.const(0, i32))

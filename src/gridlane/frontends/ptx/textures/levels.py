@@ -16,7 +16,7 @@ def by_level(
     handle: Expression,
     detail: Expression,
     layer: Expression,
-    *at: Expression,
+    *coordinates: Expression,
     reader: Function,
 ) -> list[Expression]:
     """Read the level, or the two levels, of a level of detail.
@@ -36,10 +36,13 @@ def by_level(
     nearest = floor(w, detail + 0.5).cast(i32)
     first = w.select(linear, steps >> 8, nearest)
     second = w.select(linear, steps & (STEPS - 1), 0)
-    results = [w.variable("channel", each) for each in called(w, reader, handle, first, layer, *at)]
+    results = [
+        w.variable("channel", each)
+        for each in called(w, reader, handle, first, layer, *coordinates)
+    ]
     with w.when(second > 0):
         share = second.cast(f32) * (1.0 / STEPS)
-        others = called(w, reader, handle, (first + 1).least(last), layer, *at)
+        others = called(w, reader, handle, (first + 1).least(last), layer, *coordinates)
         for target, other in zip(results, others, strict=True):
             near, far = target.get().reread(f32), other.reread(f32)
             target.set((near * (1.0 - share) + far * share).reread(u32))

@@ -27,9 +27,9 @@ def function(
     module: Module, name: str, params: Sequence[Type], results: Sequence[Type], write: Write
 ) -> Function:
     """The module's function of a name, written at its first use."""
-    found = module.functions.get(name)
-    if found is not None:
-        return found
+    known = module.functions.get(name)
+    if known is not None:
+        return known
     values = [Value(type_, None, f"x{number}") for number, type_ in enumerate(params)]
     new_function = Function(name, [Param(value) for value in values], tuple(results))
     w = Writer(Builder(module, new_function), FORMATS[f32])
@@ -42,8 +42,8 @@ def function(
 
 def called(w: Writer, callee: Function, *arguments: Expression) -> list[Expression]:
     """The results of a call."""
-    made = w.builder.call(callee, tuple(each.value for each in arguments))
-    return [w.wrap(value) for value in made]
+    results = w.builder.call(callee, tuple(each.value for each in arguments))
+    return [w.wrap(value) for value in results]
 
 
 def limited(w: Writer, x: Expression, high: Expression) -> Expression:
@@ -61,8 +61,8 @@ class Texture:
 
     def __init__(self, w: Writer, handle: Expression, level: Expression | None = None) -> None:
         self.w = w
-        words = pointer(u32, Space.GLOBAL)
-        self._words = w.builder.value(memory.FromAddress(handle.value, words))
+        word_pointer = pointer(u32, Space.GLOBAL)
+        self._words = w.builder.value(memory.FromAddress(handle.value, word_pointer))
         start: Value = self._words
         if level is not None:
             start = w.builder.offset(start, (level * LEVEL_WORDS).value)
@@ -157,8 +157,8 @@ class Texels:
         """
         w, texture = self.w, self.texture
         b, count, bits = w.builder, texture.channels, texture.bits
-        at = texture.offset(row, x.cast(i64) * texture.size.cast(i64))
-        place = b.offset(self._start, at.value)
+        offset = texture.offset(row, x.cast(i64) * texture.size.cast(i64))
+        place = b.offset(self._start, offset.value)
         for channel in self.channels:
             channel.set(w.const(0, u32))  # the border may have been read before
         for dtype in (u8, u16, u32):

@@ -10,7 +10,7 @@ from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
 def placed(
-    w: Writer, handle: Expression, size: Expression, layer: Expression, *at: Expression
+    w: Writer, handle: Expression, size: Expression, layer: Expression, *coordinates: Expression
 ) -> list[Expression]:
     """The address of ``size`` bytes of a surface, or of the nearest inside of it; whether it is
     the one asked for; and whether the bytes fit into a row and the coordinate is a multiple of
@@ -18,15 +18,15 @@ def placed(
     texture = Texture(w, handle)
     last = texture.of_level(LevelWord.WIDTH) * texture.size.cast(i32) - size
     sizes = (LevelWord.HEIGHT, LevelWord.DEPTH)
-    lasts = [last, *(texture.of_level(each) - 1 for each in sizes[: len(at) - 1])]
+    lasts = [last, *(texture.of_level(each) - 1 for each in sizes[: len(coordinates) - 1])]
     layers = texture.word(Word.LAYERS).cast(i32) - 1
     inside = w.const(True, b1)
-    places: list[Expression] = []
-    for x, high in zip((*at, layer), (*lasts, layers), strict=True):
+    indices: list[Expression] = []
+    for x, high in zip((*coordinates, layer), (*lasts, layers), strict=True):
         place = limited(w, x, high)
         inside = inside & place.equals(x)
-        places.append(place)
-    row = row_of(texture, places[:-1], places[-1])
-    offset = texture.offset(row, places[0].cast(i64))
-    sound = (last >= 0) & (at[0] & (size - 1)).equals(0)
+        indices.append(place)
+    row = row_of(texture, indices[:-1], indices[-1])
+    offset = texture.offset(row, indices[0].cast(i64))
+    sound = (last >= 0) & (coordinates[0] & (size - 1)).equals(0)
     return [texture.address() + offset.reread(u64), inside, sound]

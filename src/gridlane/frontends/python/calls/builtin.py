@@ -120,14 +120,14 @@ def _of_times(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Op
     result = operands[0]
     for other in operands[1:]:
         both = isinstance(result, Time) and isinstance(other, Time)
-        made = times.further(t, kind, result, other) if both else None  # type: ignore[arg-type]
-        if made is None:
+        is_further = times.further(t, kind, result, other) if both else None  # type: ignore[arg-type]
+        if is_further is None:
             raise t.fail(
                 TypingError,
                 f"{name}() of {result.type_name} and {other.type_name}, which have no order; "
                 "convert one of them",
             )
-        result = made
+        result = is_further
     assert isinstance(result, Time)
     return result
 
@@ -213,8 +213,8 @@ def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
         up = b.const(known >= 0, b1)
     else:
         up = b.binary(arith.Ge, digits.value, b.const(0, digits.dtype))
-        places = b.unary(arith.Abs, b.cast(digits.value, dtype))
-        scale = b.binary(math.Pow, b.const(10.0, dtype), places)
+        exponent = b.unary(arith.Abs, b.cast(digits.value, dtype))
+        scale = b.binary(math.Pow, b.const(10.0, dtype), exponent)
     scaled = b.select(up, b.mul(value.value, scale), b.div(value.value, scale))
     whole = b.unary(math.Rint, scaled)
     result = b.select(up, b.div(whole, scale), b.mul(whole, scale))
@@ -357,10 +357,10 @@ def _truths(name: str, of_array: Any, start: bool, op: type[Op]) -> Callable[...
         items = static_items(t, iterable)
         if items is None:
             return of_items(t, of_array, iterable, name)
-        found = t.b.const(start, b1)
+        verdict = t.b.const(start, b1)
         for item in items:
-            found = t.b.binary(op, found, truth(t, item))
-        return Scalar(found)
+            verdict = t.b.binary(op, verdict, truth(t, item))
+        return Scalar(verdict)
 
     return emit
 

@@ -43,8 +43,8 @@ def cast_call(
     operand = _converted(t, kind, arguments, keywords)
     if t.causes is not None:
         given = [value for item in arguments for value in flatten(item) if constant(value) is None]
-        found = [value for value in flatten(operand) if is_double(value) and value not in given]
-        t.causes += [conversion(t.b.loc, str(kind), value) for value in found]
+        doubles = [value for value in flatten(operand) if is_double(value) and value not in given]
+        t.causes += [conversion(t.b.loc, str(kind), value) for value in doubles]
     return operand
 
 

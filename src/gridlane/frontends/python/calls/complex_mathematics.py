@@ -172,9 +172,9 @@ def _scaled_logarithm(factor: float) -> ToComplex:
     """factor * log z."""
 
     def emit(t: Translator, z: ComplexNumber) -> ComplexNumber:
-        found, b = complexes.principal_logarithm(t, z), t.b
+        logarithm, b = complexes.principal_logarithm(t, z), t.b
         scale = b.const(factor, z.part)
-        return ComplexNumber(b.mul(found.real, scale), b.mul(found.imag, scale))
+        return ComplexNumber(b.mul(logarithm.real, scale), b.mul(logarithm.imag, scale))
 
     return emit
 

@@ -103,23 +103,23 @@ def _not_constant(t: Translator, error: LiteralNeeded, operand: Operand) -> Lite
 def _compiled(t: Translator, device: DeviceFunction, specs: tuple[Spec, ...]) -> Compiled:
     place = t.b.loc if device.is_library else None
     instance = Instance(device.py_func, specs, device.floats or t.floats, place)
-    found = t.unit.compiled.get(instance)
-    if found is not None:
-        return found
+    compiled_function = t.unit.compiled.get(instance)
+    if compiled_function is not None:
+        return compiled_function
     opened = t.unit.opened.get(instance)
     if opened is not None:
         return _called_again(t, device, opened)
     _check_depth(t, device)
     t.unit.active.append((device.py_func, t.b.loc))
     try:
-        found = t.unit.compiled[instance] = compile_device(t.unit, t.rules, instance)
+        compiled_function = t.unit.compiled[instance] = compile_device(t.unit, t.rules, instance)
     except CompileError as error:
         if place is None and not isinstance(error, LiteralNeeded | ResultUnknown):
             error.loc = error.loc.inlined_at(t.b.loc)
         raise
     finally:
         t.unit.active.pop()
-    return found
+    return compiled_function
 
 
 def _called_again(t: Translator, device: DeviceFunction, opened: Opened) -> Compiled:

@@ -76,13 +76,13 @@ def call_entries(
     refusals: list[str] = []
     for entry in entries:
         attempts = (True, False) if entry.prefer_literal else (False, True)
-        told: list[Any] = []
+        tried: list[Any] = []
         for literal in attempts:
             shown = [typing_type(t, item, literal) for item in arguments]
             named = {key: typing_type(t, item, literal) for key, item in keywords.items()}
-            if (shown, named) in told:
+            if (shown, named) in tried:
                 continue
-            told.append((shown, named))
+            tried.append((shown, named))
             try:
                 operand = _attempt(t, entry, shown, named, arguments, keywords, has_own)
             except _Failed as failure:
@@ -142,10 +142,10 @@ def _attempt(
         if device is None or (has_own and _is_active(t, device)):
             return None
         return call_device(t, device, arguments, keywords)
-    found = _asked(entry.choose, shown, named)
-    if found is None:
+    choice = _asked(entry.choose, shown, named)
+    if choice is None:
         return None
-    signature, emit = found
+    signature, emit = choice
     return _lowered(t, signature, emit, [*arguments, *keywords.values()])
 
 
@@ -168,20 +168,20 @@ def _implementation(
 def _chosen(
     entry: Overload, shown: list[ArgType], named: dict[str, ArgType]
 ) -> DeviceFunction | None:
-    found = _asked(entry.choose, shown, named)
-    if found is None:
+    choice = _asked(entry.choose, shown, named)
+    if choice is None:
         return None
     signatures: tuple[Signature, ...] = ()
-    if isinstance(found, tuple):
-        signature, found = found
+    if isinstance(choice, tuple):
+        signature, choice = choice
         signatures = (signature,)
-    device = device_function_of(found)
-    if device is None and not isinstance(found, types.FunctionType):
+    device = device_function_of(choice)
+    if device is None and not isinstance(choice, types.FunctionType):
         message = (
-            f"{entry.choose.__qualname__}() returned {found!r}; it returns a function, or None"
+            f"{entry.choose.__qualname__}() returned {choice!r}; it returns a function, or None"
         )
         raise _Failed(TypingError(message))
-    function: Any = found if device is None else device.py_func
+    function: Any = choice if device is None else device.py_func
     if entry.strict:
         try:
             check_parameters(entry.choose, function)
@@ -207,8 +207,8 @@ def _asked(ask: Any, shown: list[ArgType], named: dict[str, ArgType]) -> Any:
     try:
         return ask(*shown, **named)
     except GridlaneError as error:
-        told = error.message if isinstance(error, CompileError) else str(error)
-        raise _Refused(f"{name}() raised {type(error).__name__}: {told}") from error
+        reason = error.message if isinstance(error, CompileError) else str(error)
+        raise _Refused(f"{name}() raised {type(error).__name__}: {reason}") from error
     except RecursionError:
         raise  # the translation is done again with more stack
     except Exception as error:
@@ -324,11 +324,11 @@ def extended_truth(t: Translator, operand: Operand) -> Value | None:
     if not isinstance(operand, _WITH_TYPES) or not EXTENSIONS.entries(bool):
         return None
     has_own = isinstance(operand, _WITH_OWN_TRUTH) and not isinstance(operand, Vector)
-    found = call_extended(t, bool, [operand], {}, has_own)
-    if found is None or isinstance(found, Scalar):
-        return None if found is None else t.b.cast(found.value, b1)
+    verdict = call_extended(t, bool, [operand], {}, has_own)
+    if verdict is None or isinstance(verdict, Scalar):
+        return None if verdict is None else t.b.cast(verdict.value, b1)
     raise t.fail(
         TypingError,
-        f"bool() of {operand.type_name} gives {found.type_name}; an overload of bool returns a "
+        f"bool() of {operand.type_name} gives {verdict.type_name}; an overload of bool returns a "
         "bool or a number",
     )

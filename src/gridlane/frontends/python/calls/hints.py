@@ -38,8 +38,8 @@ def _place(t: Translator, name: str, ary: Operand, idx: Operand) -> Place:
             raise t.fail(TypingError, f"{item.type_name} is not a valid index of {name}")
     wanted = ary.type.ndim if isinstance(ary, ArrayView) else 1
     if len(items) != wanted:
-        found = len(items) if isinstance(idx, TupleOperand) else "a scalar"
-        raise t.fail(TypingError, f"Expected {wanted} indices, got {found}")
+        given_count = len(items) if isinstance(idx, TupleOperand) else "a scalar"
+        raise t.fail(TypingError, f"Expected {wanted} indices, got {given_count}")
     return place_of(t, ary, items[0] if isinstance(ary, Pointer) else idx)
 
 

@@ -52,11 +52,11 @@ def _bits(t: Translator, value: Value) -> Value:
 
 
 def _functions() -> dict[str, Build]:
-    made: dict[str, Build] = {}
+    functions: dict[str, Build] = {}
     for suffix in ("", "f"):
-        made |= {name + suffix: _op(op) for name, op in (ONE | TWO).items()}
-    made |= {f"fast_{name}f": made[f"{name}f"] for name in QUICK}
-    return made
+        functions |= {name + suffix: _op(op) for name, op in (ONE | TWO).items()}
+    functions |= {f"fast_{name}f": functions[f"{name}f"] for name in QUICK}
+    return functions
 
 
 def _pair(first: str, second: str) -> Build:
@@ -217,21 +217,21 @@ def _towards(t: Translator, name: str, way: Towards, *values: Value) -> Value:
 
 
 def _converting() -> dict[str, Build]:
-    made: dict[str, Build] = {}
+    functions: dict[str, Build] = {}
     for way, rounding in _ROUNDINGS.items():
         for source in ("double", "float"):
             for name, kind in (("int", i32), ("uint", u32), ("ll", i64), ("ull", u64)):
-                made[f"{source}2{name}_{way}"] = _to_integer(rounding, kind)
+                functions[f"{source}2{name}_{way}"] = _to_integer(rounding, kind)
         for name in ("int", "uint", "ll", "ull"):
             for target, kind in (("double", f64), ("float", f32)):
-                made[f"{name}2{target}_{way}"] = _to_float(kind, way, name[0] == "u")
-        made[f"double2float_{way}"] = _narrowed(way)
+                functions[f"{name}2{target}_{way}"] = _to_float(kind, way, name[0] == "u")
+        functions[f"double2float_{way}"] = _narrowed(way)
         for name in ("add", "sub", "mul", "div", "rcp", "sqrt"):
-            made[f"f{name}_{way}"] = _rounded(name, way, f32)
-            made[f"d{name}_{way}"] = _rounded(name, way, f64)
-        made[f"fmaf_{way}"] = _rounded("fma", way, f32)
-        made[f"fma_{way}"] = _rounded("fma", way, f64)
-    return made
+            functions[f"f{name}_{way}"] = _rounded(name, way, f32)
+            functions[f"d{name}_{way}"] = _rounded(name, way, f64)
+        functions[f"fmaf_{way}"] = _rounded("fma", way, f32)
+        functions[f"fma_{way}"] = _rounded("fma", way, f64)
+    return functions
 
 
 def _sign(t: Translator, x: Value) -> tuple[Value, ...]:

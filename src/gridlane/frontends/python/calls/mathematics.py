@@ -101,9 +101,9 @@ def _rounded(t: Translator, x: Operand, op: type[Op]) -> Operand:
     number = float_operand(t, x, promotion.floating)
     if not given.dtype.is_float:
         return number
-    found = t.b.unary(op, number.value)
+    rounded = t.b.unary(op, number.value)
     kind = {f32: i32, f64: i64}.get(number.dtype) if t.unit.options.integral else None
-    return Scalar(found if kind is None else t.b.cast(found, kind))
+    return Scalar(rounded if kind is None else t.b.cast(rounded, kind))
 
 
 register((math.floor,), "math.floor", lambda t, x: _rounded(t, x, ops.Floor), "x")
@@ -223,13 +223,13 @@ def _remainder(t: Translator, x: Operand, y: Operand) -> Operand:
     other = b.sub(step, rest)
     nearer = b.lt(other, rest)
     tie = b.and_(b.eq(other, rest), odd)
-    found = b.select(b.or_(nearer, tie), b.neg(other), rest)
+    remainder = b.select(b.or_(nearer, tie), b.neg(other), rest)
     sign = b.binary(ops.Copysign, b.const(1.0, dtype), a)
-    found = b.mul(found, sign)
-    found = b.select(is_infinite(t, Scalar(c)), a, found)
+    remainder = b.mul(remainder, sign)
+    remainder = b.select(is_infinite(t, Scalar(c)), a, remainder)
     nan = b.const(math.nan, dtype)
     bad = b.or_(is_infinite(t, Scalar(a)), is_nan(t, Scalar(c)))
-    return Scalar(b.select(bad, nan, found))
+    return Scalar(b.select(bad, nan, remainder))
 
 
 @handles(math.gcd, params="x, y")

@@ -56,11 +56,11 @@ def _text(t: Translator, operand: Operand | None, what: str, known: tuple[str, .
     """A constant text, one of a few; "" where omitted."""
     if operand is None or operand is NONE:
         return ""
-    found = operand.object if isinstance(operand, Static) else None
-    if found not in known:
+    text = operand.object if isinstance(operand, Static) else None
+    if text not in known:
         words = " or ".join(map(repr, known))
         raise t.fail(ConstantError, f"{what} is {words}, not {operand.type_name}")
-    return found
+    return text
 
 
 # ---- memory

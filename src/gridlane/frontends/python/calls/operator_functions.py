@@ -79,8 +79,8 @@ def _register() -> None:
         def emit(
             t: Translator, a: Operand, b: Operand, relation: type[ast.cmpop] = relation
         ) -> Operand:
-            found = of_arrays(t, relation, a, b)
-            return found or Scalar(compare(t, relation, a, b))
+            of_elements = of_arrays(t, relation, a, b)
+            return of_elements or Scalar(compare(t, relation, a, b))
 
         register((getattr(operator, name),), f"operator.{name}", emit, "a, b", unstored=True)
 

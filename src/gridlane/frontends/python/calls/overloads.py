@@ -85,5 +85,5 @@ def _to_optional(own: argtypes.ArgType | None, want: argtypes.OptionalType) -> i
     if isinstance(own, argtypes.NoneType):
         return PROMOTE
     inner = own.type if isinstance(own, argtypes.OptionalType) else own
-    found = _conversion(inner, want.type)
-    return None if found is None else max(found, PROMOTE)
+    inner_conversion = _conversion(inner, want.type)
+    return None if inner_conversion is None else max(inner_conversion, PROMOTE)

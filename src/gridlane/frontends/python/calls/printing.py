@@ -253,21 +253,23 @@ def formatted(t: Translator, node: ast.JoinedStr) -> Operand:
             parts.append((operand, f"!s:{spec}"))
         else:
             parts.append((operand, spec))
-    texts = [part for part in parts if isinstance(part, str)]
-    if len(texts) == len(parts):
-        return Static("".join(texts))
+    literals = [part for part in parts if isinstance(part, str)]
+    if len(literals) == len(parts):
+        return Static("".join(literals))
     return FormattedText(tuple(parts))
 
 
 def _spec(t: Translator, node: ast.expr) -> str:
     """The text of a format, which may have constant numbers in it: ``{x:{8}.{3}f}``."""
-    found = t.expr(node)
-    if isinstance(found, Static) and isinstance(found.object, str):
-        return found.object
-    if isinstance(found, FormattedText):
-        texts = [part if isinstance(part, str) else _constant(*part) for part in found.parts]
-        if None not in texts:
-            return "".join(map(str, texts))
+    format_text = t.expr(node)
+    if isinstance(format_text, Static) and isinstance(format_text.object, str):
+        return format_text.object
+    if isinstance(format_text, FormattedText):
+        literals = [
+            part if isinstance(part, str) else _constant(*part) for part in format_text.parts
+        ]
+        if None not in literals:
+            return "".join(map(str, literals))
     raise t.fail(UnsupportedError, "the format of a number must be constant in a kernel")
 
 

@@ -16,17 +16,17 @@ def check_parameters(choose: Any, implementation: Any) -> None:
     Raises:
         ValueError: they differ; it says where.
     """
-    wanted, found = (
+    wanted, declared = (
         list(signature_of(each).parameters.values()) for each in (choose, implementation)
     )
-    for each in (*wanted, *found):
+    for each in (*wanted, *declared):
         if each.kind is Parameter.VAR_KEYWORD:
             raise ValueError(
                 "use of VAR_KEYWORD (e.g. **kwargs) is unsupported; the offending argument name "
                 f"is '**{each.name}'"
             )
-    _check_positional(_without_default(wanted), _without_default(found))
-    _check_keywords(_with_default(wanted), _with_default(found))
+    _check_positional(_without_default(wanted), _without_default(declared))
+    _check_keywords(_with_default(wanted), _with_default(declared))
 
 
 def _without_default(parameters: list[Parameter]) -> list[Parameter]:
@@ -75,19 +75,19 @@ def _first(names: list[str], given: list[str]) -> str | None:
     return None
 
 
-def _check_keywords(wanted: dict[str, Parameter], found: dict[str, Parameter]) -> None:
-    lone = [_shown(each) for name, each in wanted.items() if name not in found]
-    more = [_shown(each) for name, each in found.items() if name not in wanted]
+def _check_keywords(wanted: dict[str, Parameter], declared: dict[str, Parameter]) -> None:
+    lone = [_shown(each) for name, each in wanted.items() if name not in declared]
+    more = [_shown(each) for name, each in declared.items() if name not in wanted]
     if lone or more:
         raise ValueError(
             f"{_DIFFER} keyword argument names: {', '.join(lone) or 'none'} only in the function "
             f"of types, {', '.join(more) or 'none'} only in the implementation"
         )
     for name, each in wanted.items():
-        if each.default is not found[name].default and each.default != found[name].default:
+        if each.default is not declared[name].default and each.default != declared[name].default:
             raise ValueError(
                 f"{_DIFFER} keyword argument default values: {_shown(each)} in the function of "
-                f"types, {_shown(found[name])} in the implementation"
+                f"types, {_shown(declared[name])} in the implementation"
             )
 
 

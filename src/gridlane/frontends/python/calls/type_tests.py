@@ -32,8 +32,8 @@ def _isinstance(t: Translator, obj: Operand, classinfo: Operand) -> Operand:
     several = classinfo.items if isinstance(classinfo, TupleOperand) else (classinfo,)
     classes: list[Any] = []
     for item in several:
-        found = item.object if isinstance(item, Static) else None
-        for each in found if isinstance(found, tuple) else (found,):
+        given_classes = item.object if isinstance(item, Static) else None
+        for each in given_classes if isinstance(given_classes, tuple) else (given_classes,):
             wanted = getattr(each, "__gridlane_type__", each)
             if not isinstance(wanted, type | argtypes.ArgType):
                 raise t.fail(
@@ -70,10 +70,10 @@ def _is_a(obj: Operand, wanted: Any) -> bool:
     if wanted in (python, object):
         return True
     try:  # a class of numpy: np.float32, or np.integer, which has subclasses
-        found = np.dtype(str(kind)).type
+        scalar_class = np.dtype(str(kind)).type
     except TypeError:  # bfloat16
         return False
-    return issubclass(wanted, np.generic) and issubclass(found, wanted)
+    return issubclass(wanted, np.generic) and issubclass(scalar_class, wanted)
 
 
 def _number(obj: Operand) -> argtypes.ArgType | None:

@@ -46,8 +46,8 @@ def _load(
     if dense and len(extents) == 1 and _is_whole(kind):
         return load_vector(t, viewed(t, address(t, view, first), kind), kind)
     element = view.type.element
-    found = [load(t, each, element) for each in _addresses(t, view, first, extents, dense)]
-    items = tuple([item for item in found if isinstance(item, Scalar)])
+    loaded = [load(t, each, element) for each in _addresses(t, view, first, extents, dense)]
+    items = tuple([item for item in loaded if isinstance(item, Scalar)])
     return Vector(items, extents if len(extents) > 1 else ())
 
 
@@ -71,8 +71,8 @@ def _store(
         start = viewed(t, address(t, view, first), kind)
         store_vector(t, start, kind, Vector(numbers))
         return NONE
-    places = _addresses(t, view, first, extents, dense)
-    for place, number in zip(places, numbers, strict=True):
+    pointers = _addresses(t, view, first, extents, dense)
+    for place, number in zip(pointers, numbers, strict=True):
         store(t, Place(view.type.element, place), number)
     return NONE
 
@@ -116,13 +116,13 @@ def _first(t: Translator, view: ArrayView, index: Operand, extents: tuple[int, .
             "dimensions",
         )
     pairs = enumerate(zip(numbers, view.shape, strict=True))
-    found = [checked(t, one, n, view, axis) for axis, (one, n) in pairs]
+    indices = [checked(t, one, n, view, axis) for axis, (one, n) in pairs]
     if t.unit.options.bounds:
         behind = [1] * (view.type.ndim - len(extents)) + [*extents]
-        for axis, (start, count) in enumerate(zip(found, behind, strict=True)):
+        for axis, (start, count) in enumerate(zip(indices, behind, strict=True)):
             last = Scalar(t.b.add(start, t.b.const(count - 1, i64)), 0, i64.max)
             checked(t, last, view.shape[axis], view, axis)
-    return found
+    return indices
 
 
 _BEHIND = "index is out of bounds: it counts the elements of the array"

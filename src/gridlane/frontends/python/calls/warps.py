@@ -82,10 +82,10 @@ def _vote_intrinsic(t: Translator, mask: Operand, mode: Operand, predicate: Oper
     number = constant_integer(t, mode, "the mode of a vote")
     if not 0 <= number < len(_VOTE_NUMBERS):
         raise t.fail(ConstantError, f"the mode of a vote is 0 to 3, not {number}")
-    found = _vote(t, _VOTE_NUMBERS[number], mask, predicate)
-    if found.dtype is b1:
-        return TupleOperand((t.number(0, i32), found))
-    return TupleOperand((Scalar(t.b.cast(found.value, i32)), t.number(False, b1)))
+    ballot_or_vote = _vote(t, _VOTE_NUMBERS[number], mask, predicate)
+    if ballot_or_vote.dtype is b1:
+        return TupleOperand((t.number(0, i32), ballot_or_vote))
+    return TupleOperand((Scalar(t.b.cast(ballot_or_vote.value, i32)), t.number(False, b1)))
 
 
 @handles(stubs.shfl_sync_intrinsic)

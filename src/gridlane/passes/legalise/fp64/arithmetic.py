@@ -186,8 +186,8 @@ def _sum(w: Writer, a: Pair, b: Pair, opposite: Expression) -> tuple[Pair, Expre
         (w.select(turned, a[0], b[0]), w.select(turned, a[1], b[1])),
     )
     taken = (a[0] - b[0] - (a[1] < b[1]).cast(u64), a[1] - b[1])
-    made = (w.select(opposite, taken[0], added[0]), w.select(opposite, taken[1], added[1]))
-    return made, turned
+    magnitude = (w.select(opposite, taken[0], added[0]), w.select(opposite, taken[1], added[1]))
+    return magnitude, turned
 
 
 def _put_pair_together(w: Writer, sign: Expression, e: Expression, m: Pair) -> Expression:
@@ -207,16 +207,16 @@ def _fused_special(
     operands: tuple[Expression, Expression, Expression],
     sign: Expression,
     opposite: Expression,
-    made: Expression,
+    computed: Expression,
 ) -> Expression:
     a, b, c = operands
     infinite = is_infinite(a) | is_infinite(b)
-    made = w.select(is_infinite(c), c, made)
-    made = w.select(infinite, sign | INFINITE, made)
+    computed = w.select(is_infinite(c), c, computed)
+    computed = w.select(infinite, sign | INFINITE, computed)
     undefined = is_nan(a) | is_nan(b) | is_nan(c)
     undefined = undefined | (infinite & (is_zero(a) | is_zero(b)))
     undefined = undefined | (infinite & is_infinite(c) & opposite)
-    return w.select(undefined, w.const(NAN, u64), made)
+    return w.select(undefined, w.const(NAN, u64), computed)
 
 
 # ---- rounding to integral values

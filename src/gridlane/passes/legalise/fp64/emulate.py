@@ -97,8 +97,8 @@ class _Pairs(OverBits):
 
     def subtract(self, op: arith.Sub) -> Sequence[Parts]:
         """The sum with the negated operand, so that one function does for both."""
-        made = called_pair(self.writer, "add", pairs.add, self.pair(op.lhs), -self.pair(op.rhs))
-        return [values(made)]
+        total = called_pair(self.writer, "add", pairs.add, self.pair(op.lhs), -self.pair(op.rhs))
+        return [values(total)]
 
     def neg(self, op: arith.Neg) -> Sequence[Parts]:
         return [values(-self.pair(op.value))]
@@ -110,8 +110,8 @@ class _Pairs(OverBits):
         w, equal = self.writer, pairs.equal(self.writer, a, b)
         if isinstance(op, arith.Eq | arith.Ne):
             return [((equal if isinstance(op, arith.Eq) else ~equal).value,)]
-        made = pairs.below(w, a, b)
-        return [((made | equal if isinstance(op, arith.Le | arith.Ge) else made).value,)]
+        is_below = pairs.below(w, a, b)
+        return [((is_below | equal if isinstance(op, arith.Le | arith.Ge) else is_below).value,)]
 
     def cast(self, op: arith.Cast) -> Sequence[Parts]:
         source, to = op.value.type, op.type
@@ -120,8 +120,8 @@ class _Pairs(OverBits):
         if source is f64 and to.is_integer:
             wide = i64 if to.is_signed else u64
             formula = partial(pair_rounding.to_integer, to=wide)
-            made = called_for(self.writer, f"to.{wide}", formula, self.pair(op.value))
-            return [(saturated(made, to).value,)]
+            integer = called_for(self.writer, f"to.{wide}", formula, self.pair(op.value))
+            return [(saturated(integer, to).value,)]
         if source is f64 and to in (f32, b1):
             (hi, _) = self.expressions(op.value)
             return [(hi.cast(to).value,)]
@@ -146,7 +146,7 @@ class _Pairs(OverBits):
         if type(op) in ARITHMETIC:
             return [self.held(computed(self.writer, type(op), *operands))]
         function = function_for(self.module, type(op), f64)
-        made = self.builder.emit(
+        results = self.builder.emit(
             control.Call(
                 function.name,
                 tuple([operand.value for operand in operands]),
@@ -156,7 +156,7 @@ class _Pairs(OverBits):
         wrap = self.writer.wrap
         return [
             self.held(wrap(new)) if old.type is f64 else (new,)
-            for old, new in zip(op.results, made, strict=True)
+            for old, new in zip(op.results, results, strict=True)
         ]
 
     def shuffle(self, op: warp.Shuffle) -> Sequence[Parts]:

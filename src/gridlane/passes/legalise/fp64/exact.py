@@ -109,11 +109,11 @@ def to_scalar(w: Writer, x: Expression, to: DType) -> Expression:
     return saturated(called(w, f"to.{wide}", formula, x), to)
 
 
-def saturated(made: Expression, to: DType) -> Expression:
+def saturated(integer: Expression, to: DType) -> Expression:
     """An integer of 64 bits as one of the same sign, or the nearest end."""
     if to.bits < 64:
-        made = made.most(to.min).least(to.max) if to.is_signed else made.least(to.max)
-    return made.cast(to)
+        integer = integer.most(to.min).least(to.max) if to.is_signed else integer.least(to.max)
+    return integer.cast(to)
 
 
 class Exact(Representation):
@@ -190,16 +190,16 @@ class Exact(Representation):
         return []
 
     def update(self, op: atomic.Atomic) -> Sequence[Parts]:
-        at, (value,) = self.at(op.pointer), self.expressions(op.value)
+        address, (value,) = self.at(op.pointer), self.expressions(op.value)
         if op.kind is atomic.AtomicKind.EXCHANGE:
-            made = atomic.Atomic(op.kind, at, value.value, op.order, op.scope)
-            return [self.builder.emit(made).results]
+            update_op = atomic.Atomic(op.kind, address, value.value, op.order, op.scope)
+            return [self.builder.emit(update_op).results]
         wrap = self.writer.wrap
 
         def change(old: Value) -> Value:
             return stored(self.writer, op.kind, wrap(old), value).value
 
-        return [(swap_until_done(self.builder, at, change, op.order, op.scope),)]
+        return [(swap_until_done(self.builder, address, change, op.order, op.scope),)]
 
     def again(self, op: Op) -> Sequence[Parts]:
         """Repeat the op on the bits."""

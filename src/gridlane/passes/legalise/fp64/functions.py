@@ -16,8 +16,8 @@ FormulaOfSeveral = Callable[..., tuple[Expression, ...]]
 
 def called(w: Writer, name: str, formula: Formula, *operands: Expression) -> Expression:
     """A call of the function for a formula."""
-    (made,) = called_for_several(w, name, lambda *args: (formula(*args),), *operands)
-    return made
+    (output,) = called_for_several(w, name, lambda *args: (formula(*args),), *operands)
+    return output
 
 
 def called_for_several(
@@ -26,8 +26,8 @@ def called_for_several(
     """A call of the function for a formula of several results."""
     module, name = w.builder.module, f"gridlane.soft.{name}"
     function = library_function(module, name, lambda: _written(module, name, formula, operands))
-    made = w.builder.call(function, tuple([operand.value for operand in operands]))
-    return tuple([w.wrap(value) for value in made])
+    results = w.builder.call(function, tuple([operand.value for operand in operands]))
+    return tuple([w.wrap(value) for value in results])
 
 
 def _written(
@@ -36,8 +36,8 @@ def _written(
     params = [Param(Value(operand.dtype, None, f"x{n}")) for n, operand in enumerate(operands)]
     function = Function(name, params)
     inner = Writer(Builder(module, function), FORMATS[f64])
-    made = formula(inner, *[inner.wrap(param.value) for param in params])
-    function.results = tuple([result.dtype for result in made])
-    inner.builder.return_(tuple([result.value for result in made]))
+    outputs = formula(inner, *[inner.wrap(param.value) for param in params])
+    function.results = tuple([result.dtype for result in outputs])
+    inner.builder.return_(tuple([result.value for result in outputs]))
     function.body.ops[:0] = inner.constants.values()
     return function

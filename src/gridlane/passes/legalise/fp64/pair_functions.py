@@ -22,8 +22,8 @@ def called(w: Writer, name: str, formula: Callable[..., Pair], *operands: Operan
 
 def called_for(w: Writer, name: str, formula: Callable[..., Expression], a: Pair) -> Expression:
     """A call of the function of a pair that gives another scalar."""
-    (made,) = _called(w, name, formula, (a,))
-    return made
+    (output,) = _called(w, name, formula, (a,))
+    return output
 
 
 def _called(
@@ -47,14 +47,14 @@ def _written(
     function = Function(name, params)
     w = Writer(Builder(module, function), FORMATS[f32])
     parts = iter([w.wrap(param.value) for param in params])
-    made = formula(
+    outputs = formula(
         w,
         *[
             next(parts) if isinstance(operand, Expression) else Pair(next(parts), next(parts))
             for operand in operands
         ],
     )
-    function.results = tuple([result.dtype for result in _parts(made)])
-    w.builder.return_(tuple([result.value for result in _parts(made)]))
+    function.results = tuple([result.dtype for result in _parts(outputs)])
+    w.builder.return_(tuple([result.value for result in _parts(outputs)]))
     function.body.ops[:0] = w.constants.values()
     return function

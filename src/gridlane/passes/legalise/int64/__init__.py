@@ -134,14 +134,14 @@ class _Words(Representation):
         words = self.of(op.value)
         if isinstance(op.value.type, PointerType):
             words = self.cut(self.builder.value(memory.Address(self.one(op.value))))
-        for at, word in zip(self.places(op.pointer), words, strict=True):
-            self.builder.store(at, word, op.volatile)
+        for address, word in zip(self.places(op.pointer), words, strict=True):
+            self.builder.store(address, word, op.volatile)
         return []
 
-    def places(self, at: Value) -> list[Value]:
+    def places(self, pointer: Value) -> list[Value]:
         """The addresses of both words."""
         b = self.builder
-        first = b.recast(self.one(at), memory.pointer_beside(at, u32))
+        first = b.recast(self.one(pointer), memory.pointer_beside(pointer, u32))
         return [first, b.offset(first, b.const(1, i32))]
 
     # ---- arithmetic
@@ -167,8 +167,8 @@ class _Words(Representation):
 
     def division(self, op: arith.Div | arith.Rem) -> Sequence[Parts]:
         by = divide_signed if op.lhs.type is i64 else divide
-        made = by(self.writer, self.wide(op.lhs), self.wide(op.rhs))
-        return [values(made[isinstance(op, arith.Rem)])]
+        both_results = by(self.writer, self.wide(op.lhs), self.wide(op.rhs))
+        return [values(both_results[isinstance(op, arith.Rem)])]
 
     def extreme(self, op: arith.Min | arith.Max) -> Sequence[Parts]:
         lhs, rhs = self.wide(op.lhs), self.wide(op.rhs)
@@ -180,8 +180,8 @@ class _Words(Representation):
     def shift(self, op: arith.Shl | arith.Shr) -> Sequence[Parts]:
         if isinstance(op.amount.op, arith.Const) and is_wide(op.value.type):
             # Read as unsigned, a negative amount is beyond the width.
-            places = int(op.amount.op.value) % (1 << scalar(op.amount).bits)
-            return [values(self._shifted(op, min(places, 64)))]
+            amount = int(op.amount.op.value) % (1 << scalar(op.amount).bits)
+            return [values(self._shifted(op, min(amount, 64)))]
         by = self.amount(op.amount)
         if not is_wide(op.value.type):
             return [again(self, op, self.one(op.value), by.value)]
@@ -190,13 +190,13 @@ class _Words(Representation):
             return [values(value << by)]
         return [values(value.shift_with_sign(by) if op.value.type is i64 else value >> by)]
 
-    def _shifted(self, op: arith.Shl | arith.Shr, places: int) -> Wide:
+    def _shifted(self, op: arith.Shl | arith.Shr, amount: int) -> Wide:
         value = self.wide(op.value)
         if isinstance(op, arith.Shl):
-            return value.left_by(places)
+            return value.left_by(amount)
         if op.value.type is i64:
-            return value.right_with_sign_by(places)
-        return value.right_by(places)
+            return value.right_with_sign_by(amount)
+        return value.right_by(amount)
 
     def amount(self, value: Value) -> Expression:
         """The amount of a shift as a u32; an amount beyond a u32 is beyond every width."""
@@ -211,13 +211,13 @@ class _Words(Representation):
     def compare(self, op: arith.Compare) -> Sequence[Parts]:
         lhs, rhs = self.wide(op.lhs), self.wide(op.rhs)
         if isinstance(op, arith.Eq | arith.Ne):
-            made = lhs.equals(rhs)
+            holds = lhs.equals(rhs)
         else:
             if isinstance(op, arith.Gt | arith.Le):
                 lhs, rhs = rhs, lhs
-            made = lhs.below(rhs, op.lhs.type is i64)
+            holds = lhs.below(rhs, op.lhs.type is i64)
         negated = isinstance(op, arith.Ne | arith.Le | arith.Ge)
-        return [((~made if negated else made).value,)]
+        return [((~holds if negated else holds).value,)]
 
     def cast(self, op: arith.Cast) -> Sequence[Parts]:
         source = scalar(op.value)

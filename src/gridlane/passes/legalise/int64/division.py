@@ -50,29 +50,35 @@ def _written(module: Module) -> Function:
     return function
 
 
-def _set(made: list[Local], quotient: Wide, rest: Wide) -> None:
+def _set(variables: list[Local], quotient: Wide, rest: Wide) -> None:
     values = (quotient.lo, quotient.hi, rest.lo, rest.hi)
-    for local, value in zip(made, values, strict=True):
+    for local, value in zip(variables, values, strict=True):
         local.set(value)
 
 
-def _long_division(w: Writer, n: Wide, d: Wide, made: list[Local]) -> None:
+def _long_division(w: Writer, n: Wide, d: Wide, variables: list[Local]) -> None:
     """Subtract the divisor where it fits, from its highest position in n down to its own."""
     one = constant(w, 1)
-    places = d.leading_zeros().reread(i32) - n.leading_zeros().reread(i32)
-    place = w.variable("place", places)
-    _set(made, constant(w, 0), n)
+    distance = d.leading_zeros().reread(i32) - n.leading_zeros().reread(i32)
+    place = w.variable("place", distance)
+    _set(variables, constant(w, 0), n)
     with w.builder.loop() as loop:
         now = place.get()
         w.builder.break_if((now < 0).value)
         by = now.reread(u32)
-        q, r = Wide(made[0].get(), made[1].get()), Wide(made[2].get(), made[3].get())
+        q, r = (
+            Wide(variables[0].get(), variables[1].get()),
+            Wide(variables[2].get(), variables[3].get()),
+        )
         shifted = d << by
         fits = ~r.below(shifted, signed=False)
-        _set(made, choose(fits, q | (one << by), q), choose(fits, r - shifted, r))
+        _set(variables, choose(fits, q | (one << by), q), choose(fits, r - shifted, r))
         with w.builder.inside(loop.step):
             place.set(place.get() - 1)
     zero = d.is_zero()
     ones = constant(w, -1)
-    q, r = Wide(made[0].get(), made[1].get()), Wide(made[2].get(), made[3].get())
-    _set(made, choose(zero, ones, q), choose(zero, n, r))
+    q, r = (
+        Wide(variables[0].get(), variables[1].get()),
+        Wide(variables[2].get(), variables[3].get()),
+    )
+    _set(variables, choose(zero, ones, q), choose(zero, n, r))

@@ -83,32 +83,32 @@ class Wide:
         low = pick(near.far, pick(near.past, fill, moved), carried)
         return Wide(low, pick(near.far, fill, moved))
 
-    def left_by(self, places: int) -> Wide:
+    def left_by(self, amount: int) -> Wide:
         """Shift left by a number that is known; 64 and more give 0."""
         zero = self.lo.writer.const(0, u32)
-        if places >= WORD:
-            return Wide(zero, _left(self.lo, places - WORD))
-        carried = _right(self.lo, WORD - places)
-        return Wide(_left(self.lo, places), _or(_left(self.hi, places), carried))
+        if amount >= WORD:
+            return Wide(zero, _left(self.lo, amount - WORD))
+        carried = _right(self.lo, WORD - amount)
+        return Wide(_left(self.lo, amount), _or(_left(self.hi, amount), carried))
 
-    def right_by(self, places: int) -> Wide:
+    def right_by(self, amount: int) -> Wide:
         """Shift right by a number that is known, filling with zeros."""
         zero = self.lo.writer.const(0, u32)
-        if places >= WORD:
-            return Wide(_right(self.hi, places - WORD), zero)
-        return Wide(self._across(places), _right(self.hi, places))
+        if amount >= WORD:
+            return Wide(_right(self.hi, amount - WORD), zero)
+        return Wide(self._across(amount), _right(self.hi, amount))
 
-    def right_with_sign_by(self, places: int) -> Wide:
+    def right_with_sign_by(self, amount: int) -> Wide:
         """Shift right by a number that is known, filling with the sign."""
         signed = self.hi.reread(i32)
-        high = (signed >> min(places, WORD - 1)).reread(u32)
-        if places >= WORD:
-            return Wide((signed >> min(places - WORD, WORD - 1)).reread(u32), high)
-        return Wide(self._across(places), high)
+        high = (signed >> min(amount, WORD - 1)).reread(u32)
+        if amount >= WORD:
+            return Wide((signed >> min(amount - WORD, WORD - 1)).reread(u32), high)
+        return Wide(self._across(amount), high)
 
-    def _across(self, places: int) -> Expression:
+    def _across(self, amount: int) -> Expression:
         """The low word after a shift right by less than a word."""
-        return _or(_right(self.lo, places), _left(self.hi, WORD - places))
+        return _or(_right(self.lo, amount), _left(self.hi, WORD - amount))
 
     def is_negative(self) -> Expression:
         """Whether the sign bit is set."""
@@ -148,16 +148,16 @@ class Wide:
         return pick(self.hi.equals(0), low, self.hi.leading_zeros())
 
 
-def _left(x: Expression, places: int) -> Expression:
-    if places >= WORD or known(x) == 0:
+def _left(x: Expression, amount: int) -> Expression:
+    if amount >= WORD or known(x) == 0:
         return x.writer.const(0, u32)
-    return x << places if places else x
+    return x << amount if amount else x
 
 
-def _right(x: Expression, places: int) -> Expression:
-    if places >= WORD or known(x) == 0:
+def _right(x: Expression, amount: int) -> Expression:
+    if amount >= WORD or known(x) == 0:
         return x.writer.const(0, u32)
-    return x >> places if places else x
+    return x >> amount if amount else x
 
 
 def known(x: Expression) -> int | None:
@@ -198,8 +198,8 @@ def _xor(a: Expression, b: Expression) -> Expression:
 def choose(condition: Expression, on_true: Wide, on_false: Wide) -> Wide:
     """Select one of two numbers."""
     pick = condition.writer.select
-    words = ((on_true.lo, on_false.lo), (on_true.hi, on_false.hi))
-    lo, hi = (a if _same(a, b) else pick(condition, a, b) for a, b in words)
+    pairs = ((on_true.lo, on_false.lo), (on_true.hi, on_false.hi))
+    lo, hi = (a if _same(a, b) else pick(condition, a, b) for a, b in pairs)
     return Wide(lo, hi)
 
 

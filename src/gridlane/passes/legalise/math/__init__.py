@@ -53,8 +53,8 @@ class _Replacement:
                 continue
             self.builder.loc = op.loc
             with self.builder.inside(region):
-                made = self.computed(op)
-            for old, new in zip(op.results, made, strict=True):
+                replacements = self.computed(op)
+            for old, new in zip(op.results, replacements, strict=True):
                 new.name = new.name or old.name
                 self.values[old] = new
 
@@ -75,10 +75,10 @@ class _Replacement:
         b = self.builder
         operands = [b.cast(v, wide) if v.type is own else v for v in op.operands()]
         if wide is not own and self.keep(type(op), wide):
-            made = b.emit(type(op)(*operands)).results
+            replacements = b.emit(type(op)(*operands)).results
         else:
-            made = b.call(function_for(self.module, type(op), wide), tuple(operands))
-        return tuple([b.cast(v, own) if v.type is wide else v for v in made])
+            replacements = b.call(function_for(self.module, type(op), wide), tuple(operands))
+        return tuple([b.cast(v, own) if v.type is wide else v for v in replacements])
 
 
 def _float_of(op: Op) -> DType:
@@ -101,8 +101,8 @@ def _written(module: Module, name: str, op: type[Op], dtype: DType) -> Function:
         value = Value(type_, None, f"x{len(function.params)}")
         function.params.append(Param(value))
     writer = Writer(Builder(module, function), (FORMATS | NARROW)[dtype])
-    made = formula(writer, *[writer.wrap(param.value) for param in function.params])
-    results = (made,) if isinstance(made, Expression) else made
+    outputs = formula(writer, *[writer.wrap(param.value) for param in function.params])
+    results = (outputs,) if isinstance(outputs, Expression) else outputs
     function.results = tuple([result.value.type for result in results])
     writer.builder.return_(tuple([result.value for result in results]))
     function.body.ops = [*writer.constants.values(), *function.body.ops]

@@ -49,9 +49,9 @@ def _raised(w: Writer, a: Expression) -> tuple[Pair, Pair]:
     with w.builder.loop():
         now = Pair(y.get(), low.get())
         w.builder.break_if((now.hi >= _threshold(w)).value)
-        made = Pair(done.get(), lost.get()) * now
-        done.set(made.hi)
-        lost.set(made.lo)
+        product = Pair(done.get(), lost.get()) * now
+        done.set(product.hi)
+        lost.set(product.lo)
         after = now + w.real(1.0)
         y.set(after.hi)
         low.set(after.lo)
@@ -87,9 +87,9 @@ def _lowered(w: Writer, a: Expression) -> tuple[Expression, Pair, Expression]:
     with w.builder.loop():
         w.builder.break_if((~(y.get() >= 2.5)).value)
         y.set(y.get() - 1.0)
-        made = Pair(done.get(), lost.get()) * y.get()
-        done.set(made.hi)
-        lost.set(made.lo)
+        product = Pair(done.get(), lost.get()) * y.get()
+        done.set(product.hi)
+        lost.set(product.lo)
     up = a >= 1.5
     few = a >= 0.5
     below = choose(few, single(a), two_sum(w.real(1.0), a) * a)

@@ -41,10 +41,10 @@ def tanh(w: Writer, x: Expression) -> Expression:
     return _odd(w, x, (grown / (grown + w.real(2.0))).rounded())
 
 
-def _large(w: Writer, size: Expression, made: Expression) -> Expression:
+def _large(w: Writer, size: Expression, ordinary: Expression) -> Expression:
     """log(2 size) where 1 is negligible beside its square; size itself if infinite or NaN."""
-    made = w.select(size > 2.0 ** (w.form.precision // 2 + 2), positive(w, size, 1.0), made)
-    return w.select(size < math.inf, made, size)
+    ordinary = w.select(size > 2.0 ** (w.form.precision // 2 + 2), positive(w, size, 1.0), ordinary)
+    return w.select(size < math.inf, ordinary, size)
 
 
 def asinh(w: Writer, x: Expression) -> Expression:

@@ -64,11 +64,11 @@ def precise(w: Writer, x: Expression, low: Expression | None = None) -> Pair:
     return scale + quick_sum(series.hi, w.fma(e, w.real(rest), series.lo))
 
 
-def _special(w: Writer, x: Expression, made: Expression) -> Expression:
+def _special(w: Writer, x: Expression, ordinary: Expression) -> Expression:
     """The value of every logarithm at 0, at negative numbers, infinity and NaN."""
-    made = w.select(x < math.inf, made, x)
-    made = w.select(x.equals(0.0), -math.inf, made)
-    return w.select(x < 0.0, math.nan, made)
+    ordinary = w.select(x < math.inf, ordinary, x)
+    ordinary = w.select(x.equals(0.0), -math.inf, ordinary)
+    return w.select(x < 0.0, math.nan, ordinary)
 
 
 def _joined(w: Writer, e: Expression, part: Pair) -> Expression:

@@ -97,11 +97,11 @@ class SmallValues(Representation):
     def print_(self, op: control.Print) -> Sequence[Parts]:
         printed: list[Value] = []
         for value in op.arguments:
-            (made,) = self.expressions(value)
+            (printed_value,) = self.expressions(value)
             if value.type in NARROW:
                 own = scalar(value)
-                made = narrowed(self.writer, made, own).cast(u16).reread(own)
-            printed.append(made.value)
+                printed_value = narrowed(self.writer, printed_value, own).cast(u16).reread(own)
+            printed.append(printed_value.value)
         self.builder.emit(op.of(tuple(printed)))
         return []
 
@@ -117,10 +117,10 @@ class SmallValues(Representation):
         self.place(op.pointer).store(bits, op.volatile)
         return []
 
-    def place(self, at: Value) -> Place:
+    def place(self, pointer: Value) -> Place:
         """The place of an element in memory."""
-        assert isinstance(at.type, PointerType)
-        return place(self.writer, self.one(at), 8 * at.type.element.size)
+        assert isinstance(pointer.type, PointerType)
+        return place(self.writer, self.one(pointer), 8 * pointer.type.element.size)
 
     # ---- forms
 
@@ -168,8 +168,8 @@ class SmallValues(Representation):
 
     def fma(self, op: arith.Fma) -> Sequence[Parts]:
         a, b, c = (self.expressions(value)[0] for value in op.operands())
-        made = odd_fma(self.writer, a, b, c)
-        return [(rounded(self.writer, made, scalar(op.result)).value,)]
+        fused = odd_fma(self.writer, a, b, c)
+        return [(rounded(self.writer, fused, scalar(op.result)).value,)]
 
     def high(self, op: arith.MulHi) -> Sequence[Parts]:
         a, b = (self.expressions(value)[0] for value in op.operands())
@@ -179,12 +179,12 @@ class SmallValues(Representation):
         """Compute popcount, clz and brev on the type's own bits."""
         own = scalar(op.result)
         raw = self.bits(self.expressions(op.value)[0], own)
-        made = self.writer.wrap(self.builder.unary(type(op), raw.value))
+        number = self.writer.wrap(self.builder.unary(type(op), raw.value))
         if isinstance(op, arith.Clz):
-            made = made - (32 - own.bits)
+            number = number - (32 - own.bits)
         if isinstance(op, arith.Brev):
-            made = made >> (32 - own.bits)
-        return [(self.held(made, own).value,)]
+            number = number >> (32 - own.bits)
+        return [(self.held(number, own).value,)]
 
     def bitcast(self, op: arith.Bitcast) -> Sequence[Parts]:
         assert isinstance(op.type, DType)
@@ -201,9 +201,11 @@ class SmallValues(Representation):
         if to.is_float:
             return [(rounded(self.writer, self.real(value, source, to), to).value,)]
         if source.is_float:
-            made = value.cast(HELD[to])  # saturates
-            made = made.most(to.min).least(to.max) if to.is_signed else made.least(to.max)
-            return [(made.value,)]
+            converted = value.cast(HELD[to])  # saturates
+            converted = (
+                converted.most(to.min).least(to.max) if to.is_signed else converted.least(to.max)
+            )
+            return [(converted.value,)]
         return [(self.wrapped(value.cast(HELD[to]), to).value,)]
 
     def real(self, value: Expression, source: DType, to: DType) -> Expression:

@@ -83,12 +83,12 @@ class Place:
         return memory.space_of(self.word) is Space.LOCAL
 
 
-def place(w: Writer, at: Value, bits: int) -> Place:
+def place(w: Writer, pointer: Value, bits: int) -> Place:
     """The place of an element of so many bits at an address."""
     b = w.builder
-    words = b.bitcast(b.value(memory.Address(at)), vector(u32, 2))
+    words = b.bitcast(b.value(memory.Address(pointer)), vector(u32, 2))
     low, high = (w.wrap(b.value(memory.Part(words, n))) for n in range(2))
     whole = b.value(memory.Pack(((low & ~3).value, high.value), vector(u32, 2)))
-    type_ = memory.pointer_beside(at, u32)
+    type_ = memory.pointer_beside(pointer, u32)
     word = b.value(memory.FromAddress(b.bitcast(whole, u64), type_))
     return Place(word, (low & 3) << 3, (1 << bits) - 1)

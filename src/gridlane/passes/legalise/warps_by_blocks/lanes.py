@@ -105,8 +105,8 @@ class Lanes:
         for name in _WORDS[:flags]:
             self._change(AtomicKind.AND, self._slot(name, u32, self.warp), others)
 
-    def _change(self, kind: AtomicKind, at: Value, value: Value) -> None:
-        self.builder.emit(atomic.Atomic(kind, at, value, scope=MemoryScope.BLOCK))
+    def _change(self, kind: AtomicKind, pointer: Value, value: Value) -> None:
+        self.builder.emit(atomic.Atomic(kind, pointer, value, scope=MemoryScope.BLOCK))
 
     def _tell(self, value: Value, only: Value | None = None) -> str:
         """Store a value into the thread's slot, zero where ``only`` is false, and return the name
@@ -114,10 +114,10 @@ class Lanes:
         b, dtype = self.builder, _scalar(value)
         slot_type = _slot_type(dtype)
         raw = value if dtype.is_bool else b.bitcast(value, dtype.unsigned)
-        name, told = _SLOTS[slot_type], b.cast(raw, slot_type)
+        name, shared_value = _SLOTS[slot_type], b.cast(raw, slot_type)
         if only is not None:
-            told = b.select(only, told, b.const(0, slot_type))
-        b.store(self._slot(name, slot_type, self.thread), told)
+            shared_value = b.select(only, shared_value, b.const(0, slot_type))
+        b.store(self._slot(name, slot_type, self.thread), shared_value)
         return name
 
     def _told(self, lane: Value, dtype: DType) -> Value:
@@ -235,13 +235,13 @@ class Lanes:
         def combine(lane: Value) -> None:
             bit = b.and_(b.value(arith.Shr(members, lane)), b.const(1, u32))
             with b.if_(b.eq(bit, b.const(1, u32))):
-                made = b.binary(_COMBINE[op.kind], b.read(total), self._told(lane, dtype))
-                b.write(total, made)
+                combined = b.binary(_COMBINE[op.kind], b.read(total), self._told(lane, dtype))
+                b.write(total, combined)
 
         self._each_lane(combine)
-        made = b.read(total)
+        combined = b.read(total)
         self._done(1)
-        return (b.select(b.eq(members, b.const(0, u32)), b.const(0, dtype), made),)
+        return (b.select(b.eq(members, b.const(0, u32)), b.const(0, dtype), combined),)
 
     _EXCHANGES: ClassVar[dict[type[Op], Callable[..., tuple[Value, ...]]]] = {
         grid.SyncWarp: _sync,

@@ -128,15 +128,15 @@ class Uniform:
             self.values[op.results[0]] = self._counted(op)
         else:
             operands = [self._here(value) for value in op.operands()]
-            made = self.lanes.exchange(op, operands, self._active())
-            self.values.update(zip(op.results, made, strict=True))
+            results = self.lanes.exchange(op, operands, self._active())
+            self.values.update(zip(op.results, results, strict=True))
 
     def _shuffles(self, ops: Sequence[warp.Shuffle]) -> None:
         """Rewrite shuffles of one value, in one exchange."""
         operands = [[self._here(value) for value in op.operands()] for op in ops]
         shuffled = self.lanes.shuffles(ops, operands, self._active())
-        for op, made in zip(ops, shuffled, strict=True):
-            self.values.update(zip(op.results, made, strict=True))
+        for op, result in zip(ops, shuffled, strict=True):
+            self.values.update(zip(op.results, result, strict=True))
 
     def _counted(self, op: grid.BarrierReduce) -> Value:
         """A barrier's reduction over the active threads."""
@@ -237,32 +237,32 @@ class _Exits:
         """Replace exits. ``in_loop``: in one of the run's own, whose exits stay, as do those of
         ``scopes``, the run's own around the region."""
         ops: list[Op] = []
-        found = False
+        has_exit = False
         for op in region.ops:
             ended = self._ended(op, in_loop, scopes)
             if ended is not None:
                 ops += self._leave(ended, op)
-                found = True
+                has_exit = True
                 continue
             ops.append(op)
-            found |= self._inside(op, in_loop, scopes, ops)
+            has_exit |= self._inside(op, in_loop, scopes, ops)
         region.ops = ops
-        return found
+        return has_exit
 
     def _inside(self, op: Op, in_loop: bool, scopes: Scopes, ops: list[Op]) -> bool:
         """Replace exits in an op's regions; the ops that follow the op are appended to ``ops``."""
-        found = False
+        has_exit = False
         # The loop of a break in a scope is in that scope as well.
         in_loop = isinstance(op, control.Loop) or (in_loop and not isinstance(op, control.ScopeOp))
         scopes = (*scopes, op) if isinstance(op, control.ScopeOp) else scopes
         for inner in op.regions():
-            found |= self._region(inner, in_loop, scopes)
-        if found and isinstance(op, control.ScopeOp):
+            has_exit |= self._region(inner, in_loop, scopes)
+        if has_exit and isinstance(op, control.ScopeOp):
             assert self.gone is not None
             read = memory.ReadVar(self.gone, loc=op.loc)
             leave = Region([control.Leave(loc=op.loc)])
             ops += [read, control.If(read.result, leave, Region(), loc=op.loc)]
-        return found
+        return has_exit
 
     def _ended(self, op: Op, in_loop: bool, scopes: Scopes) -> list[Level] | None:
         """The levels that a terminator ends, or None where it stays."""
@@ -270,8 +270,10 @@ class _Exits:
         if isinstance(op, control.Return | control.Raise):
             return levels
         if isinstance(op, control.Break | control.Continue) and not in_loop:
-            at = max(n for n, level in enumerate(levels) if isinstance(level.op, control.Loop))
-            return levels[at + isinstance(op, control.Continue) :]
+            innermost_loop = max(
+                n for n, level in enumerate(levels) if isinstance(level.op, control.Loop)
+            )
+            return levels[innermost_loop + isinstance(op, control.Continue) :]
         if isinstance(op, control.Leave) and not any(is_left_by(scope, op) for scope in scopes):
             around = [(n, level.op) for n, level in enumerate(levels)]
             left = [n for n, o in around if isinstance(o, control.ScopeOp) and is_left_by(o, op)]

@@ -107,16 +107,16 @@ class _Part:
 
     def _reach(self) -> list[int]:
         """The nodes of the part, the entry first."""
-        found, waiting = dict[int, None](), [self.entry]
+        reached, waiting = dict[int, None](), [self.entry]
         while waiting:
             index = waiting.pop()
-            if index in found:
+            if index in reached:
                 continue
-            found[index] = None
+            reached[index] = None
             node = self.flat.nodes[index]
             if not node.sync:
                 waiting += reversed(node.goals)
-        return list(found)
+        return list(reached)
 
     def _outcome(self, node: Node) -> int:
         """The barrier that a node ends at; 0 for the kernel's end, -1 for neither."""
@@ -208,9 +208,9 @@ class _Part:
 
     def _again(self, value: Value) -> Value:
         """The part's own copy of a value, computed in front of its nodes."""
-        found = self.values.get(value)
-        if found is not None:
-            return found
+        copied_value = self.values.get(value)
+        if copied_value is not None:
+            return copied_value
         op = value.op
         assert op is not None
         for operand in op.operands():

@@ -151,11 +151,11 @@ class Crossing:
             changed = False
             for index in range(len(nodes) - 1, -1, -1):
                 used, defined = facts[index]
-                found = dict(used)
+                live_now = dict(used)
                 for goal in nodes[index].goals:
-                    found.update((i, None) for i in live[goal] if i not in defined)
-                if len(found) != len(live[index]):
-                    live[index], changed = found, True
+                    live_now.update((i, None) for i in live[goal] if i not in defined)
+                if len(live_now) != len(live[index]):
+                    live[index], changed = live_now, True
         return live
 
     def _place(self, item: Item) -> None:

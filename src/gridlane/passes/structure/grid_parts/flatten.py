@@ -51,8 +51,8 @@ class Flat:
         # Barriers are numbered in program order, nodes in the order in which constructs begin.
         labels = sorted(block.label for block in blocks)
         indices = {label: index for index, label in enumerate(labels)}
-        made = {block.label: self._node(block.body.ops, indices) for block in blocks}
-        self.nodes = [made[label] for label in labels]
+        indices_of_nodes = {block.label: self._node(block.body.ops, indices) for block in blocks}
+        self.nodes = [indices_of_nodes[label] for label in labels]
 
     def sync_goal(self, number: int) -> int:
         """The node behind a grid barrier."""

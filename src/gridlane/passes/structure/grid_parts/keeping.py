@@ -275,10 +275,10 @@ class Keeper:
     def move_local(self, op: memory.LocalArray, saves: bool) -> None:
         """Store or restore a local array."""
         b, array, firsts = self.b, self.values(op.result), self.words.arrays[op]
-        with self._each(b.const(0, i32), b.const(op.count, i32), b.const(1, i32)) as at:
-            for place, first in zip(_scalars(b, b.offset(array, at)), firsts, strict=True):
+        with self._each(b.const(0, i32), b.const(op.count, i32), b.const(1, i32)) as index:
+            for place, first in zip(_scalars(b, b.offset(array, index)), firsts, strict=True):
                 word = stored_type(memory.element_of(op, place))
-                number = b.add(b.cast(at, i64), b.const(first, i64))
+                number = b.add(b.cast(index, i64), b.const(first, i64))
                 self._move(place, b.offset(self._column(word, number), self._thread), saves)
 
     def _move(self, place: Value, kept: Value, saves: bool) -> None:
@@ -340,13 +340,13 @@ class Keeper:
         """Copy an array, by all threads of the block."""
         b = self.b
         before = self.shared.sizes.wide if wide is None else wide
-        with self._each(self._own, count, self._block_threads) as at:
-            for place, first in zip(_scalars(b, b.offset(array, at)), firsts, strict=True):
+        with self._each(self._own, count, self._block_threads) as index:
+            for place, first in zip(_scalars(b, b.offset(array, index)), firsts, strict=True):
                 assert isinstance(place.type, PointerType)
                 word = stored_type(place.type.element)
                 skipped = 0 if word.size == 8 else 2 * before
                 words = b.recast(b.offset(start, b.const(skipped, i64)), pointer(word))
-                kept = b.offset(words, b.add(b.cast(at, i64), b.const(first, i64)))
+                kept = b.offset(words, b.add(b.cast(index, i64), b.const(first, i64)))
                 self._move(place, kept, saves)
 
     def _each(self, begin: Value, end: Value, step: Value) -> _Each:
@@ -365,11 +365,11 @@ class _Each:
     def __enter__(self) -> Value:
         b = self.b
         self._op = self._loop.__enter__()
-        at = b.read(self.var)
-        b.break_if(b.value(arith.Ge(at, self.end)))
+        index = b.read(self.var)
+        b.break_if(b.value(arith.Ge(index, self.end)))
         with b.inside(self._op.step):
             b.write(self.var, b.add(b.read(self.var), self.step))
-        return at
+        return index
 
     def __exit__(self, *error: object) -> None:
         self._loop.__exit__(*error)  # type: ignore[arg-type]  # as the protocol says

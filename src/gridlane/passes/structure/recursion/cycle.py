@@ -185,8 +185,8 @@ class _Loop:
             case control.Return():
                 for var, value in zip(self.results[member.function.name], end.values, strict=True):
                     b.write(var, value)
-                at = b.sub(b.read(self.top), b.const(1, u32))
-                b.write(self.place, b.load(self._word(at, 0)))
+                frame = b.sub(b.read(self.top), b.const(1, u32))
+                b.write(self.place, b.load(self._word(frame, 0)))
                 b.emit(graph.Branch(1))
             case _:
                 b.emit(self._relabelled(member, end))
@@ -227,12 +227,12 @@ class _Loop:
         self._open(full)
         b.emit(control.Raise(self._error(call)))
         self._open(fits)
-        at = 0
+        offset = 0
         for var in saved:
             for word in self._as_words(b.read(var)):
-                b.store(self._word(start, at), word)
-                at += 1
-        b.store(self._word(start, at), b.const(self.numbers[old], u32))
+                b.store(self._word(start, offset), word)
+                offset += 1
+        b.store(self._word(start, offset), b.const(self.numbers[old], u32))
         b.write(self.top, top)
         (callee,) = (each for each in self.cycle.members if each.function.name == call.callee)
         given = dict(zip(callee.function.params, call.arguments, strict=True))
@@ -255,18 +255,18 @@ class _Loop:
         size = 1 + sum(map(_words, (var.type for var in saved)))
         start = b.sub(b.read(self.top), b.const(size, u32))
         b.write(self.top, start)
-        at = 0
+        offset = 0
         for var in saved:
-            words = [b.load(self._word(start, at + n)) for n in range(_words(var.type))]
-            at += len(words)
+            words = [b.load(self._word(start, offset + n)) for n in range(_words(var.type))]
+            offset += len(words)
             b.write(var, self._of_words(words, var.type))
         for old, var in zip(call.results, self.results[call.callee], strict=True):
             self.values[old] = b.read(var)
 
     # --- the stack
 
-    def _word(self, start: Value, at: int) -> Value:
-        index = self.b.add(start, self.b.const(at, u32)) if at else start
+    def _word(self, start: Value, offset: int) -> Value:
+        index = self.b.add(start, self.b.const(offset, u32)) if offset else start
         return self.b.offset(self.stack, index)
 
     def _as_words(self, value: Value) -> list[Value]:

@@ -88,17 +88,17 @@ class Member:
             results = list(each.after.results) if each.after else []
             home.update(dict.fromkeys((v for op in each.ops for v in op.results), each))
             home.update(dict.fromkeys(results, each))
-        found: dict[Value, None] = {}
+        crossing: dict[Value, None] = {}
         for each in self.segments:
             for value in _operands(each):
                 if value in home and home[value] is not each:
-                    found[value] = None
-        free = [value for value in found if _is_free(value)]
+                    crossing[value] = None
+        free = [value for value in crossing if _is_free(value)]
         self.hoisted = [value.op for value in free if value.op is not None]
         away = set(self.hoisted)
         for each in self.segments:
             each.ops = [op for op in each.ops if op not in away]
-        return [value for value in found if value not in set(free)]
+        return [value for value in crossing if value not in set(free)]
 
     def _keep(self, segment: Segment) -> None:
         """Write the values that others use, and read those of others at the start."""

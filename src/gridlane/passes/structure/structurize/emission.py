@@ -197,8 +197,8 @@ class Emission:
         if is_own and isinstance(op, arith.Compare) and _has_complement(op):
             new = _COMPLEMENTS[type(op)](op.lhs, op.rhs, loc=op.loc)  # type: ignore[call-arg]  # a Compare
             if self.uses[condition] == 1:
-                at = next(n for n in range(len(home.ops) - 1, -1, -1) if home.ops[n] is op)
-                home.ops[at] = new
+                index = next(n for n in range(len(home.ops) - 1, -1, -1) if home.ops[n] is op)
+                home.ops[index] = new
                 return new.results[0]
         spot.region.ops.append(new)
         return new.results[0]

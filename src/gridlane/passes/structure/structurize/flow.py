@@ -108,11 +108,11 @@ class Flow:
 
     def predecessors(self) -> list[list[int]]:
         """The predecessors of each node."""
-        found: list[list[int]] = [[] for _ in self.nodes]
+        before: list[list[int]] = [[] for _ in self.nodes]
         for number, node in enumerate(self.nodes):
             for goal in node.goals:
-                found[goal].append(number)
-        return found
+                before[goal].append(number)
+        return before
 
 
 def flow_of(function: Function, graph: Graph) -> Flow:
@@ -178,14 +178,14 @@ def _skip_empty(flow: Flow) -> None:
     final: dict[int, int] = {}
     for start in range(len(flow.nodes)):
         path: list[int] = []
-        at, seen = start, set[int]()
-        while at not in final and at not in seen and _is_empty(flow.nodes[at]):
-            path.append(at)
-            seen.add(at)
-            at = flow.nodes[at].goals[0]
+        current, seen = start, set[int]()
+        while current not in final and current not in seen and _is_empty(flow.nodes[current]):
+            path.append(current)
+            seen.add(current)
+            current = flow.nodes[current].goals[0]
         # An endless loop of empty blocks stays one.
         for node in path:
-            final[node] = final.get(at, at)
+            final[node] = final.get(current, current)
     for node in flow.nodes:
         for goal in dict.fromkeys(node.goals):
             if final.get(goal, goal) != goal:

@@ -98,7 +98,9 @@ class Jumps:
                     waiting += frame.flexible
                     inside += frame.scopes
 
-    def settle(self, body: Region, frames: dict[Op, Frame], made: set[Op], labels: Labels) -> None:
+    def settle(
+        self, body: Region, frames: dict[Op, Frame], branches: set[Op], labels: Labels
+    ) -> None:
         """Write the ops of all jumps, and dissolve the scopes without need. ``made``: the branches,
         loops and scopes that the emission has made."""
         source, body.ops = body.ops, []
@@ -109,7 +111,7 @@ class Jumps:
                 if op in self.open:
                     out.append(self._settled(op, scope, labels))
                     continue
-                if op not in made:
+                if op not in branches:
                     out.append(op)
                     continue
                 frame = frames.get(op)

@@ -35,8 +35,8 @@ def separate_loops(flow: Flow) -> None:
     several = {header: found for header, found in latches.items() if len(found) > 1}
     if several:
         separator = _Separator(flow, tree, loops_of(flow, tree))
-        for header, found in several.items():
-            separator.separate(header, found)
+        for header, sources in several.items():
+            separator.separate(header, sources)
 
 
 class _Separator:
@@ -79,14 +79,14 @@ class _Separator:
 
     def _body(self, header: int, latches: list[int]) -> set[int]:
         """The nodes of the loop with these edges back."""
-        found = {header, *latches}
+        nodes = {header, *latches}
         waiting = [latch for latch in latches if latch != header]
         while waiting:
-            new = [node for node in self.before[waiting.pop()] if node not in found]
-            found.update(new)
+            new = [node for node in self.before[waiting.pop()] if node not in nodes]
+            nodes.update(new)
             waiting += new
-        self.patience -= len(found)
-        return found
+        self.patience -= len(nodes)
+        return nodes
 
     def _is_better(self, inner: set[int], outer: set[int]) -> bool:
         """Whether threads should wait for others behind the inner loop: they have to if they meet

@@ -107,8 +107,8 @@ class Places:
     def comes_to(self, node: int, goal: int) -> bool:
         """Whether control may go from an inline node or what follows it to another node."""
         arrival = self.arrivals[goal]
-        at = bisect_left(arrival, self.first[node])
-        return at < len(arrival) and arrival[at] <= self.last[node]
+        index = bisect_left(arrival, self.first[node])
+        return index < len(arrival) and arrival[index] <= self.last[node]
 
 
 def places_of(flow: Flow) -> Places:

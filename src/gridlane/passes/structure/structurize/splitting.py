@@ -144,10 +144,10 @@ class _Splitter:
     def _copied(self, region: _Region) -> list[int] | None:
         """The fewest nodes to copy, which run before some entry does; None where they may not be
         copied."""
-        found = [self._before(region, header) for header in region.entries[:MOST_TRIES]]
-        sizes = [self._size(nodes) for nodes in found]
+        candidates = [self._before(region, header) for header in region.entries[:MOST_TRIES]]
+        sizes = [self._size(nodes) for nodes in candidates]
         whole = self._size(region.nodes)
-        for size, nodes in sorted(zip(sizes, found, strict=True)):
+        for size, nodes in sorted(zip(sizes, candidates, strict=True)):
             if size > whole * MOST_COPIED:
                 return None
             if all(_may_be_copied(self.flow.nodes[node]) for node in nodes):
@@ -161,12 +161,12 @@ class _Splitter:
         """The nodes that the other entries reach without passing a header."""
         own = set(region.nodes) - {header}
         waiting = [entry for entry in region.entries if entry != header]
-        found = set(waiting)
+        nodes = set(waiting)
         while waiting:
-            new = own.intersection(self.flow.nodes[waiting.pop()].goals) - found
-            found |= new
+            new = own.intersection(self.flow.nodes[waiting.pop()].goals) - nodes
+            nodes |= new
             waiting += new
-        return sorted(found)
+        return sorted(nodes)
 
     def _is_reducible(self, nodes: list[int], region: _Region) -> bool:
         """Whether the part to copy is reducible by itself."""

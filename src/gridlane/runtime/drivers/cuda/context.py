@@ -318,16 +318,16 @@ class Context:
         gone = [report for report in self._of_gone_kernels() if report.launched]
         names = [kernel.name for kernel in self.kernels if kernel.launched]
         suspects = sorted({*names, *(each.artifact.name for each in gone)})
-        told = f"in kernel {', '.join(suspects)}" if suspects else "in a kernel"
+        culprits = f"in kernel {', '.join(suspects)}" if suspects else "in a kernel"
         if len(suspects) > 1:
-            told = f"in one of the kernels {', '.join(suspects)}"
-        places = [line for each in (*self.kernels, *gone) for line in each.places()]
-        told += "".join(f"\n  {place}" for place in places)
+            culprits = f"in one of the kernels {', '.join(suspects)}"
+        locations = [line for each in (*self.kernels, *gone) for line in each.places()]
+        culprits += "".join(f"\n  {place}" for place in locations)
         advice = (
             "@cuda.jit(debug=True, opt=False) checks indices and names the line; cuda.close() "
             "asks the driver for a new context, which not every driver gives"
         )
-        return device_error(error.number, told, advice)
+        return device_error(error.number, culprits, advice)
 
     def _lost(self) -> DeviceError:
         message = "other code of this process has reset the device, and its memory is lost"
@@ -340,8 +340,8 @@ class Context:
     def new_flag(self) -> ctypes.Array[ctypes.c_ubyte]:
         """Return the address of a byte that native launches of a kernel set. Beyond ``FLAGS``
         kernels, some share one and are suspects together."""
-        at = next(self._flag_numbers) % FLAGS
-        return (ctypes.c_ubyte * 1).from_buffer(self._flags, at)
+        number = next(self._flag_numbers) % FLAGS
+        return (ctypes.c_ubyte * 1).from_buffer(self._flags, number)
 
     def renew(self) -> None:
         """Destroy a lost context and make a new one. All memory, streams and modules of it go.

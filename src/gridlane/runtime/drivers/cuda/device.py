@@ -321,7 +321,7 @@ class CudaDevice:
     @cached_property
     def _attributes(self) -> dict[str, int]:
         prefix = "CU_DEVICE_ATTRIBUTE_"
-        found: dict[str, int] = {}
+        values_by_name: dict[str, int] = {}
         for name, number in bindings().CUdevice_attribute.__members__.items():
             if name.endswith("_MAX"):
                 continue
@@ -329,8 +329,8 @@ class CudaDevice:
             if code not in (0, INVALID_VALUE):  # an older driver does not know them all
                 raise device_error(code, f"cuDeviceGetAttribute: {name}")
             if not code:
-                found[name.removeprefix(prefix)] = int(values[0])
-        return found
+                values_by_name[name.removeprefix(prefix)] = int(values[0])
+        return values_by_name
 
     def describe(self) -> dict[str, object]:
         """Facts for ``gridlane devices``."""

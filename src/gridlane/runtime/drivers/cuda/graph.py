@@ -183,10 +183,10 @@ def check_pinned(context: Context, address: int) -> None:
     """Refuse pageable host memory, which the driver would copy before the graph is launched."""
     kind = enum("CUpointer_attribute", "CU_POINTER_ATTRIBUTE_MEMORY_TYPE")
     try:
-        found = int(context.call("cuPointerGetAttribute", kind, bindings().CUdeviceptr(address)))
+        flags = int(context.call("cuPointerGetAttribute", kind, bindings().CUdeviceptr(address)))
     except DeviceError as error:
         if error.number != INVALID_VALUE:
             raise
-        found = 0
-    if found != _PAGE_LOCKED:
+        flags = 0
+    if flags != _PAGE_LOCKED:
         fail(NOT_CAPTURED, "a copy of memory that is not pinned", "use cuda.pinned_array")

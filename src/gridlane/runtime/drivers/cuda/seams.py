@@ -73,9 +73,9 @@ def _launch_graph(own: Callable[..., None]) -> Callable[..., None]:
         begin = perf_counter_ns()
         own(self, stream)
         end, thread = perf_counter_ns(), threading.get_ident()
-        span, told = _TIMER.end(stream, start), self.__dict__.setdefault("_told", _Graph(self))
+        span, graph = _TIMER.end(stream, start), self.__dict__.setdefault("_told", _Graph(self))
         observing.tell_launch(
-            Launched(told, b"", (1, 1, 1), 0, begin, end, thread, span, stream.device)
+            Launched(graph, b"", (1, 1, 1), 0, begin, end, thread, span, stream.device)
         )
 
     return launch

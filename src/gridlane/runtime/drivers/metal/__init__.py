@@ -35,7 +35,7 @@ def open_device(ordinal: int = 0) -> MetalDevice:
 
 def open_for_compiling() -> MetalDevice:
     """Open a separate device to try Metal's compiler, even one that cannot run kernels."""
-    found = all_adapters()
-    if not found:
+    adapters = all_adapters()
+    if not adapters:
         no_device("metal", "Metal shows no device")
-    return MetalDevice(found[0], 0)
+    return MetalDevice(adapters[0], 0)

@@ -84,8 +84,8 @@ def _adapter(there: Provider, device: Any) -> Adapter:
 
 def _missing(there: Provider, device: Any) -> str:
     if there.macos < OLDEST_MACOS:
-        wanted, found = (".".join(map(str, each)) for each in (OLDEST_MACOS, there.macos))
-        return f"macOS {wanted} or newer is needed, for MSL 3.2 (this is {found})"
+        wanted, present = (".".join(map(str, each)) for each in (OLDEST_MACOS, there.macos))
+        return f"macOS {wanted} or newer is needed, for MSL 3.2 (this is {present})"
     # Metal 3: kernels follow pointers in memory, and add floats atomically.
     if not device.supportsFamily_(there.metal.MTLGPUFamilyMetal3):
         return "it is not of the family Metal 3"

@@ -61,11 +61,11 @@ class MetalDevice(ReportingDevice[MetalStream]):
         """The compilation target; one text serves any block shape."""
         return Target("metal")
 
-    def compile_ahead(self, texts: Sequence[str]) -> None:
+    def compile_ahead(self, sources: Sequence[str]) -> None:
         """Give many texts at once to the stand-in's compiler, as each run of it takes a second.
         Apple's compiler gets each text when it is loaded."""
         if self.emulated:
-            self.adapter.provider.metal.compile_ahead(texts)
+            self.adapter.provider.metal.compile_ahead(sources)
 
     def load(self, artifact: Artifact) -> MetalKernel:
         """Compile a text with Metal's compiler."""

@@ -58,7 +58,7 @@ def explained(error: Any, kernels: str) -> DeviceError:
         kernels: the names of the kernels in it.
     """
     code, domain = int(error.code()), str(error.domain())
-    number, words, advice = TABLE.get(code, _UNKNOWN) if domain == DOMAIN else _UNKNOWN
+    number, meaning, advice = TABLE.get(code, _UNKNOWN) if domain == DOMAIN else _UNKNOWN
     where = f", in {kernels}" if kernels else ""
-    message = f"{words}{where} ({domain} {code}: {error.localizedDescription()})"
+    message = f"{meaning}{where} ({domain} {code}: {error.localizedDescription()})"
     return device_error(number, message, f"{advice}; cuda.close() makes the device usable again")

@@ -166,8 +166,8 @@ class Recorder:
         for z in range(0, grid[2], most[2]):
             for y in range(0, grid[1], most[1]):
                 for x in range(0, grid[0], most[0]):
-                    words = _LAUNCH.pack(x, y, z, *grid, report, shared)
-                    encoder.setBytes_length_atIndex_(words, METAL_LAUNCH_BYTES, 1)
+                    constants = _LAUNCH.pack(x, y, z, *grid, report, shared)
+                    encoder.setBytes_length_atIndex_(constants, METAL_LAUNCH_BYTES, 1)
                     part = [min(m, g - at) for m, g, at in zip(most, grid, (x, y, z))]
                     encoder.dispatchThreadgroups_threadsPerThreadgroup_(self._size(*part), threads)
 

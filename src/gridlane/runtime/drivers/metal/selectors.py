@@ -106,14 +106,14 @@ def owning_metadata(signature: str) -> dict[str, Any]:
     more, so that none is ever freed (pyobjc issue 690). Registered metadata replaces pyobjc's own.
     """
     result, *arguments = types_of(signature)
-    told: dict[int, dict[str, Any]] = {}
+    arguments_by_number: dict[int, dict[str, Any]] = {}
     for number, letter in enumerate(arguments, 2):  # 0 and 1 are the object and the selector
-        told[number] = {"type": _ENCODED[letter]}
+        arguments_by_number[number] = {"type": _ENCODED[letter]}
         if letter == "^@":
-            told[number]["type_modifier"] = b"o"
+            arguments_by_number[number]["type_modifier"] = b"o"
     return {
         "retval": {"type": _ENCODED[result], "already_retained": True},
-        "arguments": told,
+        "arguments": arguments_by_number,
     }
 
 

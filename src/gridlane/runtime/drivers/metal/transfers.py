@@ -47,14 +47,14 @@ def place(memory: Memory, address: int, size: int) -> tuple[Arena, int]:
     Raises:
         DeviceError: INVALID_VALUE, the bytes are outside the device's memory.
     """
-    found = memory.pool.addresses.find(address, size)
-    if found is None:
+    located_place = memory.pool.addresses.find(address, size)
+    if located_place is None:
         fail(
             INVALID_VALUE,
             f"{size} bytes at {address:#x} are not in an array of the device {memory.name!r}",
             f"copy the data to the device {memory.name!r} with cuda.to_device",
         )
-    return found
+    return located_place
 
 
 def pinned(memory: Memory, view: memoryview) -> int:

@@ -105,11 +105,11 @@ class Functions:
     """Functions by name, looked up at their first use."""
 
     def __getattr__(self, name: str) -> Any:
-        found = egl().eglGetProcAddress(name.encode())
-        if not found:
+        address = egl().eglGetProcAddress(name.encode())
+        if not address:
             fail(NEWER_DRIVER, f"the driver has no {name}")
         returned, taken = FUNCTIONS[name]
-        function = ctypes.CFUNCTYPE(returned, *taken)(found)
+        function = ctypes.CFUNCTYPE(returned, *taken)(address)
         setattr(self, name, function)
         return function
 

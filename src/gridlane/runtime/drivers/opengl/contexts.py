@@ -126,7 +126,7 @@ def usable() -> tuple[Callable[[], Context], ...]:
         DeviceError: OPENGL_NO_DEVICE, no device supports one.
     """
     bindings()
-    found: list[Callable[[], Context]] = []
+    factories: list[Callable[[], Context]] = []
     message = ""
     for index in range(min(_MOST, _devices())):
         for make in (_desktop, _embedded):
@@ -135,15 +135,15 @@ def usable() -> tuple[Callable[[], Context], ...]:
             except Exception as error:  # the loader raises any exception
                 message = message or str(error)
                 continue
-            found.append(partial(make, index))
+            factories.append(partial(make, index))
             break
-    if not found:
+    if not factories:
         no_device(
             "opengl",
             f"EGL shows no device with OpenGL 4.3 or OpenGL ES 3.1 ({message or 'it has none'})",
             "install a driver (for the CPU: Debian's libegl1 and libgl1-mesa-dri)",
         )
-    return tuple(found)
+    return tuple(factories)
 
 
 # --- EGL ---
@@ -168,10 +168,10 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 @cache
 def _egl(name: str) -> Any:
     """A function of EGL; the table has its types."""
-    found = egl().eglGetProcAddress(name.encode())
-    if not found:
+    address = egl().eglGetProcAddress(name.encode())
+    if not address:
         raise OSError(f"EGL has no {name}")
-    return ctypes.CFUNCTYPE(*_FUNCTIONS[name])(found)
+    return ctypes.CFUNCTYPE(*_FUNCTIONS[name])(address)
 
 
 class _Current:

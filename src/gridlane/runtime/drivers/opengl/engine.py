@@ -203,10 +203,10 @@ class OpenGlEngine:
     def _other(self, command: Command) -> None:
         gl = self._gl
         if isinstance(command, Write):
-            number, at = located(command.target)
+            number, offset = located(command.target)
             gl.glBindBuffer(api.COPY_WRITE, self._buffers[number][0])
             size = len(command.source)
-            gl.glBufferSubData(api.COPY_WRITE, at, size, _pointer(command.source))
+            gl.glBufferSubData(api.COPY_WRITE, offset, size, _pointer(command.source))
         elif isinstance(command, Read):
             self._read(command)
         elif isinstance(command, Stamp) and self._timed:
@@ -217,18 +217,18 @@ class OpenGlEngine:
 
     def _read(self, command: Read) -> None:
         gl = self._gl
-        number, at = located(command.source)
+        number, offset = located(command.source)
         gl.glBindBuffer(api.COPY_READ, self._buffers[number][0])
-        mapped = gl.glMapBufferRange(api.COPY_READ, at, command.size, api.MAP_READ)
+        mapped = gl.glMapBufferRange(api.COPY_READ, offset, command.size, api.MAP_READ)
         if not mapped:
             self._check("a copy to the host")
             raise device_error(719, "glMapBufferRange gives no address")
         try:
             octets = (ctypes.c_ubyte * command.size).from_address(mapped)
-            found = np.ctypeslib.as_array(octets)
+            view = np.ctypeslib.as_array(octets)
             end = command.skip + len(command.target)
-            command.target[:] = found[command.skip : end].data
-            del found, octets
+            command.target[:] = view[command.skip : end].data
+            del view, octets
         finally:  # an interrupt leaves the buffer usable
             gl.glUnmapBuffer(api.COPY_READ)
 
@@ -296,10 +296,10 @@ class OpenGlEngine:
 
     def _check(self, what: str) -> None:
         """Raise an error that the driver has recorded."""
-        found = self._gl.glGetError()
-        if found != api.NO_ERROR:
-            number = OUT_OF_MEMORY if found == api.OUT_OF_MEMORY else 719
-            raise device_error(number, f"{what} ({api.ERRORS.get(found, hex(found))})")
+        error = self._gl.glGetError()
+        if error != api.NO_ERROR:
+            number = OUT_OF_MEMORY if error == api.OUT_OF_MEMORY else 719
+            raise device_error(number, f"{what} ({api.ERRORS.get(error, hex(error))})")
 
     def end(self) -> None:
         """Destroy the context with all its objects."""

@@ -55,10 +55,10 @@ MOVE_BETWEEN = _MOVE.replace("SOURCE", _SOURCE).replace("FROM", "heap1")
 _PLACE = re.compile(r"^(?:ERROR: )?\d+[:(](\d+)\)?", re.MULTILINE)
 
 
-def with_dynamic(text: str, words: int) -> str:
+def with_dynamic(text: str, count: int) -> str:
     """Declare so many words of dynamic shared memory in a text."""
     first, _, rest = text.partition("\n")
-    return f"{first}\n#define DYNAMIC_WORDS {words}\n{rest}"
+    return f"{first}\n#define DYNAMIC_WORDS {count}\n{rest}"
 
 
 def complaint(text: str, said: str) -> str:

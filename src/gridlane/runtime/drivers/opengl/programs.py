@@ -60,9 +60,9 @@ class Compiler:
         if folder is not None:
             digest = sha256(f"{self._identity}\0{text}".encode()).hexdigest()
             path = folder / f"{digest[:40]}.program"
-            found = self._from_file(path)
-            if found:
-                return found
+            cached = self._from_file(path)
+            if cached:
+                return cached
         self._check_length(text, name)
         result = self._compiled(text, name)
         if path is not None:

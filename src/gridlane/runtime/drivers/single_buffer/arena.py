@@ -90,20 +90,20 @@ class GrowingArena:
         with self.lock:
             self._collect()
             room = rounded(size)
-            found = self._take(room)
-            if found is None:
+            address = self._take(room)
+            if address is None:
                 self._grow(room, size)
-                found = self._take(room)
-                assert found is not None
-            return Buffer(found, size)
+                address = self._take(room)
+                assert address is not None
+            return Buffer(address, size)
 
     def allocate_first(self, size: int) -> Buffer:
         """Suballocate bytes of the first buffer."""
         with self.lock:
             self._collect()
             room, first = rounded(size), self.segments[0]
-            found = first.free.take(room)
-            if found is None:
+            span = first.free.take(room)
+            if span is None:
                 if first.needed(room) > self._most:
                     message = f"{size} bytes in the first buffer, of which {first.used} are in use"
                     advice = (
@@ -111,9 +111,9 @@ class GrowingArena:
                     )
                     fail(OUT_OF_MEMORY, message, advice)
                 self._enlarge(first, room)
-                found = first.free.take(room)
-                assert found is not None
-            return Buffer(found[0], size)
+                span = first.free.take(room)
+                assert span is not None
+            return Buffer(span[0], size)
 
     def deallocate(self, address: int, size: int) -> None:
         """Free memory; see MemoryResource."""
@@ -132,9 +132,9 @@ class GrowingArena:
     def _take(self, room: int) -> int | None:
         """The address of so many free bytes; None if no buffer has them."""
         for segment in self._in_order():
-            found = None if self._is_kept(segment, room) else segment.free.take(room)
-            if found is not None:
-                return segment.number << OFFSET_BITS | found[0]
+            span = None if self._is_kept(segment, room) else segment.free.take(room)
+            if span is not None:
+                return segment.number << OFFSET_BITS | span[0]
         return None
 
     def _is_kept(self, segment: Segment, room: int) -> bool:

@@ -80,8 +80,8 @@ class Queue(HostDrivenContext):
                 for by in range(0, y, my):
                     for bx in range(0, x, mx):
                         rest = min(mx, x - bx), min(my, y - by), min(mz, z - bz)
-                        at = bx, by, bz
-                        self._dispatch(program, params, at, rest, grid, report, shared, buffers)
+                        base = bx, by, bz
+                        self._dispatch(program, params, base, rest, grid, report, shared, buffers)
 
     def _dispatch(
         self,
@@ -102,11 +102,11 @@ class Queue(HostDrivenContext):
                     INVALID_VALUE, f"{size} bytes of parameters; the most is {ARENA - self._words}"
                 )
             self.flush()
-        at, self._at = self._at, self._at + room
-        _LAUNCH.pack_into(self._arena, at, *base, *grid, report, shared, 0)
-        place = at + self._words
+        position, self._at = self._at, self._at + room
+        _LAUNCH.pack_into(self._arena, position, *base, *grid, report, shared, 0)
+        place = position + self._words
         self._arena[place : place + size] = params
-        self._commands.append(Dispatch(program, at, place, *blocks, buffers))
+        self._commands.append(Dispatch(program, position, place, *blocks, buffers))
 
     def put(self, command: Command) -> None:
         """Append any other command."""
@@ -120,13 +120,13 @@ class Queue(HostDrivenContext):
     def flush(self) -> None:
         """Submit the list."""
         with self.lock:
-            commands, at = self._commands, self._at
+            commands, used = self._commands, self._at
             if not commands:
                 return
             self.progress += 1  # before the list is empty; see ``newest``
             self._commands, self._at = [], 0
             self.raise_fault()
-            self._guarded(lambda: self.engine.submit(commands, memoryview(self._arena)[:at]))
+            self._guarded(lambda: self.engine.submit(commands, memoryview(self._arena)[:used]))
 
     def mark(self) -> int:
         """The number of the last command."""
@@ -189,9 +189,9 @@ class Queue(HostDrivenContext):
             return None
         if fence := self._fence_of(number):
             return fence
-        made = self.progress - 1, self._guarded(self.engine.fence)
-        self._fences.append(made)
-        return made
+        numbered_fence = self.progress - 1, self._guarded(self.engine.fence)
+        self._fences.append(numbered_fence)
+        return numbered_fence
 
     def _fence_of(self, number: int) -> tuple[int, Any] | None:
         """The first existing fence after a number."""

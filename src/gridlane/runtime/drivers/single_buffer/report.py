@@ -60,15 +60,15 @@ class QueuedReport(ReportBlock):
         """Read the report after the work so far, and print its lines. The caller holds the queue's
         lock, so that no launch comes in between."""
         queue, host = self._queue, np.ctypeslib.as_array(self._host).data
-        at = self.address
-        queue.put(Read(at, abi.RECORDS_OFFSET, host[: abi.RECORDS_OFFSET], 0))
+        address = self.address
+        queue.put(Read(address, abi.RECORDS_OFFSET, host[: abi.RECORDS_OFFSET], 0))
         queue.flush()
         claimed, _ = struct.unpack_from("<II", self._host, abi.CLAIMED_OFFSET)
         (head,) = struct.unpack_from("<I", self._host, abi.PRINT_HEAD_OFFSET)
         records = min(head, self.report.capacity) // 4 * 4
         if records:
             start, end = abi.RECORDS_OFFSET, abi.RECORDS_OFFSET + records
-            queue.put(Read(at + start, records, host[start:end], 0))
+            queue.put(Read(address + start, records, host[start:end], 0))
             queue.flush()
         if claimed or head:
             self._reset(records)

@@ -160,10 +160,10 @@ def fill(device: Memory, target: int, byte: int, size: int) -> None:
 
 
 def _move(device: Memory, target: int, source: int, size: int, word: int = 0) -> None:
-    words = (target + size + 3) // 4 - target // 4
+    count = (target + size + 3) // 4 - target // 4
     (to, target), (of, source) = located(target), located(source)
     apart = source != 0 and to != of
     program = (device.move_between if apart else device.move).program(0)
     params = _MOVE.pack(target, source, size, word)
     buffers = (to, of) if apart else (to,)
-    device.queue.launch(program, params, (-(-words // THREADS), 1, 1), 0, 0, buffers)
+    device.queue.launch(program, params, (-(-count // THREADS), 1, 1), 0, 0, buffers)

@@ -131,9 +131,9 @@ def _instance() -> Instance:
         no_device("vulkan", "the loader finds no driver of Vulkan", _DRIVER)
     check(result, "vkCreateInstance")
     del memory
-    made = handle[0]
-    functions = Functions(lambda name: lib.vkGetInstanceProcAddr(made, name))
-    created = Instance(made, functions)
+    handle_of_instance = handle[0]
+    functions = Functions(lambda name: lib.vkGetInstanceProcAddr(handle_of_instance, name))
+    created = Instance(handle_of_instance, functions)
     at_end(_destroy, created)
     return created
 
@@ -159,8 +159,8 @@ def all_adapters() -> tuple[Adapter, ...]:
         "VkPhysicalDevice",
         instance_object.handle,
     )
-    found = [_adapter(instance_object.functions, item) for item in physical]
-    return tuple(sorted(found, key=lambda adapter: KINDS.get(adapter.kind, KINDS[0])[1]))
+    adapters = [_adapter(instance_object.functions, item) for item in physical]
+    return tuple(sorted(adapters, key=lambda adapter: KINDS.get(adapter.kind, KINDS[0])[1]))
 
 
 def usable() -> tuple[Adapter, ...]:
@@ -190,18 +190,18 @@ def _adapter(functions: Functions, physical: Any) -> Adapter:
     there = _names(listed(enumerate_extensions, "VkExtensionProperties", physical, null()))
     name = text(plain.deviceName)
     if version < OLDEST:
-        found = features.Found(frozenset(), (), False)
+        support = features.Found(frozenset(), (), False)
         lacks = "Vulkan {}.{} (it has {}.{})".format(*OLDEST, *version)
         return Adapter(
-            physical, properties, name, "", uuid.UUID(int=0), plain.deviceType, version, found,
+            physical, properties, name, "", uuid.UUID(int=0), plain.deviceType, version, support,
             (), 0, 0, 0, 0, lacks,
         )  # fmt: skip
     counting = [name for name, needs in _COUNTS.items() if needs in there]
     chained = features.chain([*features.PROPERTIES, *counting])
     functions.vkGetPhysicalDeviceProperties2(physical, chained[0])
-    found = features.find(functions, physical, there, chained[: len(features.PROPERTIES)])
+    support = features.find(functions, physical, there, chained[: len(features.PROPERTIES)])
     family, bits = _queue_family(functions, physical)
-    lacks = ", ".join(name for name in features.REQUIRED if name not in found.names)
+    lacks = ", ".join(name for name in features.REQUIRED if name not in support.names)
     return Adapter(
         physical,
         properties,
@@ -210,8 +210,8 @@ def _adapter(functions: Functions, physical: Any) -> Adapter:
         uuid.UUID(bytes=bytes(chained[1].deviceUUID)),
         plain.deviceType,
         version,
-        found,
-        (*found.extensions, *(each for each in _OPTIONAL if each in there)),
+        support,
+        (*support.extensions, *(each for each in _OPTIONAL if each in there)),
         family,
         bits,
         chained[3].maxBufferSize,

@@ -97,8 +97,8 @@ def constant(name: str) -> int:
 @cache
 def _type_number(name: str) -> int | None:
     """A structure's VkStructureType; None if it has none."""
-    words = _WORDS.sub("_", name.removeprefix("Vk")).upper()
-    return getattr(bindings(), f"VK_STRUCTURE_TYPE_{words}", None)
+    spelling = _WORDS.sub("_", name.removeprefix("Vk")).upper()
+    return getattr(bindings(), f"VK_STRUCTURE_TYPE_{spelling}", None)
 
 
 def struct(name: str, **fields: Any) -> Any:
@@ -126,10 +126,10 @@ class Functions:
         self._load = load
 
     def __getattr__(self, name: str) -> Any:
-        found = self._load(name.encode())
-        if not found:
+        address = self._load(name.encode())
+        if not address:
             fail(NEWER_DRIVER, f"the driver has no {name}")
-        function = bindings().ffi.cast(f"PFN_{name}", found)
+        function = bindings().ffi.cast(f"PFN_{name}", address)
         setattr(self, name, function)
         return function
 

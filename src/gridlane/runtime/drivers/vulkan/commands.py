@@ -189,9 +189,9 @@ class PythonCommands:
             query = self._vk.vkGetSemaphoreCounterValue
             if result := query(self._device, self._timeline, counter):
                 return result
-            found = counter[0]
-            if found >= value or monotonic_ns() >= end:
-                return found
+            current = counter[0]
+            if current >= value or monotonic_ns() >= end:
+                return current
         return LOST
 
     def end(self) -> None:

@@ -83,12 +83,12 @@ class Context(HostDrivenContext):
             enabledExtensionCount=len(adapter.extensions),
             ppEnabledExtensionNames=strings,
         )
-        made = new("VkDevice *")
+        out = new("VkDevice *")
         create = instance().functions.vkCreateDevice
-        check(create(adapter.physical, info, null(), made), "vkCreateDevice")
+        check(create(adapter.physical, info, null(), out), "vkCreateDevice")
         instance().contexts.add(self)
         del memory
-        return made[0]
+        return out[0]
 
     def _layout(self) -> Any:
         """Create a layout of push constants alone: kernels access memory by addresses."""
@@ -129,9 +129,9 @@ class Context(HostDrivenContext):
 
     def create(self, name: str, kind: str, info: Any, what: str = "") -> Any:
         """Create an object: ``create("vkCreateSemaphore", "VkSemaphore", info)``."""
-        made = new(f"{kind} *")
-        self.call(name, info, null(), made, what=what)
-        return made[0]
+        out = new(f"{kind} *")
+        self.call(name, info, null(), out, what=what)
+        return out[0]
 
     def _lost(self, name: str) -> DeviceError:
         message = f"the device is lost (VK_ERROR_DEVICE_LOST, told by {name})"

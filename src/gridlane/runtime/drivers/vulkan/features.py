@@ -130,15 +130,15 @@ def for_code(names: frozenset[str], software: bool) -> frozenset[Feature]:
     rounded to f16 (``folds_halves``), write more than a byte of a local array (``mixes_bytes``),
     keep bits above those of a small integer (``keeps_upper_bits``), fold 64-bit integers wrongly
     (``folds_wide``) and take -0 for 0 (``loses_minus_zero``)."""
-    found = {name for name, parts in FOR_CODE.items() if names.issuperset(parts)}
+    features = {name for name, parts in FOR_CODE.items() if names.issuperset(parts)}
     if software:
-        found |= {Feature.FOLDS_ZEROS, Feature.FENCES_WAIT, Feature.SOFTWARE}
+        features |= {Feature.FOLDS_ZEROS, Feature.FENCES_WAIT, Feature.SOFTWARE}
     else:
-        found |= {Feature.FOLDS_HALVES, Feature.MIXES_BYTES}
-        found |= {Feature.KEEPS_UPPER_BITS, Feature.FOLDS_WIDE, Feature.LOSES_MINUS_ZERO}
-        if Feature.DENORM32 not in found:
-            found.add(Feature.FLUSHES32)
-    return frozenset(found)
+        features |= {Feature.FOLDS_HALVES, Feature.MIXES_BYTES}
+        features |= {Feature.KEEPS_UPPER_BITS, Feature.FOLDS_WIDE, Feature.LOSES_MINUS_ZERO}
+        if Feature.DENORM32 not in features:
+            features.add(Feature.FLUSHES32)
+    return frozenset(features)
 
 
 def chain(names: Sequence[str]) -> list[Any]:
@@ -160,9 +160,9 @@ def find(
 ) -> Found:
     """Query the features of a device; ``properties`` are the filled structures of PROPERTIES."""
     known = structures(extensions)
-    made = chain(known)
-    instance.vkGetPhysicalDeviceFeatures2(physical, made[0])
-    by_name = dict(zip(known, made))
+    structures_of_features = chain(known)
+    instance.vkGetPhysicalDeviceFeatures2(physical, structures_of_features[0])
+    by_name = dict(zip(known, structures_of_features))
     names = {
         name
         for name, (structure, fields) in FEATURES.items()
@@ -193,11 +193,11 @@ def _has_warps(driver: int, v13: Any, names: set[str]) -> bool:
     return allowed and bool(v13.requiredSubgroupSizeStages & _COMPUTE_STAGE)
 
 
-def enabling(found: Found) -> list[Any]:
+def enabling(support: Found) -> list[Any]:
     """The structures that enable the found features, for vkCreateDevice."""
-    result = chain(names := structures(frozenset(found.extensions)))
+    result = chain(names := structures(frozenset(support.extensions)))
     by_name = dict(zip(names, result))
-    for name in found.names & FEATURES.keys():
+    for name in support.names & FEATURES.keys():
         structure, fields = FEATURES[name]
         for field in fields:
             setattr(_fields(by_name[structure]), field, 1)

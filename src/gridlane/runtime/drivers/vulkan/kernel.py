@@ -58,9 +58,9 @@ class VulkanKernel(HostDrivenKernel[Device]):
         device, artifact = self.device, self.artifact
         self.context: Context = device.context
         self.pipelines.clear()
-        words = new("uint32_t[]", len(artifact.code) // 4)
-        bindings().ffi.memmove(words, artifact.code, len(artifact.code))
-        info = struct("VkShaderModuleCreateInfo", codeSize=len(artifact.code), pCode=words)
+        code_words = new("uint32_t[]", len(artifact.code) // 4)
+        bindings().ffi.memmove(code_words, artifact.code, len(artifact.code))
+        info = struct("VkShaderModuleCreateInfo", codeSize=len(artifact.code), pCode=code_words)
         with self._blocks_lock:
             self._blocks.clear()
         with self.context.lock:  # the exit of the process waits for it
@@ -140,13 +140,13 @@ class VulkanKernel(HostDrivenKernel[Device]):
             if self.device.adapter.found.forced_subgroups:
                 stage["pNext"] = size
         info = struct("VkComputePipelineCreateInfo", stage=stage, layout=self.context.layout)
-        made = new("VkPipeline *")
+        out = new("VkPipeline *")
         cache = self.device.pipeline_cache.handle
         self.context.call(
-            "vkCreateComputePipelines", cache, 1, info, null(), made, what=f"kernel {self.name}"
+            "vkCreateComputePipelines", cache, 1, info, null(), out, what=f"kernel {self.name}"
         )
         del name, entries, data
-        return made[0]
+        return out[0]
 
     def _has_warps(self, block: Block) -> bool:
         """Whether every 32 consecutive threads are a subgroup: the rows of the block are whole."""

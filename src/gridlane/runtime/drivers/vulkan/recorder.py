@@ -160,10 +160,10 @@ class Recorder:
                 return
             batch = self._ordered(queue, size)
             bind, batch.pipeline = 0 if batch.pipeline == pipeline else pipeline, pipeline
-            at = batch.at
-            batch.at = at + size + _ALIGNMENT - 1 & -_ALIGNMENT
+            start = batch.at
+            batch.at = start + size + _ALIGNMENT - 1 & -_ALIGNMENT
             self.suspects.add(name)
-            pointer, address, (x, y, z) = batch.pointer + at, batch.address + at, grid
+            pointer, address, (x, y, z) = batch.pointer + start, batch.address + start, grid
             whole = self._whole
             in_parts = x > whole or y > whole or z > whole
             if in_parts:
@@ -224,18 +224,27 @@ class Recorder:
             for y in range(0, grid[1], my):
                 for x in range(0, grid[0], mx):
                     WORDS.pack_into(self._words_view, 0, params, x, y, z, *grid, report, 0)
-                    layout, words = self.context.layout, self._words
-                    self.vk.vkCmdPushConstants(command, layout, self._compute, 0, PUSH_BYTES, words)
+                    layout, constants = self.context.layout, self._words
+                    self.vk.vkCmdPushConstants(
+                        command, layout, self._compute, 0, PUSH_BYTES, constants
+                    )
                     rest = min(mx, grid[0] - x), min(my, grid[1] - y), min(mz, grid[2] - z)
                     self.vk.vkCmdDispatch(command, *rest)
 
     def copy(
-        self, queue: Queue, source: Any, at: int, target: Any, to: int, size: int, keep: Any = None
+        self,
+        queue: Queue,
+        source: Any,
+        offset: int,
+        target: Any,
+        to: int,
+        size: int,
+        keep: Any = None,
     ) -> None:
         """Record a copy between buffers; the regions must not overlap."""
         with self.lock:
             batch = self._ordered(queue)
-            region = new("VkBufferCopy *", {"srcOffset": at, "dstOffset": to, "size": size})
+            region = new("VkBufferCopy *", {"srcOffset": offset, "dstOffset": to, "size": size})
             self.vk.vkCmdCopyBuffer(batch.command, source, target, 1, region)
             if keep is not None:
                 batch.keep.append(keep)

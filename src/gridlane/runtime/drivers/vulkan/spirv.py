@@ -181,17 +181,17 @@ def _instructions(code: bytes, name: str) -> Iterator[Instruction]:
     if not 0 < bound <= _MOST_IDS:
         _refuse(name, f"{bound} names")
     words = memoryview(code).cast("I")
-    at = _HEADER.size // 4
-    while at < len(words):
-        count, opcode = words[at] >> 16, words[at] & 0xFFFF
-        if not count or at + count > len(words):
-            _refuse(name, f"the instruction at word {at} has {count} words; cut short?")
-        yield opcode, tuple(words[at + 1 : at + count])
-        at += count
+    position = _HEADER.size // 4
+    while position < len(words):
+        count, opcode = words[position] >> 16, words[position] & 0xFFFF
+        if not count or position + count > len(words):
+            _refuse(name, f"the instruction at word {position} has {count} words; cut short?")
+        yield opcode, tuple(words[position + 1 : position + count])
+        position += count
 
 
-def _string(words: tuple[int, ...]) -> str:
-    raw = struct.pack(f"<{len(words)}I", *words)
+def _string(units: tuple[int, ...]) -> str:
+    raw = struct.pack(f"<{len(units)}I", *units)
     return raw.split(b"\0")[0].decode(errors="replace")
 
 

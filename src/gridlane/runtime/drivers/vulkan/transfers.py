@@ -58,9 +58,9 @@ def place(memory: Memory, address: int, size: int) -> Place:
         DeviceError: INVALID_VALUE, the bytes are outside the device's memory.
     """
     for pool in (memory.pool, memory.staging_pool):
-        found = pool.addresses.find(address, size)
-        if found is not None:
-            return found
+        block = pool.addresses.find(address, size)
+        if block is not None:
+            return block
     fail(
         INVALID_VALUE,
         f"{size} bytes at {address:#x} are not in an array of the device {memory.name!r}",
@@ -79,8 +79,10 @@ def _staged(memory: Memory, view: memoryview) -> Place | None:
 
 
 def _move(stream: Stream, source: Place, target: Place, size: int, keep: Any = None) -> None:
-    (one, at), (two, to) = source, target
-    stream.recorder.copy(stream, one.buffer, one.skip + at, two.buffer, two.skip + to, size, keep)
+    (one, offset), (two, to) = source, target
+    stream.recorder.copy(
+        stream, one.buffer, one.skip + offset, two.buffer, two.skip + to, size, keep
+    )
 
 
 # --- to the device ---
@@ -116,12 +118,12 @@ def _through_staging(stream: Stream, goal: Place, source: memoryview) -> None:
     """Copy the source now to staging memory, and append copies from there."""
     octets, (arena, offset) = source.cast("B"), goal
     before = 0
-    for at in range(0, len(octets), PIECE):
-        part = octets[at : at + PIECE]
+    for done_bytes in range(0, len(octets), PIECE):
+        part = octets[done_bytes : done_bytes + PIECE]
         block = stream.device.stage(len(part))
         bindings().ffi.memmove(_host(block.arena, block.offset), part, len(part))
-        _move(stream, (block.arena, block.offset), (arena, offset + at), len(part))
-        if at:  # two pieces in flight
+        _move(stream, (block.arena, block.offset), (arena, offset + done_bytes), len(part))
+        if done_bytes:  # two pieces in flight
             stream.recorder.wait(before)
         before = stream.point
         if len(octets) > PIECE:
@@ -154,10 +156,10 @@ def read(stream: Stream, target: memoryview, source: int, keep: Any = None) -> N
         bindings().ffi.memmove(target, _host(arena, offset), size)
         return
     octets = target.cast("B")
-    for at in range(0, size, PIECE):
-        part = octets[at : at + PIECE]
+    for done_bytes in range(0, size, PIECE):
+        part = octets[done_bytes : done_bytes + PIECE]
         block = stream.device.stage(len(part))
-        _move(stream, (arena, offset + at), (block.arena, block.offset), len(part))
+        _move(stream, (arena, offset + done_bytes), (block.arena, block.offset), len(part))
         stream.recorder.wait(stream.point)
         bindings().ffi.memmove(part, _host(block.arena, block.offset), len(part))
 

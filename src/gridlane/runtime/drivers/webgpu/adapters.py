@@ -46,11 +46,11 @@ def bindings() -> Any:
         DeviceError: what is missing, and how to get it.
     """
     try:
-        found = import_module("wgpu")  # the extra ``webgpu``; loaded when asked for
+        module = import_module("wgpu")  # the extra ``webgpu``; loaded when asked for
         tell_types(import_module("wgpu.backends.wgpu_native").ffi)
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
         no_device("webgpu", f"the package wgpu does not load ({error})", install("webgpu"))
-    return found
+    return module
 
 
 @cache
@@ -70,14 +70,14 @@ def usable() -> tuple[Any, ...]:
     except Exception as error:  # the library raises any exception where drivers are broken
         no_device("webgpu", f"wgpu finds no adapter ({error})")
     native = [each for each in every if each.info["backend_type"] != "OpenGL"]
-    found = sorted(native or every, key=lambda each: _kind(each)[1])
-    if not found:
+    chosen = sorted(native or every, key=lambda each: _kind(each)[1])
+    if not chosen:
         no_device(
             "webgpu",
             "wgpu finds no adapter",
             "install a driver of Vulkan (for the CPU: Debian's mesa-vulkan-drivers)",
         )
-    return tuple(found)
+    return tuple(chosen)
 
 
 def _kind(adapter: Any) -> tuple[str, int]:

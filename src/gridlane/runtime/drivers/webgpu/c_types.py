@@ -37,8 +37,8 @@ def tell_types(ffi: Any) -> int:
     except Exception:  # cffi raises errors of its own and of its parser
         return 0
     before = len(known)
-    for text, found in types.items():
-        known.setdefault(text, found)
+    for text, type_and_kind in types.items():
+        known.setdefault(text, type_and_kind)
     return len(known) - before
 
 
@@ -49,19 +49,21 @@ def _types_of(ffi: Any) -> dict[str, tuple[Any, bool]]:
     items = [f"{text.rstrip(' []')} *a{n};" for n, text in enumerate(_ARRAYS)]
     functions = [text.replace("(", f"(*f{n})(", 1) + ";" for n, text in enumerate(_FUNCTIONS)]
     members = [f"{name} *p{n};" for n, name in enumerate(names)]
-    words = [f"{text} w{n};" for n, text in enumerate(_WORDS)]
-    ffi.cdef(f"typedef struct {{ {' '.join(members + items + functions + words)} }} {_NAME};")
+    word_members = [f"{text} w{n};" for n, text in enumerate(_WORDS)]
+    ffi.cdef(
+        f"typedef struct {{ {' '.join(members + items + functions + word_members)} }} {_NAME};"
+    )
     fields = {name: field.type for name, field in ffi.typeof(_NAME).fields}
-    made: dict[str, tuple[Any, bool]] = {}
+    types_by_text: dict[str, tuple[Any, bool]] = {}
     for n, name in enumerate(names):
-        made[f"{name} *"] = made[f"{name} * "] = fields[f"p{n}"], False
+        types_by_text[f"{name} *"] = types_by_text[f"{name} * "] = fields[f"p{n}"], False
         if fields[f"p{n}"].item.kind != "void":
-            made[f"{name}[]"] = array_of(fields[f"p{n}"], None), False
+            types_by_text[f"{name}[]"] = array_of(fields[f"p{n}"], None), False
     for n, text in enumerate(_ARRAYS):
-        made[text] = array_of(fields[f"a{n}"], None), False
-        made[text.replace("[]", "*")] = fields[f"a{n}"], False
+        types_by_text[text] = array_of(fields[f"a{n}"], None), False
+        types_by_text[text.replace("[]", "*")] = fields[f"a{n}"], False
     for n, text in enumerate(_FUNCTIONS):
-        made[text] = fields[f"f{n}"], True
+        types_by_text[text] = fields[f"f{n}"], True
     for n, text in enumerate(_WORDS):
-        made[text] = fields[f"w{n}"], False
-    return made
+        types_by_text[text] = fields[f"w{n}"], False
+    return types_by_text

@@ -191,11 +191,11 @@ class WebGpuEngine:
     def _other(self, command: Command) -> None:
         """Do a command that is not encoded, after the submitted work."""
         if isinstance(command, Write):
-            number, at = located(command.target)
-            self._queue.write_buffer(self._buffers[number], at, command.source)
+            number, offset = located(command.target)
+            self._queue.write_buffer(self._buffers[number], offset, command.source)
         elif isinstance(command, Read):
-            number, at = located(command.source)
-            buffer = self._queue.read_buffer(self._buffers[number], at, command.size)
+            number, offset = located(command.source)
+            buffer = self._queue.read_buffer(self._buffers[number], offset, command.size)
             end = command.skip + len(command.target)
             command.target[:] = buffer[command.skip : end]
         elif isinstance(command, Stamp):

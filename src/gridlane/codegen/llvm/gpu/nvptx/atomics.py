@@ -67,8 +67,8 @@ def cas_pair(state: Emission, op: AtomicCasPair) -> None:
     words = [state.name(each) for each in [*op.operands()][1:]]
     with atomics.ordered(state, op):
         old = _own_pair(state, op, words) if atomics.is_own(op) else _swapped(state, op, words)
-    for result, made in zip(op.results, old, strict=True):
-        state.set(result, made)
+    for result, old_word in zip(op.results, old, strict=True):
+        state.set(result, old_word)
 
 
 def _swapped(state: Emission, op: AtomicCasPair, words: list[str]) -> list[str]:
@@ -87,11 +87,11 @@ def _swapped(state: Emission, op: AtomicCasPair, words: list[str]) -> list[str]:
 def _own_pair(state: Emission, op: AtomicCasPair, words: list[str]) -> list[str]:
     body, kind = state.body, state.register_name(op.pointer.type)
     second = body.op(f"getelementptr i64, {state.typed(op.pointer)}, i32 1")
-    places = state.typed(op.pointer), f"{kind} {second}"
-    old = [body.op(f"load i64, {place}, align 8") for place in places]
+    pointers = state.typed(op.pointer), f"{kind} {second}"
+    old = [body.op(f"load i64, {place}, align 8") for place in pointers]
     same = [body.op(f"icmp eq i64 {a}, {b}") for a, b in zip(old, words, strict=False)]
     both = body.op(f"and i1 {same[0]}, {same[1]}")
-    for place, was, desired in zip(places, old, words[2:], strict=True):
+    for place, was, desired in zip(pointers, old, words[2:], strict=True):
         new = body.op(f"select i1 {both}, i64 {desired}, i64 {was}")
         body.do(f"store i64 {new}, {place}, align 8")
     return old
@@ -112,9 +112,9 @@ def _swap_for_the_system(state: Emission, op: AtomicCas) -> str:
         raise state.refuse(op, f"of {type_} for the whole system; 16 bits are the least")
     values = state.name(op.expected), state.name(op.desired)
     bits = [as_bits(state.body, value, type_) for value in values]
-    words = [(_letter(type_, True), f"i{type_.bits}", value) for value in bits]
-    made = _assembly(state, op.pointer, "cas", f"b{type_.bits}", words)
-    return from_bits(state.body, made, type_)
+    operands = [(_letter(type_, True), f"i{type_.bits}", value) for value in bits]
+    old_bits = _assembly(state, op.pointer, "cas", f"b{type_.bits}", operands)
+    return from_bits(state.body, old_bits, type_)
 
 
 _WORDS = {
@@ -153,13 +153,13 @@ def _for_the_system(state: Emission, op: Atomic, type_: DType, value: str) -> st
         value = state.body.op(negative)
     if op.kind in _ON_BITS:
         bits = as_bits(state.body, value, type_)
-        words = [(_letter(type_, True), f"i{type_.bits}", bits)]
-        made = _assembly(state, op.pointer, _WORDS[op.kind], f"b{type_.bits}", words)
-        return from_bits(state.body, made, type_)
+        operands = [(_letter(type_, True), f"i{type_.bits}", bits)]
+        old_bits = _assembly(state, op.pointer, _WORDS[op.kind], f"b{type_.bits}", operands)
+        return from_bits(state.body, old_bits, type_)
     signed = type_.is_signed and op.kind not in (AtomicKind.ADD, AtomicKind.SUB)
     kind = "f" if type_.is_float else "s" if signed else "u"
-    words = [(_letter(type_, False), name, value)]
-    return _assembly(state, op.pointer, _WORDS[op.kind], f"{kind}{type_.bits}", words)
+    operands = [(_letter(type_, False), name, value)]
+    return _assembly(state, op.pointer, _WORDS[op.kind], f"{kind}{type_.bits}", operands)
 
 
 def _letter(type_: DType, as_bits_: bool) -> str:

@@ -43,15 +43,15 @@ def own_instruction(state: Emission, op: Op) -> bool:
         return False
     operands = [state.name(value) for value in op.operands()]
     if rough and type(op) in _ROUGH and _has(state, op):
-        made = _approximate(state, op, operands, flushes)
+        emitted = _approximate(state, op, operands, flushes)
     elif flushes and isinstance(op, arith.Sub):
         minus = state.body.op(f"fneg float {operands[1]}")
-        made = _intrinsic(state, "add.rn", [operands[0], minus])
+        emitted = _intrinsic(state, "add.rn", [operands[0], minus])
     elif flushes and type(op) in _FLUSHING:
-        made = _intrinsic(state, _FLUSHING[type(op)], operands)
+        emitted = _intrinsic(state, _FLUSHING[type(op)], operands)
     else:
         return False
-    state.set(op.results[0], made)
+    state.set(op.results[0], emitted)
     return True
 
 
@@ -70,8 +70,8 @@ def _approximate(state: Emission, op: Op, operands: list[str], flushes: bool) ->
         name, operands = "rcp", operands[1:]
     if isinstance(op, math.Tanh):
         flushes, state.version = False, max(state.version, 70)
-    places = ", ".join(f"${place}" for place in range(len(operands) + 1))
-    text = f"{name}.approx{'.ftz' if flushes else ''}.f32 {places};"
+    placeholders = ", ".join(f"${place}" for place in range(len(operands) + 1))
+    text = f"{name}.approx{'.ftz' if flushes else ''}.f32 {placeholders};"
     constraints = ",".join(["=f", *["f"] * len(operands)])
     arguments = ", ".join(f"float {operand}" for operand in operands)
     return state.body.op(
@@ -84,9 +84,9 @@ def arithmetic(state: Emission, op: Op) -> None:
     """Emit arithmetic: an instruction of its own where it flushes."""
     if own_instruction(state, op):
         return
-    made = scalars.emit(state.body, op, 0, [state.name(value) for value in op.operands()])
-    assert made is not None
-    state.set(op.results[0], made)
+    emitted = scalars.emit(state.body, op, 0, [state.name(value) for value in op.operands()])
+    assert emitted is not None
+    state.set(op.results[0], emitted)
 
 
 _TOWARDS = {floating.Towards.ZERO: "rz", floating.Towards.DOWN: "rm", floating.Towards.UP: "rp"}
@@ -106,8 +106,8 @@ def flush(state: Emission, op: floating.Flush) -> None:
     """Emit a product with 1, which flushes."""
     value, body = state.name(op.value), state.body
     if op.value.type is f32:
-        made = _intrinsic(state, "mul.rn", [value, "1.0"])
+        flushed = _intrinsic(state, "mul.rn", [value, "1.0"])
     else:
         arguments = [("half", each) for each in (value, "1.0", "-0.0")]
-        made = body.call("half", "llvm.nvvm.fma.rn.ftz.f16", arguments)
-    state.set(op.results[0], made)
+        flushed = body.call("half", "llvm.nvvm.fma.rn.ftz.f16", arguments)
+    state.set(op.results[0], flushed)

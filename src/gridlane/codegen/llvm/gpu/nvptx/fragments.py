@@ -38,10 +38,10 @@ def fragment_type(value: Value) -> FragmentType:
 def joined(state: Emission, type_: FragmentType, parts: list[str]) -> str:
     """The registers of a fragment joined as one value."""
     whole, element = state.register_name(type_), register_type(type_)
-    made = "poison"
+    fragment = "poison"
     for number, part in enumerate(parts):
-        made = state.body.op(f"insertvalue {whole} {made}, {element} {part}, {number}")
-    return made
+        fragment = state.body.op(f"insertvalue {whole} {fragment}, {element} {part}, {number}")
+    return fragment
 
 
 def taken(state: Emission, value: Value) -> list[str]:
@@ -81,8 +81,8 @@ def _lines(state: Emission, pointer: Value, stride: Value, line: str, item: str)
     distance = body.op(f"mul i64 {state.name(stride)}, {size}")
     down = body.op(f"mul i64 {body.op(f'zext i32 {line} to i64')}, {distance}")
     start = body.op(f"add i64 {down}, {body.op(f'zext i32 {item} to i64')}")
-    at = body.op(f"getelementptr i8, {space} {state.name(pointer)}, i64 {start}")
-    return Lines(space, at, distance)
+    first = body.op(f"getelementptr i8, {space} {state.name(pointer)}, i64 {start}")
+    return Lines(space, first, distance)
 
 
 def _at(state: Emission, lines: Lines, line: int, item: int) -> str:
@@ -125,13 +125,13 @@ def _words(
     size = type_.element.size
     count = 1 if _is_contiguous(type_, by_columns) else packed(type_)
     for register in registers(type_):
-        places: list[str] = []
+        pointers: list[str] = []
         for number in range(count):
             row, col = register.row, register.col
             row, col = (row + number, col) if type_.role is Role.B else (row, col + number)
             line, item = (col, row) if by_columns else (row, col)
-            places.append(_at(state, lines, line, item * size))
-        yield register, places
+            pointers.append(_at(state, lines, line, item * size))
+        yield register, pointers
 
 
 def _load_words(state: Emission, op: matrix.FragmentLoad) -> list[str]:
@@ -139,12 +139,12 @@ def _load_words(state: Emission, op: matrix.FragmentLoad) -> list[str]:
     lines = _own_lines(state, type_, op.pointer, op.stride, op.by_columns)
     name, bits = register_type(type_), type_.element.bits
     parts: list[str] = []
-    for _, places in _words(state, type_, lines, op.by_columns):
-        if len(places) == 1:
-            parts.append(body.op(f"load {name}, {places[0]}, align 4"))
+    for _, pointers in _words(state, type_, lines, op.by_columns):
+        if len(pointers) == 1:
+            parts.append(body.op(f"load {name}, {pointers[0]}, align 4"))
             continue
         word = "0"
-        for number, place in enumerate(places):
+        for number, place in enumerate(pointers):
             element = body.op(f"load i{bits}, {place}, align {bits // 8}")
             wide = body.op(f"zext i{bits} {element} to i32")
             word = body.op(f"or i32 {word}, {body.op(f'shl i32 {wide}, {bits * number}')}")
@@ -219,14 +219,14 @@ def store(state: Emission, op: matrix.FragmentStore) -> None:
     name, bits = register_type(type_), type_.element.bits
     with traced(state, op, op.pointer):
         lines = _own_lines(state, type_, op.pointer, op.stride, op.by_columns)
-        for register, places in _words(state, type_, lines, op.by_columns):
+        for register, pointers in _words(state, type_, lines, op.by_columns):
             part = parts[register.number]
             if packed(type_) == 1 and not op.by_columns:
-                _store_pair(state, name, parts, register, places[0])
-            elif len(places) == 1:
-                body.do(f"store {name} {part}, {places[0]}, align 4")
+                _store_pair(state, name, parts, register, pointers[0])
+            elif len(pointers) == 1:
+                body.do(f"store {name} {part}, {pointers[0]}, align 4")
             else:
-                for number, place in enumerate(places):
+                for number, place in enumerate(pointers):
                     moved = body.op(f"lshr i32 {part}, {bits * number}")
                     element = body.op(f"trunc i32 {moved} to i{bits}")
                     body.do(f"store i{bits} {element}, {place}, align {bits // 8}")

@@ -63,11 +63,11 @@ def machine(state: Emission, op: grid.Machine) -> None:
         raise state.refuse(op, "the reading is the host's")
     name, body = _READINGS[op.kind], state.body
     if name in ("clock64", "globaltimer"):
-        made = body.op(f'call i64 asm sideeffect "mov.u64 $0, %{name};", "=l"()')
+        register = body.op(f'call i64 asm sideeffect "mov.u64 $0, %{name};", "=l"()')
     else:
-        made = body.op(f'call i32 asm sideeffect "mov.u32 $0, %{name};", "=r"()')
-        made = body.op(f"zext i32 {made} to i64")
-    state.set(op.results[0], made)
+        register = body.op(f'call i32 asm sideeffect "mov.u32 $0, %{name};", "=r"()')
+        register = body.op(f"zext i32 {register} to i64")
+    state.set(op.results[0], register)
 
 
 @emits(grid.Barrier)
@@ -82,10 +82,10 @@ def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
     stem = {Reduction.COUNT: "popc", Reduction.ALL: "and", Reduction.ANY: "or"}[op.kind]
     type_ = "i32" if op.kind is Reduction.COUNT else "i1"
     arguments = [("i32", "0"), ("i1", state.name(op.predicate))]
-    made = state.body.call(type_, f"llvm.nvvm.barrier.cta.red.{stem}.aligned.all", arguments)
+    reduction = state.body.call(type_, f"llvm.nvvm.barrier.cta.red.{stem}.aligned.all", arguments)
     if type_ == "i1":
-        made = state.body.op(f"zext i1 {made} to i32")
-    state.set(op.results[0], made)
+        reduction = state.body.op(f"zext i1 {reduction} to i32")
+    state.set(op.results[0], reduction)
 
 
 @emits(grid.BarrierPart)
@@ -99,12 +99,12 @@ def barrier_part(state: Emission, op: grid.BarrierPart) -> None:
     stem = {Reduction.COUNT: "popc", Reduction.ALL: "and", Reduction.ANY: "or"}[op.kind]
     type_ = "i32" if op.kind is Reduction.COUNT else "i1"
     arguments = [*_part(state, op), ("i1", state.name(op.predicate))]
-    made = state.body.call(
+    reduction = state.body.call(
         type_, f"llvm.nvvm.barrier.cta.red.{stem}{_aligned(op)}.count", arguments
     )
     if type_ == "i1":
-        made = state.body.op(f"zext i1 {made} to i32")
-    state.set(op.results[0], made)
+        reduction = state.body.op(f"zext i1 {reduction} to i32")
+    state.set(op.results[0], reduction)
 
 
 @emits(grid.BarrierArrive)

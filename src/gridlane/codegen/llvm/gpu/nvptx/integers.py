@@ -17,12 +17,12 @@ def saturate(state: Emission, op: integer.AddSat | integer.SubSat) -> None:
     """Emit saturating arithmetic, which PTX has for i32 alone."""
     operands = [state.name(op.lhs), state.name(op.rhs)]
     if op.lhs.type is i32:
-        made = _instruction(state, _SATURATING[type(op)], operands)
+        saturated = _instruction(state, _SATURATING[type(op)], operands)
     else:
-        found = scalars.emit(state.body, op, 0, operands)
-        assert found is not None
-        made = found
-    state.set(op.results[0], made)
+        emitted = scalars.emit(state.body, op, 0, operands)
+        assert emitted is not None
+        saturated = emitted
+    state.set(op.results[0], saturated)
 
 
 @emits(integer.Prmt)
@@ -35,7 +35,7 @@ def permute(state: Emission, op: integer.Prmt) -> None:
 
 def _instruction(state: Emission, name: str, operands: list[str]) -> str:
     """Emit an instruction on 32-bit registers."""
-    places = ", ".join(f"${place}" for place in range(len(operands) + 1))
+    placeholders = ", ".join(f"${place}" for place in range(len(operands) + 1))
     constraints = ",".join(["=r", *["r"] * len(operands)])
     arguments = ", ".join(f"i32 {operand}" for operand in operands)
-    return state.body.op(f'call i32 asm "{name} {places};", "{constraints}"({arguments})')
+    return state.body.op(f'call i32 asm "{name} {placeholders};", "{constraints}"({arguments})')

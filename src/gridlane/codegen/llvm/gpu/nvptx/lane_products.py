@@ -40,9 +40,11 @@ def mma(state: Emission, op: products.Mma) -> None:
     one = len(op.c) == 1
     result = name if one else "{ " + ", ".join([name] * len(op.c)) + " }"
     # The instruction is convergent, so it must not move into a branch.
-    made = state.body.op(
+    registers = state.body.op(
         f'call {result} asm "{text}", "{",".join(constraints)}"({", ".join(arguments)}) '
         "convergent nounwind willreturn memory(none)"
     )
     for n, value in enumerate(op.results):
-        state.set(value, made if one else state.body.op(f"extractvalue {result} {made}, {n}"))
+        state.set(
+            value, registers if one else state.body.op(f"extractvalue {result} {registers}, {n}")
+        )

@@ -76,9 +76,9 @@ def remainder(state: Emission, op: arith.Rem) -> None:
     if own_type(op).is_float:
         give(state, op, call(state, "fmod", wide_type(op), wide_operands(state, op)))
         return
-    made = scalars.emit(state.body, op, 0, [state.name(op.lhs), state.name(op.rhs)])
-    assert made is not None
-    state.set(op.results[0], made)
+    remainder_name = scalars.emit(state.body, op, 0, [state.name(op.lhs), state.name(op.rhs)])
+    assert remainder_name is not None
+    state.set(op.results[0], remainder_name)
 
 
 @emits(math.Rsqrt)
@@ -88,12 +88,12 @@ def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
         return
     (value,) = wide_operands(state, op)
     if wide_type(op) is f32:
-        made = state.body.call("float", "llvm.nvvm.rsqrt.approx.f", [("float", value)])
+        root_name = state.body.call("float", "llvm.nvvm.rsqrt.approx.f", [("float", value)])
     else:
         fast = flags(op.fast)
         root = state.body.intrinsic("sqrt", "double", 0, [value], fast)
-        made = state.body.op(f"fdiv {fast}double {literal(1.0, wide_type(op))}, {root}")
-    give(state, op, made)
+        root_name = state.body.op(f"fdiv {fast}double {literal(1.0, wide_type(op))}, {root}")
+    give(state, op, root_name)
 
 
 @emits(arith.Fma)

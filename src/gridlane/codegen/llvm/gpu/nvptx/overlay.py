@@ -81,16 +81,16 @@ class Nvidia(Overlay):
         return entry_name(name)
 
     def attributes(self, options: KernelOptions) -> list[str]:
-        words: list[str] = []
+        texts_of_attributes: list[str] = []
         if options.launch_bounds:
-            words.append(f'"nvvm.maxntid"="{options.launch_bounds[0]},1,1"')
+            texts_of_attributes.append(f'"nvvm.maxntid"="{options.launch_bounds[0]},1,1"')
         if len(options.launch_bounds) > 1:
-            words.append(f'"nvvm.minctasm"="{options.launch_bounds[1]}"')
+            texts_of_attributes.append(f'"nvvm.minctasm"="{options.launch_bounds[1]}"')
         if len(options.launch_bounds) > 2 and self.capability >= CLUSTERS:
-            words.append(f'"nvvm.maxclusterrank"="{options.launch_bounds[2]}"')
+            texts_of_attributes.append(f'"nvvm.maxclusterrank"="{options.launch_bounds[2]}"')
         if options.max_registers:
-            words.append(f'"nvvm.maxnreg"="{options.max_registers}"')
-        return words
+            texts_of_attributes.append(f'"nvvm.maxnreg"="{options.max_registers}"')
+        return texts_of_attributes
 
     def module_flags(self, options: KernelOptions) -> list[str]:
         return [f'!{{i32 4, !"nvvm-reflect-ftz", i32 {int(options.fastmath)}}}']
@@ -118,10 +118,10 @@ def require(state: Emission, capability: int, op: Op, what: str) -> None:
     Raises:
         TargetError: the target is older.
     """
-    found = capability_of(state)
-    if found < capability:
+    own = capability_of(state)
+    if own < capability:
         raise TargetError(
             f"{what} needs compute capability {capability // 10}.{capability % 10} or later; "
-            f"this is compiled for {found // 10}.{found % 10}",
+            f"this is compiled for {own // 10}.{own % 10}",
             op.loc,
         )

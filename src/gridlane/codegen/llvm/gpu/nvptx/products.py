@@ -64,7 +64,7 @@ def mma(state: Emission, op: matrix.FragmentMma) -> None:
     """Emit mma.sync, tile by tile."""
     a, b, c = (fragment_type(value) for value in (op.a, op.b, op.c))
     require_factors(state, op, a.element)
-    words = _WORDS[a.element], _WORDS[b.element], _SUMS[c.element]
+    kinds = _WORDS[a.element], _WORDS[b.element], _SUMS[c.element]
     left, right, sums = (taken(state, value) for value in (op.a, op.b, op.c))
     steps = _steps(state, a.element, tile_registers(c))
     (down, deep), across = tile_shape(a), tile_shape(b)[1]
@@ -72,21 +72,21 @@ def mma(state: Emission, op: matrix.FragmentMma) -> None:
         for row in range(a.rows // down):
             for col in range(b.cols // across):
                 first = first_register(a, row, k), first_register(b, k, col)
-                at = first_register(c, row, col)
+                first_sum = first_register(c, row, col)
                 for step in steps:
                     operands = [left[first[0] + n] for n in step.a]
                     operands += [right[first[1] + n] for n in step.b]
-                    old = [sums[at + n] for n in step.c]
-                    new = _instruction(state, step, words, c, operands, old)
+                    old = [sums[first_sum + n] for n in step.c]
+                    new = _instruction(state, step, kinds, c, operands, old)
                     for n, name in zip(step.c, new, strict=True):
-                        sums[at + n] = name
+                        sums[first_sum + n] = name
     state.set(op.results[0], joined(state, c, sums))
 
 
 def _instruction(
     state: Emission,
     step: Step,
-    words: tuple[str, str, str],
+    letters: tuple[str, str, str],
     c: FragmentType,
     factors: list[str],
     sums: list[str],
@@ -100,18 +100,18 @@ def _instruction(
     for count in counts:
         groups.append("{" + ",".join(f"${number + n}" for n in range(count)) + "}")
         number += count
-    left, right, sum_ = words
+    left, right, sum_ = letters
     kinds = f"{sum_}.{left}.{right}.{sum_}"
     text = f"mma.sync.aligned.{step.shape}.row.col.{kinds} {', '.join(groups)};"
     constraints = [f"={letter}"] * len(sums) + ["r"] * len(factors) + [letter] * len(sums)
     result = "{ " + ", ".join([name] * len(sums)) + " }"
     arguments = [f"i32 {factor}" for factor in factors] + [f"{name} {old}" for old in sums]
     # The instruction is convergent, so it must not move into a branch.
-    made = state.body.op(
+    registers = state.body.op(
         f'call {result} asm "{text}", "{",".join(constraints)}"({", ".join(arguments)}) '
         "convergent nounwind willreturn memory(none)"
     )
-    return [state.body.op(f"extractvalue {result} {made}, {n}") for n in range(len(sums))]
+    return [state.body.op(f"extractvalue {result} {registers}, {n}") for n in range(len(sums))]
 
 
 @emits(matrix.FragmentFill)
@@ -176,8 +176,8 @@ def _from_f16(body: Body, word: str) -> list[str]:
 
 
 def _from_bf16(body: Body, word: str) -> list[str]:
-    words = body.op(f"shl i32 {word}, 16"), body.op(f"and i32 {word}, -65536")
-    return [body.op(f"bitcast i32 {half} to float") for half in words]
+    halves = body.op(f"shl i32 {word}, 16"), body.op(f"and i32 {word}, -65536")
+    return [body.op(f"bitcast i32 {half} to float") for half in halves]
 
 
 def _from_i32(body: Body, word: str) -> list[str]:
@@ -201,7 +201,7 @@ def convert(state: Emission, op: matrix.FragmentConvert) -> None:
     require(state, NEWER if new.element is bf16 else LEAST, op, f"{op.name} to {new.element}")
     count, function = _CONVERSIONS[old.element, new.element]
     parts = taken(state, op.fragment)
-    made: list[str] = []
-    for at in range(0, len(parts), count):
-        made += function(state.body, *parts[at : at + count])
-    state.set(op.results[0], joined(state, new, made))
+    converted: list[str] = []
+    for start in range(0, len(parts), count):
+        converted += function(state.body, *parts[start : start + count])
+    state.set(op.results[0], joined(state, new, converted))

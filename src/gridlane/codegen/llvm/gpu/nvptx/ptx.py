@@ -198,8 +198,8 @@ def _rewritten(text: str) -> str:
     >>> _rewritten("st.global.b8 [%rd1+2], %r7;")
     '{ .reg .b32 %low0; mov.b32 %low0, %r7; st.global.b8 [%rd1+2], %low0; }'
     """
-    for found, put in _REWRITTEN:
-        text = found.sub(put, text)
+    for pattern, put in _REWRITTEN:
+        text = pattern.sub(put, text)
     text = _STORE.sub(_with_bits, text)
     if ".b128" in text:  # assembly of ours has them
         text = _VERSION.sub(lambda found: max(found[0], _WIDE, key=_number), text, count=1)

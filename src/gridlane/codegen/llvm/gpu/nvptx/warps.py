@@ -54,13 +54,13 @@ def shuffle(state: Emission, op: warp.Shuffle) -> None:
     bits = widened(body, state.name(op.value), type_, size)
     clamp = _clamp(state, op)
     if size == 32:
-        made, inside = _shuffled(state, op, bits, clamp)
+        received, inside = _shuffled(state, op, bits, clamp)
     else:
         low, inside = _shuffled(state, op, body.op(f"trunc i64 {bits} to i32"), clamp)
         upper = body.op(f"lshr i64 {bits}, 32")
         high, _ = _shuffled(state, op, body.op(f"trunc i64 {upper} to i32"), clamp)
-        made = _joined(body, low, high)
-    state.set(op.results[0], narrowed(body, made, type_, size))
+        received = _joined(body, low, high)
+    state.set(op.results[0], narrowed(body, received, type_, size))
     state.set(op.results[1], inside)
 
 
@@ -105,8 +105,8 @@ def match_any(state: Emission, op: warp.MatchAny) -> None:
     size = _size(type_)
     bits = widened(state.body, state.name(op.value), type_, size)
     arguments = [("i32", state.name(op.mask)), (f"i{size}", bits)]
-    made = state.body.call("i32", f"llvm.nvvm.match.any.sync.i{size}", arguments)
-    state.set(op.results[0], made)
+    matching = state.body.call("i32", f"llvm.nvvm.match.any.sync.i{size}", arguments)
+    state.set(op.results[0], matching)
 
 
 @emits(warp.MatchAll)
@@ -151,12 +151,12 @@ def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
         minmax = op.kind in (WarpReduction.MIN, WarpReduction.MAX)
         stem = ("u" if minmax and sign == "u" else "") + op.kind.value
         arguments = [("i32", value), ("i32", state.name(op.mask))]
-        made = body.call("i32", f"llvm.nvvm.redux.sync.{stem}", arguments)
+        reduced = body.call("i32", f"llvm.nvvm.redux.sync.{stem}", arguments)
     else:
-        made = _lane_by_lane(state, op, value, max(32, type_.bits), sign)
+        reduced = _lane_by_lane(state, op, value, max(32, type_.bits), sign)
     if type_.bits < 32:
-        made = body.op(f"trunc i32 {made} to {name}")
-    state.set(op.results[0], made)
+        reduced = body.op(f"trunc i32 {reduced} to {name}")
+    state.set(op.results[0], reduced)
 
 
 def _lane_by_lane(state: Emission, op: warp.WarpReduce, value: str, bits: int, sign: str) -> str:
