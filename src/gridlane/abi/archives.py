@@ -33,7 +33,7 @@ def members(data: bytes) -> list[Member]:
     """
     if not data.startswith(MAGIC):
         fail(INVALID_IMAGE, f"no archive: it begins with {data[:8]!r}")
-    found: list[Member] = []
+    collected: list[Member] = []
     names, position = b"", len(MAGIC)
     while position < len(data):
         head = data[position : position + _HEAD]
@@ -48,8 +48,8 @@ def members(data: bytes) -> list[Member]:
         if name == _NAMES:
             names = content
         elif name not in _TABLES:
-            found.append(Member(_title(name, names), content))
-    return found
+            collected.append(Member(_title(name, names), content))
+    return collected
 
 
 def _title(name: str, names: bytes) -> str:

@@ -60,8 +60,8 @@ def tell(
 
 
 def of_c(row: Function) -> Callable[..., int]:
-    """What prints a call that C answered alone: after its arguments come the code that it returned
-    and its nanoseconds."""
+    """A function that prints a call which C answered alone: its arguments are followed by the code
+    that it returned and its nanoseconds."""
 
     def told(*given: int) -> int:
         *numbers, code, took = given
@@ -134,7 +134,8 @@ def _after(row: Function, parameter: Parameter, word: int, given: tuple[int, ...
 
 
 def _count(row: Function, given: tuple[int, ...]) -> int | None:
-    """How many elements a call gave, where the table has a count that goes in and comes back."""
+    """The number of elements that a call returned, if the table has a count that is passed and
+    returned."""
     for each, word in zip(row.parameters, given):
         if each.name in row.both and word:
             size = ctype(ctype(each.type).to).size
@@ -232,11 +233,11 @@ def _member(struct: Struct, field: Field) -> str:
     if isinstance(value, bytes):
         return _string(value.partition(b"\0")[0])
     items = value if isinstance(value, tuple) else (value,)
-    texts = [
+    shown = [
         _record(field.inner, bytes(each)) if field.inner else _scalar(field.type, each)
         for each in items[:_MOST_ITEMS]
     ]
-    return f"[{', '.join(texts)}]" if isinstance(value, tuple) else texts[0]
+    return f"[{', '.join(shown)}]" if isinstance(value, tuple) else shown[0]
 
 
 def _scalar(kind: CType, value: Any) -> str:

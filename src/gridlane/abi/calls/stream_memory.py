@@ -25,7 +25,7 @@ _SPINS, _SHORTEST, _LONGEST = 100, 20e-6, 1e-3
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """An operation; ``compare`` tells a wait that it is over, and is None for a write."""
+    """An operation; ``compare`` is the condition that ends a wait, and None for a write."""
 
     address: int
     value: int
@@ -40,9 +40,9 @@ def _at_least(word: int, value: int, bits: int) -> bool:
 
 _COMPARISONS: tuple[Callable[[int, int, int], bool], ...] = (
     _at_least,
-    lambda found, value, bits: found == value,
-    lambda found, value, bits: bool(found & value),
-    lambda found, value, bits: (found | value) != (1 << bits) - 1,
+    lambda word, value, bits: word == value,
+    lambda word, value, bits: bool(word & value),
+    lambda word, value, bits: (word | value) != (1 << bits) - 1,
 )
 """By the numbers of CUstreamWaitValue_flags: GEQ, EQ, AND, NOR."""
 
@@ -108,8 +108,8 @@ _waits: dict[HostQueue, _Operation] = {}
 
 
 def _others_are_done() -> bool:
-    """Wait for the work of other streams. False if all of it waits for words that nobody there
-    writes: the caller might, who is not to wait then."""
+    """Wait for the work of other streams. False if all of it waits for words that none of it
+    writes: the caller may write them, so it must not wait then."""
     while busy := [each for each in tuple(BUSY) if each.has_work()]:
         if all(map(_is_stuck, busy)):
             return False
@@ -184,14 +184,14 @@ def write_64(stream: int, address: int, value: int, flags: int) -> None:
 
 @implements("cuStreamWaitValue32_v2", "cuStreamWaitValue32")
 def wait_32(stream: int, address: int, value: int, flags: int) -> None:
-    """Let later work of a stream wait for a word."""
+    """Order later work of a stream behind a condition on a word."""
     target = streams.stream(stream)
     _append(target, _waiting(address, value, 32, flags, target))
 
 
 @implements("cuStreamWaitValue64_v2", "cuStreamWaitValue64")
 def wait_64(stream: int, address: int, value: int, flags: int) -> None:
-    """Let later work of a stream wait for a word of 64 bits."""
+    """Order later work of a stream behind a condition on a word of 64 bits."""
     target = streams.stream(stream)
     _append(target, _waiting(address, value, 64, flags, target))
 

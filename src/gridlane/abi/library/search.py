@@ -78,19 +78,19 @@ class Search:
     def libraries(self, program: Elf) -> list[Found]:
         """The libraries that a program is linked with and those that these need, in the loader's
         order of search. Each name occurs once."""
-        found: list[Found] = []
+        loaded_libraries: list[Found] = []
         known: set[str] = set()
         waiting: list[tuple[Elf, Found | None]] = [(program, None)]
-        while waiting and len(found) < _MOST:
+        while waiting and len(loaded_libraries) < _MOST:
             elf, owner = waiting.pop(0)
             for name in elf.needed:
                 if name not in known:
                     known.add(name)
                     library = self.find(name, program, elf, owner)
-                    found.append(library)
+                    loaded_libraries.append(library)
                     if library.elf is not None:
                         waiting.append((library.elf, library))
-        return found
+        return loaded_libraries
 
     def find(self, name: str, program: Elf, asks: Elf, by: Found | None = None) -> Found:
         """A library that ``asks`` needs, or opens by its name."""
@@ -140,7 +140,7 @@ def _expanded(text: str, owner: Elf) -> str:
     values = {"ORIGIN": origin, "LIB": "lib64", "PLATFORM": os.uname().machine}
     return re.sub(
         r"\$(?:\{(\w+)\}|(ORIGIN|LIB|PLATFORM))",
-        lambda found: values.get(found[1] or found[2], found[0]),
+        lambda match: values.get(match[1] or match[2], match[0]),
         text,
     )
 

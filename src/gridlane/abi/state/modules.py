@@ -78,7 +78,7 @@ _lock = threading.RLock()
 
 
 def load(context: Context, module: PtxModule) -> Module:
-    """Load PTX; nothing is compiled before a kernel is launched or asked about."""
+    """Load PTX; nothing is compiled before a kernel is launched or queried."""
     new_module = Module(Code(module), context)
     new_module.handle = modules.add(new_module)
     with _lock:
@@ -118,13 +118,13 @@ def function(module: Module, name: str) -> Function:
         Failure: NOT_FOUND, there is none.
     """
     with _lock:
-        found = module.functions.get(name)
-        if found is None:
+        known_function = module.functions.get(name)
+        if known_function is None:
             if name not in module.code.module.entries:
                 known = ", ".join(module.code.module.entries) or "none"
                 fail(NOT_FOUND, f"there is no kernel {name}; the kernels are: {known}")
-            found = module.functions[name] = Function(module, module.code.kernel(name))
-        return found
+            known_function = module.functions[name] = Function(module, module.code.kernel(name))
+        return known_function
 
 
 def variable(module: Module, name: str) -> Buffer:

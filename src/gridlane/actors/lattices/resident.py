@@ -260,9 +260,9 @@ def _tiles(lattice: Lattice, space: Space, device: Any, blocks: Triple | None) -
             f"{lattice.name}: no multiprocessor of {device.name} is left for its blocks{beside}"
         )
     if blocks is None:
-        found = best_tiles(space, most, words, buffers)
-        if found is not None:
-            return found
+        best = best_tiles(space, most, words, buffers)
+        if best is not None:
+            return best
         least = -(-space.size * buffers * 4 // most)
         raise LaunchError(
             f"{lattice.name}: {space.extents} cells in {buffers} buffers are {least} bytes or more "

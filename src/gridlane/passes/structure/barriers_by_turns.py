@@ -1,7 +1,7 @@
 """Lowers barriers of some threads, and reductions at barriers, to words in shared memory.
 
 It is for devices whose warps take turns (take_turns.py), and for kernels that need them to: those
-in which threads wait for others in spin loops, arrive at a barrier without waiting, or come to one
+in which threads wait for others in spin loops, arrive at a barrier without waiting, or reach one
 numbered barrier at several places of the program. A thread counts itself at its barrier; the last
 one begins its next phase; the others wait for that in a spin loop. Barriers of all threads that
 reach one place keep their cheaper form; see legalise/whole_barriers.py.
@@ -66,7 +66,7 @@ def _is_needed(ops: Sequence[Op]) -> bool:
 
 
 def _meet_apart(parts: Sequence[BarrierPart]) -> bool:
-    """Whether threads may come to one barrier at several places."""
+    """Whether threads may reach one barrier at several places."""
     numbers = [constant(op.number) for op in parts]
     if len(parts) > 1 and None in numbers:
         return True
@@ -120,9 +120,9 @@ class _Lowering:
 
     def _word(self, place: int, number: Value | None = None) -> Value:
         b = self.builder
-        words = b.value(memory.GlobalAddress(_WORDS, pointer(u32, Space.SHARED)))
+        first_word = b.value(memory.GlobalAddress(_WORDS, pointer(u32, Space.SHARED)))
         index = b.const(place, i32)
-        return b.offset(words, index if number is None else b.add(index, b.cast(number, i32)))
+        return b.offset(first_word, index if number is None else b.add(index, b.cast(number, i32)))
 
     def _load(self, word: Value) -> Value:
         return self.builder.load(word, volatile=True)
@@ -188,7 +188,7 @@ class _Lowering:
         self, op: BarrierPart | BarrierArrive, kind: Reduction, predicate: Value | None
     ) -> tuple[Value, Value]:
         """Count the thread; the last one begins the next phase. Returns the word of the phase and
-        what it was."""
+        its old value."""
         b = self.builder
         self._require(b.lt(op.number, b.const(NUMBERS, u32)), "the barrier is none of 0 to 15")
         phase, votes = self._word(_PHASES, op.number), self._word(_VOTES, op.number)
@@ -213,8 +213,8 @@ class _Lowering:
 
     def _share(self, aligned: bool) -> Value:
         """How many threads one counts for: itself, and the first one of a warp for lanes that the
-        block does not have. Where lanes may have ended, the warp's first one that runs counts for
-        all, if the instruction says that they come together."""
+        block does not have. If lanes may have ended, the warp's first running lane counts for all,
+        provided that the instruction is one of whole warps."""
         b = self.builder
         one, none, whole = (b.const(each, u32) for each in (1, 0, 32))
         if aligned and self.ends_early:

@@ -84,9 +84,9 @@ class _Line:
 
     def print(self, parts: Sequence[str | Conversion]) -> None:
         """Emit the op."""
-        texts = self._texts(parts)
+        texts_by_number = self._texts(parts)
         free = _MOST_ARGUMENTS - sum(1 + part.stars for part in parts if not isinstance(part, str))
-        read = [number for number, text in texts.items() if not isinstance(text, str)]
+        read = [number for number, text in texts_by_number.items() if not isinstance(text, str)]
         most_words = min(_MOST_WORDS, 1 + free // max(1, len(read)))
         for number, part in enumerate(parts):
             if isinstance(part, str):
@@ -94,7 +94,7 @@ class _Line:
                 continue
             for _ in range(part.stars):
                 self._argument(i32, STAR)
-            text = texts.get(number)
+            text = texts_by_number.get(number)
             if isinstance(text, str):
                 self._next(8)
                 self._text(part.of(text))
@@ -296,8 +296,8 @@ def _byte(t: Values, address: Value, index: Value) -> Value:
     variable = b.variable("byte", u32)
     number = t.bits(address)
 
-    def choose(places: Sequence[Place]) -> None:
-        place, *rest = places
+    def choose(candidates: Sequence[Place]) -> None:
+        place, *rest = candidates
         if not rest:
             b.write(variable, b.cast(_load_byte(t, t.at(number, place), index), u32))
             return
@@ -341,9 +341,9 @@ def _stored(t: Values, buffer: Value, start_offset: int) -> Value | None:
 @function("__assertfail")
 def assertfail(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
     """End the thread, and report the assertion with its place."""
-    texts = [_known(t, arguments[n]) for n in (0, 1, 3)]
+    arguments_known = [_known(t, arguments[n]) for n in (0, 1, 3)]
     line = constant(arguments[2])
-    message, file, name = texts
+    message, file, name = arguments_known
     place = "" if file is None else f"{file}:{'?' if line is None else int(line)}: "
     place += "" if name is None else f"{name}: "
     t.raise_("AssertionError", f"{place}Assertion `{message or '?'}` failed")

@@ -58,10 +58,10 @@ def coordinates(t: Values, operand: Operand, shape: Shape) -> tuple[Operand, tup
     """The object, and the coordinates without the ones that only fill the vector."""
     if not isinstance(operand, Texel):
         t.fail("a place in a texture or surface is written [object, {coordinates}]")
-    object_, *places = operand.parts
-    if len(places) not in shape.operands:
-        t.fail(f"{len(places)} coordinates are given, not {shape.operands[0]}")
-    return object_, tuple(places[: shape.operands[0]])
+    object_, *coordinates_given = operand.parts
+    if len(coordinates_given) not in shape.operands:
+        t.fail(f"{len(coordinates_given)} coordinates are given, not {shape.operands[0]}")
+    return object_, tuple(coordinates_given[: shape.operands[0]])
 
 
 def _shape(m: Match) -> Shape:
@@ -71,13 +71,13 @@ def _shape(m: Match) -> Shape:
 def _place(t: Values, m: Match, operand: Operand) -> tuple[Value, Value, list[Value]]:
     """The texture, the layer, and the coordinates in it."""
     shape, b = _shape(m), t.b
-    object_, places = coordinates(t, operand, shape)
+    object_, coordinates_given = coordinates(t, operand, shape)
     handle = handle_of(t, object_, TEXTURE, shape)
     layer: Value = b.zero(i32)
     if shape.has_layer:
-        layer = _layer(t, t.read(places[0], u32))
-        places = places[1:]
-    positions = [t.read(each, m.type) for each in places]
+        layer = _layer(t, t.read(coordinates_given[0], u32))
+        coordinates_given = coordinates_given[1:]
+    positions = [t.read(each, m.type) for each in coordinates_given]
     if shape.is_cube:
         face, *positions = calls.face(b, positions)
         layer = b.add(b.mul(layer, b.const(6, i32)), face)

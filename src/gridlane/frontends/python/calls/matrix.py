@@ -58,8 +58,8 @@ def _text(t: Translator, operand: Operand | None, what: str, known: tuple[str, .
         return ""
     text = operand.object if isinstance(operand, Static) else None
     if text not in known:
-        words = " or ".join(map(repr, known))
-        raise t.fail(ConstantError, f"{what} is {words}, not {operand.type_name}")
+        alternatives = " or ".join(map(repr, known))
+        raise t.fail(ConstantError, f"{what} is {alternatives}, not {operand.type_name}")
     return text
 
 

@@ -38,15 +38,15 @@ def quarter_turns(w: Writer, x: Expression) -> tuple[Pair, Expression]:
     """(r, n): x = r + n pi / 2 with |r| at most slightly above pi / 4; n is an i32, right modulo 4.
     The result is arbitrary for infinity and NaN."""
     plan = _PLANS[w.form.dtype]
-    near, turns = _subtracted(w, x, plan)
+    near, quarters = _subtracted(w, x, plan)
     hi, lo = w.variable("angle", near.hi), w.variable("angle_low", near.lo)
-    n = w.variable("turns", turns)
+    n = w.variable("turns", quarters)
     with w.when(abs(x) > plan.limit):
-        far, turns = _multiplied(w, abs(x), plan)
+        far, quarters = _multiplied(w, abs(x), plan)
         negative = w.is_negative(x)
         hi.set(w.select(negative, -far.hi, far.hi))
         lo.set(w.select(negative, -far.lo, far.lo))
-        n.set(w.select(negative, -turns, turns))
+        n.set(w.select(negative, -quarters, quarters))
     return Pair(hi.get(), lo.get()), n.get()
 
 
@@ -69,11 +69,11 @@ def _multiplied(w: Writer, x: Expression, plan: _Plan) -> tuple[Pair, Expression
     exponent = (bits >> form.fraction) - (form.bias + form.fraction)
     window = _window(w, exponent.cast(i32), plan)
     product = _low_product(w, significand, window)
-    turns = (product[0] >> (width - 2)).cast(i32)
+    quarters = (product[0] >> (width - 2)).cast(i32)
     # From here on the words are a signed fraction of a quarter turn, from -1/2 to 1/2.
     fraction = _shifted(w, product, w.const(2, u32), unsigned, plan.words)
-    turns = turns + (fraction[0] >> (width - 1)).cast(i32)
-    return _as_pair(w, fraction) * constant(w, known.HALF_PI), turns
+    quarters = quarters + (fraction[0] >> (width - 1)).cast(i32)
+    return _as_pair(w, fraction) * constant(w, known.HALF_PI), quarters
 
 
 def _window(w: Writer, exponent: Expression, plan: _Plan) -> list[Expression]:

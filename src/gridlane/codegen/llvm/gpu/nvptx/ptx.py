@@ -129,10 +129,10 @@ def assembly(*how: Any) -> str:
 def _is_large(module: llvm.ModuleRef) -> bool:
     """Whether a module has more than ``LARGE`` instructions."""
     instructions = (
-        made
+        instruction
         for function in module.functions
         for block in function.blocks
-        for made in block.instructions
+        for instruction in block.instructions
     )
     return next(islice(instructions, LARGE, None), None) is not None
 
@@ -202,7 +202,7 @@ def _rewritten(text: str) -> str:
         text = pattern.sub(put, text)
     text = _STORE.sub(_with_bits, text)
     if ".b128" in text:  # assembly of ours has them
-        text = _VERSION.sub(lambda found: max(found[0], _WIDE, key=_number), text, count=1)
+        text = _VERSION.sub(lambda match: max(match[0], _WIDE, key=_number), text, count=1)
     return text
 
 
